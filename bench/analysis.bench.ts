@@ -7,9 +7,9 @@
  *     tsx bench/analysis.bench.ts
  */
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../property-tests/arbitraries/parseBody.ts'
-import { accessesOf } from '../src/planner/loop/accesses.ts'
+import { accessesOf } from '../src/planner/loop/accesses/accesses.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
-import { conflictsOf } from '../src/planner/loop/dependence.ts'
+import { conflictsOf } from '../src/planner/loop/dependence/dependence.ts'
 import { median, table } from './statistics.ts'
 
 const RUNS = 300

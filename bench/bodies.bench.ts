@@ -8,7 +8,7 @@
  *     npm run bench -- bodies --rows 200000 --only "a median"
  */
 import { Session } from 'distarray'
-import { IterationRng } from '../src/core/random.ts'
+import { IterationRng } from '../src/core/arrays/random.ts'
 import { suite, timed } from './harness.ts'
 
 const bench = suite('bodies', { rows: 200_000 })

@@ -9,7 +9,7 @@
  *     npm run bench -- first
  */
 import { type DistArray, Session } from 'distarray'
-import { modulesCompiled } from '../src/exec/kernels/moduleCache.ts'
+import { modulesCompiled } from '../src/exec/wasm/moduleCache.ts'
 import { suite, timed } from './harness.ts'
 
 const bench = suite('first', { side: 100 })

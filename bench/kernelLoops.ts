@@ -1,7 +1,8 @@
 /** Loops over dense arrays, prepared without a session, so that a bench can choose the kernel. */
-import type { EnvBinding, LoopOptions, Schedule } from '../src/core/loopSpec.ts'
-import type { DType } from '../src/core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../src/core/storage.ts'
+
+import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../src/core/arrays/storage.ts'
+import type { DType } from '../src/core/data/schema.ts'
+import type { EnvBinding, LoopOptions, Schedule } from '../src/core/loop/loopSpec.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'

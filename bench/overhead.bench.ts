@@ -12,7 +12,7 @@
  *
  *     npm run bench -- overhead --passes 200
  */
-import type { LoopOptions } from '../src/core/loopSpec.ts'
+import type { LoopOptions } from '../src/core/loop/loopSpec.ts'
 import type { PreparedLoop } from '../src/exec/loops/loopRun.ts'
 import { type Pass, suite } from './harness.ts'
 import { KernelBench } from './kernelLoops.ts'

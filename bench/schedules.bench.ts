@@ -6,17 +6,17 @@
  *     npm run bench -- schedules --only planes
  */
 
+import type { DenseStorage } from '../src/core/arrays/storage.ts'
 import { scheduleCost } from '../src/core/cost/scheduleCost.ts'
-import type { EnvBinding, LoopSpec, Schedule } from '../src/core/loopSpec.ts'
-import type { DenseStorage } from '../src/core/storage.ts'
+import type { EnvBinding, LoopSpec, Schedule } from '../src/core/loop/loopSpec.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
-import { accessesOf } from '../src/planner/loop/accesses.ts'
+import { accessesOf } from '../src/planner/loop/accesses/accesses.ts'
 import { cheapestSchedule } from '../src/planner/loop/cheapest.ts'
 import { costedLoop } from '../src/planner/loop/costedLoop.ts'
-import { conflictsOf } from '../src/planner/loop/dependence.ts'
-import type { Vector } from '../src/planner/loop/reach.ts'
+import { conflictsOf } from '../src/planner/loop/dependence/dependence.ts'
+import type { Vector } from '../src/planner/loop/dependence/reach.ts'
+import { orderedAccesses } from '../src/planner/loop/dependence/sharing.ts'
 import { distinctVectors, legalSchedules } from '../src/planner/loop/schedule.ts'
-import { orderedAccesses } from '../src/planner/loop/sharing.ts'
 import { type Pass, suite, timed } from './harness.ts'
 import { KernelBench } from './kernelLoops.ts'
 

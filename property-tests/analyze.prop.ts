@@ -6,17 +6,17 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { PlanError } from '../src/core/errors.ts'
-import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
-import { planText } from '../src/core/tree.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { inputsOf, type LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { planText } from '../src/core/plan/tree.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
-import { PlanRecord } from '../src/exec/planRecord.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
+import { PlanRecord } from '../src/exec/tables/planRecord.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { type RanNode, ranNode, ranText } from '../src/planner/physical/ranPlan.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
 import { engineOf, entriesIn, expectedOfWhole, firstDifference } from './entries.ts'
@@ -24,7 +24,7 @@ import { lawRuns } from './lawRuns.ts'
 import type { Tables } from './reference.ts'
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 afterAll(async () => {
   await pools.inline.stop()

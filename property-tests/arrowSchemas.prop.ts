@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { MemoryError, PlanError, SourceError, TaskError } from '../src/core/errors.ts'
-import { Session } from '../src/session.ts'
+import { Session } from '../src/session/session.ts'
 import {
   batchMessage,
   dictionaryMessage,

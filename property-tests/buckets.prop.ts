@@ -7,21 +7,21 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { makeData, makeVector, Table, TimestampMillisecond } from 'apache-arrow'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { rowReader } from '../src/core/columnReaders.ts'
-import type { Expr, FunctionIr } from '../src/core/functionIr.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import { fieldsOf } from '../src/core/schema.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import { fieldsOf } from '../src/core/data/schema.ts'
+import type { Expr, FunctionIr } from '../src/core/ir/functionIr.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { bucket } from '../src/core/time/bucket.ts'
 import type { Every } from '../src/core/time/every.ts'
 import { zoneNamed } from '../src/core/time/zone.ts'
-import { Executor } from '../src/exec/executor.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
-import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromArrow } from '../src/io/memory.ts'
+import { sourceFromArrow } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { literal, span } from './arbitraries/irNodes.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -30,7 +30,11 @@ import { shown } from './shownTime.ts'
 
 const run = announcedRun('buckets.prop.ts')
 const arena = lawArena(2 ** 26)
-const pool = createPool({ workers: 1, arena, handlers: { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS } })
+const pool = createPool({
+  workers: 1,
+  arena,
+  handlers: { url: new URL('../src/session/taskHandlers.ts', import.meta.url).href, table: HANDLERS },
+})
 const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })
 const instance = await DuckDBInstance.create(':memory:')
 const duckdb = await instance.connect()

@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { count, sum } from '../src/core/aggregates.ts'
-import { DistArray } from '../src/core/distArray.ts'
+import { DistArray } from '../src/core/arrays/distArray.ts'
+import { count, sum } from '../src/core/plan/aggregates.ts'
 import { announcedRun } from './lawRuns.ts'
 import { piecemealEngines, tableOfRows } from './piecemeal.ts'
 

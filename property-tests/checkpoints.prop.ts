@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test, vi } from 'vitest'
-import { checkpointInSmallSteps } from '../src/checkpoint.ts'
 import { CheckpointError } from '../src/index.ts'
+import { checkpointInSmallSteps } from '../src/session/checkpoint.ts'
 import { type Course, course, killedAfter, kills, started, steps, type Variant, withFolder } from './courses.ts'
 import { announcedRun } from './lawRuns.ts'
 

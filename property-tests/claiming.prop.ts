@@ -6,8 +6,11 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aloneBlocks } from '../src/exec/loops/aloneBlocks.ts'
-import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blockSchedule.ts'
+import { aloneBlocks } from '../src/exec/loops/blocks/aloneBlocks.ts'
+import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blocks/blockSchedule.ts'
+import { type ClaimedBlocks, firstOf, groupBlocks, groupsOf, shareBlocks } from '../src/exec/loops/blocks/claimedBlocks.ts'
+import { cutBlocks } from '../src/exec/loops/blocks/cutBlocks.ts'
+import { piecesOf } from '../src/exec/loops/blocks/pieces.ts'
 import {
   allClaimed,
   type Claimer,
@@ -19,12 +22,9 @@ import {
   resetClaims,
   startWords,
   takeReady,
-} from '../src/exec/loops/claim.ts'
-import { type ClaimedBlocks, firstOf, groupBlocks, groupsOf, shareBlocks } from '../src/exec/loops/claimedBlocks.ts'
-import { claimOrder } from '../src/exec/loops/claimOrder.ts'
-import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
-import { piecesOf } from '../src/exec/loops/pieces.ts'
-import { runShare } from '../src/exec/loops/runBlocks.ts'
+} from '../src/exec/loops/claims/claim.ts'
+import { claimOrder } from '../src/exec/loops/claims/claimOrder.ts'
+import { runShare } from '../src/exec/loops/claims/runBlocks.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('claiming.prop.ts')

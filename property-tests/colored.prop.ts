@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LoopOptions } from '../src/core/loopSpec.ts'
+import type { LoopOptions } from '../src/core/loop/loopSpec.ts'
 import { inspect } from '../src/exec/loops/inspector/inspect.ts'
 import { indexedLoop } from './arbitraries/indexedLoop.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'

@@ -9,24 +9,24 @@ import { join } from 'node:path'
 import { Bool, Field, Float32, Float64, Int8, Int16, Int32, Int64, Null, Schema, Uint8, Uint16, Uint32, Utf8 } from 'apache-arrow'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { rowReader } from '../src/core/columnReaders.ts'
-import { isKnown } from '../src/core/elements.ts'
-import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import type { ElementType } from '../src/core/schema.ts'
-import { hasCodedKeys, withCodedKeys } from '../src/exec/columns/codedKeys.ts'
-import { columnProgramOf, isProgram } from '../src/exec/columns/columnProgram.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import type { ElementType } from '../src/core/data/schema.ts'
+import type { FunctionIr, UserFunction } from '../src/core/ir/functionIr.ts'
+import { isKnown } from '../src/core/plan/elements.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
-import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { columnProgramOf, isProgram } from '../src/exec/tables/columns/columnProgram.ts'
+import { hasCodedKeys, withCodedKeys } from '../src/exec/tables/columns/groups/codedKeys.ts'
+import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromRows } from '../src/io/memory.ts'
+import { sourceFromRows } from '../src/io/memory/memory.ts'
 import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
 import { irListing } from '../src/planner/function/irText.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { COLUMN_TYPES, columnFunction, keyFunction, numberFunction, TEXTS, truthFunction } from './arbitraries/columnFunction.ts'
 import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { expectedGroups } from './expectedGroups.ts'
@@ -39,7 +39,7 @@ const run = announcedRun('columnKernels.prop.ts')
 /** Fewer say nothing of how often something occurs. */
 const FEW_RUNS = 500
 const arena = lawArena(2 ** 28)
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3, 4].map((workers) => createPool({ workers, arena, handlers }))
 const folder = mkdtempSync(join(tmpdir(), 'distarray-column-kernels-'))
 afterAll(async () => {

@@ -5,15 +5,15 @@
 import { runInThisContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import { mapPlan } from '../src/core/transformations.ts'
-import { Executor } from '../src/exec/executor.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { mapPlan } from '../src/core/plan/transformations.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
-import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromColumns } from '../src/io/memory.ts'
+import { sourceFromColumns } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { engineOf, entriesIn } from './entries.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -21,7 +21,11 @@ import { lowerMarked as lower } from './lowerMarked.ts'
 
 const LAW = announcedRun('columnPresence.prop.ts')
 const arena = lawArena(2 ** 26)
-const pool = createPool({ workers: 1, arena, handlers: { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS } })
+const pool = createPool({
+  workers: 1,
+  arena,
+  handlers: { url: new URL('../src/session/taskHandlers.ts', import.meta.url).href, table: HANDLERS },
+})
 afterAll(() => pool.stop())
 
 const asked = fc.constantFrom('r.a', 'r.b', 'v')

@@ -5,17 +5,17 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { rowReader } from '../src/core/columnReaders.ts'
-import type { Expr, UserFunction } from '../src/core/functionIr.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import type { Expr, UserFunction } from '../src/core/ir/functionIr.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
-import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromRows } from '../src/io/memory.ts'
+import { sourceFromRows } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { irListing } from '../src/planner/function/irText.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { interpretIr } from './functions/interpretIr.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -24,7 +24,7 @@ import { lowerMarked as lower } from './lowerMarked.ts'
 const run = announcedRun('columnTexts.prop.ts')
 const FEW_RUNS = 500
 const arena = lawArena(2 ** 28)
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pool = createPool({ workers: 1, arena, handlers })
 afterAll(() => pool.stop())
 

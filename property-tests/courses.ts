@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { checkpointInSmallSteps } from '../src/checkpoint.ts'
 import type { DistArray, Loop, PassReport } from '../src/index.ts'
 import { Session, TaskError } from '../src/index.ts'
+import { checkpointInSmallSteps } from '../src/session/checkpoint.ts'
 
 export type ArrayName = 'w' | 'b' | 'c' | 'flags'
 export type LoopName =

@@ -1,11 +1,11 @@
 /** Records of CSV made as bytes: the texts that `String`, `toISOString` and the rules of quotes give, field by field. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Batch } from '../src/core/column.ts'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
-import { ownColumn, sliceColumn } from '../src/core/columnSlices.ts'
-import type { ColumnType } from '../src/core/schema.ts'
-import { type CsvForm, csvRecords } from '../src/io/csvBytes.ts'
+import type { Batch } from '../src/core/data/column.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import { ownColumn, sliceColumn } from '../src/core/data/columnSlices.ts'
+import type { ColumnType } from '../src/core/data/schema.ts'
+import { type CsvForm, csvRecords } from '../src/io/csv/csvBytes.ts'
 import { dayText, timestampText } from '../src/io/timeTexts.ts'
 import { announcedRun } from './lawRuns.ts'
 

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainNumber } from '../src/io/csvNumbers.ts'
+import { plainNumber } from '../src/io/csv/csvNumbers.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const settings = announcedRun('csvNumbers.prop.ts')

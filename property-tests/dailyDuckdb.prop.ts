@@ -28,7 +28,7 @@ import {
   sum,
   type WindowFunction,
 } from '../src/index.ts'
-import { spillingAlways } from '../src/sessionParts.ts'
+import { spillingAlways } from '../src/session/sessionParts.ts'
 import { inDuckdb, momentIn, orNull, type Row, rows, rowsOrNone, same, TYPES, tableOf } from './duckdbRows.ts'
 import { announcedRun } from './lawRuns.ts'
 

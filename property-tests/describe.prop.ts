@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Batch } from '../src/core/column.ts'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
-import { sumByTree } from '../src/core/fixedTree.ts'
-import type { ColumnType, ElementType } from '../src/core/schema.ts'
+import { sumByTree } from '../src/core/arrays/fixedTree.ts'
+import type { Batch } from '../src/core/data/column.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import type { ColumnType, ElementType } from '../src/core/data/schema.ts'
 import { type ColumnSummary, Describer } from '../src/core/show/describe.ts'
 import { announcedRun } from './lawRuns.ts'
 

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { IterationRng } from '../src/core/random.ts'
-import { Session } from '../src/session.ts'
+import { IterationRng } from '../src/core/arrays/random.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('draws.prop.ts')

@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { DistArray } from '../src/core/distArray.ts'
+import { DistArray } from '../src/core/arrays/distArray.ts'
 import { announcedRun } from './lawRuns.ts'
 import { piecemealEngines, ROWS_IN_A_PIECE, tableOfRows } from './piecemeal.ts'
 

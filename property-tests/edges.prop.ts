@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Edges } from '../src/exec/gang/edges.ts'
-import { movesOf } from '../src/exec/gang/moves.ts'
-import { BlockGate } from '../src/exec/loops/blockGate.ts'
-import { blocksOfLanes, cutUnstepped } from '../src/exec/loops/blockSchedule.ts'
-import { claimWords, createClaimer, finishBlock, NO_FAILURE, startWords, takeReady } from '../src/exec/loops/claim.ts'
+import { Edges } from '../src/exec/gang/movement/edges.ts'
+import { movesOf } from '../src/exec/gang/movement/moves.ts'
+import { blocksOfLanes, cutUnstepped } from '../src/exec/loops/blocks/blockSchedule.ts'
+import { BlockGate } from '../src/exec/loops/claims/blockGate.ts'
+import { claimWords, createClaimer, finishBlock, NO_FAILURE, startWords, takeReady } from '../src/exec/loops/claims/claim.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('edges.prop.ts')

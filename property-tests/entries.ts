@@ -1,11 +1,11 @@
 /** What the laws about plans compare: elements and their keys, as the reference and as the library gives them. */
 import fc from 'fast-check'
-import { type Batch, type Column, isValid } from '../src/core/column.ts'
-import { rowReader } from '../src/core/columnReaders.ts'
+import { type Batch, type Column, isValid } from '../src/core/data/column.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import { type ColumnType, fieldsOf, typeText } from '../src/core/data/schema.ts'
 import type { Engine } from '../src/core/engine.ts'
-import type { UserFunction } from '../src/core/functionIr.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import { type ColumnType, fieldsOf, typeText } from '../src/core/schema.ts'
+import type { UserFunction } from '../src/core/ir/functionIr.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
 import { type Entry, interpret, Refused, type Tables } from './reference.ts'
 

@@ -6,20 +6,20 @@
  */
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { mean, sum, variance } from '../src/core/aggregates.ts'
 import { Bug, PlanError } from '../src/core/errors.ts'
-import { aggPlan, groupingOf, groupReducePlan } from '../src/core/groupPlan.ts'
-import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
-import { mapPlan } from '../src/core/transformations.ts'
-import { planText } from '../src/core/tree.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { mean, sum, variance } from '../src/core/plan/aggregates.ts'
+import { aggPlan, groupingOf, groupReducePlan } from '../src/core/plan/groupPlan.ts'
+import { inputsOf, type LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { mapPlan } from '../src/core/plan/transformations.ts'
+import { planText } from '../src/core/plan/tree.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromColumns } from '../src/io/memory.ts'
+import { sourceFromColumns } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
 import { engineOf, entriesIn, expectedOfWhole, firstDifference } from './entries.ts'
@@ -30,7 +30,7 @@ import { type Entry, interpret, type Tables } from './reference.ts'
 const RUNS = lawRuns()
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 afterAll(async () => {
   await pools.inline.stop()

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Session } from '../src/index.ts'
-import { shortPassesOnWorkers } from '../src/runtime.ts'
+import { shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('extremeBounds.prop.ts')

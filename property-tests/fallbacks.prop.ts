@@ -5,10 +5,10 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import type { DistArray } from '../src/core/distArray.ts'
+import type { DistArray } from '../src/core/arrays/distArray.ts'
 import { PlanError } from '../src/core/errors.ts'
 import { sum } from '../src/index.ts'
-import { Session } from '../src/session.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const LAW = announcedRun('fallbacks.prop.ts')

@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Precision } from '../src/core/loopSpec.ts'
-import { Session } from '../src/session.ts'
+import type { Precision } from '../src/core/loop/loopSpec.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 import { relaxedSimd } from './relaxedEngine.ts'
 

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyChanges, changesOf, copyOf, filledWith } from '../src/exec/gang/changes.ts'
-import { decodeFrame, encodeFrame, FRAME_TYPES, type Frame, FrameFault, MOST_BODY_BYTES } from '../src/exec/gang/frame.ts'
-import { framesOf, type InMessage, MessageReader, type OutMessage } from '../src/exec/gang/messages.ts'
+import { decodeFrame, encodeFrame, FRAME_TYPES, type Frame, FrameFault, MOST_BODY_BYTES } from '../src/exec/gang/links/frame.ts'
+import { framesOf, type InMessage, MessageReader, type OutMessage } from '../src/exec/gang/links/messages.ts'
+import { applyChanges, changesOf, copyOf, filledWith } from '../src/exec/gang/movement/changes.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('frames.prop.ts')

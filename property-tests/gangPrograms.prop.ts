@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test, vi } from 'vitest'
-import { runningWith, shortPassesOnWorkers } from '../src/runtime.ts'
+import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { type Course, course, killedAfter, kills, type Step, sharedSteps, started, withFolder } from './courses.ts'
 import { announcedRun } from './lawRuns.ts'
 import { type Mishap, memoryGang, mishaps, stopPlaces } from './memoryGang.ts'

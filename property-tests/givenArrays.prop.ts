@@ -1,7 +1,7 @@
 /** An array that is made of a typed array holds its bits, under the keys of its shape, whatever becomes of either of the two. */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { keyAt } from '../src/core/indexSpace.ts'
+import { keyAt } from '../src/core/arrays/indexSpace.ts'
 import { Session } from '../src/index.ts'
 import { bytesOf, givenArrays, NUMBER_DTYPES } from './arbitraries/givenArrays.ts'
 import { announcedRun } from './lawRuns.ts'

@@ -5,24 +5,24 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { rowReader } from '../src/core/columnReaders.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import type { ElementType } from '../src/core/schema.ts'
-import { columnProgramOf, isProgram } from '../src/exec/columns/columnProgram.ts'
-import { ColumnRun } from '../src/exec/columns/columnRun.ts'
-import type { ColumnTask } from '../src/exec/columns/columnTask.ts'
-import { groupedColumns } from '../src/exec/columns/groupedColumns.ts'
-import { Executor } from '../src/exec/executor.ts'
-import { moduleBytes } from '../src/exec/kernels/wasmEncoder.ts'
-import { withAddresses } from '../src/exec/kernels/wideAddresses.ts'
-import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import type { ElementType } from '../src/core/data/schema.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { columnProgramOf, isProgram } from '../src/exec/tables/columns/columnProgram.ts'
+import { ColumnRun } from '../src/exec/tables/columns/columnRun.ts'
+import type { ColumnTask } from '../src/exec/tables/columns/columnTask.ts'
+import { groupedColumns } from '../src/exec/tables/columns/groups/groupedColumns.ts'
+import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
+import { moduleBytes } from '../src/exec/wasm/wasmEncoder.ts'
+import { withAddresses } from '../src/exec/wasm/wideAddresses.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
-import { sourceFromColumns } from '../src/io/memory.ts'
+import { sourceFromColumns } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { expectedGroups } from './expectedGroups.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -30,7 +30,7 @@ import { lowerMarked as lower } from './lowerMarked.ts'
 
 const LAW = announcedRun('groupPass.prop.ts')
 const arena = lawArena(2 ** 29)
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3, 4].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()

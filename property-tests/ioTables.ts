@@ -1,11 +1,11 @@
 /** Small random tables of every column type, and equality bit for bit, for the laws of sources and sinks. */
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Batch, Column } from '../src/core/column.ts'
-import { isValid } from '../src/core/column.ts'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
+import type { Batch, Column } from '../src/core/data/column.ts'
+import { isValid } from '../src/core/data/column.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import { type ColumnType, type Field, fieldsOf } from '../src/core/data/schema.ts'
 import type { ArraySource } from '../src/core/ports.ts'
-import { type ColumnType, type Field, fieldsOf } from '../src/core/schema.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 
 export interface SmallTable {

@@ -2,9 +2,9 @@
  * Row lambdas run from their IR, and plans whose closures are replaced by it: what the rules composed must agree with
  * the closures they composed.
  */
-import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
-import { type GroupHow, inputsOf, type LogicalPlan, withInputs } from '../src/core/logicalPlan.ts'
-import { constantsOf, printRow } from '../src/exec/kernels/rowKernelSource.ts'
+import type { FunctionIr, UserFunction } from '../src/core/ir/functionIr.ts'
+import { type GroupHow, inputsOf, type LogicalPlan, withInputs } from '../src/core/plan/logicalPlan.ts'
+import { constantsOf, printRow } from '../src/exec/tables/operators/rows/rowKernelSource.ts'
 
 type AnyFunction = (...args: never[]) => unknown
 

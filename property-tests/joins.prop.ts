@@ -1,26 +1,26 @@
 /** Law 1 for joins: however many workers share the left side, the rows are those of two nested loops, in their order. */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import type { Batch, Column } from '../src/core/column.ts'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
-import { rowReader } from '../src/core/columnReaders.ts'
-import { sliceColumn } from '../src/core/columnSlices.ts'
-import type { UserFunction } from '../src/core/functionIr.ts'
-import type { JoinHow, LogicalPlan } from '../src/core/logicalPlan.ts'
-import type { ColumnType } from '../src/core/schema.ts'
-import { codeTexts } from '../src/exec/columns/textCodes.ts'
-import { Executor } from '../src/exec/executor.ts'
-import { joinedRows } from '../src/exec/joinRun.ts'
+import type { Batch, Column } from '../src/core/data/column.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import { sliceColumn } from '../src/core/data/columnSlices.ts'
+import type { ColumnType } from '../src/core/data/schema.ts'
+import type { UserFunction } from '../src/core/ir/functionIr.ts'
+import type { JoinHow, LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
 import { freeColumn, shareColumn } from '../src/exec/memory/shareColumns.ts'
-import { type ExecBatch, rowBatch } from '../src/exec/operators/batches.ts'
-import { GroupMemory } from '../src/exec/operators/groupMemory.ts'
-import { joinKeys } from '../src/exec/operators/joinKeys.ts'
-import { runJoinTask } from '../src/exec/operators/joinTask.ts'
-import type { Block } from '../src/exec/stageTask.ts'
+import { codeTexts } from '../src/exec/tables/columns/texts/textCodes.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
+import { joinedRows } from '../src/exec/tables/joinRun.ts'
+import { type ExecBatch, rowBatch } from '../src/exec/tables/operators/batches.ts'
+import { GroupMemory } from '../src/exec/tables/operators/groupBy/groupMemory.ts'
+import { joinKeys } from '../src/exec/tables/operators/join/joinKeys.ts'
+import { runJoinTask } from '../src/exec/tables/operators/join/joinTask.ts'
+import type { Block } from '../src/exec/tables/stageTask.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -133,7 +133,7 @@ test('joins, however many workers share them', async () => {
   if (LAW.numRuns >= FEW_RUNS) expect(shared).toBeGreaterThan(LAW.numRuns / 10)
 })
 
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()

@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { count, sum } from '../src/core/aggregates.ts'
-import { DistArray } from '../src/core/distArray.ts'
+import { DistArray } from '../src/core/arrays/distArray.ts'
+import { count, sum } from '../src/core/plan/aggregates.ts'
 import type { ArraySource } from '../src/core/ports.ts'
-import { PARTITION_ROWS } from '../src/exec/operators/partitions.ts'
-import { sourceFromColumns } from '../src/io/memory.ts'
+import { PARTITION_ROWS } from '../src/exec/tables/operators/partitions.ts'
+import { sourceFromColumns } from '../src/io/memory/memory.ts'
 import { announcedRun } from './lawRuns.ts'
 import { piecemealEngines, tableOf, tableOfRows } from './piecemeal.ts'
 

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readCaptures } from '../src/planner/function/captures.ts'
+import { readCaptures } from '../src/planner/function/captures/captures.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('lastingNames.prop.ts')

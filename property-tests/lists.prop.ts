@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { Session } from '../src/session.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('lists.prop.ts')

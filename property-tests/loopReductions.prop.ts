@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, test } from 'vitest'
-import { CHUNK, combinePairwise } from '../src/core/fixedTree.ts'
+import { CHUNK, combinePairwise } from '../src/core/arrays/fixedTree.ts'
 import { combineOwn, type Reduction, reductions, runReduction, valueAt } from './arbitraries/reduction.ts'
 import { announcedRun } from './lawRuns.ts'
 import { type Machine, startMachine } from './loopRuns.ts'

@@ -1,11 +1,11 @@
 /** Random loops put into an arena and run by the loop runtime, and the dullest reference they are compared with. */
 
+import { CHUNK, combinePairwise } from '../src/core/arrays/fixedTree.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf } from '../src/core/arrays/storage.ts'
+import type { DType } from '../src/core/data/schema.ts'
 import { TaskError } from '../src/core/errors.ts'
-import { CHUNK, combinePairwise } from '../src/core/fixedTree.ts'
-import type { FunctionIr } from '../src/core/functionIr.ts'
-import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
-import type { DType } from '../src/core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf } from '../src/core/storage.ts'
+import type { FunctionIr } from '../src/core/ir/functionIr.ts'
+import type { AnalyzedLoop, LoopOptions } from '../src/core/loop/loopSpec.ts'
 import type { MadeSpec } from '../src/exec/arrays/makeArray.ts'
 import { inspect, type Turns } from '../src/exec/loops/inspector/inspect.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'

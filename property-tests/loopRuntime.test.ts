@@ -3,11 +3,11 @@
  * they fail and stop, and that a new captured value compiles nothing.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
+import type { DenseStorage, Storage, TableStorage } from '../src/core/arrays/storage.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import type { DType, ElementType } from '../src/core/data/schema.ts'
 import type { TaskError } from '../src/core/errors.ts'
-import type { EnvBinding, LoopOptions } from '../src/core/loopSpec.ts'
-import type { DType, ElementType } from '../src/core/schema.ts'
-import type { DenseStorage, Storage, TableStorage } from '../src/core/storage.ts'
+import type { EnvBinding, LoopOptions } from '../src/core/loop/loopSpec.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'

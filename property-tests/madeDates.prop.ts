@@ -6,21 +6,21 @@
 import { Bool, Float64, makeData, makeVector, Table, TimestampMicrosecond, TimestampMillisecond } from 'apache-arrow'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import type { Batch } from '../src/core/column.ts'
-import { rowReader } from '../src/core/columnReaders.ts'
-import { withFields } from '../src/core/elements.ts'
-import type { Expr, FunctionIr } from '../src/core/functionIr.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import { fieldsOf } from '../src/core/schema.ts'
-import { Executor } from '../src/exec/executor.ts'
+import type { Batch } from '../src/core/data/column.ts'
+import { rowReader } from '../src/core/data/columnReaders.ts'
+import { fieldsOf } from '../src/core/data/schema.ts'
+import type { Expr, FunctionIr } from '../src/core/ir/functionIr.ts'
+import { withFields } from '../src/core/plan/elements.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
-import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromArrow } from '../src/io/memory.ts'
+import { sourceFromArrow } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { irListing } from '../src/planner/function/irText.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { binary, choice, literal, span } from './arbitraries/irNodes.ts'
 import { interpretIr } from './functions/interpretIr.ts'
 import { lawArena } from './lawArena.ts'
@@ -29,7 +29,11 @@ import { lowerMarked as lower } from './lowerMarked.ts'
 
 const run = announcedRun('madeDates.prop.ts')
 const arena = lawArena(2 ** 26)
-const pool = createPool({ workers: 1, arena, handlers: { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS } })
+const pool = createPool({
+  workers: 1,
+  arena,
+  handlers: { url: new URL('../src/session/taskHandlers.ts', import.meta.url).href, table: HANDLERS },
+})
 afterAll(() => pool.stop())
 
 const ROWS = 37

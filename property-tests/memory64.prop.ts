@@ -7,8 +7,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hasWideMemory } from '../src/exec/memory/wideMemory.ts'
-import { shortPassesOnWorkers } from '../src/runtime.ts'
-import { Session } from '../src/session.ts'
+import { shortPassesOnWorkers } from '../src/session/runtime.ts'
+import { Session } from '../src/session/session.ts'
 import { layAboveFourGiB } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 

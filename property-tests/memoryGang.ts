@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { GangError } from '../src/core/errors.ts'
 import { Gang } from '../src/exec/gang/gang.ts'
-import type { InMessage, OutMessage } from '../src/exec/gang/messages.ts'
+import type { InMessage, OutMessage } from '../src/exec/gang/links/messages.ts'
 import { GangNode } from '../src/exec/gang/node.ts'
 import type { SharedArena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'

@@ -10,7 +10,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonText } from '../src/io/json/parseLine.ts'
-import { Session } from '../src/session.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const run = announcedRun('ndjson.prop.ts')

@@ -1,9 +1,9 @@
 /** NumPy files as others may write them, made element by element: all versions, orders of bytes and of axes, and spellings of the header. */
 import fc from 'fast-check'
-import type { TypedArray } from '../src/core/column.ts'
-import { keyAt, positionOf, sizeOfShape } from '../src/core/indexSpace.ts'
-import type { DType } from '../src/core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../src/core/storage.ts'
+import { keyAt, positionOf, sizeOfShape } from '../src/core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE } from '../src/core/arrays/storage.ts'
+import type { TypedArray } from '../src/core/data/column.ts'
+import type { DType } from '../src/core/data/schema.ts'
 import type { GivenArray } from './arbitraries/givenArrays.ts'
 
 export const CODES: Readonly<Record<DType, string>> = {

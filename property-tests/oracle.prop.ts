@@ -15,7 +15,7 @@
  */
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import type { AnalyzedLoop } from '../src/core/loopSpec.ts'
+import type { AnalyzedLoop } from '../src/core/loop/loopSpec.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import { buildLoop, type RandomLoop, type RawLoop, rawLoop } from './arbitraries/loopBody.ts'
 import { announcedRun } from './lawRuns.ts'

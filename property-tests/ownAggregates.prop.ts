@@ -7,23 +7,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { aggregate } from '../src/core/aggregates.ts'
-import { aggPlan, groupingOf } from '../src/core/groupPlan.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { aggregate } from '../src/core/plan/aggregates.ts'
+import { aggPlan, groupingOf } from '../src/core/plan/groupPlan.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromColumns } from '../src/io/memory.ts'
+import { sourceFromColumns } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { engineOf, entriesIn } from './entries.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const LAW = announcedRun('ownAggregates.prop.ts')
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 const folder = mkdtempSync(join(tmpdir(), 'own-aggregates-law-'))
 afterAll(async () => {

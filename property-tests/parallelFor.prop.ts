@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LoopOptions } from '../src/core/loopSpec.ts'
+import type { LoopOptions } from '../src/core/loop/loopSpec.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
 import { announcedRun } from './lawRuns.ts'

@@ -23,10 +23,10 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Column } from '../src/core/column.ts'
-import { isValid } from '../src/core/column.ts'
+import type { Column } from '../src/core/data/column.ts'
+import { isValid } from '../src/core/data/column.ts'
+import { fieldsOf, typeText } from '../src/core/data/schema.ts'
 import { SourceError } from '../src/core/errors.ts'
-import { fieldsOf, typeText } from '../src/core/schema.ts'
 import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { expectNumbers } from './ioTables.ts'

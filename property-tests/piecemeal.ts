@@ -3,22 +3,22 @@
  * several.
  */
 import { Subject } from 'rxjs'
-import { queriesBy } from '../src/arrayQueries.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import { fieldsOf } from '../src/core/data/schema.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import type { ArraySource } from '../src/core/ports.ts'
-import { fieldsOf } from '../src/core/schema.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
-import { SessionEngine } from '../src/engine.ts'
-import { ArrayStore } from '../src/exec/arrayStore.ts'
-import { Executor, type ExecutorOptions } from '../src/exec/executor.ts'
 import type { Arena } from '../src/exec/memory/arena.ts'
+import { ArrayStore } from '../src/exec/tables/arrayStore.ts'
+import { Executor, type ExecutorOptions } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { sourceFromRows } from '../src/io/memory.ts'
+import { sourceFromRows } from '../src/io/memory/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { retyped } from '../src/planner/retype.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { queriesBy } from '../src/session/arrayQueries.ts'
+import { SessionEngine } from '../src/session/engine.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { lawArena } from './lawArena.ts'
 
 /** Of a partition. */
@@ -40,7 +40,7 @@ export function piecemealEngines(
   executorOf: (options: ExecutorOptions) => Executor = (options) => new Executor(options),
 ): PiecemealEngines {
   const arena = lawArena(2 ** 27)
-  const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+  const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
   const pools = sizes.map((workers) => createPool({ workers, arena, handlers }))
   const made = pools.map((pool) => {
     const executor = executorOf({ pool, arena, readSplit, lower, smallRows: 0, partitionRows })

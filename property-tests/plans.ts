@@ -1,11 +1,11 @@
 /**
  * Plans without a session: handles whose methods build and check plans, over tables in memory, and nothing that runs.
  */
-import { DistArray, planOf } from '../src/core/distArray.ts'
+import { DistArray, planOf } from '../src/core/arrays/distArray.ts'
+import type { ColumnType, ElementType, Field } from '../src/core/data/schema.ts'
 import type { Engine } from '../src/core/engine.ts'
-import type { LogicalPlan } from '../src/core/logicalPlan.ts'
-import type { ColumnType, ElementType, Field } from '../src/core/schema.ts'
-import { planText } from '../src/core/tree.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { planText } from '../src/core/plan/tree.ts'
 import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import type { Rule } from '../src/planner/rule.ts'

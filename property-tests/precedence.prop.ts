@@ -1,8 +1,8 @@
 /** What comes before a block: all that it waits for, and all that these wait for, in whatever order it is asked. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { precedence } from '../src/exec/gang/transfers.ts'
-import { releases } from '../src/exec/loops/blockSchedule.ts'
+import { precedence } from '../src/exec/gang/movement/transfers.ts'
+import { releases } from '../src/exec/loops/blocks/blockSchedule.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('precedence.prop.ts')

@@ -4,13 +4,14 @@
  *
  * Elements of one array agree on their fields, as columns do: what a row lacks is null, and undefined is null.
  */
-import { sharedColumns } from '../src/core/combinations.ts'
-import { mapFolding } from '../src/core/folding.ts'
-import { compareKeys } from '../src/core/indexSpace.ts'
-import type { AggregateCall, AsofDirection, Directions, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
-import { uniformAt } from '../src/core/random.ts'
-import { permutationOf } from '../src/exec/operators/permutation.ts'
-import { EXACT_HASHES, EXACT_VALUES } from '../src/exec/operators/sketches.ts'
+
+import { compareKeys } from '../src/core/arrays/indexSpace.ts'
+import { uniformAt } from '../src/core/arrays/random.ts'
+import { mapFolding } from '../src/core/ir/folding.ts'
+import { sharedColumns } from '../src/core/plan/combinations.ts'
+import type { AggregateCall, AsofDirection, Directions, GroupHow, LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { EXACT_HASHES, EXACT_VALUES } from '../src/exec/tables/operators/groupBy/sketches.ts'
+import { permutationOf } from '../src/exec/tables/operators/permutation.ts'
 import { windowed } from './windowReference.ts'
 
 export interface Entry {

@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Precision } from '../src/core/loopSpec.ts'
-import { shortPassesOnWorkers } from '../src/runtime.ts'
-import { Session } from '../src/session.ts'
+import type { Precision } from '../src/core/loop/loopSpec.ts'
+import { shortPassesOnWorkers } from '../src/session/runtime.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 import { relaxedSimd } from './relaxedEngine.ts'
 

@@ -6,9 +6,9 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LoopOptions } from '../src/core/loopSpec.ts'
-import { shortPassesOnWorkers } from '../src/runtime.ts'
-import { Session } from '../src/session.ts'
+import type { LoopOptions } from '../src/core/loop/loopSpec.ts'
+import { shortPassesOnWorkers } from '../src/session/runtime.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 import { relaxedSimd, roundedOnce, roundsOnce } from './relaxedEngine.ts'
 

@@ -5,8 +5,17 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { holdersIn, liesIn, missingCells, type Residence, residenceOf, wholeBox, withAll } from '../src/exec/gang/residence.ts'
-import { type Box, boxesOfCells, cellsOf, END, type Ends, firstHolders, type Touch, transfersOf } from '../src/exec/gang/transfers.ts'
+import { holdersIn, liesIn, missingCells, type Residence, residenceOf, wholeBox, withAll } from '../src/exec/gang/movement/residence.ts'
+import {
+  type Box,
+  boxesOfCells,
+  cellsOf,
+  END,
+  type Ends,
+  firstHolders,
+  type Touch,
+  transfersOf,
+} from '../src/exec/gang/movement/transfers.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('residence.prop.ts', 1000)

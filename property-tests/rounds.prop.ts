@@ -1,8 +1,8 @@
 /** Rounds of a pass as workers claim them: the blocks of one and no others, each after those that it waits for. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { claimBlock, createClaimer, finishBlock, resetClaimsTo, startWords } from '../src/exec/loops/claim.ts'
-import { cutRounds } from '../src/exec/loops/rounds.ts'
+import { claimBlock, createClaimer, finishBlock, resetClaimsTo, startWords } from '../src/exec/loops/claims/claim.ts'
+import { cutRounds } from '../src/exec/loops/reductions/rounds.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('rounds.prop.ts')

@@ -2,8 +2,9 @@
  * Loops over sparse keys, the rows of a table or a range whose iterations reach rows of dense arrays, given as source text:
  * what they leave when their function is called one iteration after another, and what their kernel leaves.
  */
+
+import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../src/core/arrays/storage.ts'
 import { TaskError } from '../src/core/errors.ts'
-import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../src/core/storage.ts'
 import type { ArrayInput, LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'

@@ -1,7 +1,7 @@
 /** Rows by the numbers that they got before they were spilled are in the order that a sort gives, equal numbers in their own. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MOST_ROWS, rowsInOrder } from '../src/exec/spill/rowNumbers.ts'
+import { MOST_ROWS, rowsInOrder } from '../src/exec/tables/spill/rowNumbers.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('rowNumbers.prop.ts')

@@ -10,8 +10,8 @@ import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SourceError } from '../src/core/errors.ts'
-import { writeS3Folder } from '../src/io/s3Folder.ts'
-import { openS3Output } from '../src/io/s3Output.ts'
+import { writeS3Folder } from '../src/io/remote/s3Folder.ts'
+import { openS3Output } from '../src/io/remote/s3Output.ts'
 import { lawRuns } from './lawRuns.ts'
 
 /** `lost`: it is done, and nobody hears of it. `late`: the answer begins as if it were done, and ends with an error. */

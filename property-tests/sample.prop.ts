@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
-import { fillUniform } from '../src/core/random.ts'
-import { concatBatches, type ExecBatch, scalarBatch, sliceBatch } from '../src/exec/operators/batches.ts'
-import { openNarrow, runWide } from '../src/exec/operators/index.ts'
+import { fillUniform } from '../src/core/arrays/random.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import { concatBatches, type ExecBatch, scalarBatch, sliceBatch } from '../src/exec/tables/operators/batches.ts'
+import { openNarrow, runWide } from '../src/exec/tables/operators/index.ts'
 import { Session } from '../src/index.ts'
 import { announcedRun } from './lawRuns.ts'
 

@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check'
 import { expect, vi } from 'vitest'
-import { loadArrow } from '../src/io/arrowLibrary.ts'
+import { loadArrow } from '../src/io/arrow/arrowLibrary.ts'
 import { loadParquet } from '../src/io/parquet/parquetLibrary.ts'
 import { lawRuns } from './lawRuns.ts'
 

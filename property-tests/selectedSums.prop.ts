@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DistArray } from '../src/index.ts'
-import { Session } from '../src/session.ts'
+import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
 import { treeSum } from './reference.ts'
 

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test, vi } from 'vitest'
 import { Session } from '../src/index.ts'
-import { runningWith, shortPassesOnWorkers } from '../src/runtime.ts'
+import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
 import { type Mishap, memoryGang, mishaps, stopPlaces } from './memoryGang.ts'
 

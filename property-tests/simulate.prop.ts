@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { Simulation } from '../src/core/simulation.ts'
+import type { Simulation } from '../src/core/loop/simulation.ts'
 import type { MadeSpec } from '../src/exec/arrays/makeArray.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import type { PreparedLoop } from '../src/exec/loops/preparedLoop.ts'
-import { simulatedLoop } from '../src/simulatedLoop.ts'
+import { simulatedLoop } from '../src/session/simulatedLoop.ts'
 import { type RandomArray, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
 import { announcedRun } from './lawRuns.ts'

@@ -4,14 +4,20 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
-import { rowReader, valueReader } from '../src/core/columnReaders.ts'
-import { sliceColumn } from '../src/core/columnSlices.ts'
-import { type ExecBatch, hiddenBatch } from '../src/exec/operators/batches.ts'
-import { FoldedGroups } from '../src/exec/operators/foldedGroups.ts'
-import { openNarrow, runWide } from '../src/exec/operators/index.ts'
-import { DistinctSketch, EXACT_HASHES, EXACT_VALUES, QUANTILE_ERROR, QuantileSketch } from '../src/exec/operators/sketches.ts'
-import { valueHashes } from '../src/exec/operators/valueHashes.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import { rowReader, valueReader } from '../src/core/data/columnReaders.ts'
+import { sliceColumn } from '../src/core/data/columnSlices.ts'
+import { type ExecBatch, hiddenBatch } from '../src/exec/tables/operators/batches.ts'
+import { FoldedGroups } from '../src/exec/tables/operators/groupBy/foldedGroups.ts'
+import {
+  DistinctSketch,
+  EXACT_HASHES,
+  EXACT_VALUES,
+  QUANTILE_ERROR,
+  QuantileSketch,
+} from '../src/exec/tables/operators/groupBy/sketches.ts'
+import { valueHashes } from '../src/exec/tables/operators/hashing/valueHashes.ts'
+import { openNarrow, runWide } from '../src/exec/tables/operators/index.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { announcedRun } from './lawRuns.ts'

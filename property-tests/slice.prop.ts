@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { spaceOf } from '../src/exec/loops/blocks/space.ts'
 import { type Elements, elementsOf, touchKernel } from '../src/exec/loops/inspector/touchKernel.ts'
-import { spaceOf } from '../src/exec/loops/space.ts'
-import { sliceOf } from '../src/planner/loop/slice.ts'
-import { changedArrays } from '../src/planner/loop/sliceSources.ts'
+import { sliceOf } from '../src/planner/loop/slices/slice.ts'
+import { changedArrays } from '../src/planner/loop/slices/sliceSources.ts'
 import { indexedLoop } from './arbitraries/indexedLoop.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { traceLoop } from './arbitraries/loopTrace.ts'

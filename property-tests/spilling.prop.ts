@@ -7,18 +7,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import type { Batch } from '../src/core/column.ts'
+import type { Batch } from '../src/core/data/column.ts'
 import { Bug, MemoryError, PlanError } from '../src/core/errors.ts'
-import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
-import { planText } from '../src/core/tree.ts'
-import { Executor, type ExecutorOptions } from '../src/exec/executor.ts'
+import { inputsOf, type LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { planText } from '../src/core/plan/tree.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
-import { stageHandler } from '../src/exec/stageTask.ts'
+import { Executor, type ExecutorOptions } from '../src/exec/tables/executor.ts'
+import { stageHandler } from '../src/exec/tables/stageTask.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
 import { engineOf, entriesIn, expectedOfWhole, firstDifference } from './entries.ts'
@@ -29,7 +29,7 @@ import type { Tables } from './reference.ts'
 const LAW = announcedRun('spilling.prop.ts')
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 const folder = mkdtempSync(join(tmpdir(), 'spilling-law-'))
 afterAll(async () => {

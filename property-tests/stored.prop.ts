@@ -4,20 +4,20 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { queriesBy } from '../src/arrayQueries.ts'
-import { isKnown } from '../src/core/elements.ts'
 import { Bug, PlanError, TaskError } from '../src/core/errors.ts'
-import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
-import { planText } from '../src/core/tree.ts'
-import { ArrayStore } from '../src/exec/arrayStore.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { isKnown } from '../src/core/plan/elements.ts'
+import { inputsOf, type LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { planText } from '../src/core/plan/tree.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
+import { ArrayStore } from '../src/exec/tables/arrayStore.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { retyped } from '../src/planner/retype.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
+import { queriesBy } from '../src/session/arrayQueries.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, storedProgram } from './arbitraries/plan.ts'
 import { engineOf, entriesIn, expectedOf, firstDifference } from './entries.ts'
@@ -26,7 +26,7 @@ import type { Entry, Tables } from './reference.ts'
 
 const LAW = announcedRun('stored.prop.ts')
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 afterAll(async () => {
   await pools.inline.stop()

@@ -1,6 +1,7 @@
 /** What the workers of the law of streams can do: results lie in the arena however small they are, so that the budget counts them. */
-import { stageHandler } from '../src/exec/stageTask.ts'
-import { HANDLERS as EXEC_HANDLERS } from '../src/exec/workers/handlers.ts'
+
+import { HANDLERS as EXEC_HANDLERS } from '../src/exec/handlers.ts'
+import { stageHandler } from '../src/exec/tables/stageTask.ts'
 import type { TaskHandler } from '../src/exec/workers/worker.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 

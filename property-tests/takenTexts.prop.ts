@@ -5,10 +5,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Column } from '../src/core/column.ts'
-import { columnFromValues } from '../src/core/columnBuilder.ts'
-import { sliceColumn, takeColumn } from '../src/core/columnSlices.ts'
-import { takenColumn } from '../src/exec/operators/takenTexts.ts'
+import type { Column } from '../src/core/data/column.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import { sliceColumn, takeColumn } from '../src/core/data/columnSlices.ts'
+import { takenColumn } from '../src/exec/tables/operators/gather/takenTexts.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('takenTexts.prop.ts')

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ARRAY_OF_DTYPE, stridesOf } from '../src/core/storage.ts'
+import { ARRAY_OF_DTYPE, stridesOf } from '../src/core/arrays/storage.ts'
 import { announcedRun } from './lawRuns.ts'
 import { type Machine, startMachine } from './loopRuns.ts'
 import { kernelOutcome, plainOutcome, type RowArray, type RowDType, type RowIteration, type RowLoop } from './rowLoops.ts'

@@ -5,10 +5,10 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { touchesOf } from '../src/exec/gang/touches.ts'
-import { cellsOf, firstHolders, precedence, transfersOf } from '../src/exec/gang/transfers.ts'
+import { touchesOf } from '../src/exec/gang/movement/touches.ts'
+import { cellsOf, firstHolders, precedence, transfersOf } from '../src/exec/gang/movement/transfers.ts'
+import { spaceOf, visitSerially } from '../src/exec/loops/blocks/space.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
-import { spaceOf, visitSerially } from '../src/exec/loops/space.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { traceLoop } from './arbitraries/loopTrace.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'

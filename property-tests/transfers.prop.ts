@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { type Moves, movesOf, type NodeMoves } from '../src/exec/gang/moves.ts'
+import { type Moves, movesOf, type NodeMoves } from '../src/exec/gang/movement/moves.ts'
 import {
   type BlockOrder,
   type Box,
@@ -15,8 +15,8 @@ import {
   precedence,
   type Touch,
   transfersOf,
-} from '../src/exec/gang/transfers.ts'
-import { type BlockSchedule, cutUnstepped } from '../src/exec/loops/blockSchedule.ts'
+} from '../src/exec/gang/movement/transfers.ts'
+import { type BlockSchedule, cutUnstepped } from '../src/exec/loops/blocks/blockSchedule.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('transfers.prop.ts', 1000)

@@ -1,7 +1,7 @@
 /**
  * What a window is, row by row and as dull as can be: the partition of the row, in order; of that the frame; of that the value. Quadratic.
  */
-import type { WindowFrame } from '../src/core/logicalPlan.ts'
+import type { WindowFrame } from '../src/core/plan/logicalPlan.ts'
 import { compareSortKeys, equal, extreme, treeSum, unified } from './reference.ts'
 
 type F = (row: unknown) => unknown
@@ -150,7 +150,7 @@ function cellOf(call: DullWindow['calls'][number], { i, members, start, end, isW
   }
 }
 
-/** The documented sum of a frame: see `exec/windows/frameSums.ts`. */
+/** The documented sum of a frame: see `exec/tables/windows/frameSums.ts`. */
 function sumOf(
   frame: readonly number[],
   all: readonly number[],

@@ -38,7 +38,7 @@ const ENTRIES = { index: 'src/index.ts', testing: 'src/testing.ts' }
 /** Modules that find files among the sources, and what the package has instead. */
 const INSTEAD = new Map([
   ['src/exec/workers/threadProgram.ts', 'src/packaged/threadProgram.ts'],
-  ['src/exec/gang/linkProgram.ts', 'src/packaged/linkProgram.ts'],
+  ['src/exec/gang/links/linkProgram.ts', 'src/packaged/linkProgram.ts'],
   ['src/io/parquet/parquetFiles.ts', 'src/packaged/parquetFiles.ts'],
 ])
 /** A module without anything. */
@@ -54,7 +54,7 @@ export async function packageFiles(
 ): Promise<{ readonly files: readonly PackageFile[]; readonly foreign: readonly string[] }> {
   const asText = { format: 'cjs', codeSplitting: false, minify: DENSE } as const
   const [thread] = await bundle({ thread: 'src/packaged/thread.ts' }, new Map(), asText)
-  const [link] = await bundle({ link: 'src/exec/gang/linkMain.ts' }, new Map(), asText)
+  const [link] = await bundle({ link: 'src/exec/gang/links/linkMain.ts' }, new Map(), asText)
   const [cli] = await bundle({ cli: 'src/cli.ts' }, new Map(), { format: 'es', codeSplitting: false, banner: '#!/usr/bin/env node' })
   if (thread === undefined || link === undefined || cli === undefined) throw new Error('There is no program of threads.')
   const texts = new Map([

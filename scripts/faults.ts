@@ -4,7 +4,7 @@
  * A fault is an entry of property-tests/faults/*.json: `search` is an excerpt of `file` that occurs once, `replace` is
  * the mistake, `law` is the test that must fail. `law` names a test file, and after ` > ` the test in it:
  *
- *     { "name": "skip write-write pairs", "file": "src/planner/loop/dependence.ts", "search": "…", "replace": "…",
+ *     { "name": "skip write-write pairs", "file": "src/planner/loop/dependence/dependence.ts", "search": "…", "replace": "…",
  *       "law": "property-tests/dependence.prop.ts > every pair of conflicting iterations is covered" }
  *
  * The case that a law went red at is remembered in property-tests/replays.json and tried first. Where it passes, the law's

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { callSite } from './core/callSite.ts'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 test('the place is in the program, not in the library', async () => {
   const entry = (): string | undefined => inside()

@@ -4,10 +4,10 @@
  * With `--processes` they are started here. Without, this is one of the processes that an engine has started, and says to the
  * program what the engine says of it.
  */
-import { engineOf } from './exec/gang/engines.ts'
-import { settingsOf } from './exec/gang/settings.ts'
-import { launch, launchOne } from './launch.ts'
-import { SCHEMA_USAGE, schemaCommand } from './schemaCommand.ts'
+import { engineOf } from './exec/gang/links/engines.ts'
+import { settingsOf } from './exec/gang/links/settings.ts'
+import { launch, launchOne } from './session/launch.ts'
+import { SCHEMA_USAGE, schemaCommand } from './session/schemaCommand.ts'
 
 const USAGE = `distarray run [--processes N] -- command
 ${SCHEMA_USAGE}

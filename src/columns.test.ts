@@ -1,8 +1,8 @@
 /** Column programs through the public API: what runs as one, what it gives, and what `explain` says of it. */
 import { afterAll, expect, test } from 'vitest'
-import { sum } from './core/aggregates.ts'
-import { modulesCompiled } from './exec/kernels/moduleCache.ts'
-import { Session } from './session.ts'
+import { sum } from './core/plan/aggregates.ts'
+import { modulesCompiled } from './exec/wasm/moduleCache.ts'
+import { Session } from './session/session.ts'
 
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())

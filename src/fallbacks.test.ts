@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { addCost } from './exec/fallbacks.ts'
+import { addCost } from './exec/kernels/fallbacks.ts'
 import { count, LoopError, PlanError, Session, type SessionEvent, sum } from './index.ts'
 
 const session = await Session.start({ workers: 2, progress: false })

@@ -1,7 +1,9 @@
 /**
- * The map of the code, kept true: who may import whom, and no two files that need each other.
+ * The map of the code, kept true: who may import whom, no two files that need each other, and no folder or file too large to
+ * look through.
  *
- *     core  <-  planner  <-  exec        core  <-  io        the files of src itself join them
+ *     core  <-  planner  <-  exec        core  <-  io        session joins them
+ *     in exec:  wasm  <-  memory  <-  kernels  <-  arrays  <-  tables, loops  <-  gang
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -20,11 +22,22 @@ const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   io: /^(core|io)\//,
   exec: /^(core|exec)\/|^planner\/physical\//,
   packaged: /./,
-  testing: /^(core|testing)\/|^[^/]+$/,
+  session: /./,
+  testing: /^(core|session|testing)\/|^[^/]+$/,
   '': /./,
 }
 /** Packages that `core` may name: types at the edge of the public surface. */
 const CORE_PACKAGES = /^(apache-arrow|rxjs|node:[a-z_/]+)$/
+
+/** The folders of `exec` by what they need: each imports from those before it and from its own row. Types count. */
+const EXEC: readonly (readonly string[])[] = [
+  ['wasm'],
+  ['memory'],
+  ['kernels', 'workers'],
+  ['arrays', 'ledger'],
+  ['tables', 'loops'],
+  ['gang'],
+]
 
 interface Import {
   readonly from: string
@@ -51,6 +64,20 @@ test('every layer imports only what lies below it', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
 })
 
+test('inside exec a folder imports only what comes before it, and tables and loops know nothing of each other', () => {
+  const folderOf = (file: string): string | undefined => /^exec\/(\w+)\//.exec(file)?.[1]
+  const rowOf = (folder: string): number => EXEC.findIndex((row) => row.includes(folder))
+  const wrong = imports.filter(({ from, to }) => {
+    const [mine, other] = [folderOf(from), folderOf(to)]
+    if (mine === undefined || other === undefined || mine === other) return false
+    const apart = ['tables', 'loops']
+    return rowOf(other) > rowOf(mine) || (apart.includes(mine) && apart.includes(other))
+  })
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+  const folders = new Set(files.map(folderOf).filter((folder) => folder !== undefined))
+  expect([...folders].filter((folder) => rowOf(folder) < 0)).toEqual([])
+})
+
 test('core names no packages but those of its public types, and exec takes only types from the planner', () => {
   const packages = imports.filter((one) => layerOf(one.from) === 'core' && !inSource(one) && !CORE_PACKAGES.test(one.to))
   const values = imports.filter((one) => layerOf(one.from) === 'exec' && layerOf(one.to) === 'planner' && !one.typeOnly)
@@ -60,7 +87,7 @@ test('core names no packages but those of its public types, and exec takes only 
 test('importing the library loads neither Arrow nor parquet-wasm', () => {
   const late = /^(apache-arrow|parquet-wasm)(\/|$)/
   const early = imports.filter(
-    (one) => late.test(one.to) && !one.typeOnly && layerOf(one.from) !== 'testing' && one.from !== 'io/arrowLibrary.ts',
+    (one) => late.test(one.to) && !one.typeOnly && layerOf(one.from) !== 'testing' && one.from !== 'io/arrow/arrowLibrary.ts',
   )
   expect(early.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
 })
@@ -84,4 +111,10 @@ test('no file needs itself, however far around; types do not count', () => {
     return undefined
   }
   expect(files.map((file) => cycleFrom(file, [])?.join(' -> ')).filter((cycle) => cycle !== undefined)).toEqual([])
+})
+
+test('a folder has at most 25 files, not counting tests', () => {
+  const folders = new Map<string, number>()
+  for (const file of files) folders.set(dirname(file), (folders.get(dirname(file)) ?? 0) + 1)
+  expect([...folders].filter(([, count]) => count > 25)).toEqual([])
 })

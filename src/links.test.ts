@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const markdownIn = (folder: string) => readdirSync(join(ROOT, folder)).flatMap((name) => (name.endsWith('.md') ? [join(folder, name)] : []))
-const documents = [...markdownIn('.'), ...markdownIn('docs')]
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('README.md'))
+const documents = [...['.', 'docs', 'docs/decisions'].flatMap(markdownIn), ...sources.map((name) => join('src', name))]
 
 /** What a heading is called in links: lower case, without punctuation, with `-` for spaces. */
 function anchorsOf(path: string): ReadonlySet<string> {

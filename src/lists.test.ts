@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())

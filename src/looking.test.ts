@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DistArray } from './core/distArray.ts'
-import { Session } from './session.ts'
+import { DistArray } from './core/arrays/distArray.ts'
+import { Session } from './session/session.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-looking-'))
 let session: Session

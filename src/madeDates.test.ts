@@ -1,6 +1,6 @@
 /** Dates that functions of rows make, from one end to the other: what they are, where they run, and what invalid ones do. */
 import { afterAll, expect, test } from 'vitest'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const session = await Session.start({ workers: 2, memory: 2 ** 27 })
 afterAll(() => session.stop())

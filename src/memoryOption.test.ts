@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { PlanError } from './core/errors.ts'
 import { createArena } from './exec/memory/arena.ts'
 import { hasWideMemory, mostBytes } from './exec/memory/wideMemory.ts'
-import { bytesOf, tooMuchText } from './runtime.ts'
-import { Session } from './session.ts'
+import { bytesOf, tooMuchText } from './session/runtime.ts'
+import { Session } from './session/session.ts'
 
 test('memory is a number of bytes, or text with a unit', () => {
   expect([2 ** 20, '512MB', '1.5GB', '4GB', 2 ** 32].map((memory) => bytesOf(memory))).toEqual([

@@ -1,7 +1,7 @@
 /** Values that row functions are given, instead of capturing them. */
 import { expect, test, vi } from 'vitest'
-import { argMax, count, quantile, sum } from './core/aggregates.ts'
-import { Session } from './session.ts'
+import { argMax, count, quantile, sum } from './core/plan/aggregates.ts'
+import { Session } from './session/session.ts'
 
 const ROWS = Array.from({ length: 500 }, (_, i) => ({ a: i, s: `x${i % 7}` }))
 
@@ -126,7 +126,7 @@ test('without an inspector, a refused capture says how to give it, and what is g
     },
   }))
   try {
-    const { Session } = await import('./session.ts')
+    const { Session } = await import('./session/session.ts')
     await using session = await Session.start({ workers: 1, progress: false })
     const table = session.fromRows(ROWS)
     const least = Number('490')

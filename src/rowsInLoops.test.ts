@@ -1,7 +1,7 @@
 /** Tables in the env of loops, whose rows have several columns. */
 import { afterAll, expect, test } from 'vitest'
 import { PlanError } from './core/errors.ts'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(async () => await session.stop())

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow'
 import { afterAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from './core/errors.ts'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-saved-'))
 const session = await Session.start({ workers: 1, memory: '64MB', progress: false })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { TaskError } from './core/errors.ts'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 /** What a session says to options that TypeScript would not let through. */
 async function refusal(options: unknown): Promise<string> {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { expect, test, vi } from 'vitest'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const STOPPED = 'PlanError: The session was stopped. Start another one with Session.start(), or move stop() behind the last use.'
 

@@ -1,6 +1,6 @@
 /** Sorted tables that are stored, of more rows than the caller's thread sorts alone. */
 import { expect, test } from 'vitest'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const ROWS = 30_000
 

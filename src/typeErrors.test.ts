@@ -29,7 +29,7 @@ function complaints(files: readonly string[], options: object): string {
 }
 
 test('types hold without exactOptionalPropertyTypes', () => {
-  expect(complaints([join(ROOT, 'src/core/distArray.test-d.ts')], { exactOptionalPropertyTypes: false })).toBe('')
+  expect(complaints([join(ROOT, 'src/core/arrays/distArray.test-d.ts')], { exactOptionalPropertyTypes: false })).toBe('')
 }, 90_000)
 
 /** The first sentence about one line of a program in which there are tables and a session. */

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { Session } from './session.ts'
+import { Session } from './session/session.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-wide-'))
 const session = await Session.start({ workers: 1, memory: '256MB', progress: false })

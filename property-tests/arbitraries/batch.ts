@@ -1,10 +1,10 @@
 /** Tables: rows of a schema with nulls in them, as rows and as sources. */
 import fc from 'fast-check'
-import type { Column } from '../../src/core/column.ts'
-import { nullColumn } from '../../src/core/columnSlices.ts'
+import type { Column } from '../../src/core/data/column.ts'
+import { nullColumn } from '../../src/core/data/columnSlices.ts'
+import { type ColumnType, type Field, fieldsOf } from '../../src/core/data/schema.ts'
 import type { ArraySource } from '../../src/core/ports.ts'
-import { type ColumnType, type Field, fieldsOf } from '../../src/core/schema.ts'
-import { sourceFromColumns } from '../../src/io/memory.ts'
+import { sourceFromColumns } from '../../src/io/memory/memory.ts'
 import { COLUMNS, type ColumnName, NANOSECONDS, schema } from './schema.ts'
 
 export interface Table {

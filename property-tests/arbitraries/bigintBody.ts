@@ -3,8 +3,8 @@
  * sums that leave 64 bits and are brought back, shifts by counts of either sign, divisors that are zero or -1.
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
-import type { DType } from '../../src/core/schema.ts'
+import type { DType } from '../../src/core/data/schema.ts'
+import type { Expr, FunctionIr, Primitive, Stmt } from '../../src/core/ir/functionIr.ts'
 import { binary, branch, choice, key, literal, local, span } from './irNodes.ts'
 
 export const LENGTH = 13

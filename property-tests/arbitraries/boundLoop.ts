@@ -1,6 +1,6 @@
 /** Random loops that end at an element of an array, as those over compressed rows do: what they pass, gather and write. */
 import fc from 'fast-check'
-import type { BinaryOperator, Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Expr, Stmt } from '../../src/core/ir/functionIr.ts'
 import { binary, branch, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 

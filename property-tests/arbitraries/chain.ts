@@ -7,13 +7,13 @@
  * user would have written: pure, refused, throwing, and reading the key.
  */
 import fc from 'fast-check'
-import { count, countDistinct, first, max, mean, sum } from '../../src/core/aggregates.ts'
-import { DistArray, planOf } from '../../src/core/distArray.ts'
+import { DistArray, planOf } from '../../src/core/arrays/distArray.ts'
+import { fieldsOf } from '../../src/core/data/schema.ts'
 import { PlanError } from '../../src/core/errors.ts'
-import type { LogicalPlan } from '../../src/core/logicalPlan.ts'
-import { fieldsOf } from '../../src/core/schema.ts'
-import { countPlan } from '../../src/core/transformations.ts'
-import { lag, rank, rowNumber } from '../../src/core/windows.ts'
+import { count, countDistinct, first, max, mean, sum } from '../../src/core/plan/aggregates.ts'
+import type { LogicalPlan } from '../../src/core/plan/logicalPlan.ts'
+import { countPlan } from '../../src/core/plan/transformations.ts'
+import { lag, rank, rowNumber } from '../../src/core/plan/windows.ts'
 import { planEngine, scanOf } from '../plans.ts'
 
 type Any = DistArray<never, readonly number[]>

@@ -3,7 +3,7 @@
  * nulls: what column kernels compile, and now and then what they must leave to JavaScript.
  */
 import fc from 'fast-check'
-import type { BinaryOperator, Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/ir/functionIr.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 
 /** Columns by name; those that end in `0` have nulls. */

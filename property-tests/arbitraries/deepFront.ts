@@ -6,8 +6,8 @@
  *     if (i * s + j * t > limit) throw new RangeError(...)                    far down at small i, and everywhere at large i
  */
 import fc from 'fast-check'
-import type { FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
-import type { LoopSpec } from '../../src/core/loopSpec.ts'
+import type { FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
+import type { LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 import { binary, key, mix, next, number, pseudoRandom, read, span, when, write } from './scheduledLoop.ts'

@@ -12,8 +12,8 @@
  * Over two axes the index of an array is i, j or i + j.
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
-import type { EnvBinding, LoopSpec } from '../../src/core/loopSpec.ts'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding, LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 

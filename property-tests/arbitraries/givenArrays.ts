@@ -1,9 +1,9 @@
 /** Typed arrays with shapes, of any bits: NaN of every kind, -0, the ends of integers; extents of 0 and 1 among them. */
 import fc from 'fast-check'
-import type { TypedArray } from '../../src/core/column.ts'
-import { sizeOfShape } from '../../src/core/indexSpace.ts'
-import type { DType } from '../../src/core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../../src/core/storage.ts'
+import { sizeOfShape } from '../../src/core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE } from '../../src/core/arrays/storage.ts'
+import type { TypedArray } from '../../src/core/data/column.ts'
+import type { DType } from '../../src/core/data/schema.ts'
 
 export type NumberDType = Exclude<DType, 'bool'>
 

@@ -9,8 +9,8 @@
  * p is the number of the iteration: i, or i * m + j where there are two axes.
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
-import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loopSpec.ts'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 

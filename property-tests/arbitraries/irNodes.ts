@@ -1,5 +1,5 @@
 /** Nodes of the IR, for random bodies. */
-import type { Expr, Primitive, Stmt } from '../../src/core/functionIr.ts'
+import type { Expr, Primitive, Stmt } from '../../src/core/ir/functionIr.ts'
 import type { Span } from '../../src/core/span.ts'
 
 export const span: Span = { line: 1, column: 1, text: '' }

@@ -3,7 +3,7 @@
  * row; and near misses, where turns meet in an element, read what the row gets, or leave an array.
  */
 import fc from 'fast-check'
-import type { BinaryOperator, Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Expr, Stmt } from '../../src/core/ir/functionIr.ts'
 import { binary, branch, choice, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'

@@ -3,7 +3,7 @@
  * loops with breaks, reads and writes of every dtype, draws, and values that numbers rarely are.
  */
 import fc from 'fast-check'
-import type { Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
+import type { Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/ir/functionIr.ts'
 
 /** What bodies may name; every array has one axis of EXTENT elements. */
 export const EXTENT = 9

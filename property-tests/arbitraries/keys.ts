@@ -1,6 +1,6 @@
 /** Columns of keys of every kind, and ways to cut them into pieces. */
 import fc from 'fast-check'
-import type { ColumnType } from '../../src/core/schema.ts'
+import type { ColumnType } from '../../src/core/data/schema.ts'
 
 /** Texts of lengths around those at which they are read by halves, by eight bytes, and by eight more; what differs is first, in between or last. */
 function likeTexts(lengths: readonly number[]): fc.Arbitrary<string> {

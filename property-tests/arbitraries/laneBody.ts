@@ -4,7 +4,7 @@
  * elements that come from the turn before.
  */
 import fc from 'fast-check'
-import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/ir/functionIr.ts'
 import { binary, branch, choice, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'

@@ -13,8 +13,8 @@
  *     randomLoop({ exact: true })     only what the dependence test claims to decide exactly
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
-import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loopSpec.ts'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import { LoopBuilder } from './loopBuilder.ts'
 import { printFunction } from './loopSource.ts'
 import { WHOLE_OPERATIONS, type WholeOperation } from './wholeOperation.ts'

@@ -1,6 +1,6 @@
 /** Builds the IR of a random loop body from its tree of choices; see `loopBody.ts`. */
-import type { BinaryOperator, CountedLoop, Expr, Stmt } from '../../src/core/functionIr.ts'
-import type { EnvBinding } from '../../src/core/loopSpec.ts'
+import type { BinaryOperator, CountedLoop, Expr, Stmt } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding } from '../../src/core/loop/loopSpec.ts'
 import type { Span } from '../../src/core/span.ts'
 import type { RandomArray, RawAccess, RawIndex, RawLoop, RawScratch, RawStmt, RawTest, RawValue } from './loopBody.ts'
 import { printExpr, printStmt } from './loopSource.ts'

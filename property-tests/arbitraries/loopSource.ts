@@ -3,7 +3,7 @@
  *
  * `asRows` goes through row views where an array has several axes: `a.row(i)[j] = x` for `a.set(i, j, x)`.
  */
-import type { Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { Expr, Stmt } from '../../src/core/ir/functionIr.ts'
 
 export const AXES: readonly string[] = ['i', 'j', 'l', 'h']
 

@@ -4,7 +4,7 @@
  * An access outside its array touches nothing and reads NaN, and the run goes on: the analysis may rely on no more than
  * that, since the real run would have ended there.
  */
-import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../src/core/functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../src/core/ir/functionIr.ts'
 import type { RandomArray, RandomLoop } from './loopBody.ts'
 
 export interface Touch {

@@ -3,7 +3,7 @@
  * lies elsewhere is read by all; sums and least values of short and long loops, loops in loops, and near misses.
  */
 import fc from 'fast-check'
-import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/ir/functionIr.ts'
 import { binary, branch, choice, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { COLUMNS, NUMERIC_ARRAYS } from './numericArrays.ts'

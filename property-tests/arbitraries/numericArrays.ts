@@ -1,5 +1,5 @@
 /** The arrays that numeric bodies read and write, of every dtype that kernels compute with. */
-import type { DType } from '../../src/core/schema.ts'
+import type { DType } from '../../src/core/data/schema.ts'
 
 /** Elements of a row: three vectors of four, four times, and some. */
 export const COLUMNS = 27

@@ -4,7 +4,7 @@
  * Some bodies have no loop of their own: their iterations lie side by side in rows.
  */
 import fc from 'fast-check'
-import type { Builtin, Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
+import type { Builtin, Expr, FunctionIr, Stmt } from '../../src/core/ir/functionIr.ts'
 import { boundStatements } from './boundLoop.ts'
 import { binary, branch, choice, key, literal, local, span } from './irNodes.ts'
 import { jamStatements } from './jamBody.ts'

@@ -5,8 +5,8 @@
  * letter; the real front end is `planner/function`.
  */
 import { type Node, parseExpressionAt } from 'acorn'
-import type { BinaryOperator, Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
-import type { EnvBinding, LoopOptions, LoopOver, LoopSpec } from '../../src/core/loopSpec.ts'
+import type { BinaryOperator, Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding, LoopOptions, LoopOver, LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import type { Refusal, Span } from '../../src/core/span.ts'
 
 export interface TestLoop {

@@ -5,6 +5,8 @@
  * most of which can be lowered, some of which cannot.
  */
 import fc from 'fast-check'
+import type { Engine } from '../../src/core/engine.ts'
+import { PlanError } from '../../src/core/errors.ts'
 import {
   aggregate,
   all,
@@ -31,16 +33,14 @@ import {
   stddev,
   sum,
   variance,
-} from '../../src/core/aggregates.ts'
-import { type AsofOptionsAny, asofPlan } from '../../src/core/asofPlan.ts'
-import { dropPlan, fillNullPlan, renamePlan, withAllColumns } from '../../src/core/columnPlans.ts'
-import { joinPlan, unionPlan } from '../../src/core/combinations.ts'
-import { distinctByPlan } from '../../src/core/distinctPlan.ts'
-import type { Engine } from '../../src/core/engine.ts'
-import { PlanError } from '../../src/core/errors.ts'
-import { aggPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan, wholeAggPlan } from '../../src/core/groupPlan.ts'
-import type { JoinHow, LogicalPlan } from '../../src/core/logicalPlan.ts'
-import { sortListPlan } from '../../src/core/sortKeys.ts'
+} from '../../src/core/plan/aggregates.ts'
+import { type AsofOptionsAny, asofPlan } from '../../src/core/plan/asofPlan.ts'
+import { dropPlan, fillNullPlan, renamePlan, withAllColumns } from '../../src/core/plan/columnPlans.ts'
+import { joinPlan, unionPlan } from '../../src/core/plan/combinations.ts'
+import { distinctByPlan } from '../../src/core/plan/distinctPlan.ts'
+import { aggPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan, wholeAggPlan } from '../../src/core/plan/groupPlan.ts'
+import type { JoinHow, LogicalPlan } from '../../src/core/plan/logicalPlan.ts'
+import { sortListPlan } from '../../src/core/plan/sortKeys.ts'
 import {
   type Callback,
   castPlan,
@@ -60,9 +60,9 @@ import {
   sortPlan,
   tailPlan,
   withColumnsPlan,
-} from '../../src/core/transformations.ts'
-import { windowPlan } from '../../src/core/windowPlan.ts'
-import { denseRank, firstValue, lag, lastValue, lead, ntile, percentRank, rank, rowNumber } from '../../src/core/windows.ts'
+} from '../../src/core/plan/transformations.ts'
+import { windowPlan } from '../../src/core/plan/windowPlan.ts'
+import { denseRank, firstValue, lag, lastValue, lead, ntile, percentRank, rank, rowNumber } from '../../src/core/plan/windows.ts'
 import { type Table, table } from './batch.ts'
 import type { ColumnName } from './schema.ts'
 

@@ -6,8 +6,8 @@
  *     if (what[i][j] === 2) w[where[i][j]] = 7
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
-import type { EnvBinding, LoopSpec } from '../../src/core/loopSpec.ts'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding, LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 

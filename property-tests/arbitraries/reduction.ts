@@ -3,9 +3,9 @@
  * added.
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
-import type { AnalyzedLoop, Schedule } from '../../src/core/loopSpec.ts'
-import type { DType } from '../../src/core/schema.ts'
+import type { DType } from '../../src/core/data/schema.ts'
+import type { Expr, FunctionIr, Stmt } from '../../src/core/ir/functionIr.ts'
+import type { AnalyzedLoop, Schedule } from '../../src/core/loop/loopSpec.ts'
 import type { AccumulatorInput, BufferInput, LoopInputs } from '../../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../../src/exec/loops/loopRun.ts'
 import { plannedKind } from '../../src/planner/loop/schedule.ts'

@@ -6,7 +6,7 @@
  *
  * The loop runs as it did, on every schedule, only if each worker has a copy of `s`; `s` has elements that nobody writes, too.
  */
-import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
 import { binary, key, literal, local, span } from './irNodes.ts'
 import type { RandomArray, RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'

@@ -1,6 +1,6 @@
 /** Random functions of rows that Spark is asked to run: those of column kernels, and others of texts. */
 import fc from 'fast-check'
-import type { BinaryOperator, Collection, Expr, FunctionIr, Method, Primitive } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Collection, Expr, FunctionIr, Method, Primitive } from '../../src/core/ir/functionIr.ts'
 import { numberFunction, truthFunction } from './columnFunction.ts'
 
 const span = { line: 1, column: 1, text: '' }

@@ -10,8 +10,8 @@
  * `x` and `y` are arrays, so that no analysis of subscripts tells where an element comes from.
  */
 import fc from 'fast-check'
-import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
-import type { EnvBinding, LoopSpec } from '../../src/core/loopSpec.ts'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/ir/functionIr.ts'
+import type { EnvBinding, LoopSpec } from '../../src/core/loop/loopSpec.ts'
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 

@@ -3,7 +3,7 @@
  * the rows around it, as Gauss–Seidel and the tables of dynamic programming do. Rows of most may run two at a time.
  */
 import fc from 'fast-check'
-import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/ir/functionIr.ts'
 import { binary, branch, key, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { TWIN } from './numericArrays.ts'

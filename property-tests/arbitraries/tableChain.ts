@@ -4,9 +4,9 @@
  * those that there are, so that any chain fits any table.
  */
 import fc from 'fast-check'
-import { type DistArray, planOf } from '../../src/core/distArray.ts'
-import { type ValueClass, valueClassOf } from '../../src/core/elements.ts'
-import { type Field, fieldsOf } from '../../src/core/schema.ts'
+import { type DistArray, planOf } from '../../src/core/arrays/distArray.ts'
+import { type Field, fieldsOf } from '../../src/core/data/schema.ts'
+import { type ValueClass, valueClassOf } from '../../src/core/plan/elements.ts'
 import {
   all,
   any,

@@ -3,7 +3,7 @@
  *
  * Each is an expression of JavaScript and, for loops that must stay inside their arrays, what it lies between.
  */
-import type { BinaryOperator, Builtin } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Builtin } from '../../src/core/ir/functionIr.ts'
 
 export const WHOLE_OPERATIONS = ['%', '>>', '&', '|', '^', 'floor', 'trunc', 'ceil', 'abs', 'product'] as const
 export type WholeOperation = (typeof WHOLE_OPERATIONS)[number]

@@ -5,7 +5,7 @@
  * constants as literals, put literals on the other side, and `==` for `===` where both sides are numbers; in the form
  * `minified` these are not told apart.
  */
-import type { FunctionIr } from '../../src/core/functionIr.ts'
+import type { FunctionIr } from '../../src/core/ir/functionIr.ts'
 
 export interface CanonicalForm {
   readonly minified: boolean

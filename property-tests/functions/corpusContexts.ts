@@ -1,7 +1,7 @@
 /**
  * What the corpus is lowered for, and its IRs as text, one per function.
  */
-import type { LowerContext } from '../../src/planner/function/context.ts'
+import type { LowerContext } from '../../src/planner/function/lower/context.ts'
 import { lowerFunction } from '../../src/planner/function/userFunction.ts'
 import { type CanonicalForm, canonicalIr } from './canonicalIr.ts'
 

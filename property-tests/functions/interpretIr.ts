@@ -2,8 +2,8 @@
  * The dullest interpreter of the IR: walks the tree, one case a node, no cleverness. What a function means is what this
  * makes of its IR.
  */
-import { collectionOf, foundIn } from '../../src/core/collections.ts'
-import { type Expr, type FunctionIr, isLibraryCall, type Stmt } from '../../src/core/functionIr.ts'
+import { collectionOf, foundIn } from '../../src/core/ir/collections.ts'
+import { type Expr, type FunctionIr, isLibraryCall, type Stmt } from '../../src/core/ir/functionIr.ts'
 import { LIBRARY_FUNCTIONS } from '../../src/core/time/library.ts'
 
 /** What lies around a function: its arguments, and the arrays, accumulators and generators it uses. */

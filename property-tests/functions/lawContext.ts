@@ -2,7 +2,7 @@
  * The rows that random functions get.
  */
 import fc from 'fast-check'
-import type { LowerContext } from '../../src/planner/function/context.ts'
+import type { LowerContext } from '../../src/planner/function/lower/context.ts'
 
 export const CONTEXT: LowerContext = {
   kind: 'row',

@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Session } from '../../src/index.ts'
-import { shortPassesOnWorkers } from '../../src/runtime.ts'
+import { shortPassesOnWorkers } from '../../src/session/runtime.ts'
 import { withTable } from './docsTable.ts'
 import { families } from './families.ts'
 import { runEntry, type Verdict, verdictText } from './runEntry.ts'

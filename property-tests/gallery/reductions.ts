@@ -1,5 +1,5 @@
 /** Scans, reductions and random numbers. */
-import { loopUniform } from '../../src/core/random.ts'
+import { loopUniform } from '../../src/core/arrays/random.ts'
 import { type Entry, entry, random, whole, zeros } from './entry.ts'
 
 const N = 400

@@ -1,7 +1,7 @@
 /** Additions to arrays of integers run on all workers only where their order cannot show. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Session } from '../../src/index.ts'
-import { shortPassesOnWorkers } from '../../src/runtime.ts'
+import { shortPassesOnWorkers } from '../../src/session/runtime.ts'
 
 const IN_ORDER =
   'What is added to counts may be no whole number, and counts converts after each addition. Whole numbers, as x | 0, could be added on all workers.'

@@ -1,6 +1,6 @@
 /** What a plan says of the cost of a pass and of its kernel, before runs and after; times that the clock decides are masked. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { modulesCompiled } from '../../src/exec/kernels/moduleCache.ts'
+import { modulesCompiled } from '../../src/exec/wasm/moduleCache.ts'
 import { type Loop, Session } from '../../src/index.ts'
 
 let session: Session

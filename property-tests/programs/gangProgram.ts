@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Session, TaskError, type TypedArray } from '../../src/index.ts'
-import { shortPassesOnWorkers } from '../../src/runtime.ts'
+import { shortPassesOnWorkers } from '../../src/session/runtime.ts'
 
 const { DA_RANK: rank, DA_WORLD: world, FOLDER: folder = '' } = process.env
 if (rank !== undefined) writeFileSync(join(folder, `pid${rank}`), String(process.pid))

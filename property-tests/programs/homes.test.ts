@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { GangError } from '../../src/core/errors.ts'
 import { Session } from '../../src/index.ts'
-import { runningWith, shortPassesOnWorkers } from '../../src/runtime.ts'
+import { runningWith, shortPassesOnWorkers } from '../../src/session/runtime.ts'
 import { type MemoryGang, memoryGang, stopPlaces } from '../memoryGang.ts'
 
 let gang: MemoryGang

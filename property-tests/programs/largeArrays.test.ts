@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { GangError } from '../../src/core/errors.ts'
-import { bytesOf } from '../../src/exec/gang/changes.ts'
+import { bytesOf } from '../../src/exec/gang/movement/changes.ts'
 import { type DistArray, type Loop, MemoryError, Session } from '../../src/index.ts'
-import { runningWith, shortPassesOnWorkers } from '../../src/runtime.ts'
+import { runningWith, shortPassesOnWorkers } from '../../src/session/runtime.ts'
 import { memoryGang, stopPlaces } from '../memoryGang.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-large-'))

@@ -4,9 +4,9 @@
  */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkpointInSmallSteps } from '../../src/checkpoint.ts'
 import { Session } from '../../src/index.ts'
-import { shortPassesOnWorkers } from '../../src/runtime.ts'
+import { checkpointInSmallSteps } from '../../src/session/checkpoint.ts'
+import { shortPassesOnWorkers } from '../../src/session/runtime.ts'
 
 const { DA_RANK: rank, DA_ATTEMPT: attempt = '0', FOLDER: folder = '' } = process.env
 if (rank !== undefined) writeFileSync(join(folder, `pid${rank}`), String(process.pid))

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Column } from './column.ts'
-import { columnFromValues } from './columnBuilder.ts'
-import { concatColumns } from './columnConcat.ts'
-import { castColumn, convertColumn } from './columnConversions.ts'
-import { rowReader, valueReader } from './columnReaders.ts'
-import { nullColumn, sliceColumn, takeColumn } from './columnSlices.ts'
+import type { Column } from './data/column.ts'
+import { columnFromValues } from './data/columnBuilder.ts'
+import { concatColumns } from './data/columnConcat.ts'
+import { castColumn, convertColumn } from './data/columnConversions.ts'
+import { rowReader, valueReader } from './data/columnReaders.ts'
+import { nullColumn, sliceColumn, takeColumn } from './data/columnSlices.ts'
 
 function valuesOf(column: Column): unknown[] {
   const read = valueReader(column)

@@ -2,14 +2,14 @@
  * What a DistArray handle asks of its session. `session.ts` joins planner, executor and array store behind it.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
-import type { Batch, TypedArray } from './column.ts'
-import type { UserFunction } from './functionIr.ts'
-import type { Key, Selector, Shape } from './indexSpace.ts'
-import type { LogicalPlan } from './logicalPlan.ts'
+import type { Key, Selector, Shape } from './arrays/indexSpace.ts'
+import type { Storage } from './arrays/storage.ts'
+import type { Batch, TypedArray } from './data/column.ts'
+import type { ElementType } from './data/schema.ts'
+import type { UserFunction } from './ir/functionIr.ts'
 import type { Moment } from './moment.ts'
+import type { LogicalPlan } from './plan/logicalPlan.ts'
 import type { WriteAccess } from './ports.ts'
-import type { ElementType } from './schema.ts'
-import type { Storage } from './storage.ts'
 
 /** What a row lambda's arguments are. */
 export interface RowLambdaContext {

@@ -2,7 +2,7 @@
  * The call of an action, as far as functions are concerned: what they capture is read then, once, and neither while the
  * plan is made nor while it runs.
  */
-import type { UserFunction } from './functionIr.ts'
+import type { UserFunction } from './ir/functionIr.ts'
 
 export interface Moment {
   /** The function with what it captures now; itself where that is what it was. */

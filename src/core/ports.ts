@@ -1,10 +1,10 @@
 /**
  * What the layers ask of each other: interfaces that `core` names and `io` or `exec` implement.
  */
-import type { Batch, Column } from './column.ts'
-import type { LogicalPlan } from './logicalPlan.ts'
-import type { Bounds, ColumnPredicate } from './predicate.ts'
-import type { ElementType } from './schema.ts'
+import type { Batch, Column } from './data/column.ts'
+import type { ElementType } from './data/schema.ts'
+import type { LogicalPlan } from './plan/logicalPlan.ts'
+import type { Bounds, ColumnPredicate } from './plan/predicate.ts'
 
 /**
  * A table to read: files or tables in memory. Plain data, so that it can be sent to a worker; `io/readSplit.ts` reads

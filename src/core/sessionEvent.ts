@@ -1,6 +1,6 @@
 /** What a session tells about its work. */
 
-import type { PassReport } from './loopReport.ts'
+import type { PassReport } from './loop/loopReport.ts'
 import type { Span } from './span.ts'
 
 /** Everything a run has to tell; the progress bar, logs and pages are built from these. */

@@ -1,9 +1,9 @@
 /** Columns that have one value in all rows of a file, among those that are read of it. */
-import type { Batch, Column } from '../core/column.ts'
-import { columnFromValues } from '../core/columnBuilder.ts'
-import { nullColumn, takeColumn } from '../core/columnSlices.ts'
+import type { Batch, Column } from '../core/data/column.ts'
+import { columnFromValues } from '../core/data/columnBuilder.ts'
+import { nullColumn, takeColumn } from '../core/data/columnSlices.ts'
+import { type ColumnType, type Field, fieldsOf } from '../core/data/schema.ts'
 import type { Access, ArraySource, Constant, ReadSplit, SourceSplit } from '../core/ports.ts'
-import { type ColumnType, type Field, fieldsOf } from '../core/schema.ts'
 
 /** Reads what is in the file with `read`, and puts the others between. */
 export function readWithConstants(read: ReadSplit): ReadSplit {

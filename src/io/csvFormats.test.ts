@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from '../core/errors.ts'
-import { Session } from '../session.ts'
-import type { CsvOptions } from './csv.ts'
+import { Session } from '../session/session.ts'
+import type { CsvOptions } from './csv/csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-csvFormats-'))
 const path = join(folder, 'data.csv')
@@ -103,7 +103,7 @@ test('what was unpacked goes with the process, and with the next one where it wa
   const script = join(folder, 'unpack.mts')
   writeFileSync(
     script,
-    `import { openPlain } from ${JSON.stringify(new URL('unpacked.ts', import.meta.url).href)}
+    `import { openPlain } from ${JSON.stringify(new URL('bytes/unpacked.ts', import.meta.url).href)}
 const { unpacked } = await openPlain(${JSON.stringify(path)}, {})
 console.log(unpacked.at)`,
   )

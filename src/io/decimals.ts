@@ -5,8 +5,8 @@
  * survives: printing the f64 gives the digits back. A value with more digits is refused, never rounded in silence.
  */
 import type { Data, Decimal } from 'apache-arrow'
-import { type Column, isValid } from '../core/column.ts'
-import { columnError, type Place } from './arrowTypes.ts'
+import { type Column, isValid } from '../core/data/column.ts'
+import { columnError, type Place } from './arrow/arrowTypes.ts'
 
 /** Significant digits that every f64 keeps. */
 export const DIGITS_KEPT: number = 10 ** 15

@@ -4,10 +4,10 @@
  *     batches --> worker --> bytes --> appended
  *     batches --> worker --> bytes --> appended behind them
  */
-import type { Batch } from '../core/column.ts'
-import type { ElementType } from '../core/schema.ts'
-import { type CsvForm, csvRecords } from './csvBytes.ts'
-import { ndjsonRecords } from './ndjsonBytes.ts'
+import type { Batch } from '../core/data/column.ts'
+import type { ElementType } from '../core/data/schema.ts'
+import { type CsvForm, csvRecords } from './csv/csvBytes.ts'
+import { ndjsonRecords } from './json/ndjsonBytes.ts'
 import { encodeGroup, type GroupEncoding } from './parquet/encodeGroup.ts'
 import { joinBatches } from './regroup.ts'
 

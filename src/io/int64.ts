@@ -6,11 +6,11 @@
  * Numbers hold every integer within ±2^53. One beyond is refused when its column is read, even where its lowest bits
  * happen to be zero: what a program may rely on should not depend on such luck.
  */
-import { type Column, isValid } from '../core/column.ts'
+import { type Column, isValid } from '../core/data/column.ts'
+import { LARGEST_WHOLE } from '../core/data/fixedValues.ts'
+import type { ColumnType, ElementType, Field, IntegerKind } from '../core/data/schema.ts'
 import { Bug } from '../core/errors.ts'
-import { LARGEST_WHOLE } from '../core/fixedValues.ts'
-import type { ColumnType, ElementType, Field, IntegerKind } from '../core/schema.ts'
-import { columnError, inside, type Place } from './arrowTypes.ts'
+import { columnError, inside, type Place } from './arrow/arrowTypes.ts'
 
 export type Int64 = 'number' | 'bigint'
 export const INT64_OPTIONS: readonly Int64[] = ['number', 'bigint']

@@ -20,9 +20,9 @@ import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from '../core/errors.ts'
-import { Session } from '../session.ts'
-import { writeAtomically } from './atomicFile.ts'
-import { packedByName } from './gzipOutput.ts'
+import { Session } from '../session/session.ts'
+import { writeAtomically } from './bytes/atomicFile.ts'
+import { packedByName } from './bytes/gzipOutput.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-outputs-'))
 const session = await Session.start({ workers: 1, memory: '64MB', progress: false })

@@ -3,11 +3,11 @@
  */
 import { Bug } from '../core/errors.ts'
 import type { ArraySource, ReadSplit } from '../core/ports.ts'
-import { readArrowSplit } from './arrowFile.ts'
+import { readArrowSplit } from './arrow/arrowFile.ts'
 import { readWithConstants } from './constantColumns.ts'
-import { readCsvSplit } from './csv.ts'
-import { readMemorySplit } from './memory.ts'
-import { readNdjsonSplit } from './ndjson.ts'
+import { readCsvSplit } from './csv/csv.ts'
+import { readNdjsonSplit } from './json/ndjson.ts'
+import { readMemorySplit } from './memory/memory.ts'
 import { readParquetSplit } from './parquet.ts'
 import { readTextSplit } from './text.ts'
 

@@ -2,13 +2,13 @@
  * What all readers of files take: a signal that ends the reading, and how long a server may say nothing.
  */
 import { checkCount, checkSignal } from '../core/arguments.ts'
-import { valueText } from '../core/columnBuilder.ts'
+import { valueText } from '../core/data/columnBuilder.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Access, ArraySource, S3Options, WriteAccess } from '../core/ports.ts'
-import type { ByteInput } from './givenBytes.ts'
-import { checkS3, isS3, settingsOf } from './s3.ts'
+import type { ByteInput } from './bytes/givenBytes.ts'
+import { checkS3, isS3, settingsOf } from './remote/s3.ts'
 
 /** What to read: a path, a glob, an address, bytes that a program has, or several of them. */
 export type FileSource = string | URL | ByteInput | readonly (string | URL | ByteInput)[]

@@ -1,8 +1,8 @@
 /** Batches of any size as batches of one size: row groups, record batches. */
-import type { Batch, Column } from '../core/column.ts'
-import { concatColumns } from '../core/columnConcat.ts'
-import { sliceColumn } from '../core/columnSlices.ts'
-import { type ElementType, fieldsOf } from '../core/schema.ts'
+import type { Batch, Column } from '../core/data/column.ts'
+import { concatColumns } from '../core/data/columnConcat.ts'
+import { sliceColumn } from '../core/data/columnSlices.ts'
+import { type ElementType, fieldsOf } from '../core/data/schema.ts'
 
 /** A batch is ended before its bytes pass this, whatever its rows. */
 const LARGEST_BATCH_BYTES = 128 * 2 ** 20

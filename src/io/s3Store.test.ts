@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ObjectStore, startObjectStore } from '../../property-tests/objectStore.ts'
 import { SourceError } from '../core/errors.ts'
-import { Session } from '../session.ts'
+import { Session } from '../session/session.ts'
 
 const store: ObjectStore | undefined = await startObjectStore()
 let session: Session

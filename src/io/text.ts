@@ -2,15 +2,15 @@
  * Text files, one element per line: `\n` and `\r\n` end a line, and a last line need not have an end.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Batch } from '../core/column.ts'
-import { createBuilder } from '../core/columnBuilder.ts'
+import type { Batch } from '../core/data/column.ts'
+import { createBuilder } from '../core/data/columnBuilder.ts'
 import { SourceError } from '../core/errors.ts'
 import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
-import { type ByteSource, openBytes } from './byteSource.ts'
-import { checkForm } from './fileForms.ts'
-import { filesOf } from './paths.ts'
+import { type ByteSource, openBytes } from './bytes/byteSource.ts'
+import { checkForm } from './bytes/fileForms.ts'
+import { filesOf } from './bytes/paths.ts'
+import { openPlain, type Unpacked } from './bytes/unpacked.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
-import { openPlain, type Unpacked } from './unpacked.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
 /** What one line of text, or one record of CSV, may take: it is read whole, and lies in memory some times over. */

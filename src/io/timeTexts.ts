@@ -1,5 +1,5 @@
 /** Dates and times as ISO 8601 texts in UTC, with the digits of their unit. */
-import type { TimeUnit } from '../core/schema.ts'
+import type { TimeUnit } from '../core/data/schema.ts'
 
 /** Of a fraction of a second, by unit. */
 export const DIGITS = { s: 0, ms: 3, us: 6, ns: 9 } as const

@@ -7,13 +7,13 @@
  * Memory holds a row group for each of those that encode, and the next. The footer carries checksums (`parquet/checksums.ts`) and the types Parquet
  * has no word for (`parquet/ownSchema.ts`).
  */
-import { type Batch, type Column, isValid } from '../core/column.ts'
-import { emptyColumn } from '../core/columnSlices.ts'
+import { type Batch, type Column, isValid } from '../core/data/column.ts'
+import { emptyColumn } from '../core/data/columnSlices.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, typeText } from '../core/data/schema.ts'
 import type { ParquetCompression } from '../core/engine.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import type { WriteAccess } from '../core/ports.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, typeText } from '../core/schema.ts'
-import { writeAtomically } from './atomicFile.ts'
+import { writeAtomically } from './bytes/atomicFile.ts'
 import { type Encoder, type EncodeTask, type Encoding, encodedInOrder } from './encode.ts'
 import { fileType } from './int64.ts'
 import type { GroupEncoding } from './parquet/encodeGroup.ts'

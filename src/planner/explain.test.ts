@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { planEngine, tableOf } from '../../property-tests/plans.ts'
-import { count } from '../core/aggregates.ts'
-import { DistArray, planOf } from '../core/distArray.ts'
-import type { LogicalPlan } from '../core/logicalPlan.ts'
+import { DistArray, planOf } from '../core/arrays/distArray.ts'
+import { count } from '../core/plan/aggregates.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { type ExplainedPlan, explainPlan } from './explain.ts'
 
 interface Rating {

@@ -9,15 +9,16 @@
  *     Optimized plan
  *       …
  */
+
+import { type DenseStorage, stridesOf } from '../core/arrays/storage.ts'
 import { defined } from '../core/defined.ts'
-import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
-import type { UserFunction } from '../core/functionIr.ts'
-import { type FunctionRun, runOf, runText } from '../core/functionUse.ts'
-import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/kernelCode.ts'
-import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
+import type { UserFunction } from '../core/ir/functionIr.ts'
+import { type FunctionRun, runOf, runText } from '../core/ir/functionUse.ts'
+import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/ir/kernelCode.ts'
+import { elementText, keysText, rankOf, thinned } from '../core/plan/elements.ts'
+import { inputsOf, type LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { functionsOf, mapInputs, nodeText, planText } from '../core/plan/tree.ts'
 import { placeText, type Refusal } from '../core/span.ts'
-import { type DenseStorage, stridesOf } from '../core/storage.ts'
-import { functionsOf, mapInputs, nodeText, planText } from '../core/tree.ts'
 import { irListing } from './function/irText.ts'
 import { optimize } from './optimize.ts'
 import { lower } from './physical/lower.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tableOf } from '../../property-tests/plans.ts'
-import { planOf } from '../core/distArray.ts'
-import type { LogicalPlan } from '../core/logicalPlan.ts'
+import { planOf } from '../core/arrays/distArray.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { Invariants } from './invariants.ts'
 
 const kept = planOf(

@@ -4,12 +4,13 @@
  * A rewritten node yields the same element (names, types, nullability, in order) under the same keys, and it comes in
  * the order that was promised. Every new node is well-formed: it reads only columns that its inputs have.
  */
-import { asofElement } from '../core/asofPlan.ts'
-import { joinElement } from '../core/combinations.ts'
-import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
-import { functionsOfCall, inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
-import { type ElementType, fieldsOf } from '../core/schema.ts'
-import { functionsOf } from '../core/tree.ts'
+
+import { type ElementType, fieldsOf } from '../core/data/schema.ts'
+import { asofElement } from '../core/plan/asofPlan.ts'
+import { joinElement } from '../core/plan/combinations.ts'
+import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/plan/elements.ts'
+import { functionsOfCall, inputsOf, type Keys, type LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { functionsOf } from '../core/plan/tree.ts'
 import { columnsRead } from './lambdaFacts.ts'
 
 /** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */

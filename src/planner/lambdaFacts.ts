@@ -4,11 +4,11 @@
  * In doubt the answer is the safe one: a function that was refused reads everything and may fail.
  */
 
-import { isKnown, valueClassOf } from '../core/elements.ts'
-import type { BinaryOperator, Callee, Expr, FunctionIr, LibraryCall, Method, Stmt, UserFunction } from '../core/functionIr.ts'
-import { expressionsOf, isLibraryCall, visitExpr, visitStmts } from '../core/functionIr.ts'
-import { inferTypes } from '../core/irTypes.ts'
-import type { ColumnType, ElementType } from '../core/schema.ts'
+import type { ColumnType, ElementType } from '../core/data/schema.ts'
+import type { BinaryOperator, Callee, Expr, FunctionIr, LibraryCall, Method, Stmt, UserFunction } from '../core/ir/functionIr.ts'
+import { expressionsOf, isLibraryCall, visitExpr, visitStmts } from '../core/ir/functionIr.ts'
+import { inferTypes } from '../core/ir/irTypes.ts'
+import { isKnown, valueClassOf } from '../core/plan/elements.ts'
 
 /** Calls `visit` on every expression of a function, outer ones first. */
 export function visitExpressions(ir: FunctionIr, visit: (expr: Expr) => void): void {

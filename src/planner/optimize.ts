@@ -5,8 +5,8 @@
  * named and stops everything. A node that occurs in several places stays one node.
  */
 import { Bug } from '../core/errors.ts'
-import type { LogicalPlan } from '../core/logicalPlan.ts'
-import { mapInputs, planText } from '../core/tree.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { mapInputs, planText } from '../core/plan/tree.ts'
 import { Invariants } from './invariants.ts'
 import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'

@@ -6,7 +6,7 @@
  * Statement: where there is a value, JavaScript has it for every row with these columns. Where there is only its truth, what other
  * columns decide was passed over: JavaScript has it for every row for which that does not throw.
  */
-import type { BinaryOperator, Expr, FunctionIr, Method } from '../core/functionIr.ts'
+import type { BinaryOperator, Expr, FunctionIr, Method } from '../core/ir/functionIr.ts'
 import type { Constant } from '../core/ports.ts'
 
 /** The value itself, or only whether it counts as true. */

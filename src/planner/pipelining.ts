@@ -8,11 +8,12 @@
  * A stream comes partition after partition, in order, and each partition is freed once it was used. The rule
  * `markPipelined` marks arrays by this, and `physical/lower.ts` obeys the mark.
  */
-import { isKnown } from '../core/elements.ts'
-import type { UserFunction } from '../core/functionIr.ts'
-import { needsCaller } from '../core/functionUse.ts'
-import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
-import { functionsOf } from '../core/tree.ts'
+
+import type { UserFunction } from '../core/ir/functionIr.ts'
+import { needsCaller } from '../core/ir/functionUse.ts'
+import { isKnown } from '../core/plan/elements.ts'
+import { inputsOf, type LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { functionsOf } from '../core/plan/tree.ts'
 
 /** Why an array is stored. `because` ends a sentence that begins with: all of them are kept at once, because. */
 export interface Stored {

@@ -8,15 +8,16 @@
  * what the nodes above yield. So too what is wrong with them, which is then said as it is at the call: other columns in a
  * union, a sum of texts. But a column that a function reads and the rows have not is undefined there, as before.
  */
-import { asofNode } from '../core/asofPlan.ts'
-import { joinPlan, unionPlan } from '../core/combinations.ts'
+
 import type { Lowering } from '../core/engine.ts'
 import { Bug } from '../core/errors.ts'
-import { mapFolding } from '../core/folding.ts'
-import type { UserFunction } from '../core/functionIr.ts'
-import { aggregatesPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../core/groupPlan.ts'
-import { inputsOf, type LogicalPlan, type SidesBy, withInputs } from '../core/logicalPlan.ts'
-import { madeOf } from '../core/madeFunctions.ts'
+import { mapFolding } from '../core/ir/folding.ts'
+import type { UserFunction } from '../core/ir/functionIr.ts'
+import { madeOf } from '../core/ir/madeFunctions.ts'
+import { asofNode } from '../core/plan/asofPlan.ts'
+import { joinPlan, unionPlan } from '../core/plan/combinations.ts'
+import { aggregatesPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../core/plan/groupPlan.ts'
+import { inputsOf, type LogicalPlan, type SidesBy, withInputs } from '../core/plan/logicalPlan.ts'
 import {
   type Callback,
   castPlan,
@@ -35,9 +36,9 @@ import {
   sortedBy,
   sortNode,
   withColumnsPlan,
-} from '../core/transformations.ts'
-import { functionsOf } from '../core/tree.ts'
-import { windowNode } from '../core/windowPlan.ts'
+} from '../core/plan/transformations.ts'
+import { functionsOf } from '../core/plan/tree.ts'
+import { windowNode } from '../core/plan/windowPlan.ts'
 import { checkBigints } from './function/bigintMixes.ts'
 import { returnedElement } from './function/userFunction.ts'
 

@@ -5,7 +5,7 @@
  * below it. `undefined` means that there is nothing to say. The result must have the same elements, the same keys and
  * the same promised order (`invariants.ts`).
  */
-import type { LogicalPlan } from '../core/logicalPlan.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 
 export interface Rule {
   readonly name: string

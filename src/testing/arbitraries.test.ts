@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Session } from '../session.ts'
+import { Session } from '../session/session.ts'
 import { arrays, schemas, tables } from './arbitraries.ts'
 import { arrayEquals, tableEquals } from './equality.ts'
 

@@ -6,10 +6,10 @@
  */
 import { Bool, type DataType, Field, Float64, Int64, Schema, TimestampMillisecond, Utf8 } from 'apache-arrow'
 import fc from 'fast-check'
-import type { DistArray } from '../core/distArray.ts'
+import type { DistArray } from '../core/arrays/distArray.ts'
+import type { DType } from '../core/data/schema.ts'
 import { checkOptions } from '../core/options.ts'
-import type { DType } from '../core/schema.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 
 /** The kinds of columns that tables are made of. */
 export type ColumnKind = 'f64' | 'i64' | 'bool' | 'utf8' | 'timestamp'

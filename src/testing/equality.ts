@@ -3,8 +3,8 @@
  */
 import { Table } from 'apache-arrow'
 import { checkOneOf } from '../core/arguments.ts'
-import type { TypedArray } from '../core/column.ts'
-import { DistArray } from '../core/distArray.ts'
+import { DistArray } from '../core/arrays/distArray.ts'
+import type { TypedArray } from '../core/data/column.ts'
 import { checkOptions } from '../core/options.ts'
 import { differenceBetween, valueText } from './difference.ts'
 

@@ -3,11 +3,11 @@
  * JavaScript that says what it means.
  */
 import fc from 'fast-check'
-import { sum } from '../core/aggregates.ts'
-import type { DistArray } from '../core/distArray.ts'
-import type { Loop } from '../core/loop.ts'
+import type { DistArray } from '../core/arrays/distArray.ts'
+import type { Loop } from '../core/loop/loop.ts'
 import { checkOptions } from '../core/options.ts'
-import type { Session } from '../session.ts'
+import { sum } from '../core/plan/aggregates.ts'
+import type { Session } from '../session/session.ts'
 
 /** The rows that generated plans work on: `group` a small integer, `amount` any number. */
 export interface PlanRow {

@@ -2,13 +2,13 @@
  * The promise of the library as a test of your own program: one worker, several workers and plain JavaScript agree.
  */
 import fc from 'fast-check'
+import { DistArray } from '../core/arrays/distArray.ts'
 import { defined } from '../core/defined.ts'
-import { DistArray } from '../core/distArray.ts'
 import { LoopError } from '../core/errors.ts'
-import type { Loop } from '../core/loop.ts'
+import type { Loop } from '../core/loop/loop.ts'
 import { checkOptions } from '../core/options.ts'
-import { shortPassesOnWorkers } from '../runtime.ts'
-import { Session } from '../session.ts'
+import { shortPassesOnWorkers } from '../session/runtime.ts'
+import { Session } from '../session/session.ts'
 import { differenceBetween, differenceText } from './difference.ts'
 import { entriesOf } from './equality.ts'
 

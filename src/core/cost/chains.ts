@@ -2,8 +2,8 @@
  * How long a turn of a loop has to wait for the one before: `sum += x` for an addition, `a[i] = a[i - 1] + x` for an addition
  * and for the element to come back from memory. What does not wait overlaps from turn to turn.
  */
-import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr } from '../functionIr.ts'
-import { exprId, someExpr } from '../irFacts.ts'
+import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr } from '../ir/functionIr.ts'
+import { exprId, someExpr } from '../ir/irFacts.ts'
 import { costOf } from './operations.ts'
 
 /** From a store to the load of what it stored. */

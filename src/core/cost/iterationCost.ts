@@ -7,8 +7,8 @@
  * No clock is asked: an estimate is the same on every machine. The constants were calibrated with `bench/estimate.bench.ts`, over
  * the loops of bench/questions, on an AMD EPYC with Node 20; there it is right within a factor of two for most loops.
  */
-import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt } from '../functionIr.ts'
-import { hasLoop } from '../irFacts.ts'
+import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt } from '../ir/functionIr.ts'
+import { hasLoop } from '../ir/irFacts.ts'
 import { placeText, type Span } from '../span.ts'
 import { chainNs, moves, type Turning, turningOf } from './chains.ts'
 import { type CostedArray, type For, type Means, meansOf, turnsOf } from './means.ts'

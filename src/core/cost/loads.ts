@@ -7,8 +7,8 @@
  * Blocks are cut here as the runtime cuts them, by the histogram of each axis, and the elements in each are counted. Of much data
  * a sample is counted, always the same one: what it says of a block is right within a few hundredths of the whole.
  */
-import type { Form } from '../loopSpec.ts'
-import { cutByHistogram, cutEqual, rangeAlong, type Subscripted } from '../partitioning.ts'
+import type { Form } from '../loop/loopSpec.ts'
+import { cutByHistogram, cutEqual, rangeAlong, type Subscripted } from '../loop/partitioning.ts'
 import { type Grid, longestWay } from './longestWay.ts'
 
 /** Elements of sparse data: all of them, or some in their place. */

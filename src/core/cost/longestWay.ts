@@ -1,6 +1,6 @@
 /**
  * How long some workers take for the blocks of a grid, in iterations, if each claims the first block in plan order that waits for
- * nobody. (In a run homes and timing play a part too: `exec/loops/claim.ts`.)
+ * nobody. (In a run homes and timing play a part too: `exec/loops/claims/claim.ts`.)
  *
  *     free         blocks of one row wait for nobody
  *     diagonals    plan order diagonal by diagonal; a block waits for those before it in its row and its column

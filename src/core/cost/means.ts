@@ -1,7 +1,8 @@
 /** How large a number of a body is on the average, and how often its loops turn: what can be told without running it. */
-import type { Expr, FunctionIr, Stmt } from '../functionIr.ts'
-import type { DType } from '../schema.ts'
-import { ARRAY_OF_DTYPE } from '../storage.ts'
+
+import { ARRAY_OF_DTYPE } from '../arrays/storage.ts'
+import type { DType } from '../data/schema.ts'
+import type { Expr, FunctionIr, Stmt } from '../ir/functionIr.ts'
 import { turnsBetween, UNKNOWN_TURNS } from './turns.ts'
 
 export type For = Extract<Stmt, { kind: 'For' }>

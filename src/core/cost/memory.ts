@@ -2,8 +2,8 @@
  * What the elements of a turn cost beyond the instructions that load them: nothing where their array stays in the cache, so
  * much a byte where it streams by, and a line of the cache each where the next one lies elsewhere.
  */
-import type { Expr, Stmt } from '../functionIr.ts'
-import { someExpr } from '../irFacts.ts'
+import type { Expr, Stmt } from '../ir/functionIr.ts'
+import { someExpr } from '../ir/irFacts.ts'
 import { accessesIn, moves, type Turning } from './chains.ts'
 import type { CostedArray } from './means.ts'
 

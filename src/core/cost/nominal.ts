@@ -2,8 +2,8 @@
  * How heavy an iteration is, whatever kernel runs it: so many nanoseconds for each operation of a slow one. Blocks are cut by it,
  * and so it may not follow from what was compiled: a cut decides on bits. What it takes is estimated in `iterationCost.ts`.
  */
-import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../functionIr.ts'
-import type { Schedule } from '../loopSpec.ts'
+import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../ir/functionIr.ts'
+import type { Schedule } from '../loop/loopSpec.ts'
 import { finiteNs, turnsBetween, UNKNOWN_TURNS } from './turns.ts'
 
 const NS_PER_NODE = 0.5

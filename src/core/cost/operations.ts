@@ -2,7 +2,7 @@
  * What the operations of a body cost, by kind: how many instructions each is worth, and how long its result takes to be there.
  * The processor does several instructions at a time, unless one waits for the result of another.
  */
-import type { Expr } from '../functionIr.ts'
+import type { Expr } from '../ir/functionIr.ts'
 
 export interface OperationCost {
   /** In instructions as cheap as an addition. */

@@ -13,8 +13,8 @@
  * Everything follows from the body, the extents and the keys: never from a clock or from the workers that there are, since the
  * schedule may decide on the bits of the result.
  */
-import type { InnerSchedule, Schedule } from '../loopSpec.ts'
-import { blockCounts, bySubscript, MOST_LISTED_BLOCKS, rangeAlong } from '../partitioning.ts'
+import type { InnerSchedule, Schedule } from '../loop/loopSpec.ts'
+import { blockCounts, bySubscript, MOST_LISTED_BLOCKS, rangeAlong } from '../loop/partitioning.ts'
 import { type KeySample, loadShare } from './loads.ts'
 import { weightIn } from './nominal.ts'
 

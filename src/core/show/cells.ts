@@ -1,8 +1,8 @@
 /**
  * Values of columns as cells of a table: one line each, short, in the notation that JavaScript has for them.
  */
-import { kindOfValue, valueText } from '../columnBuilder.ts'
-import type { ColumnType } from '../schema.ts'
+import { kindOfValue, valueText } from '../data/columnBuilder.ts'
+import type { ColumnType } from '../data/schema.ts'
 import { clipped, printable } from './width.ts'
 
 const MOST_CELLS = 40

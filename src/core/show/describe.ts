@@ -4,12 +4,13 @@
  * Sums go by the fixed tree of reductions, as `mean()` does. Different values are kept to be counted, by the equality of
  * `distinct()`, as long as there are not too many of them.
  */
-import type { Batch, Column } from '../column.ts'
-import { isValid } from '../column.ts'
-import { valueReader } from '../columnReaders.ts'
-import { isKnown, valueClassOf } from '../elements.ts'
-import { NumberSum } from '../folds.ts'
-import type { ColumnType, ElementType, Field } from '../schema.ts'
+
+import { NumberSum } from '../arrays/folds.ts'
+import type { Batch, Column } from '../data/column.ts'
+import { isValid } from '../data/column.ts'
+import { valueReader } from '../data/columnReaders.ts'
+import type { ColumnType, ElementType, Field } from '../data/schema.ts'
+import { isKnown, valueClassOf } from '../plan/elements.ts'
 import { cellText } from './cells.ts'
 import type { Grid } from './grid.ts'
 import { columnsOf, columnTypeText, MOST_TYPE, nameText } from './rows.ts'

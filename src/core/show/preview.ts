@@ -1,8 +1,8 @@
 /** What `array.preview()` gives: the first elements as values, as text and as HTML. */
-import type { Batch } from '../column.ts'
-import { rowReader } from '../columnReaders.ts'
-import { isKnown } from '../elements.ts'
-import type { Field } from '../schema.ts'
+import type { Batch } from '../data/column.ts'
+import { rowReader } from '../data/columnReaders.ts'
+import type { Field } from '../data/schema.ts'
+import { isKnown } from '../plan/elements.ts'
 import type { Grid } from './grid.ts'
 import { columnsLeftOut, columnsOf, columnTypeText, gridOfColumns } from './rows.ts'
 import { type Shown, showAs, shownHtml, shownText } from './shown.ts'

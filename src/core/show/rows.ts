@@ -1,8 +1,8 @@
 /** Columns and rows as a grid: of a table that is looked at, and of a preview. */
-import type { Column } from '../column.ts'
-import { valueReader } from '../columnReaders.ts'
-import { asColumnType, valueClassOf } from '../elements.ts'
-import { type ElementType, type Field, typeText, VALUE_COLUMN } from '../schema.ts'
+import type { Column } from '../data/column.ts'
+import { valueReader } from '../data/columnReaders.ts'
+import { type ElementType, type Field, typeText, VALUE_COLUMN } from '../data/schema.ts'
+import { asColumnType, valueClassOf } from '../plan/elements.ts'
 import { cellText } from './cells.ts'
 import type { Grid, GridColumn } from './grid.ts'
 import { clipped, printable } from './width.ts'

@@ -2,13 +2,14 @@
  * What is seen of an array without running anything: its columns, the rows or elements that lie in memory, how many there
  * are if that is known, and the steps that stand between them and what is read.
  */
-import type { Column } from '../column.ts'
-import { isKnown, rankOf } from '../elements.ts'
+
+import type { DenseStorage, SparseStorage, Storage } from '../arrays/storage.ts'
+import type { Column } from '../data/column.ts'
+import { type ElementType, type Field, fieldsOf, typeText } from '../data/schema.ts'
 import type { Holdings } from '../engine.ts'
-import { inputsOf, type LogicalPlan } from '../logicalPlan.ts'
-import { type ElementType, type Field, fieldsOf, typeText } from '../schema.ts'
-import type { DenseStorage, SparseStorage, Storage } from '../storage.ts'
-import { labelOf } from '../tree.ts'
+import { isKnown, rankOf } from '../plan/elements.ts'
+import { inputsOf, type LogicalPlan } from '../plan/logicalPlan.ts'
+import { labelOf } from '../plan/tree.ts'
 import { cellText } from './cells.ts'
 import type { Grid } from './grid.ts'
 import { columnsLeftOut, columnsOf, columnTypeText, gridOfColumns, gridOfFields } from './rows.ts'

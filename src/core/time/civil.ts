@@ -2,7 +2,7 @@
  * The civil calendar, by Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": days since 1970 and dates. Months count
  * from January of the year 0, so that a year and a month are one number.
  */
-import { MS_PER_DAY } from '../fixedValues.ts'
+import { MS_PER_DAY } from '../data/fixedValues.ts'
 
 /** The month that a day is in. */
 export function monthOfDay(day: number): number {

@@ -2,9 +2,9 @@
  * Lengths of time as they are written: `'15 minutes'`, `'1 hour'`, `'2 weeks'`, `'1 quarter'`. Up to hours they are lengths on a
  * clock, days and weeks are days of the calendar, and all longer ones months.
  */
-import { valueText } from '../columnBuilder.ts'
+import { valueText } from '../data/columnBuilder.ts'
+import { MOST_MS, MS_PER_DAY } from '../data/fixedValues.ts'
 import { PlanError } from '../errors.ts'
-import { MOST_MS, MS_PER_DAY } from '../fixedValues.ts'
 import { nearestNames } from '../nearestNames.ts'
 
 /** The units of time, in the singular. */

@@ -2,7 +2,7 @@
  * Functions of the library that functions of rows may call: how the program calls them, and what kernels call instead, with the
  * options one by one. They are the same in every thread.
  */
-import type { LibraryCall } from '../builtins.ts'
+import type { LibraryCall } from '../ir/builtins.ts'
 import { bucket, bucketOf } from './bucket.ts'
 import { duration, formatTime, formattedTime, parsedTime, parseTime } from './texts.ts'
 

@@ -1,10 +1,10 @@
 /** Stored arrays against the dullest model: a Map from keys to values. */
 import fc from 'fast-check'
 import { test } from 'vitest'
-import type { Selector, Shape } from '../../core/indexSpace.ts'
-import { keyAt, sizeOfShape } from '../../core/indexSpace.ts'
-import type { DType } from '../../core/schema.ts'
-import type { Storage } from '../../core/storage.ts'
+import type { Selector, Shape } from '../../core/arrays/indexSpace.ts'
+import { keyAt, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { createArena } from '../memory/arena.ts'
 import {
   assignSlice,

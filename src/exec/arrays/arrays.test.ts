@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Batch } from '../../core/column.ts'
-import { columnFromValues } from '../../core/columnBuilder.ts'
-import { rowReader } from '../../core/columnReaders.ts'
+import type { Shape } from '../../core/arrays/indexSpace.ts'
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { Batch } from '../../core/data/column.ts'
+import { columnFromValues } from '../../core/data/columnBuilder.ts'
+import { rowReader } from '../../core/data/columnReaders.ts'
+import type { ColumnType, DType } from '../../core/data/schema.ts'
 import { MemoryError } from '../../core/errors.ts'
-import type { Shape } from '../../core/indexSpace.ts'
-import type { ColumnType, DType } from '../../core/schema.ts'
-import type { Storage } from '../../core/storage.ts'
 import { createArena } from '../memory/arena.ts'
 import {
   assignSlice,

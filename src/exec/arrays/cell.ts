@@ -1,6 +1,7 @@
 /** What the array store knows of one plan node: its storage, how much of it is the node's own, and who uses it. */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import type { Storage } from '../../core/storage.ts'
+
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { LedgerArray } from '../ledger/ledger.ts'
 import { labelOf } from './label.ts'
 import { RwLock } from './rwLock.ts'

@@ -1,5 +1,5 @@
 /** What an array is called in messages: how it was made, as `zeros([3, 4])` or `ratings.parquet.filter(…).index(…)`. */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 
 /** Longer chains are cut in the middle. */
 const LONGEST = 60

@@ -1,11 +1,12 @@
 /** Arrays made by the session: `zeros`, `fill`, `random` and `sparse`, in the arena. */
-import type { TypedArray } from '../../core/column.ts'
+
+import { type Shape, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { checkSeed, fillNormal, fillUniform } from '../../core/arrays/random.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { ColumnType, DType } from '../../core/data/schema.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
-import { type Shape, sizeOfShape } from '../../core/indexSpace.ts'
-import type { ArrayInit } from '../../core/logicalPlan.ts'
-import { checkSeed, fillNormal, fillUniform } from '../../core/random.ts'
-import type { ColumnType, DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../../core/storage.ts'
+import type { ArrayInit } from '../../core/plan/logicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
 import { storedObject, storedValue } from './fit.ts'
 import { eachRow } from './rows.ts'

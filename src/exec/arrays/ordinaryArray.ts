@@ -1,10 +1,10 @@
 /** Typed arrays outside of the arena, for results that are the user's; MemoryError where JavaScript has a RangeError. */
 
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import { bytesText } from '../../core/bytesText.ts'
-import type { TypedArray } from '../../core/column.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { MemoryError } from '../../core/errors.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
 
 export function ordinaryArray(dtype: DType, length: number, operator: string): TypedArray {
   try {

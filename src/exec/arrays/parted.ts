@@ -4,12 +4,13 @@
  *     ....|=======|..........[==]....     `lying`: rows in one piece, which kernels reach; pages: what came beside it
  *
  * Statement: what lies nowhere is as the array was made, or as it was when it was put aside. Whoever has the last values of an element
- * elsewhere sees to it that nobody asks for it here (`gang/residence.ts`).
+ * elsewhere sees to it that nobody asks for it here (`exec/gang/movement/residence.ts`).
  */
-import type { TypedArray } from '../../core/column.ts'
+
+import { ARRAY_OF_DTYPE, type DenseParts, type DenseStorage, type Lying, paddedLength, stridesOf } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { MemoryError } from '../../core/errors.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseParts, type DenseStorage, type Lying, paddedLength, stridesOf } from '../../core/storage.ts'
 import type { Arena } from '../memory/arena.ts'
 import { type Lease, leaseBlocks } from '../memory/lease.ts'
 import { fillerOf, type MadeSpec } from './makeArray.ts'

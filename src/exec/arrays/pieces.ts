@@ -3,10 +3,11 @@
  *
  * A file may have the first axis running fastest (Fortran's order), and not the last; then elements are put one by one.
  */
-import type { TypedArray } from '../../core/column.ts'
-import { keyAt, sizeOfShape } from '../../core/indexSpace.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage } from '../../core/storage.ts'
+
+import { keyAt, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { shapeOfStorage } from './query.ts'
 import { isCompact, placeOf } from './rows.ts'
 import { copyElements } from './toBatches.ts'

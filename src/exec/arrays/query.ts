@@ -4,12 +4,13 @@
  * A key outside the shape is an error. A key inside that has no element (sparse arrays) gives undefined, or 0 where
  * elements are numbers (0n for i64, false for bool); ranges are given densely, so they need numbers.
  */
-import type { Column, TypedArray } from '../../core/column.ts'
-import { rowReader, valueReader } from '../../core/columnReaders.ts'
+
+import { isInside, type Key, outsideMessage, positionOf, type Selector, type Shape, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/arrays/storage.ts'
+import type { Column, TypedArray } from '../../core/data/column.ts'
+import { rowReader, valueReader } from '../../core/data/columnReaders.ts'
+import { type DType, type ElementType, typeText } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import { isInside, type Key, outsideMessage, positionOf, type Selector, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
-import { type DType, type ElementType, typeText } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import { loadedValue } from './fit.ts'
 import { ordinaryArray } from './ordinaryArray.ts'
 import { eachStretch, placeOf } from './rows.ts'

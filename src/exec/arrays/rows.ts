@@ -3,9 +3,10 @@
  *
  * Rows are visited in key order. `first` is the row-major position of a row's first element, padding not counted.
  */
-import type { TypedArray } from '../../core/column.ts'
-import { sizeOfShape } from '../../core/indexSpace.ts'
-import type { DenseStorage } from '../../core/storage.ts'
+
+import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import type { DenseStorage } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
 
 /** Calls `visit` with every row; neighbouring rows come together where there is no padding between them. */
 export function eachRow(storage: DenseStorage, visit: (row: TypedArray, first: number) => void): void {

@@ -1,7 +1,8 @@
 /** Which elements of a shape a list of selectors names: a box of keys. */
-import { valueText } from '../../core/columnBuilder.ts'
+
+import { outsideMessage, type Selector, type Shape } from '../../core/arrays/indexSpace.ts'
+import { valueText } from '../../core/data/columnBuilder.ts'
 import { PlanError } from '../../core/errors.ts'
-import { outsideMessage, type Selector, type Shape } from '../../core/indexSpace.ts'
 
 export interface Selection {
   /** Per axis the first index and how many. */

@@ -6,7 +6,7 @@
  *
  *     user 16 bits | movie 13 bits          one word of 29 bits
  */
-import { FEWEST_ROWS, sortByWord } from '../operators/radixSort.ts'
+import { FEWEST_ROWS, sortByWord } from '../kernels/js/radixSort.ts'
 
 /** The order in which the keys are sorted, equal keys in their old order; undefined when they are sorted already. */
 export function sortOrder(keys: readonly Int32Array[], length: number): Int32Array | undefined {

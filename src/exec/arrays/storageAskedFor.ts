@@ -1,5 +1,5 @@
 /** What a plan asks of its storage: the options of `index`, seen through the elementwise operations above it. */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { StorageForm } from './fromBatches.ts'
 
 /** Empty where nothing was asked for: then the fill decides. */

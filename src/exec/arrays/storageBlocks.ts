@@ -1,6 +1,7 @@
 /** Storage and the blocks of the arena it lies in: leased to the storage object, freed by name or as garbage. */
-import type { Column, TypedArray } from '../../core/column.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import type { Column, TypedArray } from '../../core/data/column.ts'
 import type { Arena } from '../memory/arena.ts'
 import { type Lease, leaseBlocks } from '../memory/lease.ts'
 import { blocksOfColumns, copyInto, mapBuffers } from '../memory/shareColumns.ts'

@@ -1,8 +1,9 @@
 /** Storage to batches, in key order, for plans that read it. */
-import type { Batch, Column } from '../../core/column.ts'
-import { sliceColumn } from '../../core/columnSlices.ts'
-import { keyAt, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from '../../core/storage.ts'
+
+import { keyAt, type Shape, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from '../../core/arrays/storage.ts'
+import type { Batch, Column } from '../../core/data/column.ts'
+import { sliceColumn } from '../../core/data/columnSlices.ts'
 import { eachStretch, isCompact, placeOf } from './rows.ts'
 
 /**

@@ -2,21 +2,22 @@
  * Arrays that lie in several processes and need not be here as a whole: what they hold is put aside into a file, where passes before it
  * need not be run again when a process is lost.
  */
+
+import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/arrays/storage.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { GangError } from '../../core/errors.ts'
-import { sizeOfShape } from '../../core/indexSpace.ts'
 import { isError } from '../../core/isError.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/storage.ts'
 import { partsOf } from '../arrays/parted.ts'
-import { packBoxes, unpackBoxes } from './boxWire.ts'
-import { boxesElsewhere, bringHome, fetchBoxes } from './elsewhere.ts'
 import type { Gang, Other } from './gang.ts'
 import type { Elsewhere } from './journal.ts'
-import type { NumberedBox } from './moves.ts'
-import { awayBytes } from './needs.ts'
-import { wholeBox } from './residence.ts'
+import { packBoxes, unpackBoxes } from './movement/boxWire.ts'
+import { boxesElsewhere, bringHome, fetchBoxes } from './movement/elsewhere.ts'
+import type { NumberedBox } from './movement/moves.ts'
+import { awayBytes } from './movement/needs.ts'
+import { wholeBox } from './movement/residence.ts'
+import type { Box } from './movement/transfers.ts'
 import { SnapshotFile } from './snapshotFile.ts'
-import type { Box } from './transfers.ts'
 
 /** Elements that are here at a time. */
 const CHUNK_ELEMENTS = 2 ** 15

@@ -1,5 +1,5 @@
 /** Tables that a body captures, as they were: the program may change them at any time. */
-import type { Primitive } from '../../core/functionIr.ts'
+import type { Primitive } from '../../core/ir/functionIr.ts'
 import { unshared } from './definition.ts'
 
 export function copied(table: ArrayLike<Primitive>): ArrayLike<Primitive> {

@@ -1,13 +1,14 @@
 /** Whether a pass is worth other processes: what it takes alone against its part of that and what is sent. */
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { DenseStorage } from '../../core/storage.ts'
-import type { BlockSchedule } from '../loops/blockSchedule.ts'
+
+import type { DenseStorage } from '../../core/arrays/storage.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { BlockSchedule } from '../loops/blocks/blockSchedule.ts'
 import { busiestShare } from '../loops/passCost.ts'
-import { bytesOfBoxes } from './edges.ts'
-import type { Movement } from './movement.ts'
-import type { NumberedBox } from './moves.ts'
-import { sizeOfRegion } from './passWire.ts'
-import type { Placed, Placement } from './placement.ts'
+import { bytesOfBoxes } from './movement/edges.ts'
+import type { Movement } from './movement/movement.ts'
+import type { NumberedBox } from './movement/moves.ts'
+import { sizeOfRegion } from './movement/passWire.ts'
+import type { Placed, Placement } from './movement/placement.ts'
 
 /** A pass has to gain so much: sending, waking and answering take that long. */
 const LEAST_GAIN_MS = 3

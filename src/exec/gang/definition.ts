@@ -3,12 +3,12 @@
  * the program's code goes along but functions that were printed.
  */
 import { deserialize, serialize } from 'node:v8'
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { Bug, GangError } from '../../core/errors.ts'
-import type { PortableFunction } from '../../core/functionIr.ts'
+import type { PortableFunction } from '../../core/ir/functionIr.ts'
+import { copyOf } from '../../core/ir/portableCopy.ts'
 import { isError } from '../../core/isError.ts'
-import type { AnalyzedLoop } from '../../core/loopSpec.ts'
-import { copyOf } from '../../core/portableCopy.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { AccumulatorInput, ArrayInput, BufferInput, HelperFunction, LoopInputs } from '../loops/loopInputs.ts'
 
 interface SentArray {

@@ -1,11 +1,11 @@
 /** A loop on the processes of a gang: who runs which of its blocks, and what each was told. */
-import type { Primitive } from '../../core/functionIr.ts'
+import type { Primitive } from '../../core/ir/functionIr.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
 import type { LoopDefinition } from './definition.ts'
 import type { Other } from './gang.ts'
-import type { Movements } from './movement.ts'
-import type { NodeMoves } from './moves.ts'
-import type { Placement } from './placement.ts'
+import type { Movements } from './movement/movement.ts'
+import type { NodeMoves } from './movement/moves.ts'
+import type { Placement } from './movement/placement.ts'
 
 export interface Part {
   readonly other: Other

@@ -12,12 +12,12 @@
  *
  * A pass holds the journal's lock as a reader; what changes the journal as a whole holds it as a writer.
  */
-import type { Storage } from '../../core/storage.ts'
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { LeftElsewhere } from '../arrays/leftElsewhere.ts'
 import { partsOf } from '../arrays/parted.ts'
 import { type LockMode, RwLock } from '../arrays/rwLock.ts'
-import type { LeftElsewhere } from '../loops/preparedLoop.ts'
-import { bytesOf } from './changes.ts'
-import { regionOf } from './passWire.ts'
+import { bytesOf } from './movement/changes.ts'
+import { regionOf } from './movement/passWire.ts'
 
 /** A pass that has ended. */
 export interface Entry {

@@ -2,27 +2,29 @@
  * A process of a gang that does not run the program: it keeps copies of arrays and loops that rank 0 tells it of, runs its blocks of
  * passes, and answers with what they have changed.
  */
+
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { Bug } from '../../core/errors.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
 import { partsOf } from '../arrays/parted.ts'
 import { freeStorage } from '../arrays/storageBlocks.ts'
-import { freePart } from '../loops/accumulatorLog.ts'
+import { spaceOf } from '../loops/blocks/space.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
 import { KernelLoop } from '../loops/kernelLoop.ts'
-import { spaceOf } from '../loops/space.ts'
+import { freePart } from '../loops/reductions/accumulatorLog.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { errorToWire } from '../workers/wire.ts'
 import type { WorkerPool } from '../workers/worker.ts'
-import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './boxWire.ts'
-import { type Before, changesOf, copyOf, filledWith } from './changes.ts'
 import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
-import { type Edge, type EdgeHead, Edges } from './edges.ts'
-import type { FrameType } from './frame.ts'
-import type { GangLinks } from './gangLinks.ts'
-import { type LinkEvents, Links } from './links.ts'
-import type { InMessage } from './messages.ts'
-import type { Moves, NumberedBox } from './moves.ts'
+import type { FrameType } from './links/frame.ts'
+import type { GangLinks } from './links/gangLinks.ts'
+import { type LinkEvents, Links } from './links/links.ts'
+import type { InMessage } from './links/messages.ts'
+import type { GangSettings } from './links/settings.ts'
+import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './movement/boxWire.ts'
+import { type Before, changesOf, copyOf, filledWith } from './movement/changes.ts'
+import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
+import type { Moves, NumberedBox } from './movement/moves.ts'
 import {
   type BoxesHead,
   type DoneHead,
@@ -37,9 +39,8 @@ import {
   regionsOfLanes,
   sentResults,
   type ValuesHead,
-} from './passWire.ts'
-import { packRows, type Rows, unpackRows } from './servedRows.ts'
-import type { GangSettings } from './settings.ts'
+} from './movement/passWire.ts'
+import { packRows, type Rows, unpackRows } from './movement/servedRows.ts'
 import { refill, storageFrom } from './storageWire.ts'
 
 export interface NodeResources {

@@ -7,21 +7,32 @@
  *
  * A node sends one thing after another, and rank 0 takes one thing after another. Times are an estimate; bytes are those of a run.
  */
-import type { Machines, Simulation } from '../../core/simulation.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import type { Machines, Simulation } from '../../core/loop/simulation.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
-import type { BlockSchedule, IterationSpace } from '../loops/blockSchedule.ts'
-import type { Lanes } from '../loops/lanes.ts'
+import type { BlockSchedule, IterationSpace } from '../loops/blocks/blockSchedule.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { predictedMs } from '../loops/passCost.ts'
-import { Belongings, type Keeping, type Needed } from './belongings.ts'
-import { bytesOfBoxes } from './edges.ts'
-import { Movements, type Ranked } from './movement.ts'
-import type { NodeMoves, NumberedBox } from './moves.ts'
-import { afterOneWrite, awayBytes, bytesMissing, madeIn, neededOf, settlePass, type VersionOf, versionIn, withoutMade } from './needs.ts'
-import { sizeOfRegion } from './passWire.ts'
-import { type Placement, placementOf } from './placement.ts'
-import type { Ends } from './transfers.ts'
+import type { Lanes } from '../loops/reductions/reductionCopies.ts'
+import { Belongings, type Keeping, type Needed } from './movement/belongings.ts'
+import { bytesOfBoxes } from './movement/edges.ts'
+import { Movements, type Ranked } from './movement/movement.ts'
+import type { NodeMoves, NumberedBox } from './movement/moves.ts'
+import {
+  afterOneWrite,
+  awayBytes,
+  bytesMissing,
+  madeIn,
+  neededOf,
+  settlePass,
+  type VersionOf,
+  versionIn,
+  withoutMade,
+} from './movement/needs.ts'
+import { sizeOfRegion } from './movement/passWire.ts'
+import { type Placement, placementOf } from './movement/placement.ts'
+import type { Ends } from './movement/transfers.ts'
 
 /** Sending and receiving a byte, beside the time that it is on its way; comparing it. */
 const MS_PER_BYTE = 4e-6

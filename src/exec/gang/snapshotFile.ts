@@ -7,12 +7,12 @@
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { TypedArray } from '../../core/column.ts'
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
-import { spillError } from '../spill/segments.ts'
-import { bytesOf } from './changes.ts'
+import { spillError } from '../tables/spill/segments.ts'
+import { bytesOf } from './movement/changes.ts'
 
 const gone = new FinalizationRegistry<string>((path) => rmSync(path, { force: true }))
 

@@ -1,13 +1,14 @@
 /** Storage on its way to another process: its shape as structured values, its buffers as parts of a message. */
-import type { TypedArray } from '../../core/column.ts'
+
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
 import { Bug } from '../../core/errors.ts'
-import type { Storage } from '../../core/storage.ts'
 import { partedStorage } from '../arrays/parted.ts'
 import { ownBlocks } from '../arrays/storageBlocks.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
-import { bytesOf } from './changes.ts'
-import { MOST_PARTS } from './messages.ts'
+import { MOST_PARTS } from './links/messages.ts'
+import { bytesOf } from './movement/changes.ts'
 
 type Buffer = TypedArray | BigUint64Array
 

@@ -1,8 +1,8 @@
 /** Digests of what arrays hold: equal where the elements are, whatever lies between and behind them in memory. */
 import { createHash, type Hash } from 'node:crypto'
-import type { Column } from '../../core/column.ts'
-import { valueReader } from '../../core/columnReaders.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import type { Column } from '../../core/data/column.ts'
+import { valueReader } from '../../core/data/columnReaders.ts'
 import { eachStretch } from '../arrays/rows.ts'
 
 /** Shared memory is copied piece by piece: it may not be hashed where it lies. */

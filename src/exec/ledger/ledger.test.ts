@@ -1,8 +1,8 @@
 /** When a ledger is written, and what it says then. */
 import { expect, test } from 'vitest'
-import type { CheckpointFiles, Kept, KeptPass } from '../../core/checkpoint.ts'
-import type { TypedArray } from '../../core/column.ts'
-import type { DenseStorage } from '../../core/storage.ts'
+import type { DenseStorage } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { CheckpointFiles, Kept, KeptPass } from '../../core/loop/checkpoint.ts'
 import { createArena } from '../memory/arena.ts'
 import { Ledger } from './ledger.ts'
 

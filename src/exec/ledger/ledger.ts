@@ -11,10 +11,11 @@
  * that pass. Whoever else uses the array (`use`) has its values kept before, since the program will use it again at the same place. A
  * commit names a state of every array and all passes up to it, and is made only when no recorded pass is under way.
  */
-import type { CheckpointFiles, Kept, KeptCall, KeptInput, KeptPass, KeptValues } from '../../core/checkpoint.ts'
+
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { CheckpointError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { CheckpointFiles, Kept, KeptCall, KeptInput, KeptPass, KeptValues } from '../../core/loop/checkpoint.ts'
 import { assignSlice } from '../arrays/edit.ts'
 import { toTypedArray } from '../arrays/query.ts'
 import type { Arena } from '../memory/arena.ts'

@@ -1,19 +1,19 @@
 /** Binds a kernel to its arrays, accumulators and generators, once for each worker and loop. */
 
-import { valueReader } from '../../core/columnReaders.ts'
+import { outsideMessage } from '../../core/arrays/indexSpace.ts'
+import { IterationRng } from '../../core/arrays/random.ts'
+import { valueReader } from '../../core/data/columnReaders.ts'
+import { fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import { outsideMessage } from '../../core/indexSpace.ts'
-import { madeFromText } from '../../core/madeFromText.ts'
-import { copyOf } from '../../core/portableCopy.ts'
-import { IterationRng } from '../../core/random.ts'
-import { fieldsOf } from '../../core/schema.ts'
-import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/loopKernelShape.ts'
-import { bindWasm } from '../kernels/wasmBinding.ts'
+import { madeFromText } from '../../core/ir/madeFromText.ts'
+import { copyOf } from '../../core/ir/portableCopy.ts'
+import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/js/loopKernelShape.ts'
+import { bindWasm } from '../kernels/loops/wasmBinding.ts'
 import type { Arena } from '../memory/arena.ts'
-import { type AccumulatorLog, createLog } from './accumulatorLog.ts'
 import { KeyedView } from './keyedArray.ts'
 import type { ArrayPlan, BindingPlan, ElementPlan, LoopTask } from './loopTask.ts'
-import { bindCopies, type KernelOfShare, type PrivateCopies } from './privateCopies.ts'
+import { type AccumulatorLog, createLog } from './reductions/accumulatorLog.ts'
+import { bindCopies, type KernelOfShare, type PrivateCopies } from './reductions/privateCopies.ts'
 
 /** A kernel bound to its arrays, with what it writes besides them. */
 export interface BoundLoop {

@@ -1,14 +1,15 @@
 /** A pass on the caller's thread: the same blocks with the same kernel, letting others have their turn between slices. */
-import { keptPartOf, partOf } from './accumulatorLog.ts'
+
 import type { BoundLoop } from './bindLoop.ts'
-import type { BlockGate } from './blockGate.ts'
-import type { BlockRun } from './blockRun.ts'
-import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claim.ts'
-import { firstOf } from './claimedBlocks.ts'
-import { endRound, flushDue, type Lanes } from './lanes.ts'
+import { firstOf } from './blocks/claimedBlocks.ts'
+import type { BlockGate } from './claims/blockGate.ts'
+import type { BlockRun } from './claims/blockRun.ts'
+import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claims/claim.ts'
+import { startPass } from './claims/runBlocks.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { otherTurn, TURN_MS } from './preparedLoop.ts'
-import { startPass } from './runBlocks.ts'
+import { keptPartOf, partOf } from './reductions/accumulatorLog.ts'
+import { endRound, flushDue, type Lanes } from './reductions/reductionCopies.ts'
 
 /** A worker's result, or this thread's, with the error itself; `rank` of one of another process. */
 export type ShareResult = LoopTaskResult & { readonly thrown?: unknown; readonly rank?: number }

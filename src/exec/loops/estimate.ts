@@ -1,8 +1,8 @@
 /** What a pass over these arrays takes on one thread, estimated from the body and the kernel that it was compiled to. */
 import { type CostedKernel, type IterationCost, iterationCost } from '../../core/cost/iterationCost.ts'
 import { type CostedArray, costedType } from '../../core/cost/means.ts'
-import type { FunctionIr } from '../../core/functionIr.ts'
-import { extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import { extentsOf, type IterationSpace, iterationsOf } from './blocks/blockSchedule.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 

@@ -2,8 +2,8 @@
  * Errors of loop bodies on their way to the caller: only their class, message and stack travel between threads.
  */
 
+import type { Key } from '../../core/arrays/indexSpace.ts'
 import { PlanError, TaskError } from '../../core/errors.ts'
-import type { Key } from '../../core/indexSpace.ts'
 import { isError } from '../../core/isError.ts'
 
 export interface WireError {

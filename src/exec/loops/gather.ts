@@ -5,10 +5,10 @@
  *
  * The workers do it together where there is much of it: each writes a part of the places.
  */
-import type { TypedArray } from '../../core/column.ts'
+import type { TypedArray } from '../../core/data/column.ts'
 import type { TaskHandler } from '../workers/worker.ts'
+import { isWarm, warmUp } from './claims/warmUp.ts'
 import type { LoopResources } from './preparedLoop.ts'
-import { isWarm, warmUp } from './warmUp.ts'
 
 export interface Gather {
   readonly from: TypedArray

@@ -1,5 +1,5 @@
 /** What a loop's kernel is, for people: the text of the WebAssembly module, or of the generated JavaScript. */
-import type { KernelCode } from '../../core/kernelCode.ts'
+import type { KernelCode } from '../../core/ir/kernelCode.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 
 export function kernelCode({ text, wasm }: KernelPlan, options: { readonly kernel?: 'js' } = {}): KernelCode {

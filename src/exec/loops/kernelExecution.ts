@@ -2,16 +2,17 @@
  * Where the passes of a compiled loop run, and why: on the caller's thread where something keeps them there, else
  * wherever a pass is expected to be over sooner (`passCost.ts`).
  */
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import { endlessLoop } from '../../core/mayNotEnd.ts'
-import type { BlockSchedule } from './blockSchedule.ts'
+
+import { endlessLoop } from '../../core/ir/mayNotEnd.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { BlockSchedule } from './blocks/blockSchedule.ts'
+import { type CompiledLoop, serialFlushes, stepsOf, widthOf } from './blocks/kernelBlocks.ts'
+import { isWarm } from './claims/warmUp.ts'
 import { estimatedPassMs } from './estimate.ts'
-import { type CompiledLoop, serialFlushes, stepsOf, widthOf } from './kernelBlocks.ts'
 import { type KernelPlan, whyCallerOnly } from './kernelPlan.ts'
-import { addedInOrder } from './laneChoice.ts'
 import { chooseWhere, type PassTimes } from './passCost.ts'
 import type { LoopResources } from './preparedLoop.ts'
-import { isWarm } from './warmUp.ts'
+import { addedInOrder } from './reductions/reductionCopyCount.ts'
 
 /** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
 const WORTH_STEP_MS = 0.015

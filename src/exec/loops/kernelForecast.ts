@@ -3,24 +3,25 @@
  * dtypes and shapes that the analysis knows, with nothing in them. An extent that is not known yet is taken for a
  * thousand, and a column for one without nulls; the first run knows better, and then the plan says what it found.
  */
-import type { Column, TypedArray } from '../../core/column.ts'
+
+import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/arrays/storage.ts'
+import type { Column, TypedArray } from '../../core/data/column.ts'
+import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import type { FunctionIr } from '../../core/functionIr.ts'
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loopSpec.ts'
-import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
-import type { AddressType } from '../kernels/wasmEncoder.ts'
-import { cutBlocks } from './cutBlocks.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loop/loopSpec.ts'
+import type { AddressType } from '../wasm/wasmEncoder.ts'
+import { cutBlocks } from './blocks/cutBlocks.ts'
+import { spaceOf } from './blocks/space.ts'
 import { estimatedPassMs } from './estimate.ts'
+import { updateOptions } from './interpreted/plainRun.ts'
 import { scratchOf } from './kernelLayout.ts'
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, whyNoKernel } from './kernelPlan.ts'
-import { reducedStorages } from './laneChoice.ts'
-import { allocatePlain, createLanes } from './lanes.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
 import { leastKernel, linesOfParts } from './partKernels.ts'
-import { updateOptions } from './plainRun.ts'
-import { spaceOf } from './space.ts'
+import { allocatePlain, createLanes } from './reductions/reductionCopies.ts'
+import { reducedStorages } from './reductions/reductionCopyCount.ts'
 import { dtypeOfTable } from './structure.ts'
 
 /** What is known of a loop before it runs. */

@@ -2,28 +2,36 @@
  * From an analysed loop and its storages to a kernel's text and what it is bound to, or the reason why the body must
  * run as it stands.
  */
-import type { TypedArray } from '../../core/column.ts'
+
+import {
+  ARRAY_OF_DTYPE,
+  type DenseStorage,
+  lyingOf,
+  type SparseStorage,
+  type Storage,
+  type TableStorage,
+} from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import { type DType, fieldsOf } from '../../core/data/schema.ts'
 import { defined } from '../../core/defined.ts'
 import { Bug } from '../../core/errors.ts'
-import { type Expr, type FunctionIr, visitStmts } from '../../core/functionIr.ts'
-import type { LoopPlan } from '../../core/loopPlan.ts'
+import { type Expr, type FunctionIr, visitStmts } from '../../core/ir/functionIr.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import { once } from '../../core/once.ts'
-import { type DType, fieldsOf } from '../../core/schema.ts'
 import type { Refusal } from '../../core/span.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, lyingOf, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
-import { loopKernelText } from '../kernels/loopKernel.ts'
-import { rngNames } from '../kernels/loopKernelFrame.ts'
-import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/loopKernelShape.ts'
-import type { Scratch } from '../kernels/wasmBinding.ts'
-import type { AddressType } from '../kernels/wasmEncoder.ts'
-import { planWasm, type WasmDecision } from '../kernels/wasmPlan.ts'
-import type { AccumulatorForm } from './accumulatorLog.ts'
-import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
+import { loopKernelText } from '../kernels/js/loopKernel.ts'
+import { rngNames } from '../kernels/js/loopKernelFrame.ts'
+import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/js/loopKernelShape.ts'
+import type { Scratch } from '../kernels/loops/wasmBinding.ts'
+import { planWasm, type WasmDecision } from '../kernels/loops/wasmPlan.ts'
+import type { AddressType } from '../wasm/wasmEncoder.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace } from './blocks/blockSchedule.ts'
+import type { PlacedElements } from './blocks/placedElements.ts'
 import { isWrittenInPlace } from './keyedArray.ts'
-import type { Lanes } from './lanes.ts'
 import type { AccumulatorInput, LoopInputs } from './loopInputs.ts'
 import type { ArrayPlan, BindingPlan, ElementPlan } from './loopTask.ts'
-import type { PlacedElements } from './placedElements.ts'
+import type { AccumulatorForm } from './reductions/accumulatorLog.ts'
+import type { Lanes } from './reductions/reductionCopies.ts'
 
 /** Why no kernel can run the body over these storages; undefined when one can. */
 export function whyNoKernel(inputs: LoopInputs): Refusal | undefined {

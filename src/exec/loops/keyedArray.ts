@@ -2,15 +2,16 @@
  * Sparse arrays and tables inside loop bodies: point reads by binary search, writes in place, and keys that are not
  * there yet in an overlay that `mergeInserted` brings into the storage after the pass.
  */
-import type { Column, TypedArray } from '../../core/column.ts'
-import { createBuilder, valueText } from '../../core/columnBuilder.ts'
-import { rowReader, type ValueReader, valueReader } from '../../core/columnReaders.ts'
+
+import { outsideMessage, positionOf, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../../core/arrays/storage.ts'
+import type { Column, TypedArray } from '../../core/data/column.ts'
+import { createBuilder, valueText } from '../../core/data/columnBuilder.ts'
+import { rowReader, type ValueReader, valueReader } from '../../core/data/columnReaders.ts'
+import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import { outsideMessage, positionOf, sizeOfShape } from '../../core/indexSpace.ts'
-import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../../core/storage.ts'
-import type { KeyedArray } from '../kernels/loopKernelShape.ts'
-import { lowerBound } from './blockSchedule.ts'
+import type { KeyedArray } from '../kernels/js/loopKernelShape.ts'
+import { lowerBound } from './blocks/blockSchedule.ts'
 
 export class KeyedView implements KeyedArray {
   readonly storage: SparseStorage | TableStorage

@@ -1,11 +1,12 @@
 /** What `session.loop` hands to the runtime: the analysed loop and what its names stand for. */
-import type { AccumulatorKind } from '../../core/accumulator.ts'
-import type { PortableFunction } from '../../core/functionIr.ts'
-import type { AnalyzedLoop } from '../../core/loopSpec.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import type { PortableFunction } from '../../core/ir/functionIr.ts'
+import type { AccumulatorKind } from '../../core/loop/accumulator.ts'
+import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { Finding } from './inspector/finding.ts'
-import type { Rounds } from './lateUpdates.ts'
+import type { Rounds } from './reductions/lateUpdates.ts'
 
 /** A user's helper function; every `UserFunction` is one. */
 export interface HelperFunction {

@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { columnFromValues } from '../../core/columnBuilder.ts'
+import {
+  type DenseStorage,
+  paddedLength,
+  type SparseStorage,
+  type Storage,
+  stridesOf,
+  type TableStorage,
+} from '../../core/arrays/storage.ts'
+import { columnFromValues } from '../../core/data/columnBuilder.ts'
+import type { DType, ElementType } from '../../core/data/schema.ts'
 import type { TaskError } from '../../core/errors.ts'
-import type { AnalyzedLoop, LoopOptions, Schedule } from '../../core/loopSpec.ts'
-import type { DType, ElementType } from '../../core/schema.ts'
-import { type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf, type TableStorage } from '../../core/storage.ts'
+import type { AnalyzedLoop, LoopOptions, Schedule } from '../../core/loop/loopSpec.ts'
 import { createArena } from '../memory/arena.ts'
 import { createPool } from '../workers/pool.ts'
 import type { WorkerPool } from '../workers/worker.ts'

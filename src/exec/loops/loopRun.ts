@@ -10,12 +10,12 @@
  * pass reports as `replaced`). Values may change in between.
  */
 import { Bug } from '../../core/errors.ts'
-import { AsIsLoop } from './asIsLoop.ts'
+import { spaceOf } from './blocks/space.ts'
+import { AsIsLoop } from './interpreted/asIsLoop.ts'
 import { KernelLoop } from './kernelLoop.ts'
 import { whyNoKernel } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopResources, PreparedLoop } from './preparedLoop.ts'
-import { spaceOf } from './space.ts'
 import { prepareParts, SplitLoop } from './splitLoop.ts'
 
 export type { BufferInput, HelperFunction, LoopInputs } from './loopInputs.ts'

@@ -2,22 +2,23 @@
  * What a worker is told about a pass of a loop, and what it gives back. Everything is structured-cloneable; typed
  * arrays are views of the arena, which every thread sees without a copy.
  */
-import type { TypedArray } from '../../core/column.ts'
-import type { PortableFunction, Primitive } from '../../core/functionIr.ts'
-import type { SparseStorage, TableStorage } from '../../core/storage.ts'
-import type { ElementBinding } from '../kernels/loopKernelShape.ts'
-import type { WasmKernelPlan } from '../kernels/wasmBinding.ts'
-import type { AccumulatorForm, AccumulatorPart } from './accumulatorLog.ts'
-import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
-import type { ClaimState } from './claim.ts'
-import type { ClaimedBlocks } from './claimedBlocks.ts'
+
+import type { SparseStorage, TableStorage } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { PortableFunction, Primitive } from '../../core/ir/functionIr.ts'
+import type { ElementBinding } from '../kernels/js/loopKernelShape.ts'
+import type { WasmKernelPlan } from '../kernels/loops/wasmBinding.ts'
+import type { BlockSchedule, IterationSpace } from './blocks/blockSchedule.ts'
+import type { ClaimedBlocks } from './blocks/claimedBlocks.ts'
+import type { ClaimState } from './claims/claim.ts'
 import type { WireError } from './failure.ts'
+import type { AccumulatorForm, AccumulatorPart } from './reductions/accumulatorLog.ts'
 
 /** What stays the same for all passes of a prepared loop. */
 export interface LoopTask {
   /** Two tasks of one id have the same kernel, bound to the same arrays. */
   readonly id: string
-  /** The kernel's text (`exec/kernels/loopKernel.ts`). */
+  /** The kernel's text (`exec/kernels/js/loopKernel.ts`). */
   readonly text: string
   /** The kernel as WebAssembly, where that can run it: then the text is empty. */
   readonly wasm?: WasmKernelPlan

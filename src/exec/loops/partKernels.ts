@@ -1,6 +1,6 @@
 /** What is said of the kernels of a loop in parts, before a run and after. */
-import type { KernelCode } from '../../core/kernelCode.ts'
-import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { KernelCode } from '../../core/ir/kernelCode.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 
 /** That of the part with the least of a kernel, the first among equals. */
 export function leastKernel(kernels: readonly LoopPlan['kernel'][]): LoopPlan['kernel'] | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cutBlocks } from './cutBlocks.ts'
+import { cutBlocks } from './blocks/cutBlocks.ts'
 import { balanceOf, busiestShare, chooseWhere, predictedMs } from './passCost.ts'
 
 const box = { kind: 'box', extents: [3, 3] } as const

@@ -11,8 +11,8 @@
  *
  * Times are estimated from the body until a pass was measured. They decide where passes run, never what they compute.
  */
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { BlockSchedule } from './blockSchedule.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { BlockSchedule } from './blocks/blockSchedule.ts'
 
 /** Having workers begin and hearing that they are done, and claiming a block: `bench/overhead.bench.ts`. */
 const WAKE_MS = 0.1

@@ -2,22 +2,24 @@
  * A loop ready to run, as the handle sees it, and what its two kinds share: compiled bodies (`kernelLoop.ts`) and
  * bodies that run as they stand (`asIsLoop.ts`).
  */
-import { combineCustom, combineSums, emptyResult } from '../../core/accumulator.ts'
-import type { FunctionIr } from '../../core/functionIr.ts'
-import type { KernelCode } from '../../core/kernelCode.ts'
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { Storage } from '../../core/storage.ts'
+
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import type { KernelCode } from '../../core/ir/kernelCode.ts'
+import { combineCustom, combineSums, emptyResult } from '../../core/loop/accumulator.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { LeftElsewhere } from '../arrays/leftElsewhere.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { WorkerPool } from '../workers/worker.ts'
-import { type AccumulatorPart, fragmentsOf } from './accumulatorLog.ts'
-import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
+import type { BlockSchedule, IterationSpace } from './blocks/blockSchedule.ts'
+import { serialOrderOf } from './blocks/space.ts'
 import { helperError } from './failure.ts'
+import { copyStorage, restoreStorage } from './interpreted/plainRun.ts'
 import { storagesOf } from './kernelPlan.ts'
 import { mergeInserted } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import { copyStorage, restoreStorage } from './plainRun.ts'
-import { checkRaces, type RaceCheck } from './raceCheck.ts'
-import { serialOrderOf } from './space.ts'
+import { checkRaces, type RaceCheck } from './raceCheck/raceCheck.ts'
+import { type AccumulatorPart, fragmentsOf } from './reductions/accumulatorLog.ts'
 import type { Difference } from './verify.ts'
 
 export interface LoopResources {
@@ -29,17 +31,6 @@ export interface LoopResources {
   readonly gang?: LoopGang
   /** 'js': JavaScript kernels only, for comparisons. */
   readonly kernel?: 'js'
-}
-
-/** Arrays whose last values may lie in other processes. */
-export interface LeftElsewhere {
-  /** Brings them home, if an array is among them, before somebody reads or writes it; `pieces`: who reads it asks for no more than pieces. */
-  use(storage: Storage, mode: 'read' | 'write' | 'pieces'): Promise<void>
-  /** Whether that would bring some. */
-  concerns(storage: Storage, mode: 'read' | 'write'): boolean
-  isAway(storage: Storage): boolean
-  /** Brings all of them. */
-  close(): Promise<void>
 }
 
 /** What makes loops that several processes run. */

@@ -2,17 +2,17 @@
  * A loop that runs as several, one after another: each pass runs all iterations of the first part, then of the second. The analysis
  * has shown that the bits are those of the whole body in key order.
  */
-import type { KernelCode } from '../../core/kernelCode.ts'
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
-import { cutBlocks } from './cutBlocks.ts'
+import type { KernelCode } from '../../core/ir/kernelCode.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { BlockSchedule, IterationSpace } from './blocks/blockSchedule.ts'
+import { cutBlocks } from './blocks/cutBlocks.ts'
+import { serialOrderOf, visitSerially } from './blocks/space.ts'
 import { bodyError } from './failure.ts'
+import { copyStorage, PlainLoop } from './interpreted/plainRun.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { codeOfParts, leastKernel, linesOfParts } from './partKernels.ts'
-import { copyStorage, PlainLoop } from './plainRun.ts'
 import { type PassesResult, type PassResult, Prepared, type PreparedLoop, type VerifyResult } from './preparedLoop.ts'
-import { AUTOMATIC, type RaceCheck } from './raceCheck.ts'
-import { serialOrderOf, visitSerially } from './space.ts'
+import { AUTOMATIC, type RaceCheck } from './raceCheck/raceCheck.ts'
 import { firstDifference } from './verify.ts'
 
 interface Part {

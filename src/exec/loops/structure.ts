@@ -1,7 +1,8 @@
 /** What two preparations of a loop must have in common for one to take the other's place. */
-import type { Primitive } from '../../core/functionIr.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
+import type { DType } from '../../core/data/schema.ts'
+import type { Primitive } from '../../core/ir/functionIr.ts'
 import { formOf } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 

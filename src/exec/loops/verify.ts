@@ -1,11 +1,12 @@
 /** The first element in which a parallel run and the serial program differ, by bits. */
-import { rowReader } from '../../core/columnReaders.ts'
-import { keyAt } from '../../core/indexSpace.ts'
-import type { DenseStorage, SparseStorage, Storage, TableStorage } from '../../core/storage.ts'
+
+import { keyAt } from '../../core/arrays/indexSpace.ts'
+import type { DenseStorage, SparseStorage, Storage, TableStorage } from '../../core/arrays/storage.ts'
+import { rowReader } from '../../core/data/columnReaders.ts'
+import type { PlainLoop } from './interpreted/plainRun.ts'
 import { storagesOf } from './kernelPlan.ts'
 import { mergeInserted } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import type { PlainLoop } from './plainRun.ts'
 
 export interface Difference {
   readonly array: string

@@ -7,12 +7,12 @@
  * of a fresh page is dear.
  */
 import { totalmem } from 'node:os'
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import { bytesText } from '../../core/bytesText.ts'
-import type { TypedArray } from '../../core/column.ts'
+import type { TypedArray } from '../../core/data/column.ts'
+import type { DType } from '../../core/data/schema.ts'
 import { Bug, MemoryError } from '../../core/errors.ts'
-import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
-import type { AddressType } from '../kernels/wasmEncoder.ts'
+import type { AddressType } from '../wasm/wasmEncoder.ts'
 import { Allocator, UNIT_BYTES } from './allocator.ts'
 import { reclaim } from './lease.ts'
 import { createMemory, hasWideMemory, LARGEST_BUDGET_BYTES, MOST_BYTES, mostBytes } from './wideMemory.ts'

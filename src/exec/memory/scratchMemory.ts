@@ -2,7 +2,7 @@
  * Memory for what a task reads and has copied before it ends: the next task on the thread uses it again, and the garbage
  * collector has nothing to do with it.
  */
-import type { NewArray } from '../../core/columnSlices.ts'
+import type { NewArray } from '../../core/data/columnSlices.ts'
 import type { Scratch } from '../../core/ports.ts'
 
 const ALIGNED = 8

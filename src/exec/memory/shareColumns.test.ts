@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Column } from '../../core/column.ts'
-import { columnFromValues } from '../../core/columnBuilder.ts'
+import type { Column } from '../../core/data/column.ts'
+import { columnFromValues } from '../../core/data/columnBuilder.ts'
 import { MemoryError } from '../../core/errors.ts'
 import { createArena } from './arena.ts'
 import { leaseBlocks } from './lease.ts'

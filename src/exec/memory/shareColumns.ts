@@ -3,7 +3,7 @@
  *
  * Who shares a column owns the blocks it copied into; a buffer that was in the arena already keeps its owner.
  */
-import type { Batch, Column } from '../../core/column.ts'
+import type { Batch, Column } from '../../core/data/column.ts'
 import type { Arena } from './arena.ts'
 
 type Buffer = NonNullable<Column['values']>

@@ -7,7 +7,7 @@
  * A message holds them in plain objects, arrays, maps and sets. What holds none travels as it is: the user's values, and
  * whatever refers to itself, are among that.
  */
-import type { TypedArray } from '../../core/column.ts'
+import type { TypedArray } from '../../core/data/column.ts'
 import type { Arena } from '../memory/arena.ts'
 
 /** What messages have to do with an arena. */

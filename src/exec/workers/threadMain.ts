@@ -1,6 +1,6 @@
 /** The main file of threads that run from the sources: it imports the module of handlers that its data name. */
 import { workerData } from 'node:worker_threads'
-import { HANDLERS } from './handlers.ts'
+import { HANDLERS } from '../handlers.ts'
 import type { Handlers } from './runTask.ts'
 import { runThread, type ThreadData } from './runThread.ts'
 

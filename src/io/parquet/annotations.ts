@@ -4,11 +4,11 @@
  * A schema element keeps its structure; annotations are reduced to those the decoder knows. What it cannot say comes
  * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 microseconds, whole numbers decimals.
  */
-import { type Column, isValid } from '../../core/column.ts'
-import { columnFromValues } from '../../core/columnBuilder.ts'
-import { valueReader } from '../../core/columnReaders.ts'
-import { type ColumnType, type TimeUnit, typeText } from '../../core/schema.ts'
-import { columnError, inside, type Place } from '../arrowTypes.ts'
+import { type Column, isValid } from '../../core/data/column.ts'
+import { columnFromValues } from '../../core/data/columnBuilder.ts'
+import { valueReader } from '../../core/data/columnReaders.ts'
+import { type ColumnType, type TimeUnit, typeText } from '../../core/data/schema.ts'
+import { columnError, inside, type Place } from '../arrow/arrowTypes.ts'
 import { float64OfUnscaled } from '../decimals.ts'
 import { unitRatio } from './ownSchema.ts'
 import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thrift.ts'

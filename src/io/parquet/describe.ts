@@ -2,13 +2,13 @@
  * What a worker has to know to read row groups of a file, as plain data, worked out once from the footer.
  */
 
+import { type ColumnType, type Field, fieldsOf } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
+import type { Bounds } from '../../core/plan/predicate.ts'
 import type { SourceSplit } from '../../core/ports.ts'
-import type { Bounds } from '../../core/predicate.ts'
-import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
-import { tableFromIPC } from '../arrowLibrary.ts'
-import { columnError, elementOfArrowSchema, type Place } from '../arrowTypes.ts'
+import { tableFromIPC } from '../arrow/arrowLibrary.ts'
+import { columnError, elementOfArrowSchema, type Place } from '../arrow/arrowTypes.ts'
 import { fileType, type Int64, readType } from '../int64.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
 import type { ColumnChunk, ParquetColumn, ParquetFooter, RowGroup } from './footer.ts'

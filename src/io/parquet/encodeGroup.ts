@@ -1,10 +1,10 @@
 /** A batch as a Parquet file of one row group, made by parquet-wasm. */
-import type { Batch, Column } from '../../core/column.ts'
+import type { Batch, Column } from '../../core/data/column.ts'
+import { fieldsOf } from '../../core/data/schema.ts'
 import type { ParquetCompression } from '../../core/engine.ts'
 import { Bug } from '../../core/errors.ts'
-import { fieldsOf } from '../../core/schema.ts'
-import { toSharedArrowTable } from '../arrowBatches.ts'
-import { tableToIPC } from '../arrowLibrary.ts'
+import { toSharedArrowTable } from '../arrow/arrowBatches.ts'
+import { tableToIPC } from '../arrow/arrowLibrary.ts'
 import { hasFewValues } from './fewValues.ts'
 import { WasmFailure, withParquetWasm } from './wasm.ts'
 

@@ -1,8 +1,8 @@
 /** A Parquet file as it is written: files of one row group are joined into one, with one footer. */
 import { crc32 } from 'node:zlib'
+import type { Field } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
-import type { Field } from '../../core/schema.ts'
-import type { Append } from '../atomicFile.ts'
+import type { Append } from '../bytes/atomicFile.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './checksums.ts'
 import { ARROW_KEY, arrowValue, SCHEMA_KEY, schemaValue } from './ownSchema.ts'
 import { MAGIC } from './singleGroup.ts'

@@ -1,6 +1,6 @@
 /** INT96 timestamps, which are read as microseconds: what they lose is found by reading them as nanoseconds too. */
-import type { Column } from '../../core/column.ts'
-import { columnError, type Place } from '../arrowTypes.ts'
+import type { Column } from '../../core/data/column.ts'
+import { columnError, type Place } from '../arrow/arrowTypes.ts'
 
 /** INT96 has nanoseconds; digits that microseconds would lose are refused. Both readings wrap alike at 64 bits. */
 export function checkInt96(micros: Column, nanos: Column, place: Place): void {

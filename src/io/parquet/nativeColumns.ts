@@ -8,10 +8,10 @@
  *
  * https://arrow.apache.org/docs/format/CDataInterface.html
  */
-import type { Column } from '../../core/column.ts'
-import { LARGEST_WHOLE } from '../../core/fixedValues.ts'
+import type { Column } from '../../core/data/column.ts'
+import { LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
+import type { ColumnType } from '../../core/data/schema.ts'
 import type { Access, NumberKernels, Scratch } from '../../core/ports.ts'
-import type { ColumnType } from '../../core/schema.ts'
 import { DIGITS_KEPT, POWERS_OF_TEN, smallDecimals } from '../decimals.ts'
 import type { ColumnDetail } from './describe.ts'
 

@@ -7,11 +7,11 @@
  * any other form is passed over, as other readers do.
  */
 import type { Schema } from 'apache-arrow'
+import type { ColumnType, ElementType, Field, TimeUnit } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
-import type { ColumnType, ElementType, Field, TimeUnit } from '../../core/schema.ts'
-import { messageFault } from '../arrowHeader.ts'
-import { DataType, Message, RecordBatchStreamWriter } from '../arrowLibrary.ts'
-import { columnFieldOfArrow, fileSchemaOf, nameOfField } from '../arrowTypes.ts'
+import { messageFault } from '../arrow/arrowHeader.ts'
+import { DataType, Message, RecordBatchStreamWriter } from '../arrow/arrowLibrary.ts'
+import { columnFieldOfArrow, fileSchemaOf, nameOfField } from '../arrow/arrowTypes.ts'
 
 export const SCHEMA_KEY = 'distarray.schema'
 export const ARROW_KEY = 'ARROW:schema'

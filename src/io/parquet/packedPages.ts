@@ -6,7 +6,7 @@
  *     what is taken of the file   the one page of each column
  */
 import { Bug } from '../../core/errors.ts'
-import { Field, FixedSizeBinary, makeData, RecordBatch, Schema, Struct, Table, tableToIPC } from '../arrowLibrary.ts'
+import { Field, FixedSizeBinary, makeData, RecordBatch, Schema, Struct, Table, tableToIPC } from '../arrow/arrowLibrary.ts'
 import { decodeThrift, intOf, structOf, structsOf, ThriftReader } from './thrift.ts'
 import { WasmFailure, withParquetWasm } from './wasm.ts'
 

@@ -8,10 +8,10 @@
  * does not come out: the decoder makes it, or says what is wrong.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Column } from '../../core/column.ts'
-import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/fixedValues.ts'
+import type { Column } from '../../core/data/column.ts'
+import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
+import type { ColumnType } from '../../core/data/schema.ts'
 import type { Integers, PagedColumn, PageOfValues } from '../../core/ports.ts'
-import type { ColumnType } from '../../core/schema.ts'
 import { DIGITS_KEPT, POWERS_OF_TEN } from '../decimals.ts'
 import type { ReadyColumn } from './decode.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'

@@ -6,7 +6,7 @@
  * are any.
  */
 import { crc32 } from 'node:zlib'
-import { columnError, type Place } from '../arrowTypes.ts'
+import { columnError, type Place } from '../arrow/arrowTypes.ts'
 import { intOf, structOf, ThriftError, ThriftReader, type ThriftShape, type ThriftStruct } from './thrift.ts'
 
 /** What one compressed byte can become at most; for zstd and brotli a byte has no useful bound. */

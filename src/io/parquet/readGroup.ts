@@ -2,12 +2,12 @@
  * Reads columns of one row group: fetch, check, decode.
  */
 import { crc32 } from 'node:zlib'
-import type { Batch, Column } from '../../core/column.ts'
+import type { Batch, Column } from '../../core/data/column.ts'
+import type { Field } from '../../core/data/schema.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
 import type { ReadSplit, Scratch } from '../../core/ports.ts'
-import type { Field } from '../../core/schema.ts'
-import { columnError, type Place } from '../arrowTypes.ts'
-import { type ByteSource, openBytes } from '../byteSource.ts'
+import { columnError, type Place } from '../arrow/arrowTypes.ts'
+import { type ByteSource, openBytes } from '../bytes/byteSource.ts'
 import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { decodeColumns, fitTogether, type ReadyColumn } from './decode.ts'

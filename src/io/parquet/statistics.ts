@@ -4,9 +4,9 @@
  * A bound that is absent, inexact, NaN or of an order that JavaScript's `<` does not have is left out: skipping by a
  * wrong bound would lose rows.
  */
-import { MS_PER_DAY, msOfTimestamp } from '../../core/fixedValues.ts'
-import type { Bounds } from '../../core/predicate.ts'
-import type { ColumnType } from '../../core/schema.ts'
+import { MS_PER_DAY, msOfTimestamp } from '../../core/data/fixedValues.ts'
+import type { ColumnType } from '../../core/data/schema.ts'
+import type { Bounds } from '../../core/plan/predicate.ts'
 import { smallDecimals } from '../decimals.ts'
 import { boolOf, bytesOf, intOf, type ThriftStruct } from './thrift.ts'
 

@@ -1,11 +1,11 @@
 /** Aggregates of groups and windows as Spark's, with JavaScript's answers for nothing, NaN, and the order of texts. */
-import type { AggregateKind } from '../../core/logicalPlan.ts'
+import type { AggregateKind } from '../../core/plan/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
-import { sumOfBigints } from './bigints.ts'
-import { and, call, cast, distinctCall, double, int, long, NULL, not, or, text, when } from './build.ts'
+import { sumOfBigints } from './expressions/bigints.ts'
+import { and, call, cast, distinctCall, double, int, long, NULL, not, or, text, when } from './expressions/build.ts'
+import { codeUnits, DOUBLE, equalForm, isIntegral, type Value } from './expressions/values.ts'
 import type { Expression } from './messages.ts'
 import { Untranslated } from './untranslated.ts'
-import { codeUnits, DOUBLE, equalForm, isIntegral, type Value } from './values.ts'
 
 /** Ranks that an approximate quantile tells apart. */
 const RANKS = 10_000

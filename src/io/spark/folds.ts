@@ -1,13 +1,13 @@
 /** Reductions of a whole array, computed where it is. */
-import type { Batch } from '../../core/column.ts'
-import { valueReader } from '../../core/columnReaders.ts'
+import type { Batch } from '../../core/data/column.ts'
+import { valueReader } from '../../core/data/columnReaders.ts'
+import type { ElementType } from '../../core/data/schema.ts'
 import type { Folded, FoldKind } from '../../core/engine.ts'
-import type { ElementType } from '../../core/schema.ts'
 import { aggregate } from './aggregates.ts'
-import { alias, cast } from './build.ts'
+import { alias, cast } from './expressions/build.ts'
+import { columnValue, isOf } from './expressions/values.ts'
 import type { Relation } from './messages.ts'
 import type { Translated } from './translated.ts'
-import { columnValue, isOf } from './values.ts'
 
 export interface FoldRelation {
   readonly relation: Relation

@@ -1,9 +1,10 @@
 /** Joins as relations of Spark. Null matches nothing, and NaN itself, for both. */
-import { sharedColumns } from '../../core/combinations.ts'
-import type { JoinHow, LogicalPlan } from '../../core/logicalPlan.ts'
+import { sharedColumns } from '../../core/plan/combinations.ts'
+import type { JoinHow, LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
-import { and, call, column } from './build.ts'
-import { type Result, resultOf } from './functions.ts'
+import { and, call, column } from './expressions/build.ts'
+import { type Result, resultOf } from './expressions/functions.ts'
+import { asLong, columnValue, equalForm, isIntegral, milliseconds, type Value } from './expressions/values.ts'
 import type { Expression, Join_JoinType } from './messages.ts'
 import {
   argumentOf,
@@ -17,7 +18,6 @@ import {
   type Translator,
 } from './translated.ts'
 import { Untranslated } from './untranslated.ts'
-import { asLong, columnValue, equalForm, isIntegral, milliseconds, type Value } from './values.ts'
 
 const TYPES: Readonly<Record<JoinHow, Join_JoinType>> = {
   inner: 'JOIN_TYPE_INNER',

@@ -9,12 +9,13 @@
  * A part begins at tables of the server and ends where arrays with keys of their own begin, which loops are about. What
  * lies between has to be translated, or is refused.
  */
-import { isKnown } from '../../core/elements.ts'
+
 import { PlanError } from '../../core/errors.ts'
-import { inputsOf, type LogicalPlan } from '../../core/logicalPlan.ts'
+import { isKnown } from '../../core/plan/elements.ts'
+import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { mapInputs, nodeText } from '../../core/plan/tree.ts'
 import { placeText } from '../../core/span.ts'
-import { mapInputs, nodeText } from '../../core/tree.ts'
-import { alias, cast, column, project } from './build.ts'
+import { alias, cast, column, project } from './expressions/build.ts'
 import { joined } from './joins.ts'
 import type { Relation } from './messages.ts'
 import {

@@ -4,12 +4,13 @@
  * Each gives its columns names of their own (`c0`, `c1`, …): no name of the user's can mean another column, whatever the
  * server makes of upper case, dots, or the two sides of a join. Results are read by the places of their columns.
  */
-import type { Directions, LogicalPlan, WindowCall } from '../../core/logicalPlan.ts'
+import type { Directions, LogicalPlan, WindowCall } from '../../core/plan/logicalPlan.ts'
+import { measuresOrder } from '../../core/plan/windowPlan.ts'
 import type { Span } from '../../core/span.ts'
-import { measuresOrder } from '../../core/windowPlan.ts'
 import { aggregate } from './aggregates.ts'
-import { alias, bool, call, cast, column, double, int } from './build.ts'
-import { columnsOfResult, type Result, resultOf, singleOf } from './functions.ts'
+import { alias, bool, call, cast, column, double, int } from './expressions/build.ts'
+import { columnsOfResult, type Result, resultOf, singleOf } from './expressions/functions.ts'
+import { asColumn, asNumber, asTruth, codeUnits, columnValue, equalForm, isOf, type Value } from './expressions/values.ts'
 import type {
   Expression,
   Expression_SortOrder,
@@ -30,7 +31,6 @@ import {
   type Translator,
 } from './translated.ts'
 import { Untranslated } from './untranslated.ts'
-import { asColumn, asNumber, asTruth, codeUnits, columnValue, equalForm, isOf, type Value } from './values.ts'
 
 type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { readonly kind: K }>
 /** Spark counts rows by 32 bits. */

@@ -6,9 +6,9 @@
  *       Project [c1, c2, c1 * c2 as t1]       a stage of columns
  *         input
  */
-import { alias, column, project } from './build.ts'
+import { alias, column, project } from './expressions/build.ts'
+import type { Value } from './expressions/values.ts'
 import type { Expression, Relation } from './messages.ts'
-import type { Value } from './values.ts'
 
 /** Names of columns that no other part of the plan has. */
 export interface Names {

@@ -2,8 +2,9 @@
  * Spark's types as column types, and back. Decimals are numbers here, as those of files are: their columns are cast where a
  * table is read.
  */
+
+import { type ColumnType, type Field, typeText } from '../../core/data/schema.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
-import { type ColumnType, type Field, typeText } from '../../core/schema.ts'
 import type { DataType } from './messages.ts'
 
 const MICROSECONDS = 'us'

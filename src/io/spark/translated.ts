@@ -1,11 +1,12 @@
 /** What translations of plans share: relations with their columns, and what they are made with. */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../../core/schema.ts'
-import { alias, column, project } from './build.ts'
-import type { Argument } from './functions.ts'
+
+import { type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../../core/data/schema.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { alias, column, project } from './expressions/build.ts'
+import type { Argument } from './expressions/functions.ts'
+import { columnValue } from './expressions/values.ts'
 import type { Expression, Relation } from './messages.ts'
 import { type Names, type Scope, scopeOf } from './scope.ts'
-import { columnValue } from './values.ts'
 
 /** A column of a relation, by the name that it has there alone, and what it is in the plan. */
 export interface SparkColumn {

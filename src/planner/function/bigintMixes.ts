@@ -7,14 +7,15 @@
  * What has a meaning in JavaScript keeps it: `r.big > 5`, `r.big == 5`. Branches that a constant leaves out are not looked
  * at, and no function that asks for a `typeof`, as it may tell bigints from numbers itself.
  */
+
+import type { ColumnType } from '../../core/data/schema.ts'
+import { fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import { type BinaryOperator, childrenOf, type Expr, type FunctionIr, type Stmt } from '../../core/functionIr.ts'
-import { BIGINTS, isNumberType } from '../../core/irTypes.ts'
-import type { ColumnType } from '../../core/schema.ts'
-import { fieldsOf } from '../../core/schema.ts'
+import { type BinaryOperator, childrenOf, type Expr, type FunctionIr, type Stmt } from '../../core/ir/functionIr.ts'
+import { BIGINTS, isNumberType } from '../../core/ir/irTypes.ts'
 import { placeText } from '../../core/span.ts'
-import type { LowerContext } from './context.ts'
-import { typesIn } from './returned.ts'
+import type { LowerContext } from './lower/context.ts'
+import { typesIn } from './lower/returned.ts'
 
 type RowContext = LowerContext & { readonly kind: 'row' }
 

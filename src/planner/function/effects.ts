@@ -9,11 +9,11 @@
 import type { AnyNode, CallExpression, Expression, Identifier, NewExpression, Pattern, SpreadElement, Super } from 'acorn'
 import type { Refusal } from '../../core/span.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
-import { childNodes, type FunctionNode, isFunctionNode } from './ast.ts'
-import { isFlat } from './flat.ts'
+import { isFlat } from './captures/flat.ts'
+import { hasTraps } from './captures/traps.ts'
 import { refusalOf } from './refusals.ts'
-import type { Binding } from './scope.ts'
-import { hasTraps } from './traps.ts'
+import { childNodes, type FunctionNode, isFunctionNode } from './source/ast.ts'
+import type { Binding } from './source/scope.ts'
 import { type AnyFunction, type Unit, unitOf } from './unit.ts'
 
 /** How much of an expression's value may belong to a captured object. */

@@ -1,7 +1,7 @@
 /**
  * An IR as text, a line a statement, close to the JavaScript it came from.
  */
-import { type Expr, type FunctionIr, type Primitive, regexText, type Stmt } from '../../core/functionIr.ts'
+import { type Expr, type FunctionIr, type Primitive, regexText, type Stmt } from '../../core/ir/functionIr.ts'
 
 export function irText(ir: FunctionIr): string {
   return ir.body.flatMap(stmtLines).join('\n')

@@ -3,14 +3,14 @@
  * names, or what was changed is called without being named, as `toString` by a template and `next` by a loop.
  */
 import type { AnyNode } from 'acorn'
-import { type ColumnType, type ElementType, fieldsOf } from '../../core/schema.ts'
+import { type ColumnType, type ElementType, fieldsOf } from '../../core/data/schema.ts'
 import type { Refusal, Span } from '../../core/span.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
 import { hasChangedTimeZone } from '../../core/timeZone.ts'
-import { childNodes } from './ast.ts'
 import { type Changed, changedPlatform } from './platform.ts'
 import { platformName } from './portable.ts'
 import { refusalOf } from './refusals.ts'
+import { childNodes } from './source/ast.ts'
 import type { Unit } from './unit.ts'
 
 /** What a function's text names. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PortableFunction } from '../../core/functionIr.ts'
+import type { PortableFunction } from '../../core/ir/functionIr.ts'
 import type { Refusal } from '../../core/span.ts'
 import { portableOf } from './portable.ts'
 import { unitOf } from './unit.ts'

@@ -11,15 +11,15 @@
  * that need each other are called through arrows.
  */
 import type { AnyNode, Identifier } from 'acorn'
-import type { PortableFunction } from '../../core/functionIr.ts'
+import type { PortableFunction } from '../../core/ir/functionIr.ts'
 import type { Refusal } from '../../core/span.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
-import { childNodes, isFunctionNode } from './ast.ts'
-import { copyLoss, functionLoss, type Loss } from './copyLoss.ts'
+import { copyLoss, functionLoss, type Loss } from './captures/copyLoss.ts'
 import { captureEffect, isOwnName } from './effects.ts'
 import { SHARED_GLOBALS } from './platform.ts'
-import { printNode } from './print.ts'
 import { refusalOf } from './refusals.ts'
+import { childNodes, isFunctionNode } from './source/ast.ts'
+import { printNode } from './source/print.ts'
 import { type AnyFunction, type Unit, unitOf, wholeSpan } from './unit.ts'
 
 /** The printed function, or why it cannot leave its thread. `units` has functions that were looked into, and gets the others. */

@@ -1,7 +1,7 @@
 /** The error for `require: 'compiled'` where a row function would run as JavaScript: the reason, where it is, and the cure. */
 import { PlanError } from '../../core/errors.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
-import { fallbackOf, runText } from '../../core/functionUse.ts'
+import type { UserFunction } from '../../core/ir/functionIr.ts'
+import { fallbackOf, runText } from '../../core/ir/functionUse.ts'
 import { placeText } from '../../core/span.ts'
 
 /** Throws PlanError for a function that is not compiled. `head`: the method, where it is known. */

@@ -11,20 +11,21 @@
  * of every action; a value with which it would not is an error. What runs as a copy, or compiled, has the values of the
  * call, whatever becomes of them later; the user's own closure reads its variables as it runs.
  */
-import { elementText, sameElement } from '../../core/elements.ts'
+
+import type { ElementType } from '../../core/data/schema.ts'
 import type { RowLambdaContext } from '../../core/engine.ts'
 import { PlanError } from '../../core/errors.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
-import { needsCaller } from '../../core/functionUse.ts'
+import type { UserFunction } from '../../core/ir/functionIr.ts'
+import { needsCaller } from '../../core/ir/functionUse.ts'
 import type { Moment } from '../../core/moment.ts'
-import type { ElementType } from '../../core/schema.ts'
+import { elementText, sameElement } from '../../core/plan/elements.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
+import { changedCapture, type Difference, type RowCaptures, rowCaptures } from './captures/rowCaptures.ts'
+import { variablesBehind } from './captures/variablesBehind.ts'
 import { type Changed, changedPlatform } from './platform.ts'
 import { changedReason } from './platformUse.ts'
 import { refusalOf } from './refusals.ts'
-import { changedCapture, type Difference, type RowCaptures, rowCaptures } from './rowCaptures.ts'
 import { type LoweredFunction, lowerFunction, returnedElement } from './userFunction.ts'
-import { variablesBehind } from './variablesBehind.ts'
 
 /** A function as it was read last. */
 interface Known {

@@ -1,9 +1,9 @@
 /**
  * Which values are surely numbers, beyond what types say: of a table they say that one may read outside of it.
  */
-import type { Expr, Primitive } from '../../core/functionIr.ts'
-import { isWithin } from './indexRanges.ts'
-import type { Lowering } from './lowering.ts'
+import type { Expr, Primitive } from '../../core/ir/functionIr.ts'
+import { isWithin } from './lower/indexRanges.ts'
+import type { Lowering } from './lower/lowering.ts'
 
 /** Whether what is looked up is surely a number: types say of every table that one may read outside of it. */
 export function isNumber(l: Lowering, expr: Expr): boolean {

@@ -3,11 +3,11 @@
  */
 import type { Identifier } from 'acorn'
 import type { Span } from '../../core/span.ts'
-import type { FunctionNode } from './ast.ts'
-import { boundTarget, readCaptures } from './captures.ts'
-import { normalize } from './normalize.ts'
-import { type Names, resolveNames } from './scope.ts'
-import { type FunctionSource, type NoSource, sourceOf } from './source.ts'
+import { boundTarget, readCaptures } from './captures/captures.ts'
+import { normalize } from './normalize/normalize.ts'
+import type { FunctionNode } from './source/ast.ts'
+import { type Names, resolveNames } from './source/scope.ts'
+import { type FunctionSource, type NoSource, sourceOf } from './source/source.ts'
 
 export type AnyFunction = (...args: never[]) => unknown
 

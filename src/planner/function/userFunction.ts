@@ -3,24 +3,25 @@
  *
  * Captures are read anew at every call, since they may have changed; parsing is kept per function.
  */
+
+import type { ElementType } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
+import type { UserFunction } from '../../core/ir/functionIr.ts'
+import { behindEnv } from '../../core/ir/withEnv.ts'
 import { missingColumnMessage } from '../../core/nearestNames.ts'
-import type { ElementType } from '../../core/schema.ts'
 import { placeText, type Refusal, type Span } from '../../core/span.ts'
-import { behindEnv } from '../../core/withEnv.ts'
 import { checkBigints } from './bigintMixes.ts'
-import type { LowerContext } from './context.ts'
-import { lowerUnit } from './lower.ts'
-import type { Missing } from './lowering.ts'
+import type { LowerContext } from './lower/context.ts'
+import { lowerUnit } from './lower/lower.ts'
+import type { Missing } from './lower/lowering.ts'
+import { elementReturnedBy } from './lower/returned.ts'
 import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse.ts'
 import { portableOf, usesThis } from './portable.ts'
-import { textOfUnit } from './print.ts'
 import { refusalOf } from './refusals.ts'
-import { elementReturnedBy } from './returned.ts'
+import { textOfUnit } from './source/print.ts'
 import { type AnyFunction, type Unit, unitOf, wholeSpan } from './unit.ts'
 
-export type { EnvValue, LowerContext } from './context.ts'
+export type { EnvValue, LowerContext } from './lower/context.ts'
 
 export interface LoweredFunction {
   readonly fn: UserFunction

@@ -10,11 +10,11 @@
  * writes and no local that changes under it. A local that is computed from such things alone is computed under each test that
  * needs it; any other one keeps what stands from its declaration to its last use under one test.
  */
-import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
-import { changedIn, someExpr, usesLocal } from '../../core/irFacts.ts'
-import { fresh, namesOf } from '../../core/irNames.ts'
-import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
+import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/ir/functionIr.ts'
+import { changedIn, someExpr, usesLocal } from '../../core/ir/irFacts.ts'
+import { fresh, namesOf } from '../../core/ir/irNames.ts'
+import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 
 interface Context {
   /** Whether an expression has the same value wherever it stands in an iteration, but for its locals. */

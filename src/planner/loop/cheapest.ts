@@ -6,9 +6,9 @@
  * close to what any schedule could reach, no other is looked for.
  */
 import { type CostedLoop, leastMs, type ScheduleCost, scheduleCost } from '../../core/cost/scheduleCost.ts'
-import type { ScheduleKind } from '../../core/loopPlan.ts'
-import type { Schedule } from '../../core/loopSpec.ts'
-import type { Vector } from './reach.ts'
+import type { ScheduleKind } from '../../core/loop/loopPlan.ts'
+import type { Schedule } from '../../core/loop/loopSpec.ts'
+import type { Vector } from './dependence/reach.ts'
 import { type Choice, legalSchedules, plannedKind, type Space } from './schedule.ts'
 
 /** So much longer than the shortest, and so many milliseconds more, is as good as it: the model is no better than that. */

@@ -1,13 +1,14 @@
 /** A loop as the cost model sees it: by its data where that is there; before, extents that are not known are taken for a thousand. */
+
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import { chainNs, turningOf } from '../../core/cost/chains.ts'
 import { type CostedKernel, iterationCost, placeOf } from '../../core/cost/iterationCost.ts'
 import { sampleOf } from '../../core/cost/loads.ts'
 import { type CostedArray, costedType } from '../../core/cost/means.ts'
 import { nominalNs } from '../../core/cost/nominal.ts'
 import type { CostedLoop } from '../../core/cost/scheduleCost.ts'
-import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/ir/functionIr.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 
 const USUAL_EXTENT = 1000
 /** Of keys that only the data knows. */

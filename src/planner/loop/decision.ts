@@ -1,16 +1,16 @@
 /** From conflicts to the schedule: with a copy of scratch arrays for each worker where that frees the loop. */
-import type { FunctionIr } from '../../core/functionIr.ts'
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { LoopSpec, Schedule, SubscriptSlice } from '../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type CostedChoice, cheapestSchedule } from './cheapest.ts'
 import { costedLoop } from './costedLoop.ts'
-import type { Conflict } from './dependence.ts'
-import { inspectionOf } from './inspection.ts'
+import type { Conflict } from './dependence/dependence.ts'
+import type { Vector } from './dependence/reach.ts'
 import { isSmall, type PrivateArray, tooLargeRefusal } from './privateArrays.ts'
-import type { Vector } from './reach.ts'
 import { distinctVectors, plannedKind, type Space } from './schedule.ts'
-import type { NoSlice } from './slice.ts'
+import { inspectionOf } from './slices/inspection.ts'
+import type { NoSlice } from './slices/slice.ts'
 
 /** How a loop with these conflicts runs, and whether its first run is to inspect something. */
 export interface Decision {

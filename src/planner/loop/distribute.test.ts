@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
-import { nestedOf } from '../../core/functionIr.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
+import { nestedOf } from '../../core/ir/functionIr.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 import { analyzeLoop } from './analyze.ts'
 
 const n = 100

@@ -22,14 +22,14 @@
  * A local that is computed from loop indices, constants and arrays that the loop does not write is computed by each
  * part that uses it, unless that takes a loop.
  */
-import type { FunctionIr } from '../../core/functionIr.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
-import type { Access } from './accesses.ts'
-import { hasReadValue, isAtBorder, maySolve, surelyInside } from './bounds.ts'
-import { collisionOf } from './collision.ts'
-import type { Conflict } from './dependence.ts'
-import type { Budget } from './elimination.ts'
-import { TooLarge } from './rows.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
+import type { Access } from './accesses/accesses.ts'
+import { hasReadValue, isAtBorder, maySolve, surelyInside } from './accesses/bounds.ts'
+import { collisionOf } from './dependence/collision.ts'
+import type { Conflict } from './dependence/dependence.ts'
+import type { Budget } from './dependence/elimination.ts'
+import { TooLarge } from './dependence/rows.ts'
 import { chooseSchedule, distinctVectors, KINDS } from './schedule.ts'
 import { factsOf, isDivisible, type StatementFacts } from './statements.ts'
 

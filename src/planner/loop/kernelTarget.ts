@@ -1,6 +1,6 @@
 /** How a body runs: compiled to JavaScript over typed arrays, or as it stands, and then why. */
-import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 
 export function kernelOf(spec: LoopSpec): LoopPlan['kernel'] {

@@ -16,14 +16,14 @@
  * of the first turn. What is left are conditions on the loop indices and the element. The elements for which one of them
  * fails must be covered by other writes, or there must be none of them (`integerSystem.ts`). In doubt a read is not its own.
  */
-import type { LoopSpec } from '../../core/loopSpec.ts'
-import { type Access, keyForm } from './accesses.ts'
-import { type Constraint, constantForm, type Form, LARGEST_KEY, sum, type Variable, variableForm, variableId } from './affine.ts'
-import { extentForms } from './collision.ts'
-import type { Budget } from './elimination.ts'
-import { Facts } from './facts.ts'
-import { quotient } from './quotients.ts'
-import { TooLarge } from './rows.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
+import { type Access, keyForm } from './accesses/accesses.ts'
+import { type Constraint, constantForm, type Form, LARGEST_KEY, sum, type Variable, variableForm, variableId } from './accesses/affine.ts'
+import { quotient } from './accesses/quotients.ts'
+import { extentForms } from './dependence/collision.ts'
+import type { Budget } from './dependence/elimination.ts'
+import { Facts } from './dependence/facts.ts'
+import { TooLarge } from './dependence/rows.ts'
 
 /** Work for all reads of a loop together, in units of `Budget`; a scratch row takes some tens. */
 const BUDGET_OF_A_LOOP = 20_000

@@ -1,7 +1,7 @@
 /** The plan of a loop that runs as several loops, one after another. */
-import type { FunctionIr } from '../../core/functionIr.ts'
-import type { LoopPlan, PlannedPart, PlannedSchedule } from '../../core/loopPlan.ts'
-import type { AnalyzedLoop, LoopSpec } from '../../core/loopSpec.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import type { LoopPlan, PlannedPart, PlannedSchedule } from '../../core/loop/loopPlan.ts'
+import type { AnalyzedLoop, LoopSpec } from '../../core/loop/loopSpec.ts'
 import { KINDS } from './schedule.ts'
 
 /** The loop with its parts, which have the order of the serial program whatever order was asked for. */

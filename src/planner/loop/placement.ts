@@ -11,12 +11,12 @@
  *     buffer      an update buffer
  *     constant    numbers, tables, generators
  */
-import type { FunctionIr } from '../../core/functionIr.ts'
-import type { LoopPlan, LoopVariable, VariableClass } from '../../core/loopPlan.ts'
-import type { EnvBinding, LoopSpec, Schedule } from '../../core/loopSpec.ts'
-import type { Access } from './accesses.ts'
-import { elementText, symbolically } from './accessText.ts'
-import { isDecided, singleVariable } from './affine.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import type { LoopPlan, LoopVariable, VariableClass } from '../../core/loop/loopPlan.ts'
+import type { EnvBinding, LoopSpec, Schedule } from '../../core/loop/loopSpec.ts'
+import type { Access } from './accesses/accesses.ts'
+import { elementText, symbolically } from './accesses/accessText.ts'
+import { isDecided, singleVariable } from './accesses/affine.ts'
 import type { PrivateArray } from './privateArrays.ts'
 import { cutAxes } from './schedule.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
 import { analyzeLoop } from './analyze.ts'
-import { explainLoop } from './explain.ts'
 import { LARGEST_PRIVATE_BYTES } from './privateArrays.ts'
-import { notParallelError } from './requireParallel.ts'
+import { explainLoop } from './report/explain.ts'
+import { notParallelError } from './report/requireParallel.ts'
 
 const a = denseArray('a', 100, 16)
 const b = denseArray('b', 100, 16)

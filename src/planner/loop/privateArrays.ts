@@ -9,13 +9,13 @@
  * be one, and after the pass it holds what the iteration left that comes last in the serial order: its copy is the one that stays.
  */
 
+import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import { bytesText } from '../../core/bytesText.ts'
-import { sizeOfShape } from '../../core/indexSpace.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
-import type { Access } from './accesses.ts'
-import type { Constraint, Form, Variable } from './affine.ts'
+import type { Access } from './accesses/accesses.ts'
+import type { Constraint, Form, Variable } from './accesses/affine.ts'
 import { isAmong } from './ownWrites.ts'
 
 /** Copies are read and written back by every pass, and there is one for each worker. */

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
-import { accessesOf } from './accesses.ts'
+import { accessesOf } from './accesses/accesses.ts'
 import { analyzeLoop } from './analyze.ts'
-import { conflictsOf } from './dependence.ts'
-import { formText } from './forms.ts'
-import { withFewReaches } from './knownSteps.ts'
-import type { Vector } from './reach.ts'
-import { notParallelError } from './requireParallel.ts'
+import { conflictsOf } from './dependence/dependence.ts'
+import { formText } from './dependence/forms.ts'
+import { withFewReaches } from './dependence/knownSteps.ts'
+import type { Vector } from './dependence/reach.ts'
+import { notParallelError } from './report/requireParallel.ts'
 import { chooseSchedule, distinctVectors } from './schedule.ts'
 
 const any = { options: { order: 'any' } } as const

@@ -51,8 +51,8 @@
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
-import type { ScheduleKind } from '../../core/loopPlan.ts'
-import type { Form, InnerSchedule, Schedule } from '../../core/loopSpec.ts'
+import type { ScheduleKind } from '../../core/loop/loopPlan.ts'
+import type { Form, InnerSchedule, Schedule } from '../../core/loop/loopSpec.ts'
 import {
   areUnimodular,
   axesIn,
@@ -65,8 +65,8 @@ import {
   remembered,
   skewOf,
   standsStill,
-} from './forms.ts'
-import { type Vector, vectorId } from './reach.ts'
+} from './dependence/forms.ts'
+import { type Vector, vectorId } from './dependence/reach.ts'
 
 export interface Space {
   readonly extents: readonly (number | undefined)[]

@@ -2,6 +2,8 @@
  * What the statements of a body are to one another besides the elements they touch: the locals they share, and what would
  * be seen if they ran in another order.
  */
+
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import {
   BUILTINS,
   type Callee,
@@ -11,9 +13,8 @@ import {
   type Stmt,
   visitExpr,
   visitStmts,
-} from '../../core/functionIr.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+} from '../../core/ir/functionIr.ts'
+import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 
 /** A statement of a body with all that is nested in it. */
 export interface StatementFacts {

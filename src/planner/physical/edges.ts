@@ -7,9 +7,10 @@
  * Between two nodes of the logical plan the optimizer's mark decides (`rules/markPipelined.ts`). The plan carries the edges,
  * the executor obeys them, and `explain()` prints them.
  */
-import { isKnown } from '../../core/elements.ts'
-import { needsCaller } from '../../core/functionUse.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+
+import { needsCaller } from '../../core/ir/functionUse.ts'
+import { isKnown } from '../../core/plan/elements.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { keptFromFlowing, storedBecause, takesEach } from '../pipelining.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { type Edge, type ExecFunction, inputsOf, type PhysicalPlan, type WideOperator } from './physicalPlan.ts'

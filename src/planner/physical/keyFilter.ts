@@ -12,7 +12,7 @@
  * filter little. How many rows there are is estimated from the tables' sizes and the plan alone, so that a plan says what
  * runs. Whether the keys are few enough in the end, and fewer than the other side's rows, only the data say.
  */
-import type { JoinHow } from '../../core/logicalPlan.ts'
+import type { JoinHow } from '../../core/plan/logicalPlan.ts'
 import type { PhysicalPlan } from './physicalPlan.ts'
 
 export type Side = 'left' | 'right'

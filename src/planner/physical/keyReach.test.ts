@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { tableOf } from '../../../property-tests/plans.ts'
-import { count } from '../../core/aggregates.ts'
-import { type DistArray, planOf } from '../../core/distArray.ts'
-import { inputsOf, type LogicalPlan, withInputs } from '../../core/logicalPlan.ts'
-import { fieldsOf } from '../../core/schema.ts'
+import { type DistArray, planOf } from '../../core/arrays/distArray.ts'
+import { fieldsOf } from '../../core/data/schema.ts'
+import { count } from '../../core/plan/aggregates.ts'
+import { inputsOf, type LogicalPlan, withInputs } from '../../core/plan/logicalPlan.ts'
 import { lower } from './lower.ts'
 import { stagesText } from './stages.ts'
 

@@ -11,10 +11,11 @@
  * filters and columns that are handed on, the keys of groups, and the sides of joins that keep no row without a match.
  * Functions in between see fewer rows, so they must be such as cannot fail.
  */
-import type { Expr } from '../../core/functionIr.ts'
-import { rowIrOf } from '../../core/functionUse.ts'
-import type { JoinHow } from '../../core/logicalPlan.ts'
-import { type ElementType, fieldsOf } from '../../core/schema.ts'
+
+import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
+import type { Expr } from '../../core/ir/functionIr.ts'
+import { rowIrOf } from '../../core/ir/functionUse.ts'
+import type { JoinHow } from '../../core/plan/logicalPlan.ts'
 import { cannotFail } from '../lambdaFacts.ts'
 import { callerFunctions } from './edges.ts'
 import { keyFilterOf, type Side } from './keyFilter.ts'

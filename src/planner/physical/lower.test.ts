@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { lowerMarked as lower } from '../../../property-tests/lowerMarked.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import type { ElementType } from '../../core/schema.ts'
-import type { Callback } from '../../core/transformations.ts'
+import type { ElementType } from '../../core/data/schema.ts'
+import type { UserFunction } from '../../core/ir/functionIr.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import type { Callback } from '../../core/plan/transformations.ts'
 import { lowerFunction } from '../function/userFunction.ts'
 import { stagesText } from './stages.ts'
 

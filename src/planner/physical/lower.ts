@@ -5,14 +5,15 @@
  * partitions before its own (it reads row numbers, and a step below changes how many rows there are), or for another
  * thread. Then two pipelines have a streamed edge between them.
  */
-import { sharedColumns, unionNames } from '../../core/combinations.ts'
-import { isKnown } from '../../core/elements.ts'
+
 import { Bug } from '../../core/errors.ts'
-import { functionsOfFolding } from '../../core/folding.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
-import { needsCaller, readsKey } from '../../core/functionUse.ts'
-import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
-import { labelOf } from '../../core/tree.ts'
+import { functionsOfFolding } from '../../core/ir/folding.ts'
+import type { UserFunction } from '../../core/ir/functionIr.ts'
+import { needsCaller, readsKey } from '../../core/ir/functionUse.ts'
+import { sharedColumns, unionNames } from '../../core/plan/combinations.ts'
+import { isKnown } from '../../core/plan/elements.ts'
+import type { GroupHow, JoinKey, LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { labelOf } from '../../core/plan/tree.ts'
 import { withCarried } from './carried.ts'
 import { edgeBetween, edgeToAction, edgeToWide, readsFiles, STREAMED } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'

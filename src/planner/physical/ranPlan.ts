@@ -10,7 +10,7 @@
  * are a node's own: what was waited for its result, without what was waited for those of its inputs.
  */
 import { bytesText } from '../../core/bytesText.ts'
-import { fallbackOf } from '../../core/functionUse.ts'
+import { fallbackOf } from '../../core/ir/functionUse.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import type { PhysicalPlan, Step } from './physicalPlan.ts'
 import { leafText, lookupText, offsetText, stepText, wideText } from './stages.ts'

@@ -5,11 +5,12 @@
  * out as null, a string without its lone surrogates, a bigint only if it fits. Composition keeps that: columns passed
  * through are read directly, computed numbers and booleans become locals with `?? null`, anything else is not composed.
  */
-import { valueClassOf } from '../../core/elements.ts'
-import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
-import { fresh, renamedApart } from '../../core/irNames.ts'
-import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
-import { type ElementType, fieldsOf } from '../../core/schema.ts'
+
+import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
+import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/ir/functionIr.ts'
+import { fresh, renamedApart } from '../../core/ir/irNames.ts'
+import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
+import { valueClassOf } from '../../core/plan/elements.ts'
 import type { Span } from '../../core/span.ts'
 import { columnOf } from '../lambdaFacts.ts'
 import { isColumn } from './irRewrite.ts'

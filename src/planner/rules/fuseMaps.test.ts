@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
-import { planOf } from '../../core/distArray.ts'
+import { planOf } from '../../core/arrays/distArray.ts'
 import { optimize } from '../optimize.ts'
 import { fuseMaps } from './fuseMaps.ts'
 

@@ -8,7 +8,7 @@
  * Also a map over `withColumns`. Sound because the columns between change values as the composition does (`compose`),
  * and at most one of the two can fail: of two failures the plan would meet another one first.
  */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { isPure, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { asStored, compose } from './compose.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { tableOf } from '../../../property-tests/plans.ts'
-import { planOf } from '../../core/distArray.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { planText } from '../../core/tree.ts'
+import { planOf } from '../../core/arrays/distArray.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { planText } from '../../core/plan/tree.ts'
 import { optimize } from '../optimize.ts'
 import { insertIndex } from './insertIndex.ts'
 

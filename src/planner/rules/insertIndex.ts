@@ -7,7 +7,7 @@
  *
  * Stored arrays are sorted by their keys already.
  */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Rule } from '../rule.ts'
 
 export const insertIndex: Rule = {

@@ -1,8 +1,8 @@
 /**
  * Rewriting the IR of row lambdas: columns under other names, and the functions that rules made.
  */
-import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
-import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
+import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
+import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
 import type { Span } from '../../core/span.ts'
 
 /** The function with columns of argument 0 read under other names. */

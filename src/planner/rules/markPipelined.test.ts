@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
-import { mean } from '../../core/aggregates.ts'
-import { planOf } from '../../core/distArray.ts'
-import { type LogicalPlan, withFunctions } from '../../core/logicalPlan.ts'
-import { mapInputs, planText } from '../../core/tree.ts'
+import { planOf } from '../../core/arrays/distArray.ts'
+import { mean } from '../../core/plan/aggregates.ts'
+import { type LogicalPlan, withFunctions } from '../../core/plan/logicalPlan.ts'
+import { mapInputs, planText } from '../../core/plan/tree.ts'
 import { optimize } from '../optimize.ts'
 import { markPipelined } from './markPipelined.ts'
 

@@ -9,7 +9,7 @@
  * one node to the other: an array that two nodes read may be marked for one and stored for the other. A mark that no longer
  * holds is taken away again.
  */
-import { inputsOf, type LogicalPlan, withInputs } from '../../core/logicalPlan.ts'
+import { inputsOf, type LogicalPlan, withInputs } from '../../core/plan/logicalPlan.ts'
 import { storedBecause } from '../pipelining.ts'
 import type { Rule } from '../rule.ts'
 

@@ -9,10 +9,10 @@
  * must not read its key; and it must not fail, since the failure would name another row.
  */
 
-import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
-import { readsKey } from '../../core/functionUse.ts'
-import { renamedApart } from '../../core/irNames.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
+import { readsKey } from '../../core/ir/functionUse.ts'
+import { renamedApart } from '../../core/ir/irNames.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { cannotFail, isPure } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { straight } from './compose.ts'

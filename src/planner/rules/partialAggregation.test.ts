@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
-import { count, max, sum } from '../../core/aggregates.ts'
-import { planOf } from '../../core/distArray.ts'
-import { Session } from '../../session.ts'
+import { planOf } from '../../core/arrays/distArray.ts'
+import { count, max, sum } from '../../core/plan/aggregates.ts'
+import { Session } from '../../session/session.ts'
 import { optimize } from '../optimize.ts'
 import { partialAggregation } from './partialAggregation.ts'
 

@@ -9,10 +9,11 @@
  *
  * Rows of tables in memory need not move: workers share them, and count and compare numbers in kernels.
  */
-import { valueClassOf } from '../../core/elements.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
-import type { AggregateCall, LogicalPlan } from '../../core/logicalPlan.ts'
-import { type ElementType, fieldsOf } from '../../core/schema.ts'
+
+import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
+import type { UserFunction } from '../../core/ir/functionIr.ts'
+import { valueClassOf } from '../../core/plan/elements.ts'
+import type { AggregateCall, LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Rule } from '../rule.ts'
 import { isColumn } from './irRewrite.ts'
 

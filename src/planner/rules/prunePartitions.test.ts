@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { planEngine } from '../../../property-tests/plans.ts'
-import { DistArray, planOf } from '../../core/distArray.ts'
+import { DistArray, planOf } from '../../core/arrays/distArray.ts'
+import type { ElementType } from '../../core/data/schema.ts'
+import { planText } from '../../core/plan/tree.ts'
 import type { ArraySource, Constant } from '../../core/ports.ts'
-import type { ElementType } from '../../core/schema.ts'
-import { planText } from '../../core/tree.ts'
 import { optimize } from '../optimize.ts'
 import { prunePartitions } from './prunePartitions.ts'
 

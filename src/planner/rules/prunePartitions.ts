@@ -7,11 +7,12 @@
  * A filter that the folders of all files left decide goes. Sound because what other columns decide before the part that is
  * false cannot fail, and the filter does not read row numbers, which leaving out rows would change.
  */
-import type { Expr, FunctionIr } from '../../core/functionIr.ts'
-import { readsKey } from '../../core/functionUse.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+
+import type { ElementType } from '../../core/data/schema.ts'
+import type { Expr, FunctionIr } from '../../core/ir/functionIr.ts'
+import { readsKey } from '../../core/ir/functionUse.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { ArraySource, Constant, SourceSplit } from '../../core/ports.ts'
-import type { ElementType } from '../../core/schema.ts'
 import { cannotFail, isPure } from '../lambdaFacts.ts'
 import { isValue, type KnownColumns, partialValue, truthOf } from '../partialValue.ts'
 import type { Rule } from '../rule.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
-import { count, sum } from '../../core/aggregates.ts'
-import { planOf } from '../../core/distArray.ts'
-import { lag } from '../../core/windows.ts'
+import { planOf } from '../../core/arrays/distArray.ts'
+import { count, sum } from '../../core/plan/aggregates.ts'
+import { lag } from '../../core/plan/windows.ts'
 import { optimize } from '../optimize.ts'
 import { pushFilterDown } from './pushFilterDown.ts'
 

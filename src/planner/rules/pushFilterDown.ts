@@ -13,13 +13,13 @@
  * where the rows below are numbered otherwise neither reads the key and the predicate cannot fail.
  */
 
-import { sharedColumns } from '../../core/combinations.ts'
-import { thinned } from '../../core/elements.ts'
-import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
-import { readsKey } from '../../core/functionUse.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { type ColumnType, fieldsOf } from '../../core/schema.ts'
-import { functionsOf } from '../../core/tree.ts'
+import { type ColumnType, fieldsOf } from '../../core/data/schema.ts'
+import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
+import { readsKey } from '../../core/ir/functionUse.ts'
+import { sharedColumns } from '../../core/plan/combinations.ts'
+import { thinned } from '../../core/plan/elements.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { functionsOf } from '../../core/plan/tree.ts'
 import { COMPARISONS, cannotFail, columnsRead, isPure, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { asStored, compose } from './compose.ts'

@@ -8,8 +8,8 @@
  * Sound because the first elements keep their keys, and the functions cannot fail on those that are left out.
  */
 
-import { thinned } from '../../core/elements.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import { thinned } from '../../core/plan/elements.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
-import { planOf } from '../../core/distArray.ts'
-import { predicateText } from '../../core/predicate.ts'
+import { planOf } from '../../core/arrays/distArray.ts'
+import { predicateText } from '../../core/plan/predicate.ts'
 import { optimize } from '../optimize.ts'
 import { pushPredicateIntoScan } from './pushPredicateIntoScan.ts'
 

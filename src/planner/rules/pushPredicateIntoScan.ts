@@ -8,12 +8,13 @@
  * nulls are not in the statistics, and JavaScript finds `null < 1` true, so the constant must make null false; what is
  * evaluated before it cannot fail; the filter does not read row numbers, which skipping would change.
  */
-import { valueClassOf } from '../../core/elements.ts'
-import type { BinaryOperator, Expr, FunctionIr } from '../../core/functionIr.ts'
-import { readsKey } from '../../core/functionUse.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { type ColumnComparison, type ColumnPredicate, type ComparisonOperator, predicateText } from '../../core/predicate.ts'
-import type { ElementType } from '../../core/schema.ts'
+
+import type { ElementType } from '../../core/data/schema.ts'
+import type { BinaryOperator, Expr, FunctionIr } from '../../core/ir/functionIr.ts'
+import { readsKey } from '../../core/ir/functionUse.ts'
+import { valueClassOf } from '../../core/plan/elements.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { type ColumnComparison, type ColumnPredicate, type ComparisonOperator, predicateText } from '../../core/plan/predicate.ts'
 import { cannotFail, columnOf, isPure } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 

@@ -8,10 +8,11 @@
  *
  * Without columns (`count()`) the elements cannot be told apart, so that a sort below, and maps and windows that cannot fail, go too.
  */
-import { isKnown } from '../../core/elements.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { fieldsOf } from '../../core/schema.ts'
-import { functionsOf } from '../../core/tree.ts'
+
+import { fieldsOf } from '../../core/data/schema.ts'
+import { isKnown } from '../../core/plan/elements.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { functionsOf } from '../../core/plan/tree.ts'
 import { cannotFail, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 

@@ -7,7 +7,7 @@
  *
  * The limit stays above, over at most as many rows.
  */
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Rule } from '../rule.ts'
 
 export const topK: Rule = {

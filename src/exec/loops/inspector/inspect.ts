@@ -11,10 +11,10 @@
 
 import { Bug } from '../../../core/errors.ts'
 import { isError } from '../../../core/isError.ts'
-import { iterationsOf } from '../blockSchedule.ts'
+import { iterationsOf } from '../blocks/blockSchedule.ts'
+import { spaceOf } from '../blocks/space.ts'
 import { whyCallerOnly, whyNoKernel } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
-import { spaceOf } from '../space.ts'
 import { Colors } from './colors.ts'
 import { Components } from './components.ts'
 import { countsText, type Finding, grouped, largest, sizesOf } from './finding.ts'

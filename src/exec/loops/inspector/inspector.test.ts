@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cutColored } from '../coloredBlocks.ts'
+import { cutColored } from '../blocks/coloredBlocks.ts'
 import { Colors } from './colors.ts'
 import { Components } from './components.ts'
 import { countsText, type Finding, sizesOf } from './finding.ts'

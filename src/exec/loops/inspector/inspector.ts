@@ -3,8 +3,8 @@
  * (by their versions), captured numbers and tables, and the iterations there are.
  */
 
-import type { Primitive } from '../../../core/functionIr.ts'
-import type { SubscriptSlice } from '../../../core/loopSpec.ts'
+import type { Primitive } from '../../../core/ir/functionIr.ts'
+import type { SubscriptSlice } from '../../../core/loop/loopSpec.ts'
 import { sameItems } from '../../../core/sameItems.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import type { Finding } from './finding.ts'

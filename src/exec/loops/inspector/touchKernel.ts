@@ -8,17 +8,17 @@
  * touches afterwards does not matter.
  */
 
+import { sizeOfShape } from '../../../core/arrays/indexSpace.ts'
+import type { Storage } from '../../../core/arrays/storage.ts'
 import { Bug } from '../../../core/errors.ts'
-import type { Expr, FunctionIr, Stmt } from '../../../core/functionIr.ts'
-import { sizeOfShape } from '../../../core/indexSpace.ts'
-import type { SubscriptSlice } from '../../../core/loopSpec.ts'
-import { madeFromText } from '../../../core/madeFromText.ts'
+import type { Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
+import { madeFromText } from '../../../core/ir/madeFromText.ts'
+import type { SubscriptSlice } from '../../../core/loop/loopSpec.ts'
 import type { Span } from '../../../core/span.ts'
-import type { Storage } from '../../../core/storage.ts'
-import { loopKernelText } from '../../kernels/loopKernel.ts'
-import type { LoopKernel, SumLog } from '../../kernels/loopKernelShape.ts'
+import { loopKernelText } from '../../kernels/js/loopKernel.ts'
+import type { LoopKernel, SumLog } from '../../kernels/js/loopKernelShape.ts'
 import { kernelBinding } from '../bindLoop.ts'
-import { extentsOf, type IterationSpace } from '../blockSchedule.ts'
+import { extentsOf, type IterationSpace } from '../blocks/blockSchedule.ts'
 import { kernelShape } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 

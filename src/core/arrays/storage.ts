@@ -1,0 +1,119 @@
+/**
+ * Storage of keyed arrays: where the elements of a DistArray are once it owns some.
+ *
+ * Dense arrays are row-major with the last axis contiguous; rows of arrays with two or more axes are padded to 16
+ * bytes, so `strides` need not be the products of the extents. Buffers are views of the session's shared memory,
+ * which worker threads see without a copy.
+ */
+import type { Column, TypedArray } from '../data/column.ts'
+import type { DType, ElementType } from '../data/schema.ts'
+import type { Shape } from './indexSpace.ts'
+
+/** Numbers (or objects) at every key of a shape. */
+export interface DenseStorage {
+  readonly kind: 'dense'
+  readonly shape: Shape
+  readonly dtype: DType | 'object'
+  /** Elements per step of each axis; the last is 1. */
+  readonly strides: readonly number[]
+  /** Empty for dtype 'object'. */
+  readonly data: TypedArray
+  readonly objects?: unknown[]
+  /** Where not all of it need lie here: then asking for `data` makes it do so. */
+  readonly parts?: DenseParts
+}
+
+/** What a process has of a dense array. */
+export interface DenseParts {
+  /** Elements of the whole, padding included. */
+  readonly length: number
+  readonly isWhole: boolean
+  readonly lying: Lying
+  /** Calls `visit` for the pieces of a stretch of elements, with where each begins: what lies nowhere is made for the call, or to stay when it is written. */
+  eachPiece(from: number, to: number, visit: (piece: TypedArray, first: number) => void, how: { readonly writes: boolean }): void
+  free(): void
+}
+
+/** Elements that lie in one piece, of which the first is element `first` of the whole. */
+export interface Lying {
+  readonly data: TypedArray
+  readonly first: number
+}
+
+/** What kernels reach of an array. */
+export function lyingOf(storage: DenseStorage): Lying {
+  return storage.parts?.lying ?? { data: storage.data, first: 0 }
+}
+
+/** Elements of an array with padding, however many of them lie here. */
+export function lengthOf(storage: DenseStorage): number {
+  return storage.parts?.length ?? storage.data.length
+}
+
+/**
+ * Elements at some keys of a shape, sorted by key. Rows have a column per field, scalars one.
+ * A table is the special case without `keys`: the key is the row number.
+ */
+export interface SparseStorage {
+  readonly kind: 'sparse'
+  readonly shape: Shape
+  readonly element: ElementType
+  readonly length: number
+  /** One per axis, sorted lexicographically together. */
+  readonly keys: readonly Int32Array[]
+  readonly columns: readonly Column[]
+}
+
+export interface TableStorage {
+  readonly kind: 'table'
+  readonly element: ElementType
+  readonly length: number
+  readonly columns: readonly Column[]
+}
+
+export type Storage = DenseStorage | SparseStorage | TableStorage
+
+/** What the elements are; `unknown` where a function that could have told ran on none. */
+export function elementOfStorage(storage: Storage): ElementType {
+  return storage.kind === 'dense' ? { kind: 'scalar', type: { kind: storage.dtype }, nullable: false } : storage.element
+}
+
+export type TypedArrayConstructor = {
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray
+  new (length: number): TypedArray
+  readonly BYTES_PER_ELEMENT: number
+}
+
+/** The typed array of each dtype; bool is one byte of 0 or 1. */
+export const ARRAY_OF_DTYPE: { readonly [D in DType]: TypedArrayConstructor } = {
+  f64: Float64Array,
+  f32: Float32Array,
+  i64: BigInt64Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  i16: Int16Array,
+  u16: Uint16Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
+}
+
+/** Rows start at multiples of this many bytes. */
+export const ROW_ALIGNMENT_BYTES = 16
+
+/** Strides of a dense array in elements: rows of arrays with two or more axes are padded to 16 bytes. */
+export function stridesOf(shape: Shape, dtype: DType | 'object'): number[] {
+  const strides = new Array<number>(shape.length).fill(1)
+  const width = dtype === 'object' ? ROW_ALIGNMENT_BYTES : ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT
+  const perRow = ROW_ALIGNMENT_BYTES / width
+  for (let axis = shape.length - 2; axis >= 0; axis--) {
+    const inner = (shape[axis + 1] ?? 1) * (strides[axis + 1] ?? 1)
+    strides[axis] = axis === shape.length - 2 ? Math.ceil(inner / perRow) * perRow : inner
+  }
+  return strides
+}
+
+/** Elements of `data`, padding included. */
+export function paddedLength(shape: Shape, strides: readonly number[]): number {
+  return shape.some((extent) => extent === 0) ? 0 : (shape[0] ?? 0) * (strides[0] ?? 1)
+}

@@ -1,0 +1,70 @@
+/**
+ * What a row function needs from the place it runs in.
+ */
+
+import type { Refusal, Span } from '../span.ts'
+import { childrenOf, type Expr, expressionsOf, type FunctionIr, type UserFunction, visitStmts } from './functionIr.ts'
+
+type RowFunction = Omit<UserFunction, 'original'>
+
+/** The IR of a function that a row kernel can run: one that uses no arrays, accumulators or generators. */
+export function rowIrOf(f: RowFunction): FunctionIr | undefined {
+  return f.ir !== undefined && f.ir.uses.length === 0 ? f.ir : undefined
+}
+
+/** Whether the function can only run on the caller's thread, as the closure it is. */
+export function needsCaller(f: RowFunction): boolean {
+  return rowIrOf(f) === undefined && f.portable === undefined
+}
+
+/** How a row function runs: compiled, from its IR; as a copy of the user's own on workers; or as it stands, on the caller's thread. */
+export type FunctionRun = 'compiled' | 'workers' | 'caller'
+
+export function runOf(f: RowFunction): FunctionRun {
+  if (rowIrOf(f) !== undefined) return 'compiled'
+  return f.portable === undefined ? 'caller' : 'workers'
+}
+
+/** A function that is not compiled, as events, warnings and errors tell of it. */
+export interface Fallback {
+  readonly text: string
+  readonly span: Span
+  readonly runs: Exclude<FunctionRun, 'compiled'>
+  readonly reason: Refusal
+}
+
+/** Undefined of a function that is compiled. */
+export function fallbackOf(f: RowFunction): Fallback | undefined {
+  const runs = runOf(f)
+  if (runs === 'compiled') return undefined
+  return { text: f.text, span: f.span, runs, reason: f.refusals[0] ?? f.unportable ?? handles(f) }
+}
+
+/** Arrays and accumulators have a place in loop bodies only. */
+function handles({ ir, span }: RowFunction): Refusal {
+  const name = ir?.uses[0]?.name ?? 'something'
+  return {
+    code: 'handle-in-row-function',
+    message: `It uses ${name}, which has a meaning in the bodies of loops.`,
+    cure: 'Write a loop with session.loop(), or join the array.',
+    span,
+  }
+}
+
+/** Where a fallback runs, as the rest of a sentence that begins with what it is. */
+export function runText(runs: Fallback['runs']): string {
+  return runs === 'workers' ? 'runs as JavaScript in the workers' : "runs as it stands on the caller's thread"
+}
+
+/** Whether the function may look at the key. What was refused may. */
+export function readsKey(f: RowFunction): boolean {
+  const ir = rowIrOf(f)
+  if (ir === undefined || ir.keyRank > 0) return true
+  let found = false
+  const search = (expr: Expr): void => {
+    if (expr.kind === 'Key') found = true
+    else childrenOf(expr).forEach(search)
+  }
+  visitStmts(ir.body, (stmt) => expressionsOf(stmt).forEach(search))
+  return found
+}

@@ -1,0 +1,349 @@
+/**
+ * The static types of locals and expressions, where they are certain.
+ *
+ * Flow-insensitive: a local has the join of everything assigned to it. `unknown` is always allowed and says nothing;
+ * any other type is a promise about every value the expression can give (null and undefined are `nullable`).
+ */
+
+import { type ColumnType, type ElementType, sameType } from '../data/schema.ts'
+import { surelyAssigned } from './definiteAssignment.ts'
+import { type Callee, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
+
+export interface ValueType {
+  readonly type: ColumnType
+  readonly nullable: boolean
+}
+
+const F64: ValueType = { type: { kind: 'f64' }, nullable: false }
+const I64: ValueType = { type: { kind: 'i64' }, nullable: false }
+const BOOL: ValueType = { type: { kind: 'bool' }, nullable: false }
+const UTF8: ValueType = { type: { kind: 'utf8' }, nullable: false }
+/** What JavaScript makes. */
+const DATE: ValueType = { type: { kind: 'timestamp', unit: 'ms' }, nullable: false }
+const NULL: ValueType = { type: { kind: 'null' }, nullable: true }
+const UNKNOWN: ValueType = { type: { kind: 'unknown' }, nullable: true }
+
+/** What types are inferred from besides the body. */
+export interface TypeSources {
+  readonly input: (argument: number) => ElementType
+  readonly parameter: (name: string) => Primitive | undefined
+  readonly table: (name: string) => ArrayLike<Primitive> | undefined
+  readonly dtype: (array: string) => string | undefined
+}
+
+/** Undefined for what is never evaluated: it depends on a local that nothing declares. */
+export type TypeOf = (expr: Expr) => ValueType | undefined
+
+/** Infers the types of all locals of a body; the answer types any of its expressions. */
+export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf {
+  const locals = new Map<string, ValueType>()
+  const assigned: { readonly local: string; readonly value: Expr | undefined }[] = []
+  const neverUndefined = surelyAssigned(body)
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'Let' && !neverUndefined.has(stmt)) assigned.push({ local: stmt.local, value: stmt.init })
+    if (stmt.kind === 'Assign') assigned.push({ local: stmt.local, value: stmt.value })
+  })
+  const typeOf = (expr: Expr): ValueType | undefined => typeOfExpr(expr, locals, sources)
+  // types only grow, and a chain of joins is short: null, X, nullable X, unknown
+  for (let changed = true; changed; ) {
+    changed = false
+    for (const { local, value } of assigned) {
+      const next = value === undefined ? NULL : typeOf(value)
+      if (next === undefined) continue
+      const before = locals.get(local)
+      const joined = before === undefined ? next : join(before, next)
+      if (before === undefined || !sameType(before.type, joined.type) || before.nullable !== joined.nullable) {
+        locals.set(local, joined)
+        changed = true
+      }
+    }
+  }
+  return typeOf
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+/** Of columns whose values are bigints. */
+export const BIGINTS: ReadonlySet<string> = new Set(['i64', 'u64', 'time'])
+
+export function isNumberType(type: ColumnType): boolean {
+  return NUMBERS.has(type.kind)
+}
+
+/** The least type that holds both; unknown when there is none. */
+export function join(a: ValueType, b: ValueType): ValueType {
+  const nullable = a.nullable || b.nullable
+  if (sameType(a.type, b.type)) return { type: a.type, nullable }
+  if (a.type.kind === 'null') return { type: b.type, nullable: true }
+  if (b.type.kind === 'null') return { type: a.type, nullable: true }
+  if (isNumberType(a.type) && isNumberType(b.type)) return { type: { kind: 'f64' }, nullable }
+  if (a.type.kind === 'utf8' && b.type.kind === 'utf8') return { type: { kind: 'utf8' }, nullable }
+  // times of two units, or days and times: Dates of JavaScript, which are of milliseconds
+  if (isDateType(a.type) && isDateType(b.type)) return { ...DATE, nullable }
+  return UNKNOWN
+}
+
+function isDateType({ kind }: ColumnType): boolean {
+  return kind === 'timestamp' || kind === 'date'
+}
+
+type Locals = ReadonlyMap<string, ValueType>
+
+/** Undefined while nothing is known yet about a local it depends on. */
+function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType | undefined {
+  const of = (one: Expr): ValueType | undefined => typeOfExpr(one, locals, sources)
+  switch (expr.kind) {
+    case 'Literal':
+      return typeOfPrimitive(expr.value)
+    case 'Parameter':
+      return typeOfPrimitive(sources.parameter(expr.name))
+    case 'Local':
+      return locals.get(expr.name)
+    case 'Input': {
+      const element = sources.input(expr.argument)
+      if (element.kind === 'scalar') return { type: element.type, nullable: element.nullable }
+      return element.kind === 'row' ? { type: { kind: 'struct', fields: element.fields }, nullable: false } : UNKNOWN
+    }
+    case 'Field': {
+      const object = of(expr.of)
+      if (object === undefined) return undefined
+      if (object.type.kind !== 'struct') return UNKNOWN
+      const field = object.type.fields.find((one) => one.name === expr.name)
+      if (field === undefined) return NULL
+      return { type: field.type, nullable: field.nullable || (expr.optional && object.nullable) }
+    }
+    case 'Key':
+    case 'Extent':
+    case 'LookupLength':
+    case 'Draw':
+      return F64
+    case 'Has':
+      return BOOL
+    case 'Read':
+      return typeOfElement(sources.dtype(expr.array))
+    case 'Lookup':
+      return typeOfLookup(sources.table(expr.table), expr.index)
+    case 'Find':
+      return expr.values === undefined ? BOOL : typeOfFound(sources.table(expr.values))
+    case 'Unary':
+      return unaryType(expr.operator, of(expr.operand))
+    case 'Binary':
+      return binaryType(expr.operator, of(expr.left), of(expr.right))
+    case 'Logical': {
+      const [left, right] = [of(expr.left), of(expr.right)]
+      if (left === undefined || right === undefined) return undefined
+      if (expr.operator === '&&') return join(left, right)
+      return left.type.kind === 'null' ? right : join({ ...left, nullable: left.type.kind === 'unknown' }, right)
+    }
+    case 'Conditional': {
+      const [then, other] = [of(expr.then), of(expr.else)]
+      return then === undefined || other === undefined ? undefined : join(then, other)
+    }
+    case 'Call': {
+      if (expr.callee !== 'bucket' && expr.callee !== 'formatTime') return typeOfCall(expr.callee)
+      const [date] = expr.args.map(of)
+      return date && { ...typeOfCall(expr.callee), nullable: date.nullable }
+    }
+    case 'MethodCall': {
+      const object = of(expr.object)
+      if (object === undefined) return undefined
+      const result = typeOfMethod(expr.method, object)
+      return { type: result.type, nullable: result.nullable || (expr.optional && object.nullable) }
+    }
+    case 'Matches':
+      return { type: { kind: 'bool' }, nullable: false }
+    case 'ArrayLiteral':
+      return typeOfItems(expr.items.map(of))
+    case 'ObjectLiteral': {
+      const fields = expr.fields.map((field) => ({ name: field.name, value: of(field.value) }))
+      if (fields.some((field) => field.value === undefined)) return undefined
+      return {
+        type: {
+          kind: 'struct',
+          fields: fields.map(({ name, value }) => ({ name, type: value?.type ?? UNKNOWN.type, nullable: value?.nullable ?? true })),
+        },
+        nullable: false,
+      }
+    }
+  }
+}
+
+/** Numbers in a list are f64; a list of nothing, or of mixed values, is not known. */
+function typeOfItems(items: readonly (ValueType | undefined)[]): ValueType | undefined {
+  let item: ValueType | undefined
+  for (const one of items) {
+    if (one === undefined) return undefined
+    item = item === undefined ? one : join(item, one)
+  }
+  if (item === undefined || item.type.kind === 'null' || holdsUnknown(item.type)) return UNKNOWN
+  return { type: { kind: 'list', item: isNumberType(item.type) ? { kind: 'f64' } : item.type }, nullable: false }
+}
+
+export function holdsUnknown(type: ColumnType): boolean {
+  if (type.kind === 'unknown' || type.kind === 'object') return true
+  if (type.kind === 'list') return holdsUnknown(type.item)
+  return type.kind === 'struct' && type.fields.some((field) => holdsUnknown(field.type))
+}
+
+function typeOfPrimitive(value: Primitive): ValueType {
+  if (value === null || value === undefined) return NULL
+  if (typeof value === 'number') return F64
+  if (typeof value === 'bigint') return I64
+  return typeof value === 'boolean' ? BOOL : UTF8
+}
+
+function typeOfElement(dtype: string | undefined): ValueType {
+  if (dtype === undefined || dtype === 'object' || dtype === 'row' || dtype === 'unknown') return UNKNOWN
+  return dtype === 'i64' ? I64 : F64
+}
+
+/** Inside of a table of numbers, where that can be seen, there is one. */
+function typeOfLookup(table: ArrayLike<Primitive> | undefined, index: Expr): ValueType {
+  const found = typeOfTable(table)
+  const at = index.kind === 'Literal' ? index.value : undefined
+  const isNumber = typeof at === 'number' && typeof table?.[at] === 'number'
+  return isNumber && found.type.kind === 'f64' ? { ...found, nullable: false } : found
+}
+
+/** A collection that is empty when a chain is made may be filled before an action. */
+function typeOfFound(values: ArrayLike<Primitive> | undefined): ValueType {
+  return values === undefined || values.length === 0 ? UNKNOWN : { ...typeOfTable(values), nullable: true }
+}
+
+function typeOfTable(table: ArrayLike<Primitive> | undefined): ValueType {
+  if (table === undefined || table instanceof BigUint64Array) return UNKNOWN
+  if (ArrayBuffer.isView(table)) return { ...(table instanceof BigInt64Array ? I64 : F64), nullable: true }
+  let item: ValueType = NULL
+  for (let i = 0; i < table.length; i++) item = join(item, typeOfPrimitive(table[i]))
+  return { ...item, nullable: true }
+}
+
+/** Whether a value is certainly no bigint: arithmetic on it gives a number, or throws. */
+function isNeverBigint(value: ValueType): boolean {
+  const { kind } = value.type
+  return NUMBERS.has(kind) || kind === 'bool' || kind === 'null' || kind === 'utf8' || kind === 'timestamp' || kind === 'date'
+}
+
+function isAlwaysBigint(value: ValueType): boolean {
+  return BIGINTS.has(value.type.kind) && !value.nullable
+}
+
+function unaryType(operator: string, operand: ValueType | undefined): ValueType | undefined {
+  if (operator === '!') return BOOL
+  if (operator === 'typeof') return UTF8
+  if (operator === '+') return F64
+  if (operand === undefined) return undefined
+  return isNeverBigint(operand) ? F64 : isAlwaysBigint(operand) ? I64 : UNKNOWN
+}
+
+function binaryType(operator: string, left: ValueType | undefined, right: ValueType | undefined): ValueType | undefined {
+  switch (operator) {
+    case '==':
+    case '!=':
+    case '===':
+    case '!==':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return BOOL
+    case '>>>':
+      return F64
+    case '+':
+      return left === undefined || right === undefined ? undefined : plusType(left, right)
+    default:
+      if (left === undefined || right === undefined) return undefined
+      // a bigint and a number together throw, so one side decides
+      if (isNeverBigint(left) || isNeverBigint(right)) return F64
+      return isAlwaysBigint(left) || isAlwaysBigint(right) ? I64 : UNKNOWN
+  }
+}
+
+/** Strings and dates make `+` a concatenation. */
+function plusType(left: ValueType, right: ValueType): ValueType {
+  const isText = (value: ValueType): boolean => /^(utf8|timestamp|date)$/.test(value.type.kind) && !value.nullable
+  if (isText(left) || isText(right)) return UTF8
+  const isNumeric = (value: ValueType): boolean => NUMBERS.has(value.type.kind) || value.type.kind === 'bool' || value.type.kind === 'null'
+  if (isNumeric(left) && isNumeric(right)) return F64
+  const isBigint = (value: ValueType): boolean => BIGINTS.has(value.type.kind)
+  if ((isAlwaysBigint(left) && (isBigint(right) || isNumeric(right))) || (isAlwaysBigint(right) && (isBigint(left) || isNumeric(left))))
+    return I64
+  return UNKNOWN
+}
+
+function typeOfCall(name: Callee): ValueType {
+  if (name === 'new Date' || name === 'bucket') return DATE
+  if (name === 'parseTime') return { ...DATE, nullable: true }
+  if (name === 'formatTime') return UTF8
+  if (
+    name.startsWith('Math.') ||
+    name === 'Number' ||
+    name === 'parseFloat' ||
+    name === 'parseInt' ||
+    name === 'Number.parseFloat' ||
+    name === 'Number.parseInt' ||
+    name === 'Date.UTC' ||
+    name === 'duration'
+  )
+    return F64
+  if (name === 'String') return UTF8
+  return name.startsWith('BigInt') ? I64 : BOOL
+}
+
+function typeOfMethod(method: Method, object: ValueType): ValueType {
+  switch (method) {
+    case 'length':
+    case 'charCodeAt':
+    case 'indexOf':
+    case 'lastIndexOf':
+    case 'localeCompare':
+    case 'getTime':
+    case 'getFullYear':
+    case 'getMonth':
+    case 'getDate':
+    case 'getDay':
+    case 'getHours':
+    case 'getMinutes':
+    case 'getSeconds':
+    case 'getMilliseconds':
+    case 'getUTCFullYear':
+    case 'getUTCMonth':
+    case 'getUTCDate':
+    case 'getUTCDay':
+    case 'getUTCHours':
+    case 'getUTCMinutes':
+    case 'getUTCSeconds':
+    case 'getUTCMilliseconds':
+      return F64
+    case 'codePointAt':
+      return { ...F64, nullable: true }
+    case 'at':
+      return { ...UTF8, nullable: true }
+    case 'charAt':
+    case 'concat':
+    case 'normalize':
+    case 'padEnd':
+    case 'padStart':
+    case 'repeat':
+    case 'slice':
+    case 'substring':
+    case 'toLowerCase':
+    case 'toUpperCase':
+    case 'trim':
+    case 'trimEnd':
+    case 'trimStart':
+    case 'toFixed':
+    case 'toPrecision':
+    case 'toString':
+    case 'toISOString':
+      return UTF8
+    case 'endsWith':
+    case 'includes':
+    case 'startsWith':
+      return BOOL
+    case 'valueOf':
+      if (object.type.kind === 'timestamp' || object.type.kind === 'date') return F64
+      return NUMBERS.has(object.type.kind) || BIGINTS.has(object.type.kind) || object.type.kind === 'utf8' || object.type.kind === 'bool'
+        ? { ...object, nullable: false }
+        : UNKNOWN
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Accumulators: reductions that loop bodies add to, and the fixed tree that combines what they added.
+ *
+ *     iteration rank   0 ............ 4095 | 4096 ........ 8191 | 8192 ...
+ *     chunk            left to right       | left to right      | ...        then pairwise by index
+ *
+ * The rank of an iteration is its place in the serial order of the loop, so neither the number of workers nor the way
+ * of cutting blocks changes a bit. A block that starts inside a chunk hands over the values it added; one that starts a
+ * chunk hands over their fold.
+ */
+import { CHUNK, combinePairwise } from '../arrays/fixedTree.ts'
+import { cellText } from '../show/cells.ts'
+import { showAs } from '../show/shown.ts'
+import { viewInBody } from './runningLoop.ts'
+
+export type AccumulatorKind = 'sum' | 'min' | 'max' | 'count'
+/** `init` is counted once; `combine` must be associative but need not commute. */
+export interface CustomAccumulator<V> {
+  readonly init: V
+  readonly combine: (a: V, b: V) => V
+}
+export type AccumulatorSpec = AccumulatorKind | CustomAccumulator<unknown>
+
+/** The handle that `session.accumulator(...)` gives: `value` holds the result of the last pass of the last loop. */
+export class Accumulator<V> {
+  readonly kind = 'Accumulator' as const
+  readonly spec: AccumulatorSpec
+  #value: V
+
+  constructor(spec: AccumulatorKind | CustomAccumulator<V>) {
+    this.spec = spec as AccumulatorSpec // V is forgotten: the runtime hands values through untouched
+    this.#value = emptyResult(this.spec) as V // sum, count, min, max give numbers, custom ones their init
+  }
+
+  get value(): V {
+    return this.#value
+  }
+
+  /** Adds, in the body of a loop. */
+  add(value: V): void {
+    const view = viewInBody(this, 'an accumulator', 'add', 'Its value is that of the last pass.') as { add(value: V): void } // an accumulator's view
+    view.add(value)
+  }
+
+  /** Called by the loop at the end of a pass. */
+  finishPass(value: V): void {
+    this.#value = value
+  }
+}
+
+showAs<Accumulator<unknown>>(Accumulator.prototype, ({ spec, value }) => ({
+  what: 'Accumulator',
+  title: `${typeof spec === 'string' ? spec : 'custom'} ${cellText(value, { kind: 'unknown' })}`,
+}))
+
+/** What an accumulator holds when nothing was added. */
+export function emptyResult(spec: AccumulatorSpec): unknown {
+  switch (spec) {
+    case 'sum':
+    case 'count':
+      return 0
+    case 'min':
+      return Number.POSITIVE_INFINITY
+    case 'max':
+      return Number.NEGATIVE_INFINITY
+    default:
+      return spec.init
+  }
+}
+
+/**
+ * What the iterations of ranks `from` to `to` (exclusive, inside one chunk) added, in their order. `folded` says that
+ * `values` is the one fold of them, from the chunk's start.
+ */
+export interface Fragment {
+  readonly from: number
+  readonly folded: boolean
+  readonly values: ArrayLike<unknown>
+}
+
+/** The sum of all fragments by the fixed tree; they may come in any order. */
+export function combineSums(fragments: readonly Fragment[]): number {
+  const chunks: number[] = []
+  for (const fragment of sorted(fragments)) {
+    const chunk = Math.floor(fragment.from / CHUNK)
+    while (chunks.length <= chunk) chunks.push(0)
+    const values = fragment.values as ArrayLike<number> // logs of sums hold numbers
+    chunks[chunk] =
+      values instanceof Float64Array ? addAll(chunks[chunk] ?? 0, values) : addAll(chunks[chunk] ?? 0, Float64Array.from(values))
+  }
+  return combinePairwise(chunks, (a, b) => a + b) ?? 0
+}
+
+function addAll(start: number, values: Float64Array): number {
+  let sum = start
+  for (let i = 0; i < values.length; i++) sum += values[i] as number // i < length
+  return sum
+}
+
+/** The same for `{ init, combine }`: chunks without values are left out, `init` comes first. */
+export function combineCustom(spec: CustomAccumulator<unknown>, fragments: readonly Fragment[]): unknown {
+  const chunks: { value: unknown }[] = []
+  let last = -1
+  for (const fragment of sorted(fragments)) {
+    const chunk = Math.floor(fragment.from / CHUNK)
+    for (let i = 0; i < fragment.values.length; i++) {
+      const value = fragment.values[i]
+      const open = chunks[chunks.length - 1]
+      if (chunk === last && open !== undefined) open.value = spec.combine(open.value, value)
+      else chunks.push({ value })
+      last = chunk
+    }
+  }
+  const total = combinePairwise(chunks, (a, b) => ({ value: spec.combine(a.value, b.value) }))
+  const init = structuredClone(spec.init)
+  return total === undefined ? init : spec.combine(init, total.value)
+}
+
+function sorted(fragments: readonly Fragment[]): readonly Fragment[] {
+  return [...fragments].sort((a, b) => a.from - b.from)
+}

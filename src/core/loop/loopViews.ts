@@ -1,0 +1,99 @@
+/**
+ * The types a loop body sees: what may stand in `env`, and the synchronous view of each entry inside the body.
+ *
+ * Types only: the views are made by the kernels, or by `exec/loops` for bodies that run as they stand.
+ */
+
+import type { DistArray } from '../arrays/distArray.ts'
+import type { IndexSpace, Key } from '../arrays/indexSpace.ts'
+import type { TypedArray } from '../data/column.ts'
+import type { Accumulator } from './accumulator.ts'
+import type { UpdateBuffer } from './updateBuffer.ts'
+
+/** A counter-based generator for loop bodies: any schedule draws the same numbers. */
+export interface Rng {
+  readonly kind: 'Rng'
+  readonly seed: number
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an env holds arrays of any element and key type; the views keep them apart
+type AnyArray = DistArray<any, any>
+// biome-ignore lint/suspicious/noExplicitAny: the same for buffers and accumulators
+type AnyBuffer = UpdateBuffer<any>
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type AnyAccumulator = Accumulator<any>
+
+/** What a loop's `env` may hold: arrays, buffers, accumulators, generators, constants and pure helper functions. */
+export type LoopEnv = Readonly<Record<string, EnvEntry>>
+type EnvEntry =
+  | AnyArray
+  | AnyBuffer
+  | AnyAccumulator
+  | Rng
+  | number
+  | bigint
+  | boolean
+  | string
+  | TypedArray
+  | ((...args: never[]) => unknown)
+
+/** `E`, whose entries that no env may hold want a sentence, so that the compiler complains about each once, and says what may be there. */
+export type CheckedEnv<E> = { readonly [N in keyof E]: Exclude<E[N], undefined> extends EnvEntry ? E[N] : EnvComplaint }
+type EnvComplaint =
+  'env holds arrays, buffers, accumulators, generators, numbers, booleans, strings, typed arrays and functions, each by its name'
+
+/** What a loop goes over. */
+export type LoopSource = AnyArray | IndexSpace<Key>
+/** The body of a loop over `O`; what it returns replaces the element of an array. */
+export type LoopBody<O, E> =
+  O extends IndexSpace<infer K>
+    ? (key: K, env: LoopViews<E>) => void
+    : O extends DistArray<infer T, infer K>
+      ? (value: T, key: K, env: LoopViews<E>) => T | void
+      : never
+
+/** A row of a DistArray inside a loop body: reads and writes go to the array. */
+export interface RowView {
+  [k: number]: number
+  /** The extent of the last axis. */
+  readonly length: number
+  /** The same as `w[k]`, for code under noUncheckedIndexedAccess. */
+  get(k: number): number
+  /** The same as `w[k] = value`. */
+  set(k: number, value: number): void
+  /** Adds to an element; see `ArrayView.add`. */
+  add(k: number, delta: number): void
+  /** Calls `f` with each element in turn, and what it gave for those before. */
+  reduce<A>(f: (sofar: A, value: number, k: number, row: RowView) => A, init: A): A
+  forEach(f: (value: number, k: number, row: RowView) => void): void
+  [Symbol.iterator](): IterableIterator<number>
+}
+
+/** An array of `env` inside a loop body. Keys outside the array are errors. */
+export interface ArrayView<T, K extends Key> {
+  /** The element; of a sparse array's absent key 0 for numbers, undefined otherwise. */
+  get(...key: K): T
+  /** Stores as the array's typed array does: i32 and u8 wrap, f32 rounds. Inserts into a sparse array. */
+  set(...args: [...K, value: T]): void
+  /** Adds; two iterations that add to one element do not depend on each other. */
+  add(...args: [...K, delta: number]): void
+  /** All elements under the keys that start with `prefix`, of a dense array. */
+  row(...prefix: readonly number[]): RowView
+  /** Whether a sparse array has an element there; always true of a dense one. */
+  has(...key: K): boolean
+  /** The extents, one per axis. */
+  readonly shape: K
+}
+
+/** What each entry of `env` is inside the body: arrays, buffers, accumulators and generators as views, all else itself. */
+export type LoopViews<E> = {
+  readonly [N in keyof E]: E[N] extends DistArray<infer T, infer K>
+    ? ArrayView<T, K>
+    : E[N] extends UpdateBuffer<infer K>
+      ? Pick<ArrayView<number, K>, 'get' | 'add' | 'row'>
+      : E[N] extends Accumulator<infer V>
+        ? { add(value: V): void }
+        : E[N] extends Rng
+          ? { uniform(): number; normal(): number; int(below: number): number }
+          : E[N]
+}

@@ -1,0 +1,431 @@
+/**
+ * Logical plans: one node per operation, as plain readonly data told apart by `kind`.
+ *
+ * A node says *what*; the optimizer rewrites it and `exec` decides *how*. Every node carries the element it yields and
+ * how its elements are keyed, so that rules can be checked: the schema of a plan never changes under a rule.
+ *
+ * Keys are of two sorts. In a *table* (`keys.kind === 'rowNumber'`) the key of an element is its row number in that
+ * table, so a filtered table is numbered anew. Arrays with *explicit* keys (made by `index`, `zeros`, `sparse`, …)
+ * keep their keys through `map` and `filter`.
+ *
+ * Storage hangs on the identity of a node: when an array was materialised or written in place, the session holds its
+ * storage for that node object, and every plan that contains the node reads it (see `exec/tables/arrayStore.ts`).
+ */
+
+import type { Shape } from '../arrays/indexSpace.ts'
+import type { Storage } from '../arrays/storage.ts'
+import type { DType, ElementType, Field } from '../data/schema.ts'
+import { type Folding, foldingWith, functionsOfFolding } from '../ir/folding.ts'
+import type { UserFunction } from '../ir/functionIr.ts'
+import type { ArraySource } from '../ports.ts'
+import type { ColumnPredicate } from './predicate.ts'
+
+export type Keys =
+  | { readonly kind: 'rowNumber' }
+  /** `shape` is absent where only the data can tell; `dense`: an element at every key of the shape. */
+  | { readonly kind: 'explicit'; readonly rank: number; readonly shape?: Shape; readonly dense: boolean }
+
+export type AggregateKind =
+  | 'sum'
+  | 'mean'
+  | 'min'
+  | 'max'
+  | 'count'
+  | 'countDistinct'
+  | 'first'
+  | 'last'
+  | 'variance'
+  | 'stddev'
+  | 'quantile'
+  | 'collect'
+  | 'mode'
+  | 'skew'
+  | 'kurtosis'
+  | 'any'
+  | 'all'
+  | 'argMin'
+  | 'argMax'
+  | 'covariance'
+  | 'correlation'
+  | 'aggregate'
+  | 'approxCountDistinct'
+  | 'approxQuantile'
+
+export interface AggregateCall {
+  readonly name: string
+  readonly kind: AggregateKind
+  readonly of?: UserFunction
+  /** What argMin and argMax compare, and the other numbers of a covariance and a correlation. */
+  readonly second?: UserFunction
+  /** For quantile: from 0 to 1. */
+  readonly q?: number
+  readonly folding?: Folding<UserFunction>
+}
+
+/** The functions of a call, in their order. */
+export function functionsOfCall({ of, second, folding }: Pick<AggregateCall, 'of' | 'second' | 'folding'>): readonly UserFunction[] {
+  return [of ?? [], second ?? [], folding === undefined ? [] : functionsOfFolding(folding)].flat()
+}
+
+/** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count any all`. */
+export type WindowKind = 'rowNumber' | 'rank' | 'denseRank' | 'percentRank' | 'ntile' | 'lag' | 'lead' | 'firstValue' | 'lastValue'
+export interface WindowCall {
+  readonly name: string
+  readonly kind: WindowKind | 'sum' | 'mean' | 'min' | 'max' | 'count' | 'any' | 'all'
+  readonly of?: UserFunction
+  /** Of lag and lead: how many rows away; of ntile: how many parts. */
+  readonly n?: number
+  /** Of firstValue and lastValue: rows whose value is null are passed over. */
+  readonly ignoresNulls?: true
+}
+
+/** The rows that a call sees, from one to another: by places or by values of the order. null: to the end of the partition. */
+export interface WindowFrame {
+  readonly kind: 'rows' | 'range'
+  readonly from: number | null
+  readonly to: number | null
+}
+
+export type GroupKey = { readonly kind: 'function'; readonly f: UserFunction } | { readonly kind: 'axis'; readonly axis: number }
+export type JoinHow = 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'
+/** A function of each side's row. */
+export interface SidesBy {
+  readonly left: UserFunction
+  readonly right: UserFunction
+}
+
+/** Whether an order goes down: all of its keys, or each of the items of the array that is the key. */
+export type Directions = boolean | readonly boolean[]
+
+/** Which row of the right side goes with one of the left: the last at or before it, the first at or behind it, or the nearer of the two. */
+export type AsofDirection = 'backward' | 'forward' | 'nearest'
+
+export type JoinKey =
+  | { readonly kind: 'column'; readonly column: string }
+  /** `shared`: columns of the key that both sides have by name, and that are in the result once. */
+  | { readonly kind: 'functions'; readonly left: UserFunction; readonly right: UserFunction; readonly shared?: readonly string[] }
+  | { readonly kind: 'none' }
+
+/** How an array made by the session is first filled. */
+export type ArrayInit =
+  | { readonly kind: 'zeros' }
+  | { readonly kind: 'fill'; readonly value: unknown }
+  | { readonly kind: 'random'; readonly distribution: 'uniform' | 'normal'; readonly scale: number; readonly seed: number }
+  | { readonly kind: 'sparse' }
+  /** With elements that the program has, or a file: they are in the array's storage from the start, and nothing makes them again. */
+  | { readonly kind: 'given' }
+
+interface NodeBase {
+  readonly element: ElementType
+  readonly keys: Keys
+  /**
+   * Set by the optimizer: the array is streamed into the node above, partition after partition, and never there as a whole.
+   * 'first': only where perhaps only the first elements of the result are wanted; else all are stored, since they tell their types.
+   */
+  readonly pipelined?: true | 'first'
+}
+
+export type LogicalPlan =
+  /** Rows of a file or of tables in memory. `columns` are those read, in order; `predicate` skips what cannot match (the Filter stays). */
+  | (NodeBase & {
+      readonly kind: 'Scan'
+      readonly source: ArraySource
+      /** Of a scan that leaves out files: the source with all of them. */
+      readonly whole?: ArraySource
+      readonly columns: readonly string[]
+      readonly predicate?: ColumnPredicate
+    })
+  /** An array with storage of its own from the start. `name` is for messages, as `zeros([3, 4])`. */
+  | (NodeBase & {
+      readonly kind: 'Array'
+      readonly name: string
+      readonly shape: Shape
+      readonly dtype: DType | 'object'
+      readonly init: ArrayInit
+    })
+  /** Storage that exists now: what `Array`, `Materialize` and written nodes become when a plan is about to run. */
+  | (NodeBase & {
+      readonly kind: 'Stored'
+      readonly name: string
+      readonly storage: Storage
+      /** Of a table, those that are read, in their order there; all when absent. */
+      readonly columns?: readonly string[]
+    })
+  | (NodeBase & { readonly kind: 'Map'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'Filter'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'WithColumns'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'FlatMap'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'MapPartitions'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'Project'; readonly input: LogicalPlan; readonly columns: readonly string[] })
+  | (NodeBase & { readonly kind: 'Cast'; readonly input: LogicalPlan; readonly dtype: DType })
+  | (NodeBase & {
+      readonly kind: 'Index'
+      readonly input: LogicalPlan
+      readonly f: UserFunction
+      readonly combine?: UserFunction
+      readonly shape?: Shape
+      readonly storage?: 'dense' | 'sparse'
+    })
+  | (NodeBase & { readonly kind: 'GroupBy'; readonly input: LogicalPlan; readonly by: GroupKey; readonly how: GroupHow })
+  | (NodeBase & {
+      readonly kind: 'Join'
+      readonly left: LogicalPlan
+      readonly right: LogicalPlan
+      readonly on: JoinKey
+      readonly how: JoinHow
+      readonly suffix: string
+    })
+  /** Each row of the left side with the row of the right side that is nearest in the order, among those that are equal by `by`. */
+  | (NodeBase & {
+      readonly kind: 'AsofJoin'
+      readonly left: LogicalPlan
+      readonly right: LogicalPlan
+      readonly on: SidesBy
+      readonly by?: SidesBy
+      readonly direction: AsofDirection
+      /** Rows that are farther away are none; of dates in milliseconds. */
+      readonly tolerance?: number | bigint
+      readonly suffix: string
+      /** Columns that both sides have by name, and that are in the result once. */
+      readonly shared: readonly string[]
+    })
+  /** `limit` is set by the optimizer: only the first rows of the order are wanted (top-k). */
+  | (NodeBase & {
+      readonly kind: 'Sort'
+      readonly input: LogicalPlan
+      readonly by: UserFunction
+      readonly descending: Directions
+      readonly limit?: number
+    })
+  /** The input's rows in their order, with a column for each call. */
+  | (NodeBase & {
+      readonly kind: 'Window'
+      readonly input: LogicalPlan
+      readonly by?: UserFunction
+      readonly orderBy?: UserFunction
+      readonly descending: boolean
+      readonly frame: WindowFrame
+      readonly calls: readonly WindowCall[]
+    })
+  | (NodeBase & { readonly kind: 'Distinct'; readonly input: LogicalPlan })
+  | (NodeBase & { readonly kind: 'Union'; readonly inputs: readonly LogicalPlan[] })
+  | (NodeBase & { readonly kind: 'Sample'; readonly input: LogicalPlan; readonly fraction: number; readonly seed: number })
+  /** So many of all elements, in their order. */
+  | (NodeBase & { readonly kind: 'Draw'; readonly input: LogicalPlan; readonly count: number; readonly seed: number })
+  | (NodeBase & { readonly kind: 'Limit'; readonly input: LogicalPlan; readonly count: number })
+  /** Without the first elements, so many; of a negative number, the last ones alone. */
+  | (NodeBase & { readonly kind: 'Offset'; readonly input: LogicalPlan; readonly offset: number })
+  | (NodeBase & { readonly kind: 'Repartition'; readonly input: LogicalPlan; readonly partitions?: number; readonly by?: UserFunction })
+  | (NodeBase & { readonly kind: 'ShuffleKeys'; readonly input: LogicalPlan; readonly axes: readonly number[]; readonly seed: number })
+  | (NodeBase & { readonly kind: 'Materialize'; readonly input: LogicalPlan })
+  /** Inserted by the optimizer under a point or range query: a sorted index over the keys, built once and kept. */
+  | (NodeBase & { readonly kind: 'IndexBuild'; readonly input: LogicalPlan })
+  | (NodeBase & {
+      readonly kind: 'IndexLookup'
+      readonly input: LogicalPlan
+      readonly selectors: readonly (number | readonly [number, number] | null)[]
+    })
+
+export type GroupHow =
+  /**
+   * `partial` is set by the optimizer: groups are formed within each partition first, then combined. `method`: of `count()`, for messages.
+   * `whole`: all rows are one group, which is there even if there are none.
+   */
+  | {
+      readonly kind: 'agg'
+      readonly aggregates: readonly AggregateCall[]
+      readonly partial?: boolean
+      readonly method?: 'count'
+      readonly whole?: true
+    }
+  | { readonly kind: 'reduce'; readonly f: UserFunction }
+  | { readonly kind: 'map'; readonly f: UserFunction }
+
+/** The nodes a node reads, left first. */
+export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
+  switch (plan.kind) {
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+      return []
+    case 'Join':
+    case 'AsofJoin':
+      return [plan.left, plan.right]
+    case 'Union':
+      return plan.inputs
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Project':
+    case 'Cast':
+    case 'Index':
+    case 'GroupBy':
+    case 'Sort':
+    case 'Window':
+    case 'Distinct':
+    case 'Sample':
+    case 'Draw':
+    case 'Limit':
+    case 'Offset':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return [plan.input]
+  }
+}
+
+/** The same node over other inputs; the node itself when none changed, so that identity tells change. */
+export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
+  const old = inputsOf(plan)
+  if (inputs.length === old.length && inputs.every((input, i) => input === old[i])) return plan
+  const [first, second] = inputs
+  switch (plan.kind) {
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+      return plan
+    case 'Join':
+    case 'AsofJoin':
+      return first === undefined || second === undefined ? plan : { ...plan, left: first, right: second }
+    case 'Union':
+      return { ...plan, inputs }
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Project':
+    case 'Cast':
+    case 'Index':
+    case 'GroupBy':
+    case 'Sort':
+    case 'Window':
+    case 'Distinct':
+    case 'Sample':
+    case 'Draw':
+    case 'Limit':
+    case 'Offset':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return first === undefined ? plan : { ...plan, input: first }
+  }
+}
+
+/** Columns of the element a node yields. */
+export function columnsOf(plan: LogicalPlan): readonly Field[] {
+  switch (plan.element.kind) {
+    case 'row':
+      return plan.element.fields
+    case 'scalar':
+      return [{ name: 'value', type: plan.element.type, nullable: plan.element.nullable }]
+    case 'unknown':
+      return []
+  }
+}
+
+/** The same node with its functions replaced; the node itself when none changed. */
+export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserFunction): LogicalPlan {
+  switch (plan.kind) {
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions': {
+      const f = now(plan.f)
+      return f === plan.f ? plan : { ...plan, f }
+    }
+    case 'Index': {
+      const f = now(plan.f)
+      const combine = plan.combine === undefined ? undefined : now(plan.combine)
+      if (f === plan.f && combine === plan.combine) return plan
+      return { ...plan, f, ...(combine === undefined ? {} : { combine }) }
+    }
+    case 'GroupBy': {
+      const by = plan.by.kind === 'axis' ? plan.by : ({ kind: 'function', f: now(plan.by.f) } as const)
+      const how = howWithFunctions(plan.how, now)
+      const isSame = how === plan.how && (plan.by.kind === 'axis' || (by.kind === 'function' && by.f === plan.by.f))
+      return isSame ? plan : { ...plan, by, how }
+    }
+    case 'Join': {
+      if (plan.on.kind !== 'functions') return plan
+      const [left, right] = [now(plan.on.left), now(plan.on.right)]
+      return left === plan.on.left && right === plan.on.right ? plan : { ...plan, on: { ...plan.on, left, right } }
+    }
+    case 'AsofJoin': {
+      const on = sidesWith(plan.on, now)
+      const by = plan.by === undefined ? {} : { by: sidesWith(plan.by, now) }
+      return on === plan.on && by.by === plan.by ? plan : { ...plan, on, ...by }
+    }
+    case 'Sort': {
+      const by = now(plan.by)
+      return by === plan.by ? plan : { ...plan, by }
+    }
+    case 'Window': {
+      const by = plan.by === undefined ? {} : { by: now(plan.by) }
+      const orderBy = plan.orderBy === undefined ? {} : { orderBy: now(plan.orderBy) }
+      const calls = callsWithFunctions(plan.calls, now)
+      const isSame = by.by === plan.by && orderBy.orderBy === plan.orderBy && calls === plan.calls
+      return isSame ? plan : { ...plan, ...by, ...orderBy, calls }
+    }
+    case 'Repartition': {
+      const by = plan.by === undefined ? undefined : now(plan.by)
+      return by === undefined || by === plan.by ? plan : { ...plan, by }
+    }
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+    case 'Project':
+    case 'Cast':
+    case 'Distinct':
+    case 'Union':
+    case 'Sample':
+    case 'Draw':
+    case 'Limit':
+    case 'Offset':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return plan
+  }
+}
+
+function sidesWith(sides: SidesBy, now: (f: UserFunction) => UserFunction): SidesBy {
+  const [left, right] = [now(sides.left), now(sides.right)]
+  return left === sides.left && right === sides.right ? sides : { left, right }
+}
+
+function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction): GroupHow {
+  switch (how.kind) {
+    case 'agg': {
+      const aggregates = callsWithFunctions(how.aggregates, now)
+      return aggregates === how.aggregates ? how : { ...how, aggregates }
+    }
+    case 'reduce':
+    case 'map': {
+      const f = now(how.f)
+      return f === how.f ? how : { ...how, f }
+    }
+  }
+}
+
+function callsWithFunctions<C extends Pick<AggregateCall, 'of' | 'second' | 'folding'>>(
+  calls: readonly C[],
+  now: (f: UserFunction) => UserFunction,
+): readonly C[] {
+  const replaced = calls.map((call): C => {
+    const of = call.of === undefined ? {} : { of: now(call.of) }
+    const second = call.second === undefined ? {} : { second: now(call.second) }
+    const folding = call.folding === undefined ? {} : { folding: foldingWith(call.folding, now) }
+    const isSame = of.of === call.of && second.second === call.second && folding.folding === call.folding
+    return isSame ? call : { ...call, ...of, ...second, ...folding }
+  })
+  return replaced.every((call, i) => call === calls[i]) ? calls : replaced
+}

@@ -1,0 +1,211 @@
+/**
+ * The nodes behind `pivot`: one group-by for the cells, and one that puts the cells of a row beside each other.
+ *
+ *     pivot({ rows: ['day'], columns: 'kind', values: 'amount', agg: 'sum', names: ['in', 'out'] })
+ *
+ *     GroupBy { day } → max(kind === "in" ? cell : null), max(kind === "out" ? cell : null)
+ *       GroupBy { day, kind } → cell = sum(amount)
+ *
+ * Both run over columns, and the rows are in the order of their first appearance, as groups are.
+ */
+import { checkList, checkOneOf } from '../arguments.ts'
+import { valueText } from '../data/columnBuilder.ts'
+import { fieldsByName } from '../data/fieldPositions.ts'
+import { type Field, fieldsOf, typeText } from '../data/schema.ts'
+import type { Lowering } from '../engine.ts'
+import { PlanError } from '../errors.ts'
+import type { Expr, Primitive } from '../ir/functionIr.ts'
+import {
+  chosen,
+  columnOf,
+  equals,
+  isNaNOf,
+  keyText,
+  literalOf,
+  madeFunction,
+  memberText,
+  objectOf,
+  orElse,
+  type Row,
+} from '../ir/madeFunctions.ts'
+import { missingColumnMessage } from '../nearestNames.ts'
+import { checkOptions } from '../options.ts'
+import { knownFields } from './columnPlans.ts'
+import { valueClassOf } from './elements.ts'
+import { aggregatesPlan, groupingOf, keyOfAllRows, type NamedAggregate } from './groupPlan.ts'
+import type { AggregateKind, LogicalPlan } from './logicalPlan.ts'
+import { type Callback, distinctPlan, limitPlan, selectPlan, withColumnsPlan } from './transformations.ts'
+import { labelOf } from './tree.ts'
+
+/** What a cell may be of its rows' values. */
+export type PivotAggregate =
+  | 'count'
+  | 'sum'
+  | 'mean'
+  | 'median'
+  | 'min'
+  | 'max'
+  | 'first'
+  | 'last'
+  | 'countDistinct'
+  | 'variance'
+  | 'stddev'
+  | 'mode'
+  | 'skew'
+  | 'kurtosis'
+  | 'any'
+  | 'all'
+const CELLS: Readonly<Record<PivotAggregate, { readonly kind: AggregateKind; readonly q?: number }>> = {
+  count: { kind: 'count' },
+  sum: { kind: 'sum' },
+  mean: { kind: 'mean' },
+  median: { kind: 'quantile', q: 0.5 },
+  min: { kind: 'min' },
+  max: { kind: 'max' },
+  first: { kind: 'first' },
+  last: { kind: 'last' },
+  countDistinct: { kind: 'countDistinct' },
+  variance: { kind: 'variance' },
+  stddev: { kind: 'stddev' },
+  mode: { kind: 'mode' },
+  skew: { kind: 'skew' },
+  kurtosis: { kind: 'kurtosis' },
+  any: { kind: 'any' },
+  all: { kind: 'all' },
+}
+
+export interface PivotAny {
+  readonly rows: readonly string[]
+  readonly columns: string
+  readonly values?: string
+  readonly agg: PivotAggregate
+  readonly names?: readonly Primitive[] | undefined
+}
+
+/** Columns that no program names. */
+const CELL = ' cell'
+/** A pivot is for people to read; so many columns are a key that was taken for a kind. */
+const MOST_COLUMNS = 1_000
+
+/** The options, checked: the fields they name. */
+function checkedPivot(input: LogicalPlan, options: PivotAny): void {
+  checkOptions('pivot()', options, ['rows', 'columns', 'values', 'agg', 'names'])
+  const fields = knownFields(input, 'pivot')
+  const known = fieldsByName(fields)
+  const { rows, columns, values, agg, names } = options
+  checkList('The rows of pivot()', rows)
+  checkOneOf('The agg of pivot()', agg, Object.keys(CELLS) as PivotAggregate[])
+  for (const name of [...rows, columns, ...(values === undefined ? [] : [values])]) {
+    if (!known.has(name)) throw new PlanError(missingColumnMessage(String(name), fields, labelOf(input)))
+  }
+  const twice = rows.find((name, i) => rows.indexOf(name) !== i)
+  if (twice !== undefined) throw new PlanError(`pivot() has "${twice}" twice among its rows.\nName each column once.`)
+  if (rows.includes(columns))
+    throw new PlanError(`pivot() has "${columns}" in its rows and as what names its columns.\nTake it out of one of them.`)
+  if (values === undefined && agg !== 'count')
+    throw new PlanError(
+      `pivot() needs values for ${agg}, as in pivot({ …, values: 'amount', agg: '${agg}' }); without, it counts rows: agg: 'count'.`,
+    )
+  if (values !== undefined) checkCells(known.get(values) as Field, agg) // looked up above
+  const by = known.get(columns) as Field // looked up above
+  if (by.type.kind !== 'null' && !['number', 'bigint', 'string', 'boolean'].includes(valueClassOf(by.type)))
+    throw new PlanError(
+      `pivot() names columns after numbers, strings and booleans; the values of "${columns}" are ${typeText(by.type)}.\n` +
+        `Make a string of them first, as in withColumns((row) => ({ ${keyText(columns)}: String(${memberText(columns)}) })).`,
+    )
+  if (names !== undefined) checkNames(options, names)
+}
+
+function checkCells(values: Field, agg: PivotAggregate): void {
+  if (!['first', 'last', 'min', 'max', 'mode'].includes(agg)) return
+  if (values.type.kind === 'null' || ['number', 'bigint', 'string', 'Date'].includes(valueClassOf(values.type))) return
+  throw new PlanError(
+    `The cells of pivot() are numbers, bigints, strings or dates; the ${agg} of "${values.name}" is ${typeText(values.type)}.\n` +
+      `Make a number of it first, as in withColumns((row) => ({ ${keyText(values.name)}: Number(${memberText(values.name)}) })).`,
+  )
+}
+
+function checkNames({ rows, columns }: PivotAny, names: readonly Primitive[]): void {
+  checkList('The names of pivot()', names)
+  if (names.length === 0) throw new PlanError(`The names of pivot() are values of "${columns}"; there are none.`)
+  if (names.length > MOST_COLUMNS) throw tooMany(columns, names.length)
+  const taken = new Map<string, string>(rows.map((row) => [row, 'a column of its rows']))
+  for (const value of names) {
+    const name = String(value)
+    const other = taken.get(name)
+    if (other === `that of ${valueText(value)}`)
+      throw new PlanError(`pivot() has ${valueText(value)} twice among its names.\nName each value once.`)
+    if (other !== undefined)
+      throw new PlanError(`pivot() would call two columns "${name}": ${other} and that of ${valueText(value)}.\nRename one of them first.`)
+    taken.set(name, `that of ${valueText(value)}`)
+  }
+}
+
+function tooMany(columns: string, count: number): PlanError {
+  return new PlanError(
+    `pivot() makes ${MOST_COLUMNS.toLocaleString('en')} columns at most; "${columns}" has ${count > MOST_COLUMNS + 1 ? count.toLocaleString('en') : 'more'} different values.\n` +
+      'Filter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',
+  )
+}
+
+/** The values that name the columns, one more than there may be: a plan of its own, which runs before the pivot is known. */
+export function pivotNamesPlan(input: LogicalPlan, options: PivotAny): LogicalPlan {
+  checkedPivot(input, options)
+  return limitPlan(distinctPlan(selectPlan(input, [options.columns])), MOST_COLUMNS + 1)
+}
+
+/** The pivot whose names are those that were found. */
+export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny, found: readonly Row[]): LogicalPlan {
+  const { rows, columns } = options
+  if (found.length > MOST_COLUMNS) throw tooMany(columns, found.length)
+  if (found.length > 0) return pivotPlan(engine, input, { ...options, names: found.map((row) => row[columns] as Primitive) }) // scalars, as was checked
+  if (rows.length > 0) return limitPlan(selectPlan(input, rows), 0)
+  throw new PlanError(
+    `pivot() without rows has a column for each value of "${columns}" and nothing else, and there is no value: the table has no elements.\n` +
+      "Say which columns there are, as in pivot({ …, names: ['in', 'out'] }): then they hold what aggregates of nothing are.",
+  )
+}
+
+export function pivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny & { readonly names: readonly Primitive[] }): LogicalPlan {
+  checkedPivot(input, options)
+  const { rows, columns, values, agg, names } = options
+  const cell: NamedAggregate = { name: CELL, ...CELLS[agg], ...(values === undefined ? {} : { of: member(values) }) }
+  const cells = aggregatesPlan(groupingOf(engine, input, members([...rows, columns])), [cell])
+  const isCount = agg === 'count' || agg === 'countDistinct'
+  // of a row's cells in a column there is one at most
+  const only = agg === 'any' || agg === 'all' ? 'any' : 'max'
+  const beside = names.map((value): NamedAggregate => ({ name: String(value), kind: only, of: cellOf(columns, value) }))
+  const whole = rows.length === 0
+  const key = whole ? keyOfAllRows() : members(rows)
+  const pivoted = aggregatesPlan(groupingOf(engine, cells, key), beside, whole ? { whole: true } : {})
+  const filled = isCount ? withColumnsPlan(engine, pivoted, zeros(names.map(String))) : pivoted
+  const order = [...rows, ...names.map(String)]
+  return fieldsOf(filled.element).length === order.length ? filled : selectPlan(filled, order)
+}
+
+function member(name: string): Callback {
+  return madeFunction(columnOf(name), `(row) => ${memberText(name)}`, (row) => row[name]).original
+}
+
+function members(names: readonly string[]): Callback {
+  const fields = names.map((name) => ({ name, value: columnOf(name) }))
+  const text = `(row) => ({ ${names.map((name) => `${keyText(name)}: ${memberText(name)}`).join(', ')} })`
+  return madeFunction(objectOf(fields), text, (row) => Object.fromEntries(names.map((name) => [name, row[name]]))).original
+}
+
+/** The cell where the row is of that column, null elsewhere. */
+function cellOf(columns: string, value: Primitive): Callback {
+  const isNaNValue = typeof value === 'number' && Number.isNaN(value)
+  const column = columnOf(columns)
+  const isIts: Expr = isNaNValue ? isNaNOf(column) : equals(column, literalOf(value ?? null))
+  const text = `(row) => ${memberText(columns)} is ${valueText(value)} ? cell : null`
+  const same = (given: unknown): boolean => (isNaNValue ? Number.isNaN(given) : given === (value ?? null))
+  return madeFunction(chosen(isIts, columnOf(CELL), literalOf(null)), text, (row) => (same(row[columns]) ? row[CELL] : null)).original
+}
+
+/** Of no rows there are 0. */
+function zeros(names: readonly string[]): Callback {
+  const text = `(row) => ({ ${names.map((name) => `${keyText(name)}: ${memberText(name)} ?? 0`).join(', ')} })`
+  const fields = names.map((name) => ({ name, value: orElse(columnOf(name), literalOf(0)) }))
+  return madeFunction(objectOf(fields), text, (row) => Object.fromEntries(names.map((name) => [name, row[name] ?? 0]))).original
+}

@@ -1,0 +1,150 @@
+/**
+ * The node behind `sortBy([…])`: several values, the most important first, each with an order of its own. They become one function that returns
+ * them in an array, which sorts as any other does.
+ *
+ *     [{ by: (r) => r.shop }, { by: (r) => r.total, order: 'descending', nulls: 'first' }]
+ *     (r) => [r.shop, r.total == null ? 0 : 1, r.total]       ascending, ascending, descending
+ */
+import { checkOneOf } from '../arguments.ts'
+import { valueText } from '../data/columnBuilder.ts'
+import type { Lowering } from '../engine.ts'
+import { PlanError } from '../errors.ts'
+import { type Expr, type FunctionIr, type Stmt, type UserFunction, visitStmts } from '../ir/functionIr.ts'
+import { fresh, renamedApart } from '../ir/irNames.ts'
+import { withEnv } from '../ir/withEnv.ts'
+import { checkOptions } from '../options.ts'
+import type { LogicalPlan } from './logicalPlan.ts'
+import { type Callback, sortedBy, sortNode } from './transformations.ts'
+
+export interface SortByAny {
+  readonly by: Callback
+  readonly order?: 'ascending' | 'descending'
+  readonly nulls?: 'first' | 'last'
+  readonly env?: object
+}
+
+/** One of the values that rows are sorted by. */
+interface SortKeyOf {
+  readonly f: UserFunction
+  readonly descending: boolean
+  readonly nullsFirst: boolean
+}
+
+export function sortListPlan(engine: Lowering, input: LogicalPlan, keys: readonly (SortByAny | Callback)[]): LogicalPlan {
+  if (keys.length === 0) throw new PlanError('sortBy() needs at least one value to sort by, as in sortBy([{ by: (row) => row.id }]).')
+  const parts = keys.map((key) => checkedKey(engine, input, key))
+  const directions = parts.flatMap(({ descending, nullsFirst }) => (nullsFirst ? [false, descending] : [descending]))
+  const [only, another] = parts
+  if (only !== undefined && another === undefined && !only.nullsFirst) return sortNode(input, only.f, only.descending)
+  return sortNode(input, together(parts), directions)
+}
+
+function checkedKey(engine: Lowering, input: LogicalPlan, key: SortByAny | Callback): SortKeyOf {
+  const given = typeof key === 'function' ? { by: key } : key
+  if (typeof given !== 'object' || given === null || typeof given.by !== 'function')
+    throw new PlanError(
+      `sortBy() takes a list of functions, or of { by, order, nulls }, as in sortBy([{ by: (row) => row.price, order: 'descending' }]); in it was ${valueText(key)}.`,
+    )
+  checkOptions('A value of sortBy()', given, ['by', 'order', 'nulls', 'env'])
+  const { order = 'ascending', nulls = 'last' } = given
+  checkOneOf('The order of sortBy()', order, ['ascending', 'descending'])
+  checkOneOf('The nulls of sortBy()', nulls, ['first', 'last'])
+  const f = sortedBy(engine, input, withEnv('sortBy', given.by, given, 1))
+  const returned = engine.returnedElement(f, { method: 'sortBy', inputs: [input.element] })
+  if (returnsArray(f.ir) || (returned.kind === 'scalar' && returned.type.kind === 'list')) throw arrayInList(f)
+  return { f, descending: order === 'descending', nullsFirst: nulls === 'first' }
+}
+
+function arrayInList(f: UserFunction): PlanError {
+  return new PlanError(
+    `A value of sortBy([…]) is one number, bigint, string, boolean or Date; this function returns an array: ${f.text}\n` +
+      'Give the list a function for each value.',
+    { span: f.span },
+  )
+}
+
+function returnsArray(ir: FunctionIr | undefined): boolean {
+  let any = false
+  visitStmts(ir?.body ?? [], (stmt) => {
+    if (stmt.kind === 'Return' && stmt.value?.kind === 'ArrayLiteral') any = true
+  })
+  return any
+}
+
+/** All of them as one function. */
+function together(parts: readonly SortKeyOf[]): UserFunction {
+  const [first] = parts
+  const closures = parts.map(({ f }) => f.original as unknown as (row: unknown) => unknown) // they take a row
+  const original = (row: unknown): unknown =>
+    parts.flatMap(({ f, nullsFirst }, k) => {
+      const value = closures[k]?.(row)
+      if (Array.isArray(value)) throw arrayInList(f)
+      return nullsFirst ? [value === null || value === undefined ? 0 : 1, value] : [value]
+    })
+  const ir = irOf(parts)
+  const refusals = parts.flatMap(({ f }) => (f.ir === undefined ? f.refusals : []))
+  const text = `[${parts.map(({ f }) => f.text).join(', ')}]`
+  const base = { original: original as unknown as UserFunction['original'], text, span: first?.f.span ?? NO_SPAN }
+  if (ir !== undefined) return { ...base, ir, refusals: [] }
+  // a copy of a copy is nobody's: such a function stays where it is
+  const [unportable] = refusals
+  const shares = parts.some(({ f }) => f.sharesState === true) ? { sharesState: true } : {}
+  return { ...base, refusals, ...(unportable === undefined ? {} : { unportable }), ...shares }
+}
+
+const NO_SPAN = { line: 1, column: 1, text: '' }
+
+/** The bodies one after another, and the array of what they return; undefined where one has no IR, or returns in several places. */
+function irOf(parts: readonly SortKeyOf[]): FunctionIr | undefined {
+  let all: FunctionIr | undefined
+  const items: Expr[] = []
+  for (const { f, nullsFirst } of parts) {
+    if (f.ir === undefined) return undefined
+    const apart = all === undefined ? { ir: f.ir, locals: new Set<string>() } : renamed(f.ir, all)
+    const last = apart.ir.body.at(-1)
+    if (last?.kind !== 'Return' || last.value === undefined) return undefined
+    const before = apart.ir.body.slice(0, -1)
+    if (before.some((stmt) => stmt.kind === 'Return')) return undefined
+    const { stmts, value } = nullsFirst
+      ? held(last.value, new Set([...apart.locals, ...localsOf(before)]))
+      : { stmts: [], value: last.value }
+    if (nullsFirst) items.push(isThere(value))
+    items.push(value)
+    all = {
+      ...(all ?? apart.ir),
+      body: [...(all?.body ?? []), ...before, ...stmts],
+      parameters: [...(all?.parameters ?? []), ...apart.ir.parameters],
+      tables: [...(all?.tables ?? []), ...apart.ir.tables],
+      uses: [...(all?.uses ?? []), ...apart.ir.uses],
+    }
+  }
+  if (all === undefined) return undefined
+  const span = all.span
+  return { ...all, body: [...all.body, { kind: 'Return', value: { kind: 'ArrayLiteral', items, span }, span }] }
+}
+
+function renamed(ir: FunctionIr, other: FunctionIr): { readonly ir: FunctionIr; readonly locals: Set<string> } {
+  const { ir: apart, taken } = renamedApart(ir, other)
+  return { ir: apart, locals: taken.locals }
+}
+
+function localsOf(stmts: readonly Stmt[]): readonly string[] {
+  return stmts.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : []))
+}
+
+/** A value that is read twice: a column as it is, anything else in a local. */
+function held(value: Expr, taken: Set<string>): { readonly stmts: readonly Stmt[]; readonly value: Expr } {
+  const { span } = value
+  if (value.kind === 'Field' && value.of.kind === 'Input') return { stmts: [], value }
+  const local = fresh('key', taken)
+  return { stmts: [{ kind: 'Let', local, init: value, span }], value: { kind: 'Local', name: local, span } }
+}
+
+/** 0 for null, 1 for all else: sorted by this first, nulls come first. */
+function isThere(value: Expr): Expr {
+  const { span } = value
+  const literal = (one: number | null): Expr => ({ kind: 'Literal', value: one, span })
+  const test: Expr = { kind: 'Binary', operator: '==', left: value, right: literal(null), span }
+  // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+  return { kind: 'Conditional', test, then: literal(0), else: literal(1), span }
+}

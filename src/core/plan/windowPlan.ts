@@ -1,0 +1,210 @@
+/**
+ * The node behind `window`: partitions, order and frame are checked, and the columns that it adds are known, at the call.
+ *
+ *     window({ by: (r) => r.user, orderBy: (r) => r.at }, { n: rowNumber(), total: sum((r) => r.amount) })     { …, n, total }
+ */
+import { checkBoolean } from '../arguments.ts'
+import { valueText } from '../data/columnBuilder.ts'
+import type { ElementType, Field } from '../data/schema.ts'
+import type { Lowering } from '../engine.ts'
+import { PlanError } from '../errors.ts'
+import type { UserFunction } from '../ir/functionIr.ts'
+import { withEnv } from '../ir/withEnv.ts'
+import { checkOptions } from '../options.ts'
+import { asColumnType, F64, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
+import { aggregateType, evaluated } from './groupPlan.ts'
+import type { LogicalPlan, WindowCall, WindowFrame } from './logicalPlan.ts'
+import { type Callback, checkOrdered, lowerFunction, requireRows } from './transformations.ts'
+import { isWindowFunction } from './windows.ts'
+
+/** What `window` is given, whatever the rows. */
+export interface WindowOverAny {
+  readonly by?: Callback
+  readonly orderBy?: Callback
+  readonly descending?: boolean
+  readonly frame?: { readonly rows?: FrameEndsAny; readonly range?: FrameEndsAny }
+  readonly env?: object
+}
+type FrameEndsAny = readonly (number | null)[]
+
+/** A window function that is one, and its name. */
+export interface NamedWindow {
+  readonly name: string
+  readonly kind: WindowCall['kind']
+  readonly of?: Callback
+  readonly n?: number
+  readonly ignoresNulls?: true
+}
+
+export function windowPlan(
+  engine: Lowering,
+  input: LogicalPlan,
+  over: WindowOverAny,
+  functions: Readonly<Record<string, unknown>>,
+): LogicalPlan {
+  checkOptions('window()', over, ['by', 'orderBy', 'descending', 'frame', 'env'])
+  if (typeof functions !== 'object' || functions === null) {
+    throw new PlanError(
+      `window() takes an object of window functions after the window, as in window({ orderBy: (row) => row.at }, { n: rowNumber() }); it was given ${valueText(functions)}.`,
+    )
+  }
+  const entries = Object.entries(functions)
+  if (entries.length === 0) throw new PlanError('window() needs at least one window function, as in { n: rowNumber() }.')
+  const { by, orderBy, descending = false, frame } = over
+  checkBoolean('The descending of window()', descending)
+  const given = {
+    ...(by === undefined ? {} : { by: withEnv('window', by, over, 1) }),
+    ...(orderBy === undefined ? {} : { orderBy: withEnv('window', orderBy, over, 1) }),
+    descending,
+    frame: checkedFrame(frame, orderBy !== undefined),
+  }
+  const calls = entries.map(([name, one]) => ({ name, ...checked(name, one, orderBy !== undefined) }))
+  return windowNode(engine, input, given, calls)
+}
+
+/** The parts of a window that were checked. */
+export interface WindowGiven {
+  readonly by?: Callback
+  readonly orderBy?: Callback
+  readonly descending: boolean
+  readonly frame: WindowFrame
+}
+
+/** The node of arguments that were checked, typed by its input. */
+export function windowNode(
+  engine: Lowering,
+  input: LogicalPlan,
+  { by, orderBy, descending, frame }: WindowGiven,
+  functions: readonly NamedWindow[],
+): LogicalPlan {
+  requireRows(input, 'window')
+  const lowered = (f: Callback) => lowerFunction(engine, 'window', f, { inputs: [input.element], takes: '(row)' })
+  const key = by && lowered(by).f
+  const order = orderBy && lowered(orderBy)
+  if (order !== undefined) checkOrdered('The orderBy of window()', order.f, order.returned)
+  if (order !== undefined && measuresOrder(frame)) checkMeasured(order.f, order.returned)
+  const calls = functions.map((one) => callOf(engine, input, one))
+  const fields = calls.map(({ field }) => field)
+  return {
+    kind: 'Window',
+    input,
+    ...(key === undefined ? {} : { by: key }),
+    ...(order === undefined ? {} : { orderBy: order.f }),
+    descending,
+    frame,
+    calls: calls.map(({ call }) => call),
+    element: input.element.kind === 'row' ? withFields(input.element, fields) : UNKNOWN_ELEMENT,
+    keys: input.keys,
+  }
+}
+
+/** Whether the frame's ends are distances between values of the order; else it ends at peers at most. */
+export function measuresOrder({ kind, from, to }: WindowFrame): boolean {
+  return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
+}
+
+function checkMeasured(f: UserFunction, returned: ElementType): void {
+  const is = returned.kind === 'scalar' ? valueClassOf(returned.type) : returned.kind === 'unknown' ? 'unknown' : 'other'
+  if (is === 'number' || is === 'Date' || is === 'unknown') return
+  throw new PlanError(
+    `A frame by range needs an orderBy that returns one number or Date, whose distances it measures: ${f.text}\n` +
+      (is === 'bigint' ? 'Convert it, as in Number(row.at), or use' : 'Use') +
+      ' a frame by rows, as in frame: { rows: [-6, 0] }.',
+    { span: f.span },
+  )
+}
+
+function checkedFrame(frame: WindowOverAny['frame'], isOrdered: boolean): WindowFrame {
+  if (frame === undefined) return isOrdered ? { kind: 'range', from: null, to: 0 } : { kind: 'rows', from: null, to: null }
+  checkOptions('The frame of window()', frame, ['rows', 'range'])
+  const { rows, range } = frame
+  const ends = rows ?? range
+  if (ends === undefined || (rows !== undefined && range !== undefined)) {
+    throw new PlanError(
+      `The frame of window() is { rows: [from, to] } or { range: [from, to] }, as in { rows: [-6, 0] }; it was given ${valueText(frame)}.`,
+    )
+  }
+  const kind = rows === undefined ? 'range' : 'rows'
+  const [from, to] = ends
+  if (!Array.isArray(ends) || ends.length !== 2 || from === undefined || to === undefined || !isEnd(from, kind) || !isEnd(to, kind)) {
+    const what = kind === 'rows' ? 'whole numbers' : 'finite numbers'
+    throw new PlanError(
+      `The ${kind} of a frame are two ${what}, or null for all, as in [-6, 0] or [null, 0]; it was given ${valueText(ends)}.`,
+    )
+  }
+  if (from !== null && to !== null && from > to)
+    throw new PlanError(`A frame from ${from} to ${to} has no rows: its first end lies behind its second. Write [${to}, ${from}].`)
+  if (kind === 'range' && !isOrdered) {
+    throw new PlanError(
+      'A frame by range needs an orderBy, whose values it measures, as in window({ orderBy: (row) => row.at, frame: { range: [-60_000, 0] } }, …).',
+    )
+  }
+  return { kind, from: from ?? null, to: to ?? null }
+}
+
+function isEnd(end: unknown, kind: WindowFrame['kind']): boolean {
+  if (end === null) return true
+  return typeof end === 'number' && (kind === 'rows' ? Number.isSafeInteger(end) : Number.isFinite(end))
+}
+
+const KINDS: readonly WindowCall['kind'][] = [
+  ...(['rowNumber', 'rank', 'denseRank', 'percentRank', 'ntile', 'lag', 'lead', 'firstValue', 'lastValue'] as const),
+  ...(['sum', 'mean', 'min', 'max', 'count', 'any', 'all'] as const),
+]
+/** What is the same for all rows where no order tells them apart. */
+const RANKS: readonly WindowCall['kind'][] = ['rank', 'denseRank', 'percentRank']
+
+function checked(name: string, one: unknown, isOrdered: boolean): Omit<NamedWindow, 'name'> {
+  if (!isWindowFunction(one))
+    throw new PlanError(
+      `window() was given ${valueText(one)} as "${name}", which is not a window function.\nUse ${KINDS.join(', ')}, as in { n: rowNumber() }.`,
+    )
+  const kind = KINDS.find((known) => known === one.kind)
+  if (kind === undefined)
+    throw new PlanError(`There is no ${one.kind}() of a window, as "${name}" asks for. There are ${KINDS.join(', ')}.`)
+  if (RANKS.includes(kind) && !isOrdered)
+    throw new PlanError(`${kind}() needs an orderBy, as in window({ orderBy: (row) => row.price }, { ${name}: ${kind}() }).`)
+  const { of, n } = one
+  const { ignoresNulls } = one
+  return {
+    kind,
+    ...(of === undefined ? {} : { of: of as Callback }),
+    ...(n === undefined ? {} : { n }),
+    ...(ignoresNulls === undefined ? {} : { ignoresNulls }),
+  }
+}
+
+function callOf(
+  engine: Lowering,
+  input: LogicalPlan,
+  { name, kind, of, n, ignoresNulls }: NamedWindow,
+): { readonly call: WindowCall; readonly field: Field } {
+  const plain = { name, kind, ...(n === undefined ? {} : { n }), ...(ignoresNulls === undefined ? {} : { ignoresNulls }) }
+  if (of === undefined) return { call: plain, field: { name, type: F64, nullable: false } }
+  const { f, returned } = lowerFunction(engine, kind, of, { inputs: [input.element], takes: '(row)' })
+  return { call: { ...plain, of: f }, field: { name, ...typeOf(kind, evaluated(f, returned), f) } }
+}
+
+function typeOf(kind: WindowCall['kind'], returned: ElementType, f: UserFunction): Pick<Field, 'type' | 'nullable'> {
+  switch (kind) {
+    case 'sum':
+    case 'mean':
+    case 'min':
+    case 'max':
+    case 'count':
+    case 'any':
+    case 'all':
+      return aggregateType(kind, returned, f)
+    case 'lag':
+    case 'lead':
+    case 'firstValue':
+    case 'lastValue':
+      return { type: asColumnType(returned).type, nullable: true }
+    case 'rowNumber':
+    case 'rank':
+    case 'denseRank':
+    case 'percentRank':
+    case 'ntile':
+      return { type: F64, nullable: false }
+  }
+}

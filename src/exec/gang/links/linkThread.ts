@@ -1,0 +1,397 @@
+/**
+ * The thread on which a process talks to the others of its gang: a loop that computes on the thread of its links would look like a
+ * process that is dead.
+ *
+ *     rank r                                            rank 0
+ *       hello ───────────────────────────────────────────> a number that was never used
+ *       join: number, own number, proof, identity, port ─> compared with its own
+ *       <─────────────────────────────────────────────── welcome: proof, or refused: why
+ *       dials the feed of rank 0                           dials the feed of rank r
+ *
+ * When all have joined, rank 0 tells each of the others, and every two of them link in the same way (`introductions.ts`); so it does
+ * with a process that comes later, in the place of one that was lost.
+ */
+import { randomBytes } from 'node:crypto'
+import type { MessagePort } from 'node:worker_threads'
+import type { ServerUnaryCall, ServerWritableStream, sendUnaryData } from '@grpc/grpc-js'
+import { GangError } from '../../../core/errors.ts'
+import { isError } from '../../../core/isError.ts'
+import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
+import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
+import { Introductions, type MembersHead, type Place } from './introductions.ts'
+import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
+import { Dialled, serve } from './linkServer.ts'
+import type { InMessage } from './messages.ts'
+import { Peer } from './peer.ts'
+import { addressOf, publish } from './rendezvous.ts'
+
+const CALL_MS = 2000
+const RETRY_MS = 50
+/** Numbers given to those who said hello; more than there are processes to come. */
+const MOST_CHALLENGES = 10_000
+/** How long a process that exits waits for the others to have heard of it. */
+const RELEASE_MS = 1000
+/** A thread that fails ends at once: who was refused hears of it before. */
+const ANSWER_MS = 200
+const NOTHING = new Uint8Array(0)
+
+export function runLink(data: LinkData, port: MessagePort): void {
+  const link = new Link(data, port)
+  port.on('message', (message: ToLink) => link.take(message))
+  link.start().catch((error: unknown) => link.fail(error))
+}
+
+class Link {
+  readonly #data: LinkData
+  readonly #port: MessagePort
+  readonly #peers = new Map<number, Peer>()
+  readonly #challenges = new Set<string>()
+  /** Of rank 0: where those listen that have joined and were not introduced yet. */
+  readonly #places = new Map<number, Place>()
+  readonly #introductions = new Introductions({
+    say: (to, type, value) => this.#say(to, type, value),
+    met: (rank) => this.#met(rank),
+  })
+  /** Of rank 0: those who have links to all. */
+  readonly #there = new Set<number>()
+  /** Of the others: whom to link to in a round. */
+  #round: (MembersHead & { hasDialled: boolean }) | undefined
+  #strangers = 0
+  #isUp = false
+  #isOver = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(data: LinkData, port: MessagePort) {
+    this.#data = data
+    this.#port = port
+  }
+
+  async start(): Promise<void> {
+    const { settings } = this.#data
+    const { rendezvous, rank, host } = settings
+    this.#timer = setTimeout(() => this.fail(this.#absent()), settings.joinMs)
+    const isAsked = rank === 0 && rendezvous.kind === 'address'
+    const [at, wanted] = isAsked ? [rendezvous.host, rendezvous.port] : [host, 0]
+    const handlers = {
+      feed: (stream: ServerWritableStream<Buffer, Buffer>) => this.#feed(stream),
+      call: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => answer(null, this.#answerTo(call.request)),
+    }
+    const port = await serve(settings, at, wanted, handlers).catch((error: unknown) => {
+      const why = isError(error) ? error.message : String(error)
+      throw new GangError(`Rank ${rank} cannot listen at ${at}${wanted === 0 ? '' : `:${wanted}`}: ${why}`, 'address', { rank })
+    })
+    if (rank > 0) await this.#join(port)
+    else if (rendezvous.kind === 'file') publish(rendezvous.path, `${host}:${port}`)
+  }
+
+  take(message: ToLink): void {
+    if (message.kind === 'send') this.#peers.get(message.to)?.send(message.message)
+    else if (message.kind === 'part') this.#peers.get(message.rank)?.end('it is out of the gang')
+    else void this.#release(message.code)
+  }
+
+  /** There will be no gang. */
+  fail(error: unknown): void {
+    if (this.#isUp || this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#tell({ kind: 'failed', error: faultOf(error, this.#data.settings.rank) })
+  }
+
+  // ------------------------------------------------------------------ joining
+
+  #answerTo(bytes: Buffer): Buffer {
+    const { rank } = this.#data.settings
+    try {
+      const frame = decodeFrame(bytes)
+      if (rank !== 0) throw new FrameFault('Only rank 0 answers calls.')
+      if (frame.type === 'hello') return encodeCall('challenge', 0, frame.from, { number: this.#challenge() })
+      if (frame.type === 'join') return this.#admit(frame.from, metaOf(frame))
+      throw new FrameFault(`It is no call: ${frame.type}.`)
+    } catch (error) {
+      this.#strangers++
+      return refusal(0, { message: `Rank 0 was sent a frame that is none. ${isError(error) ? error.message : ''}`, fault: 'frame' })
+    }
+  }
+
+  #challenge(): string {
+    if (this.#challenges.size >= MOST_CHALLENGES) this.#challenges.clear()
+    const number = randomBytes(16).toString('hex')
+    this.#challenges.add(number)
+    return number
+  }
+
+  #admit(rank: number, meta: Readonly<Record<string, unknown>>): Buffer {
+    const { settings, identity } = this.#data
+    const { number, own, proof, host, port } = meta
+    const areTexts = typeof number === 'string' && typeof own === 'string' && typeof host === 'string' && typeof port === 'number'
+    if (!areTexts || !this.#challenges.delete(number) || !isProof(proof, settings.token, ['join', rank, number, own])) {
+      this.#strangers++
+      return refusal(rank, {
+        message: `Rank ${rank} does not have the DA_TOKEN of rank 0. All processes of a gang have the same.`,
+        fault: 'token',
+        rank,
+      })
+    }
+    const other = typeof meta.identity === 'object' && meta.identity !== null ? (meta.identity as Record<string, unknown>) : {} // of JSON
+    const mismatch = mismatchOf(rank, identity, other) ?? this.#misplaced(rank)
+    if (mismatch !== undefined) {
+      // who knows the secret is one of ours, and will not come back as another
+      if (mismatch.fault !== 'job') setTimeout(() => this.fail(errorOf(mismatch, rank)), ANSWER_MS)
+      return refusal(rank, { ...mismatch, rank }, this.#isUp && mismatch.fault === 'rank')
+    }
+    const peer = this.#peer(rank, proofOf(settings.token, ['key', number, own]))
+    this.#places.set(rank, { host, port })
+    this.#dial(peer, new Dialled(settings, host, port))
+    return encodeCall('welcome', 0, rank, { proof: proofOf(settings.token, ['welcome', rank, number, own]) })
+  }
+
+  #misplaced(rank: number): { readonly message: string; readonly fault: 'rank' } | undefined {
+    if (rank < 1 || rank >= this.#data.settings.world)
+      return { fault: 'rank', message: `There is no rank ${rank} in a gang of ${this.#data.settings.world}.` }
+    if (this.#peers.get(rank)?.isOver !== false) return undefined
+    return { fault: 'rank', message: `Two processes say that they are rank ${rank}. Each has a DA_RANK of its own.` }
+  }
+
+  async #join(port: number): Promise<void> {
+    const { settings, identity } = this.#data
+    const { rank, token, host } = settings
+    const until = Date.now() + settings.joinMs
+    for (;;) {
+      const address = addressOf(settings.rendezvous)
+      try {
+        if (address === undefined) throw new Error('Rank 0 has not written where it listens.')
+        const driver = new Dialled(settings, address.host, address.port)
+        const challenge = decodeFrame(await driver.call(encodeCall('hello', rank, 0, {}), CALL_MS))
+        const { number } = metaOf(challenge)
+        if (challenge.type !== 'challenge' || typeof number !== 'string') throw new FrameFault('Rank 0 gave no number.')
+        const own = randomBytes(16).toString('hex')
+        const proof = proofOf(token, ['join', rank, number, own])
+        // the other may dial at once
+        const peer = this.#peer(0, proofOf(token, ['key', number, own]))
+        const answer = decodeFrame(
+          await driver.call(encodeCall('join', rank, 0, { number, own, proof, identity, host, port }), settings.joinMs),
+        )
+        const meta = metaOf(answer)
+        if (answer.type === 'refused' && meta.later === true && Date.now() < until) throw new Error('Who was lost is not known to be.')
+        if (answer.type === 'refused') throw new GangError(String(meta.message), meta.fault as FaultText['fault'], { rank }) // of refusal()
+        if (answer.type !== 'welcome' || !isProof(meta.proof, token, ['welcome', rank, number, own]))
+          throw new GangError('Who answers as rank 0 does not have the DA_TOKEN of this process.', 'token', { rank: 0 })
+        this.#dial(peer, driver)
+        return
+      } catch (error) {
+        if (error instanceof GangError || error instanceof FrameFault || this.#isOver || Date.now() > until) throw error
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      }
+    }
+  }
+
+  #absent(): GangError {
+    const { rank, world, joinMs } = this.#data.settings
+    const seconds = joinMs / 1000
+    if (rank > 0)
+      return new GangError(`Rank 0 was not found within ${seconds} s. Does its program call Session.start()?`, 'absent', { rank: 0 })
+    const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((one) => this.#peers.get(one)?.isUp !== true)
+    const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
+    const refused = this.#strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${this.#strangers}.`
+    return new GangError(`${which} not joined within ${seconds} s. All processes run the same program.${refused}`, 'absent')
+  }
+
+  // ------------------------------------------------------------------ links that stand
+
+  #peer(rank: number, key: string, round = 0): Peer {
+    const { rank: own, attempt } = this.#data.settings
+    const peer = new Peer(
+      { rank, own, epoch: attempt, key, round },
+      { took: (message) => this.#took(peer, message), lost: (why, fault) => this.#lost(peer, why, fault) },
+    )
+    this.#peers.set(rank, peer)
+    return peer
+  }
+
+  #dial(peer: Peer, other: Dialled): void {
+    const { rank } = this.#data.settings
+    const frame = encodeCall('feed', rank, peer.rank, { proof: proofOf(peer.key, ['feed', rank, peer.rank]) })
+    const ended = (why: string): void => {
+      peer.end(why)
+      other.close()
+    }
+    other.feed(frame, { took: (bytes) => peer.take(bytes), ended })
+  }
+
+  #feed(stream: ServerWritableStream<Buffer, Buffer>): void {
+    try {
+      const frame = decodeFrame(stream.request)
+      const peer = this.#peers.get(frame.from)
+      const { rank } = this.#data.settings
+      const isOurs = frame.type === 'feed' && peer !== undefined && isProof(metaOf(frame).proof, peer.key, ['feed', frame.from, rank])
+      if (!isOurs || peer.hasStream) throw new FrameFault('It is nobody of the gang.')
+      peer.open(stream)
+      peer.send({ type: 'ready', head: NOTHING, parts: [] })
+      this.#stands(peer)
+    } catch {
+      this.#strangers++
+      stream.end()
+    }
+  }
+
+  #took(peer: Peer, message: InMessage): void {
+    if (message.type === 'ready') {
+      peer.isReady = true
+      this.#stands(peer)
+      return
+    }
+    if (this.#heard(peer.rank, message)) return
+    if (message.type === 'release') {
+      this.#isOver = true
+      this.#tell({ kind: 'released', code: Number(Buffer.from(message.head).toString()) })
+      return
+    }
+    this.#tell(
+      { kind: 'message', from: peer.rank, message },
+      [message.head, ...message.parts].map(({ buffer }) => buffer as ArrayBuffer),
+    ) // arrays of their own
+  }
+
+  /** One end of a link stands, perhaps both. */
+  #stands(peer: Peer): void {
+    if (!peer.isUp || this.#isOver) return
+    const { world, rank } = this.#data.settings
+    if (rank > 0) {
+      this.#lookWhetherLinked()
+      return
+    }
+    const isFirst = !this.#isUp
+    if (isFirst && [...this.#peers.values()].filter(({ isUp }) => isUp).length < world - 1) return
+    this.#introductions.introduce(this.#places)
+    this.#places.clear()
+  }
+
+  // ------------------------------------------------------------------ links between the others
+
+  #met(rank: number): void {
+    this.#there.add(rank)
+    if (this.#isUp) {
+      this.#tell({ kind: 'joined', rank })
+      return
+    }
+    if (this.#there.size < this.#data.settings.world - 1) return
+    this.#up()
+  }
+
+  #up(): void {
+    this.#isUp = true
+    clearTimeout(this.#timer)
+    this.#tell({ kind: 'up' })
+  }
+
+  /** Whether all links of a round stand, or never will. */
+  #lookWhetherLinked(): void {
+    const round = this.#round
+    if (round === undefined || !round.hasDialled || this.#peers.get(0)?.isUp !== true) return
+    if (round.members.some(({ rank }) => this.#peers.get(rank)?.isUp !== true && this.#peers.get(rank)?.isOver !== true)) return
+    this.#round = undefined
+    this.#say(0, 'linked', round.round)
+    if (!this.#isUp) this.#up()
+  }
+
+  /** Whether a message was one of those by which links come about and end. */
+  #heard(from: number, { type, head }: InMessage): boolean {
+    const { rank } = this.#data.settings
+    const value = (): unknown => JSON.parse(Buffer.from(head).toString()) // as #say writes it
+    if (rank === 0) {
+      if (type === 'known') this.#introductions.known(from, value() as number)
+      else if (type === 'linked') this.#introductions.linked(from, value() as number)
+      else if (type === 'parted') {
+        const [other, round] = value() as [number, number]
+        if (this.#introductions.isOfNow(other, round)) this.#peers.get(other)?.end(`rank ${from} cannot reach it`)
+      } else return false
+      return true
+    }
+    if (from !== 0) return false
+    if (type === 'members') {
+      this.#round = { ...(value() as MembersHead), hasDialled: false }
+      for (const { rank: other, key } of this.#round.members) this.#peer(other, key, this.#round.round)
+      this.#say(0, 'known', this.#round.round)
+    } else if (type === 'dial') this.#dialAll(value() as number)
+    else if (type === 'parted') {
+      const [other] = value() as [number, number]
+      this.#peers.get(other)?.end('it is out of the gang')
+    } else return false
+    return true
+  }
+
+  #dialAll(number: number): void {
+    const round = this.#round
+    if (round?.round !== number) return
+    for (const { rank, host, port } of round.members) {
+      const peer = this.#peers.get(rank) as Peer // made when it was told of
+      if (!peer.isOver) this.#dial(peer, new Dialled(this.#data.settings, host, port))
+    }
+    round.hasDialled = true
+    this.#lookWhetherLinked()
+  }
+
+  #say(to: number, type: 'members' | 'known' | 'dial' | 'linked' | 'parted', value: unknown): void {
+    this.#peers.get(to)?.send({ type, head: Buffer.from(JSON.stringify(value)), parts: [] })
+  }
+
+  #lost(peer: Peer, why: string, fault: 'lost' | 'frame'): void {
+    const { rank, round } = peer
+    this.#leaving?.delete(rank)
+    if (this.#leaving?.size === 0) this.#released()
+    if (this.#isOver) return
+    if (rank > 0 && this.#data.settings.rank > 0) {
+      this.#say(0, 'parted', [rank, round]) // it may have ended with the program; rank 0 knows
+      this.#lookWhetherLinked()
+      return
+    }
+    const what =
+      fault === 'frame' ? `Rank ${rank} sent a frame that is none, and is out of the gang: ${why}` : `Rank ${rank} was lost: ${why}.`
+    if (!this.#isUp) {
+      this.fail(new GangError(what, fault, { rank }))
+      return
+    }
+    this.#places.delete(rank)
+    const wasThere = rank === 0 || this.#there.delete(rank)
+    for (const other of this.#peers.keys()) if (other !== rank) this.#say(other, 'parted', [rank, round]) // they may not have noticed yet
+    this.#introductions.lost(rank)
+    if (wasThere) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
+  }
+
+  // ------------------------------------------------------------------ the end
+
+  #leaving: Set<number> | undefined
+
+  async #release(code: number): Promise<void> {
+    this.#isOver = true
+    this.#leaving = new Set([...this.#peers.values()].filter(({ hasStream }) => hasStream).map(({ rank }) => rank))
+    const peers = [...this.#peers.values()]
+    for (const peer of peers) peer.send({ type: 'release', head: Buffer.from(String(code)), parts: [] })
+    setTimeout(() => this.#released(), RELEASE_MS)
+    await Promise.all(peers.map((peer) => peer.close()))
+    if (this.#leaving.size === 0) this.#released()
+  }
+
+  #released(): void {
+    Atomics.store(this.#data.released, 0, 1)
+    Atomics.notify(this.#data.released, 0)
+  }
+
+  #tell(message: FromLink, transfer: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(message, transfer)
+  }
+}
+
+/** `later` where asking again may help. */
+function refusal(rank: number, fault: FaultText, later = false): Buffer {
+  return encodeCall('refused', 0, rank, { ...fault, later })
+}
+
+function faultOf(error: unknown, rank: number): FaultText {
+  if (error instanceof GangError) {
+    const { message, fault } = error
+    return { message, fault, ...(error.rank === undefined ? {} : { rank: error.rank }) }
+  }
+  return { message: `Rank ${rank} could not join its gang: ${isError(error) ? error.message : String(error)}`, fault: 'address', rank }
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { threadProgram } from '../../workers/threadProgram.ts'
+import { type LinkEvents, Links } from './links.ts'
+import type { InMessage } from './messages.ts'
+import type { GangSettings } from './settings.ts'
+
+let folder = ''
+let started: Links[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'distarray-links-'))
+  started = []
+})
+afterEach(async () => {
+  for (const links of started) await links.release(0)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function settings(rank: number, other: Partial<GangSettings> = {}): GangSettings {
+  const rendezvous = { kind: 'file', path: join(folder, 'address') } as const
+  const common = { job: 'test', attempt: 0, rendezvous, token: 'a secret of a test', host: '127.0.0.1', joinMs: 20_000, patienceMs: 2500 }
+  return { world: 2, rank, ...common, ...other }
+}
+
+interface Told {
+  readonly messages: { readonly from: number; readonly message: InMessage }[]
+  readonly lost: string[]
+  readonly released: number[]
+}
+
+function listener(): { readonly told: Told; readonly events: LinkEvents } {
+  const told: Told = { messages: [], lost: [], released: [] }
+  const events: LinkEvents = {
+    took: (from, message) => void told.messages.push({ from, message }),
+    lost: (error) => void told.lost.push(error.message),
+    released: (code) => void told.released.push(code),
+  }
+  return { told, events }
+}
+
+async function start(own: GangSettings, events: LinkEvents, code: string | URL = threadProgram()): Promise<Links> {
+  const links = await Links.start(own, code, events)
+  started.push(links)
+  return links
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !isSo() && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(isSo()).toBe(true)
+}
+
+test('messages of any length arrive as they were sent, in both directions, and a release is told', async () => {
+  const [driver, node] = [listener(), listener()]
+  const [first, second] = await Promise.all([start(settings(0), driver.events), start(settings(1), node.events)])
+  const long = new Uint8Array(new SharedArrayBuffer(3 * 2 ** 20 + 17))
+  for (let i = 0; i < long.length; i++) long[i] = (i * 7 + (i >> 8)) & 255
+  first.hold()
+  first.send(1, { type: 'values', head: Buffer.from('head'), parts: [long, new Uint8Array(0), Uint8Array.of(1, 2, 3)] })
+  first.send(1, { type: 'run', head: new Uint8Array(0), parts: [] })
+  second.send(0, { type: 'done', head: Buffer.from('back'), parts: [] })
+  await until(() => node.told.messages.length === 2 && driver.told.messages.length === 1)
+  const [{ message: values }, { message: run }] = node.told.messages as [Told['messages'][number], Told['messages'][number]]
+  expect(Buffer.from(values.head).toString()).toBe('head')
+  expect(values.parts.map(({ length }) => length)).toEqual([long.length, 0, 3])
+  expect(Buffer.from(values.parts[0] as Uint8Array).equals(Buffer.from(long))).toBe(true)
+  expect([run.type, run.head.length, run.parts.length]).toEqual(['run', 0, 0])
+  expect(driver.told.messages.map(({ from, message }) => [from, message.type])).toEqual([[1, 'done']])
+  first.letGo()
+  await first.release(3)
+  await until(() => node.told.released.length === 1)
+  expect(node.told).toMatchObject({ released: [3], lost: [] })
+})
+
+test('a wrong token is refused, and rank 0 says why it waits in vain', async () => {
+  const alone = Links.start(settings(0, { joinMs: 1500 }), threadProgram(), listener().events)
+  const stranger = Links.start(settings(1, { token: 'another secret, not ours', joinMs: 1500 }), threadProgram(), listener().events)
+  const [first, second] = await Promise.allSettled([alone, stranger])
+  expect(second).toMatchObject({
+    reason: {
+      name: 'GangError',
+      fault: 'token',
+      message: 'Rank 1 does not have the DA_TOKEN of rank 0. All processes of a gang have the same.',
+    },
+  })
+  expect(first).toMatchObject({
+    reason: {
+      fault: 'absent',
+      message:
+        'Rank 1 has not joined within 1.5 s. All processes run the same program. Calls that were refused, for want of the token or as no frames: 1.',
+    },
+  })
+})
+
+test('a process with other code is refused, and rank 0 fails with the same words', async () => {
+  const first = Links.start(settings(0), 'one program', listener().events)
+  const second = Links.start(settings(1), 'another program', listener().events)
+  const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
+  const [own, other] = [hash('one program'), hash('another program')]
+  const message = `Rank 1 has the code of distarray ${other}, rank 0 has ${own}. Install one version of distarray for all.`
+  for (const { reason } of (await Promise.allSettled([first, second])) as PromiseRejectedResult[]) {
+    expect(reason).toMatchObject({ name: 'GangError', fault: 'code', rank: 1, message })
+  }
+})
+
+test('two processes of one rank: the second is refused', async () => {
+  const own = { world: 3, joinMs: 2500 }
+  const gang = [0, 1, 1].map((rank) => Links.start(settings(rank, own), threadProgram(), listener().events))
+  const reasons = (await Promise.allSettled(gang)).map((result) => (result.status === 'rejected' ? String(result.reason.message) : ''))
+  expect(reasons[0]).toBe('Two processes say that they are rank 1. Each has a DA_RANK of its own.')
+  expect(reasons.slice(1)).toContain('Two processes say that they are rank 1. Each has a DA_RANK of its own.')
+})

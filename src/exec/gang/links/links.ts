@@ -1,0 +1,134 @@
+/** The links of this process, as its own thread sees them: they live on another one. */
+import { Worker } from 'node:worker_threads'
+import { GangError } from '../../../core/errors.ts'
+import { isError } from '../../../core/isError.ts'
+import { identityOf } from './identity.ts'
+import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
+import { linkProgram } from './linkProgram.ts'
+import type { InMessage, OutMessage } from './messages.ts'
+import type { GangSettings } from './settings.ts'
+
+export interface LinkEvents {
+  took(from: number, message: InMessage): void
+  /** Told once for each process. */
+  lost(error: GangError): void
+  /** One has come in the place of a process that was lost. */
+  joined?(rank: number): void
+  /** Rank 0's program has ended. */
+  released(code: number): void
+}
+
+/** Longer than the thread needs to tell the others. */
+const RELEASE_MS = 1500
+
+export class Links {
+  readonly settings: GangSettings
+  readonly #thread: Worker
+  readonly #events: LinkEvents
+  readonly #released: Int32Array
+  #holds = 0
+
+  private constructor(settings: GangSettings, thread: Worker, events: LinkEvents, released: Int32Array) {
+    this.settings = settings
+    this.#thread = thread
+    this.#events = events
+    this.#released = released
+  }
+
+  /** Resolves when all links of this process stand. `code` is the text of what worker threads run, as `identityOf` wants it. */
+  static async start(settings: GangSettings, code: string | URL, events: LinkEvents): Promise<Links> {
+    const released = new Int32Array(new SharedArrayBuffer(4))
+    const data: LinkData = { settings, identity: identityOf(settings, code), released }
+    const program = await linkProgram()
+    const options = { workerData: data, execArgv: [], name: 'distarray links' }
+    const thread = new Worker(program, { ...options, eval: typeof program === 'string' })
+    const links = new Links(settings, thread, events, released)
+    const { promise, resolve, reject } = settlement()
+    thread.on('message', (message: FromLink) => {
+      if (message.kind === 'up') resolve()
+      else if (message.kind === 'failed') reject(errorOf(message.error))
+      else links.#took(message)
+    })
+    thread.on('error', (cause) => {
+      const error = new GangError(`The links of rank ${settings.rank} broke: ${isError(cause) ? cause.message : String(cause)}`, 'lost', {
+        cause,
+      })
+      reject(error)
+      events.lost(error)
+    })
+    try {
+      await promise
+    } catch (error) {
+      await thread.terminate()
+      throw error
+    }
+    thread.unref()
+    return links
+  }
+
+  /** Parts are sent from where they lie: they must not change before the message is answered. */
+  send(to: number, message: OutMessage): void {
+    this.#post({ kind: 'send', to, message })
+  }
+
+  /** Nothing more is said to a process, or heard from it; the others hear that it is out. */
+  part(rank: number): void {
+    this.#post({ kind: 'part', rank })
+  }
+
+  /** The process stays alive for messages until this is let go as often as it was taken. */
+  hold(): void {
+    if (this.#holds++ === 0) this.#thread.ref()
+  }
+
+  letGo(): void {
+    if (--this.#holds === 0) this.#thread.unref()
+  }
+
+  /** Tells all others that the program has ended, and waits until they know: for a process that exits, which can await nothing. */
+  releaseNow(code: number): void {
+    this.#post({ kind: 'release', code })
+    Atomics.wait(this.#released, 0, 0, RELEASE_MS)
+  }
+
+  async release(code: number): Promise<void> {
+    this.#post({ kind: 'release', code })
+    const until = Date.now() + RELEASE_MS
+    while (Atomics.load(this.#released, 0) === 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 2))
+    await this.#thread.terminate()
+  }
+
+  #took(message: Exclude<FromLink, { readonly kind: 'up' | 'failed' }>): void {
+    switch (message.kind) {
+      case 'message':
+        this.#events.took(message.from, message.message)
+        return
+      case 'lost':
+        this.#events.lost(errorOf(message.error))
+        return
+      case 'joined':
+        this.#events.joined?.(message.rank)
+        return
+      case 'released':
+        this.#events.released(message.code)
+    }
+  }
+
+  #post(message: ToLink): void {
+    this.#thread.postMessage(message)
+  }
+}
+
+function errorOf({ message, fault, rank }: FaultText): GangError {
+  return new GangError(message, fault, rank === undefined ? {} : { rank })
+}
+
+function settlement(): { readonly promise: Promise<void>; resolve(): void; reject(error: unknown): void } {
+  let resolve = (): void => undefined
+  let reject = (_error: unknown): void => undefined
+  const promise = new Promise<void>((done, failed) => {
+    resolve = done
+    reject = failed
+  })
+  return { promise, resolve, reject }
+}

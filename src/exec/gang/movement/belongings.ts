@@ -1,0 +1,124 @@
+/**
+ * What the other processes have of arrays: of dense ones, which elements of which version; of others, and for one loop, all or nothing.
+ */
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { MadeSpec } from '../../arrays/makeArray.ts'
+import { missingCells, type Residence, withAll } from './residence.ts'
+import { type Box, boxesOfCells } from './transfers.ts'
+
+/** What a process has of an array: its values of a version, where `by` is given as that loop's passes leave them in this process. */
+export interface Held {
+  readonly version: string | undefined
+  readonly by?: string
+}
+
+/** By its number, the process that runs the program. */
+export const HOME = 0
+/** Another one is another object when it is started again. */
+export type Process = typeof HOME | object
+
+/** An array that a pass needs elsewhere. */
+export interface Needed {
+  readonly storage: Storage
+  readonly version: string | undefined
+  /** Only its shape is needed: the pass adds to copies, or its elements are sent in boxes. */
+  readonly isShape: boolean
+  /** Given where a pass needs the elements only that its blocks read: by these a process has them. */
+  readonly by?: string
+  /** By which the processes make by themselves what they lack. */
+  readonly made?: MadeSpec
+}
+
+/** Who keeps count of what processes have: a gang, or one that is made up. */
+export interface Keeping {
+  readonly belongings: Belongings
+  numberOf(storage: Storage): number
+}
+
+export class Belongings {
+  readonly #residences = new Map<number, { readonly version: string | undefined; readonly residence: Residence<Process> }>()
+  readonly #held = new Map<object, Map<number, Held>>()
+
+  /**
+   * Who has what of an array, as it is by its version; undefined where nobody but this process has any. An array that lies elsewhere is as
+   * it was left, whatever its version: nobody has written it here.
+   */
+  residence(storage: number, version: string | undefined): Residence<Process> | undefined {
+    const known = this.#residences.get(storage)
+    if (known === undefined) return undefined
+    return (version !== undefined && known.version === version) || isAway(known.residence) ? known.residence : undefined
+  }
+
+  /** What lies elsewhere of an array and not here, if any does. */
+  away(storage: number): Residence<Process> | undefined {
+    const residence = this.#residences.get(storage)?.residence
+    return residence !== undefined && isAway(residence) ? residence : undefined
+  }
+
+  /** Whether anything that a process has of an array may count. */
+  counts(process: object, storage: number): boolean {
+    return this.#residences.get(storage)?.residence.has.get(process)?.includes(1) === true
+  }
+
+  /** Without a residence nobody else has anything; without a version that tells of it, what lies elsewhere alone counts. */
+  settle(storage: number, version: string | undefined, residence: Residence<Process> | undefined): void {
+    if (residence === undefined) this.#residences.delete(storage)
+    else this.#residences.set(storage, { version, residence })
+  }
+
+  /** What lay elsewhere is here as well. */
+  brought(storage: number): void {
+    const known = this.#residences.get(storage)
+    if (known !== undefined) this.#residences.set(storage, { ...known, residence: withAll(known.residence, HOME) })
+  }
+
+  held(process: object, storage: number): Held | undefined {
+    return this.#held.get(process)?.get(storage)
+  }
+
+  hold(process: object, storage: number, held: Held): void {
+    const all = this.#held.get(process) ?? new Map<number, Held>()
+    this.#held.set(process, all.set(storage, held))
+  }
+
+  forgetProcess(process: object): void {
+    this.#held.delete(process)
+    for (const { residence } of this.#residences.values()) (residence.has as Map<Process, Uint8Array>).delete(process) // a residence's own
+  }
+
+  forgetStorage(storage: number): void {
+    this.#residences.delete(storage)
+    for (const held of this.#held.values()) held.delete(storage)
+  }
+
+  /** What a process lacks of an array for the passes of a loop: boxes where it has some of it. */
+  missing(process: object, loop: string, number: number, { storage, version, isShape, by = loop }: Needed): 'all' | readonly Box[] {
+    const held = this.held(process, number)
+    if (held === undefined) return 'all'
+    if (isShape) return []
+    if (version === undefined) return 'all'
+    if (held.version === version && (held.by === undefined || held.by === by)) return []
+    const residence = storage.kind === 'dense' ? this.residence(number, version) : undefined
+    if (residence?.has.has(process) !== true) return 'all'
+    return boxesOfCells(missingCells(residence, process), residence.bounds)
+  }
+
+  /** After that was sent. */
+  supplied(process: object, number: number, { storage, version, isShape }: Needed): void {
+    if (isShape || storage.kind !== 'dense') {
+      this.hold(process, number, { version: isShape ? undefined : version })
+      return
+    }
+    this.hold(process, number, { version: undefined })
+    if (version !== undefined) this.settle(number, version, withAll(this.residence(number, version) ?? atHome(storage.shape), process))
+  }
+}
+
+function isAway({ has }: Residence<Process>): boolean {
+  return has.get(HOME)?.includes(0) !== false
+}
+
+/** Nobody else has anything. */
+export function atHome(shape: readonly number[]): Residence<Process> {
+  return { bounds: shape.map((extent) => [0, extent]), has: new Map([[HOME, Uint8Array.of(1)]]) }
+}

@@ -1,0 +1,63 @@
+/** What lies in other processes and not in this one: how much it is, and how it comes here. */
+
+import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import { Bug } from '../../../core/errors.ts'
+import { partsOf } from '../../arrays/parted.ts'
+import type { Answer, Gang, Other } from '../gang.ts'
+import { HOME } from './belongings.ts'
+import { unpackBoxes } from './boxWire.ts'
+import type { NumberedBox } from './moves.ts'
+import type { FetchHead } from './passWire.ts'
+import { missingCells } from './residence.ts'
+import { type Box, boxesOfCells } from './transfers.ts'
+
+/** Brings what lies elsewhere of some arrays. Rejects with the GangError of a process that was lost on the way, or before. */
+export async function bringHome(gang: Gang, storages: readonly Storage[]): Promise<void> {
+  const { belongings } = gang
+  const wanted = new Map<Other, NumberedBox[]>()
+  const away = storages.map((storage) => gang.numberOf(storage)).filter((number) => belongings.away(number) !== undefined)
+  for (const number of away) {
+    partsOf(gang.storageOf(number) as DenseStorage)?.whole() // those of which cells are known are dense
+    for (const [other, boxes] of boxesElsewhere(gang, number))
+      wanted.set(other, [...(wanted.get(other) ?? []), ...boxes.map((box) => ({ storage: number, box }))])
+  }
+  await fetchBoxes(gang, wanted)
+  for (const number of away) belongings.brought(number)
+}
+
+/** What lies elsewhere of an array and not here, each box at one of those that have it. */
+export function boxesElsewhere(gang: Gang, number: number): ReadonlyMap<Other, readonly Box[]> {
+  const found = new Map<Other, readonly Box[]>()
+  const residence = gang.belongings.away(number)
+  if (residence === undefined) return found
+  const left = new Set(missingCells(residence, HOME))
+  for (const other of gang.others) {
+    const own = residence.has.get(other)
+    const cells = [...left].filter((cell) => own?.[cell] === 1)
+    for (const cell of cells) left.delete(cell)
+    if (cells.length > 0) found.set(other, boxesOfCells(cells, residence.bounds))
+  }
+  if (left.size > 0) throw gang.lastLoss ?? new Bug('Nobody has the last values of an array.')
+  return found
+}
+
+/** Takes elements from those that have them, before a pass or for somebody who uses an array here; they go to their places unless said. */
+export async function fetchBoxes(
+  gang: Gang,
+  wanted: ReadonlyMap<Other, readonly NumberedBox[]>,
+  put: (boxes: readonly NumberedBox[], bytes: Uint8Array) => void = (boxes, bytes) => putBoxes(gang, boxes, bytes),
+): Promise<void> {
+  if (wanted.size === 0) return
+  const run = gang.nextQuestion()
+  const heads = new Map([...wanted].map(([other, boxes]): [Other, FetchHead] => [other, { run, boxes }]))
+  const took = ({ rank, parts }: Answer): void => {
+    const boxes = [...wanted].find(([other]) => other.rank === rank)?.[1] ?? []
+    put(boxes, parts[0] as Uint8Array) // the only one
+  }
+  await gang.ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
+}
+
+function putBoxes(gang: Gang, boxes: readonly NumberedBox[], bytes: Uint8Array): void {
+  const stored = boxes.map(({ storage, box }) => ({ storage: gang.storageOf(storage) as DenseStorage, box })) // boxes are of dense arrays
+  unpackBoxes(stored, bytes)
+}

@@ -1,0 +1,107 @@
+/** What the passes of a loop move, given who has what before each: found once for each such state, since passes repeat. */
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
+import { HOME, type Keeping, type Process } from './belongings.ts'
+import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
+import type { VersionOf } from './needs.ts'
+import { onlyFirst, type Placed, type Placement } from './placement.ts'
+import { holdersIn, liesIn, type Residence, residenceOf } from './residence.ts'
+import { type Cells, cellsOf, type Ends, firstHolders, type Holders, type Transfer, transfersOf } from './transfers.ts'
+
+export interface Ranked {
+  readonly rank: number
+}
+
+/** What a pass moves, and who has what after it. */
+export interface Movement<Other extends Ranked = Ranked> {
+  readonly nodes: readonly NodeMoves[]
+  /** What comes here before the pass. */
+  readonly fetches: ReadonlyMap<Other, readonly NumberedBox[]>
+  readonly residences: ReadonlyMap<Storage, Residence<Process>>
+}
+
+type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
+
+/** That are known for a loop. */
+const MOST_MOVEMENTS = 64
+
+export class Movements<Other extends Ranked> {
+  readonly #keeping: Keeping
+  readonly #blocks: BlockSchedule
+  readonly #placement: Placement
+  readonly #others: readonly Other[]
+  /** By who has what before. */
+  readonly #known = new Map<string, Movement<Other>>()
+  /** Cells as they were cut last at what others had. */
+  readonly #refined = new Map<Boxed, Cells>()
+
+  constructor(keeping: Keeping, blocks: BlockSchedule, placement: Placement, others: readonly Other[]) {
+    this.#keeping = keeping
+    this.#blocks = blocks
+    this.#placement = placement
+    this.#others = others
+  }
+
+  next(versionOf: VersionOf, ends: Ends): Movement<Other> {
+    const { arrays, order } = this.#placement
+    const processes: readonly Process[] = [HOME, ...this.#others]
+    const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes' && placed.cells.bounds.length > 0)
+    const before = boxed.map((placed) => this.#before(placed, versionOf(placed.storage), processes))
+    const states = before.map(({ cells, holders }) => `${cells.bounds.join('|')} ${Buffer.from(holders).toString('latin1')}`)
+    const key = [ends, ...states].join('\n')
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const residences = new Map<Storage, Residence<Process>>()
+    const fetches = new Map<Other, NumberedBox[]>()
+    const traffic = boxed.map(({ storage }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
+      const { cells, holders } = before[i] as (typeof before)[number] // as many
+      const found = transfersOf(cells, order, holders, ends)
+      if ('because' in found) return { storage: 0, transfers: [] } // whoever placed the array has found some
+      residences.set(storage, residenceOf(cells.bounds, found.holders, { processes, home: HOME, shape: storage.shape }))
+      const number = this.#keeping.numberOf(storage)
+      for (const { box, from } of found.fetches) {
+        const other = this.#others[from - 1] as Other // not from here
+        fetches.set(other, [...(fetches.get(other) ?? []), { storage: number, box }])
+      }
+      return { storage: number, transfers: found.transfers }
+    })
+    const ranks = [0, ...this.#others.map(({ rank }) => rank)]
+    const nodes = movesOf(this.#blocks, order.owners, ranks.length, traffic).map((moves) => ({
+      ...moves,
+      sends: moves.sends.map((send) => ({ ...send, to: ranks[send.to] as number })), // of one of them
+    }))
+    const movement = { nodes, fetches, residences }
+    if (this.#known.size >= MOST_MOVEMENTS) this.#known.clear()
+    this.#known.set(key, movement)
+    return movement
+  }
+
+  /** Arrays that lie elsewhere and cannot be told apart as they do: they have to be here before the next pass. */
+  get unfit(): readonly Storage[] {
+    return this.#placement.arrays.flatMap((placed) => {
+      if (placed.kind !== 'boxes') return placed.storage
+      const residence = this.#keeping.belongings.away(this.#keeping.numberOf(placed.storage))
+      return residence === undefined || this.#cut(placed, residence) !== undefined ? [] : placed.storage
+    })
+  }
+
+  /** The cells of an array, cut where others have some of it and not all, and who has which. */
+  #before(placed: Boxed, version: string | undefined, processes: readonly Process[]): { readonly cells: Cells; readonly holders: Holders } {
+    const { cells, storage } = placed
+    const residence = this.#keeping.belongings.residence(this.#keeping.numberOf(storage), version)
+    const cut = residence === undefined ? undefined : this.#cut(placed, residence)
+    if (residence === undefined || cut === undefined) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
+    return { cells: cut, holders: holdersIn(residence, cut.bounds, processes) }
+  }
+
+  /** Undefined where there would be too many. */
+  #cut(placed: Boxed, residence: Residence<Process>): Cells | undefined {
+    if (liesIn(residence, placed.cells.bounds)) return placed.cells
+    const refined = this.#refined.get(placed)
+    if (refined !== undefined && liesIn(residence, refined.bounds)) return refined
+    const found = cellsOf(placed.touches, residence.bounds)
+    if ('because' in found) return undefined
+    this.#refined.set(placed, found)
+    return found
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * What moves in a pass, as each process is told of it: what it sends when a block is done, what it takes and which blocks
+ * that releases, and what goes back to rank 0 in the end.
+ */
+import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
+import { type Box, END, START, type Transfer } from './transfers.ts'
+
+/** A box of an array, by the array's number. */
+export interface NumberedBox {
+  readonly storage: number
+  readonly box: Box
+}
+
+/** What goes to another process when a block is done. */
+export interface Send {
+  readonly block: number
+  readonly to: number
+  readonly boxes: readonly NumberedBox[]
+}
+
+/** What comes from the process that ran a block, and the blocks that wait for it. */
+export interface Take {
+  readonly block: number
+  readonly boxes: readonly NumberedBox[]
+  readonly releases: readonly number[]
+}
+
+/** Of one process. Blocks are numbered as in the whole loop. */
+export interface Moves {
+  readonly sends: readonly Send[]
+  readonly takes: readonly Take[]
+  /** Sent to rank 0 after the pass. */
+  readonly ends: readonly NumberedBox[]
+}
+
+export interface NodeMoves extends Moves {
+  /** Sent by rank 0 before the pass. */
+  readonly starts: readonly NumberedBox[]
+}
+
+/** For each node; blocks that wait for a block of another node are released by what that one sends, be it nothing. */
+export function movesOf(
+  { count, successorStart, successors }: Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>,
+  owners: Int32Array,
+  world: number,
+  traffic: readonly { readonly storage: number; readonly transfers: readonly Transfer[] }[],
+): readonly NodeMoves[] {
+  const nodes = Array.from({ length: world }, () => ({
+    starts: [] as NumberedBox[],
+    ends: [] as NumberedBox[],
+    sends: [] as Send[],
+    takes: [] as Take[],
+  }))
+  const edges = new Map<string, { block: number; to: number; boxes: NumberedBox[]; releases: Set<number> }>()
+  const edge = (block: number, to: number) => {
+    const key = `${block} ${to}`
+    const known = edges.get(key) ?? { block, to, boxes: [], releases: new Set<number>() }
+    edges.set(key, known)
+    return known
+  }
+  for (let block = 0; block < count; block++) {
+    for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
+      const next = successors[i] as number
+      if (owners[next] !== owners[block]) edge(block, owners[next] as number).releases.add(next)
+    }
+  }
+  for (const { storage, transfers } of traffic) {
+    for (const { box, from, to, after, before } of transfers) {
+      if (before === END) nodes[from]?.ends.push({ storage, box })
+      else if (after === START) nodes[to]?.starts.push({ storage, box })
+      else {
+        const one = edge(after, to)
+        one.boxes.push({ storage, box })
+        one.releases.add(before)
+      }
+    }
+  }
+  for (const { block, to, boxes, releases } of edges.values()) {
+    nodes[owners[block] as number]?.sends.push({ block, to, boxes })
+    nodes[to]?.takes.push({ block, boxes, releases: [...releases] })
+  }
+  return nodes
+}

@@ -1,0 +1,97 @@
+/** What a pass needs of a loop's arrays as they are here, and what the processes have when it is over. */
+
+import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import { defined } from '../../../core/defined.ts'
+import type { MadeSpec } from '../../arrays/makeArray.ts'
+import type { LoopInputs } from '../../loops/loopInputs.ts'
+import { bytesOfStorage } from '../storageWire.ts'
+import { HOME, type Keeping, type Needed, type Process } from './belongings.ts'
+import { bytesOfBox } from './boxWire.ts'
+import type { NodeMoves } from './moves.ts'
+import type { Placement } from './placement.ts'
+import { missingCells, type Residence } from './residence.ts'
+import { type Box, boxesOfCells } from './transfers.ts'
+
+export type VersionOf = (storage: Storage) => string | undefined
+
+/** The version that an array of a loop has now. */
+export function versionIn(inputs: LoopInputs, storage: Storage): string | undefined {
+  return inputOf(inputs, storage)?.version?.()
+}
+
+/** What a dense array of a loop was made by and is still as. */
+export function madeIn(inputs: LoopInputs, storage: Storage): MadeSpec | undefined {
+  return storage.kind === 'dense' ? inputOf(inputs, storage)?.made?.() : undefined
+}
+
+function inputOf({ over, arrays, buffers }: LoopInputs, storage: Storage) {
+  const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
+  return inputs.find((input) => input.storage === storage)
+}
+
+/** `by`: of arrays of which a process has only what its blocks read, what tells these elements. */
+export function neededOf(
+  { arrays }: Placement,
+  versionOf: VersionOf,
+  { by = () => undefined, made }: { readonly by?: VersionOf; readonly made: (storage: Storage) => MadeSpec | undefined },
+): Needed[] {
+  return arrays.map(({ kind, storage }) => {
+    const needed = { storage, version: versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
+    return { ...needed, ...defined({ by: by(storage), made: made(storage) }) }
+  })
+}
+
+/** What is sent before a pass without what its receivers make by themselves. */
+export function withoutMade(nodes: readonly NodeMoves[], isMade: (storage: number) => boolean): NodeMoves[] {
+  return nodes.map((moves) => ({ ...moves, starts: moves.starts.filter(({ storage }) => !isMade(storage)) }))
+}
+
+/** Bytes of what a process lacks of an array. */
+export function bytesMissing(missing: 'all' | readonly Box[], storage: Storage): number {
+  if (missing === 'all') return bytesOfStorage(storage)
+  return missing.reduce((sum, box) => sum + bytesOfBox({ storage: storage as DenseStorage, box }), 0) // parts of others are not known
+}
+
+/** Bytes of an array that lie elsewhere and not here. */
+export function awayBytes(keeping: Keeping, storage: Storage): number {
+  const residence = keeping.belongings.away(keeping.numberOf(storage))
+  return residence === undefined ? 0 : bytesMissing(boxesOfCells(missingCells(residence, HOME), residence.bounds), storage)
+}
+
+export interface SettledLoop {
+  readonly id: string
+  readonly inputs: LoopInputs
+  readonly placement: Placement
+  /** That take part, but this one. */
+  readonly others: readonly object[]
+}
+
+/** What the others have after a pass: what it wrote is there as its own blocks left it. Without residences it has come to no end. */
+export function settlePass(
+  keeping: Keeping,
+  { id, inputs, placement: { arrays }, others }: SettledLoop,
+  needed: readonly Needed[],
+  residences: ReadonlyMap<Storage, Residence<Process>> | undefined,
+): void {
+  const { belongings } = keeping
+  const flushed = new Set<Storage>([...inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
+  for (const { storage, kind, isWritten } of arrays) {
+    const number = keeping.numberOf(storage)
+    const version = needed.find((one) => one.storage === storage)?.version
+    const after = isWritten && version !== undefined ? afterOneWrite(version) : version
+    const residence = residences?.get(storage)
+    if (isWritten || residence !== undefined) belongings.settle(number, after, residence)
+    if (kind === 'added' || kind === 'boxes' || (kind === 'whole' && !isWritten)) continue
+    const isKnown = residences !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)
+    for (const other of others) {
+      if (belongings.held(other, number) === undefined) continue // a loss came before it was sent
+      belongings.hold(other, number, isKnown ? { version: after, by: id } : { version: undefined })
+    }
+  }
+}
+
+/** The version that an array has after it was written once: what `ArrayStore.version` gives after a pass. */
+export function afterOneWrite(version: string): string | undefined {
+  const [, array, count] = /^(\d+):(\d+)$/.exec(version) ?? []
+  return count === undefined ? undefined : `${array}:${Number(count) + 1}`
+}

@@ -1,0 +1,185 @@
+/**
+ * How a loop's arrays come to the processes that run its blocks, and back: what follows from the analysis where it knows what
+ * blocks touch, and otherwise what is always right.
+ *
+ *     whole      read only: sent as it is, once for each version
+ *     added      only its shape is needed: blocks add to copies of their lanes
+ *     boxes      the elements that blocks touch, when they need them (`transfers.ts`)
+ *     compared   sent whole; what has changed is found by comparing with a copy, and goes back: right where no block reads what one of
+ *                another process writes
+ */
+import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import type { BlockSchedule, IterationSpace } from '../../loops/blocks/blockSchedule.ts'
+import { isOrdered } from '../../loops/kernelLayout.ts'
+import type { LoopInputs } from '../../loops/loopInputs.ts'
+import { whyNotDefined } from '../definition.ts'
+import { whyNotSent } from '../storageWire.ts'
+import { touchesOf } from './touches.ts'
+import { type BlockOrder, type Cells, cellsOf, firstHolders, precedence, type Touch, type Transfer, transfersOf } from './transfers.ts'
+
+export type Placed = {
+  readonly storage: Storage
+  readonly label: string
+  readonly version: string | undefined
+  readonly isWritten: boolean
+} & (
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'added' }
+  | { readonly kind: 'compared'; readonly because: string }
+  | { readonly kind: 'boxes'; readonly storage: DenseStorage; readonly cells: Cells; readonly touches: readonly (readonly Touch[])[] }
+)
+
+export interface Placement {
+  readonly arrays: readonly Placed[]
+  readonly order: BlockOrder
+  /** The first lane of each process, and how many there are. */
+  readonly bounds: readonly number[]
+}
+
+/** Rows of the first axis that the blocks of a node touch; none where they touch nothing. */
+export function rowsOf(
+  { touches }: Placed & { readonly kind: 'boxes' },
+  { owners }: BlockOrder,
+  node: number,
+): { readonly from: number; readonly to: number } {
+  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  for (const [block, list] of touches.entries()) {
+    if (owners[block] !== node) continue
+    for (const { box } of list) [from, to] = [Math.min(from, box[0] ?? 0), Math.max(to, box[1] ?? 1)]
+  }
+  return from < to ? { from, to } : { from: 0, to: 0 }
+}
+
+export function labelIn({ arrays }: Placement, storage: Storage): string {
+  return arrays.find((one) => one.storage === storage)?.label ?? ''
+}
+
+/** The part of an array that is read by the others, on average, from which they have all of it: of two processes each may read half. */
+const MOST_READ = 3 / 4
+
+/** How a loop is placed on so many processes, or why it stays in one. */
+export function placementOf(
+  inputs: LoopInputs,
+  { blocks, space, world }: { readonly blocks: BlockSchedule; readonly space: IterationSpace; readonly world: number },
+): Placement | { readonly because: string } {
+  const { kind } = blocks
+  if (kind !== 'independent' && kind !== '1d' && !isOrdered(blocks)) return { because: `A ${textOf(kind)} schedule runs in one process.` }
+  if (blocks.count < 2) return { because: 'There is one block.' }
+  if (blocks.rounds !== undefined) return { because: 'An update buffer is flushed between rounds of a pass.' }
+  if (blocks.laneCount < 2) return { because: 'There is one row of blocks.' }
+  const why = whyNotDefined(inputs)
+  if (why !== undefined) return { because: why }
+  const bounds = evenly(blocks, world)
+  const owners = Int32Array.from(blocks.lanes, (lane) => bounds.findLastIndex((first) => first <= lane))
+  const isFree = !isOrdered(blocks)
+  const order: BlockOrder = { owners, isFree, precedes: isFree ? () => false : precedence(blocks.count, blocks) }
+  const arrays: Placed[] = []
+  for (const [storage, uses] of usesOf(inputs)) {
+    const placed = placedAs(storage, uses, { inputs, blocks, space, order, world })
+    if ('stays' in placed) return { because: placed.stays }
+    arrays.push(placed)
+  }
+  return { arrays, order, bounds }
+}
+
+function textOf(kind: BlockSchedule['kind']): string {
+  return kind === 'stepped' ? 'wavefront' : kind
+}
+
+interface Use {
+  readonly array: number
+  readonly label: string
+  readonly version?: () => string
+  readonly as: 'over' | 'array' | 'buffer'
+}
+
+function usesOf(inputs: LoopInputs): ReadonlyMap<Storage, readonly Use[]> {
+  const { over, arrays, buffers, analyzed } = inputs
+  const found = new Map<Storage, Use[]>()
+  const add = (storage: Storage, use: Use): void => void found.set(storage, [...(found.get(storage) ?? []), use])
+  if (over.kind === 'storage') add(over.storage, { ...over, label: analyzed.spec.over.label, as: 'over' })
+  for (const input of arrays.values()) add(input.storage, { ...input, as: 'array' })
+  for (const input of buffers.values()) add(input.storage, { ...input, as: 'buffer' })
+  return found
+}
+
+function placedAs(
+  storage: Storage,
+  uses: readonly Use[],
+  context: {
+    readonly inputs: LoopInputs
+    readonly blocks: BlockSchedule
+    readonly space: IterationSpace
+    readonly order: BlockOrder
+    readonly world: number
+  },
+): Placed | { readonly stays: string } {
+  const { inputs, order, world } = context
+  const { writtenArrays, reducedArrays, privateArrays } = inputs.analyzed
+  const [first] = uses as readonly [Use, ...Use[]] // found by its uses
+  const { array, label } = first
+  const reason = whyNotSent(storage)
+  if (reason !== undefined) return { stays: `${label} ${reason}, which cannot be sent to another process.` }
+  const isBuffered = uses.some(({ as }) => as === 'buffer')
+  const isAdded = reducedArrays.includes(array)
+  const isInPlace = writtenArrays.includes(array) && !isAdded && uses.some(({ as }) => as !== 'buffer')
+  const shared = { storage, label, version: first.version?.(), isWritten: isBuffered || writtenArrays.includes(array) }
+  if (storage.kind === 'dense' && isAdded && !isBuffered) return { ...shared, kind: 'added' }
+  if (isBuffered && !isInPlace) return { ...shared, kind: 'whole' }
+  const isAlone = uses.every(({ as }) => as === 'over')
+  const compared = (because: string, isRight: boolean): Placed | { readonly stays: string } =>
+    isRight ? { ...shared, kind: 'compared', because } : { stays: `Which elements of ${label} go where is not known: ${because}.` }
+  if (storage.kind !== 'dense') {
+    if (!isInPlace) return { ...shared, kind: 'whole' }
+    // each element of what is iterated over is its own iteration's
+    return compared('it is not dense', order.isFree || isAlone)
+  }
+  if (isBuffered) return compared('a buffer is flushed into it', order.isFree)
+  if (privateArrays.includes(array)) return compared('each worker has a copy of it', true)
+  if (uses.some((use) => use.array !== array)) return compared('it has several names', order.isFree)
+  const touches = touchesOf(inputs, context, { array, storage })
+  const cells = cellsOf(touches)
+  const traffic = 'because' in cells ? cells : transfersOf(cells, order, firstHolders(cells.count, onlyFirst(world)))
+  if ('because' in cells || 'because' in traffic) {
+    const because = 'because' in cells ? cells.because : (traffic as { readonly because: string }).because
+    return isInPlace ? compared(because, order.isFree) : { ...shared, kind: 'whole' }
+  }
+  // who reads most of an array can as well have all of it: other loops find it there
+  if (!isInPlace && sizeOf(traffic.transfers) > MOST_READ * (world - 1) * storage.shape.reduce((size, extent) => size * extent, 1))
+    return { ...shared, kind: 'whole' }
+  return { ...shared, kind: 'boxes', storage, cells, touches }
+}
+
+export function onlyFirst(world: number): boolean[] {
+  return Array.from({ length: world }, (_, node) => node === 0)
+}
+
+/** Elements of all boxes. */
+function sizeOf(transfers: readonly Transfer[]): number {
+  return transfers.reduce((sum, { box }) => {
+    let size = 1
+    for (let i = 0; i < box.length; i += 2) size *= (box[i + 1] as number) - (box[i] as number)
+    return sum + size
+  }, 0)
+}
+
+/** The first lane of each part, and how many there are: every part has a lane where there are enough, and about as many iterations. */
+function evenly({ from, to, lanes, laneCount }: BlockSchedule, parts: number): number[] {
+  const sizes = new Float64Array(laneCount)
+  for (const [block, lane] of lanes.entries()) sizes[lane]! += (to[block] as number) - (from[block] as number)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  const bounds = [0]
+  let [lane, before] = [0, 0]
+  for (let part = 1; part < parts; part++) {
+    const least = Math.min(part, laneCount)
+    const most = Math.max(least, laneCount - (parts - part))
+    const goal = (total * part) / parts
+    for (; lane < most; lane++) {
+      const size = sizes[lane] as number
+      if (lane >= least && before + size / 2 > goal) break
+      before += size
+    }
+    bounds.push(lane)
+  }
+  return [...bounds, laneCount]
+}

@@ -1,0 +1,60 @@
+/** Rows of served arrays on their way: to who reads them, and home from who has them. Keys are told once. */
+import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import type { Answer, Gang, Other } from '../gang.ts'
+import { shapeOfStorage } from '../storageWire.ts'
+import type { Needed } from './belongings.ts'
+import { bytesOf } from './changes.ts'
+import { bytesMissing } from './needs.ts'
+import type { RowsHead } from './passWire.ts'
+import { countOfRows, packRows, type Rows, unpackRows } from './servedRows.ts'
+
+/** Sends of an array what a process's blocks read, where that is less than what it lacks, or `isAll` that there is here. */
+export function serveRows(
+  gang: Gang,
+  other: Other,
+  loop: string,
+  { needed, rows, isAll }: { readonly needed: Needed; readonly rows: Rows; readonly isAll: boolean },
+): void {
+  gang.checkThere([other])
+  const { storage, version, by } = needed
+  const number = gang.numberOf(storage)
+  const missing = gang.missing(other, loop, needed)
+  if (missing.length === 0 || by === undefined || storage.kind !== 'dense') return
+  const head: RowsHead = { loop, storage: number }
+  const bytes = countOfRows(rows) * storage.data.BYTES_PER_ELEMENT + (knows(other, head, by) ? 0 : rows.byteLength)
+  if (!isAll && bytes >= bytesMissing(missing, storage)) return
+  if (gang.belongings.held(other, number) === undefined)
+    gang.send(other.rank, 'values', { storage: number, shape: shapeOfStorage(storage) })
+  tellKeys(gang, other, head, { by, rows })
+  gang.send(other.rank, 'rows', head, [packRows(storage, rows)])
+  gang.belongings.hold(other, number, { version, by })
+}
+
+/** Takes rows of an array from those that have them, for a loop whose blocks read them. */
+export async function fetchRows(
+  gang: Gang,
+  loop: string,
+  storage: DenseStorage,
+  { by, fetches }: { readonly by: string; readonly fetches: ReadonlyMap<Other, Rows> },
+): Promise<void> {
+  if (fetches.size === 0) return
+  const run = gang.nextQuestion()
+  const head: RowsHead = { loop: `${loop} home`, storage: gang.numberOf(storage) }
+  gang.checkThere(fetches.keys())
+  for (const [other, rows] of fetches) tellKeys(gang, other, head, { by, rows })
+  const took = ({ rank, parts }: Answer): void => {
+    const rows = [...fetches].find(([other]) => other.rank === rank)?.[1] ?? new Int32Array(0)
+    unpackRows(storage, rows, parts[0] as Uint8Array) // the only one
+  }
+  const heads = new Map([...fetches.keys()].map((other) => [other, { run, rows: head }]))
+  await gang.ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
+}
+
+function knows({ keys }: Other, { loop, storage }: RowsHead, by: string): boolean {
+  return keys.get(`${loop} ${storage}`) === by
+}
+
+function tellKeys(gang: Gang, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
+  if (!knows(other, head, by)) gang.send(other.rank, 'keys', head, [bytesOf(rows)])
+  other.keys.set(`${head.loop} ${head.storage}`, by)
+}

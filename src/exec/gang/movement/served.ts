@@ -1,0 +1,102 @@
+/** The arrays of which a loop's processes are sent what their blocks read, from the second version of an array on. */
+import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import type { BlockSchedule, IterationSpace } from '../../loops/blocks/blockSchedule.ts'
+import type { LoopInputs } from '../../loops/loopInputs.ts'
+import type { Gang, Other } from '../gang.ts'
+import type { Process } from './belongings.ts'
+import { bringHome } from './elsewhere.ts'
+import { labelIn, type Placement } from './placement.ts'
+import type { Residence } from './residence.ts'
+import { countOfRows, cutRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
+
+export interface ServedLoop {
+  readonly inputs: LoopInputs
+  readonly blocks: BlockSchedule
+  readonly space: IterationSpace
+  readonly placement: Placement
+}
+
+/** What each node is sent of an array, and what tells whether it knows which elements these are. */
+export interface ServedArray {
+  readonly by: string
+  readonly rows: readonly Rows[]
+  /** What has to come here before, of an array that lies elsewhere. */
+  readonly fetches?: ReadonlyMap<Other, Rows>
+}
+
+export type Served = ReadonlyMap<Storage, ServedArray>
+
+export const NOTHING_SERVED: Served = new Map()
+
+export class ServedArrays {
+  /** Versions of arrays that were sent. */
+  readonly #sent = new Map<Storage, { readonly version: string; readonly count: number }>()
+  #found: { readonly of: Placement; readonly by: string; readonly rows: ReadonlyMap<DenseStorage, readonly Rows[]> | undefined } | undefined
+
+  /** By who has what. */
+  readonly #cuts = new WeakMap<Residence<Process>, { readonly of: string; readonly cut: ServedArray }>()
+  #lastCut = 0
+
+  /** What a pass is sent. What has to lie here for it comes here. */
+  async next(loop: ServedLoop, id: string, gang: Gang, others: readonly Other[]): Promise<Served> {
+    const { inputs, placement } = loop
+    const slice = inputs.analyzed.served
+    const arrays = slice === undefined ? [] : this.#again(loop, new Set(slice.touched.values()))
+    const token = slice === undefined || arrays.length === 0 ? undefined : servedToken(slice, inputs)
+    if (slice === undefined || token === undefined) return NOTHING_SERVED
+    const by = `${id} ${token}`
+    if (this.#found?.of !== placement || this.#found.by !== by) {
+      const read = [...readBySlice(slice)].flatMap((name) => inputs.arrays.get(name)?.storage ?? [])
+      await bringHome(gang, inputs.over.kind === 'storage' ? [...read, inputs.over.storage] : read)
+      const { owners } = placement.order
+      const world = placement.bounds.length - 1
+      this.#found = { of: placement, by, rows: servedRowsOf(slice, inputs, { ...loop, owners, world }) }
+    }
+    const { rows } = this.#found
+    return new Map(
+      arrays.flatMap((storage) => {
+        const own = rows?.get(storage as DenseStorage) // of dense ones only
+        return own === undefined ? [] : [[storage, this.#asItLies(storage as DenseStorage, { by, rows: own }, gang, others)] as const]
+      }),
+    )
+  }
+
+  /** Of an array that lies elsewhere, rows come here that others read, unless that is most of it. */
+  #asItLies(storage: DenseStorage, served: ServedArray, gang: Gang, others: readonly Other[]): ServedArray {
+    const residence = gang.belongings.away(gang.numberOf(storage))
+    const count = served.rows.reduce((sum, rows) => sum + countOfRows(rows), 0)
+    if (residence === undefined || 2 * count > storage.data.length) return served
+    const known = this.#cuts.get(residence)
+    if (known?.of === served.by) return known.cut
+    const by = `${served.by} ${++this.#lastCut}`
+    const cut = { by, ...cutRows(storage, served.rows, residence, others) }
+    this.#cuts.set(residence, { of: served.by, cut })
+    return cut
+  }
+
+  /** Arrays that are read whole otherwise, and are not sent for the first time. */
+  #again({ inputs, placement }: ServedLoop, touched: ReadonlySet<number>): Storage[] {
+    return placement.arrays.flatMap(({ kind, storage, isWritten }) => {
+      const input = [...inputs.arrays.values()].find((one) => one.storage === storage)
+      if (kind !== 'whole' || isWritten || storage.kind !== 'dense' || input === undefined || !touched.has(input.array)) return []
+      const version = input.version?.()
+      if (version === undefined) return []
+      const known = this.#sent.get(storage)
+      const count = known?.version === version ? known.count : (known?.count ?? 0) + 1
+      this.#sent.set(storage, { version, count })
+      return count > 1 ? storage : []
+    })
+  }
+}
+
+/** What others are sent, for people. */
+export function servedText(served: Served, placement: Placement): string {
+  return [...served]
+    .map(([storage, { rows }]) => {
+      const label = labelIn(placement, storage)
+      const size = storage.kind === 'dense' ? storage.shape.reduce((product, extent) => product * extent, 1) : 0
+      const counts = rows.slice(1).map(countOfRows)
+      return ` Of ${label} the others are sent what their blocks read, ${counts.map((count) => count.toLocaleString('en-US')).join(' and ')} of ${size.toLocaleString('en-US')} elements.`
+    })
+    .join('')
+}

@@ -1,0 +1,246 @@
+/**
+ * Which elements of arrays that are only read the blocks of each process read, where the data decides on it: the subscript slice is run
+ * over all iterations, and the finding kept as long as nothing changes that the slice reads.
+ *
+ *     w.get(f.get(i, k))       rank 1 runs rows 40 … 79 of f       -->       w[3] w[7] w[8] w[90] …
+ *
+ * The slice touches all elements that the body touches in the same iteration (`planner/loop/slices/slice.ts`), and more at the most.
+ */
+
+import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import { Bug } from '../../../core/errors.ts'
+import { type Expr, expressionsOf, type Primitive, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { isError } from '../../../core/isError.ts'
+import type { SubscriptSlice } from '../../../core/loop/loopSpec.ts'
+import { type BlockSchedule, type IterationSpace, iterationsOf } from '../../loops/blocks/blockSchedule.ts'
+import { elementsOf, touchKernel } from '../../loops/inspector/touchKernel.ts'
+import type { LoopInputs } from '../../loops/loopInputs.ts'
+import { HOME, type Process } from './belongings.ts'
+import { bytesOf } from './changes.ts'
+import type { Residence } from './residence.ts'
+
+/** Pairs of where a stretch of elements begins in memory, and how long it is. */
+export type Rows = Int32Array
+
+/** Arrays that the slice reads, by their names in the body. */
+export function readBySlice(slice: SubscriptSlice): ReadonlySet<string> {
+  return dependencesOf(slice).arrays
+}
+
+/** Iterations that are listed at once. */
+const CHUNK = 1024
+/** Touches from which it takes too long to list them: some seconds. */
+const MOST_TOUCHES = 2 ** 28
+
+/** What the slice's finding depends on, apart from the iterations; undefined where that is not known. */
+export function servedToken(slice: SubscriptSlice, inputs: LoopInputs): string | undefined {
+  const { arrays, parameters, readsElement, readsTables } = dependencesOf(slice)
+  if (readsTables) return undefined // they may be written between two passes
+  const parts: string[] = []
+  const add = (version: string | undefined): boolean => {
+    if (version !== undefined) parts.push(version)
+    return version !== undefined
+  }
+  for (const name of arrays) if (!add(inputs.arrays.get(name)?.version?.())) return undefined
+  if (readsElement && !(inputs.over.kind === 'storage' && add(inputs.over.version?.()))) return undefined
+  for (const { name, value } of slice.ir.parameters) if (parameters.has(name)) parts.push(`${name} ${typeof value} ${textOf(value)}`)
+  return parts.join('; ')
+}
+
+function textOf(value: Primitive): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+/** Arrays whose elements the slice reads, and what else it is told. */
+function dependencesOf({ ir, touched }: SubscriptSlice) {
+  const arrays = new Set<string>()
+  const parameters = new Set<string>()
+  let [readsElement, readsTables] = [false, false]
+  const look = (expr: Expr): void => {
+    if (expr.kind === 'Read' || expr.kind === 'Has') arrays.add(expr.array)
+    else if (expr.kind === 'Parameter') parameters.add(expr.name)
+    else if (expr.kind === 'Input') readsElement = true
+    else if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') readsTables = true
+  }
+  visitStmts(ir.body, (stmt) => {
+    const isTouch = stmt.kind === 'Evaluate' && (stmt.value.kind === 'Read' || stmt.value.kind === 'Has') && touched.has(stmt.value.array)
+    const read = isTouch && 'subscripts' in stmt.value ? stmt.value.subscripts : expressionsOf(stmt)
+    for (const expr of read) visitExpr(expr, look)
+  })
+  return { arrays, parameters, readsElement, readsTables }
+}
+
+/** By array, of each node. Undefined where the elements cannot be listed. What the slice reads lies here. */
+export function servedRowsOf(
+  slice: SubscriptSlice,
+  inputs: LoopInputs,
+  {
+    blocks,
+    space,
+    owners,
+    world,
+  }: { readonly blocks: BlockSchedule; readonly space: IterationSpace; readonly owners: Int32Array; readonly world: number },
+): ReadonlyMap<DenseStorage, readonly Rows[]> | undefined {
+  const nodes = nodesOf(blocks, owners, iterationsOf(space))
+  const elements = elementsOf(slice, inputs)
+  if (nodes === undefined || 'sparse' in elements) return undefined
+  const { starts, count } = elements
+  const seen = Array.from({ length: world }, () => new Int32Array(Math.ceil(count / 32)))
+  try {
+    const { list } = touchKernel(slice, inputs, space, elements)
+    let touches = 0
+    for (let from = 0; from < nodes.length; from += CHUNK) {
+      const { log, length } = list(from, Math.min(nodes.length, from + CHUNK))
+      touches += length
+      if (touches > MOST_TOUCHES) return undefined
+      let position = from - 1
+      for (let i = 0; i < length; i++) {
+        const touch = log[i] as number // up to the length
+        if (touch < 0) {
+          position++
+          continue
+        }
+        const element = Math.floor(touch / 2)
+        if (element >= count) continue // outside of the array: the body throws there
+        ;(seen[nodes[position] as number] as Int32Array)[element >>> 5]! |= 1 << (element & 31)
+      }
+    }
+  } catch (error) {
+    if (error instanceof Bug || !isError(error)) throw error
+    return undefined // there are too many, or the body throws as well
+  }
+  const storages = new Map([...inputs.arrays.values()].map(({ array, storage }) => [array, storage]))
+  return new Map(
+    [...starts].flatMap(([array, start]) => {
+      const storage = storages.get(array)
+      return storage?.kind === 'dense' ? [[storage, seen.map((bits) => rowsOf(bits, start, storage))] as const] : []
+    }),
+  )
+}
+
+/** The node that runs each iteration; undefined for blocks that are no runs of iterations. */
+function nodesOf({ boxes, forms, order, from, to, count }: BlockSchedule, owners: Int32Array, iterations: number): Uint16Array | undefined {
+  if (boxes !== undefined || forms !== undefined) return undefined
+  const nodes = new Uint16Array(iterations)
+  for (let block = 0; block < count; block++) {
+    const node = owners[block] as number
+    for (let place = from[block] as number; place < (to[block] as number); place++)
+      nodes[order === undefined ? place : (order[place] as number)] = node
+  }
+  return nodes
+}
+
+/** The marked elements of an array as stretches of its memory. */
+function rowsOf(bits: Int32Array, start: number, { shape, strides }: DenseStorage): Rows {
+  const size = shape.reduce((product, extent) => product * extent, 1)
+  const rows: number[] = []
+  for (let at = 0; at < size; at++) {
+    const element = start + at
+    if (((bits[element >>> 5] as number) & (1 << (element & 31))) === 0) {
+      if ((element & 31) === 0 && bits[element >>> 5] === 0) at += 31 // none of the next ones
+      continue
+    }
+    const index = indexOf(at, shape, strides)
+    const last = rows.length - 2
+    const isNext = last >= 0 && (rows[last] as number) + (rows[last + 1] as number) === index
+    if (isNext) rows[last + 1]!++
+    else rows.push(index, 1)
+  }
+  return Int32Array.from(rows)
+}
+
+function indexOf(position: number, shape: readonly number[], strides: readonly number[]): number {
+  let [rest, index] = [position, 0]
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    const extent = shape[axis] as number
+    index += (rest % extent) * (strides[axis] as number)
+    rest = Math.floor(rest / extent)
+  }
+  return index
+}
+
+/** What of an array that lies elsewhere each node does not have, and what of that has to come here first, by who has it. */
+export function cutRows<Other extends object>(
+  { shape, strides }: DenseStorage,
+  rows: readonly Rows[],
+  { bounds, has }: Residence<Process>,
+  others: readonly Other[],
+): { readonly rows: readonly Rows[]; readonly fetches: ReadonlyMap<Other, Rows> } {
+  const places = shape.map((extent, axis) => placesOf(bounds[axis] as readonly number[], extent))
+  const cellOf = (index: number): number => {
+    let [rest, cell] = [index, 0]
+    for (let axis = 0; axis < shape.length; axis++) {
+      const stride = strides[axis] as number
+      const at = Math.floor(rest / stride)
+      rest -= at * stride
+      cell = cell * ((bounds[axis] as readonly number[]).length - 1) + ((places[axis] as Int32Array)[at] as number)
+    }
+    return cell
+  }
+  const fetched = new Map<Other, Set<number>>()
+  const own = rows.map((list, node) => {
+    const process: Process = node === 0 ? HOME : (others[node - 1] as Other) // as many
+    const lacking: number[] = []
+    eachRow(list, 1, (from, to) => {
+      for (let index = from; index < to; index++) {
+        const cell = cellOf(index)
+        if (has.get(process)?.[cell] === 1) continue
+        lacking.push(index)
+        if (has.get(HOME)?.[cell] === 1) continue
+        const holder = others.find((other) => has.get(other)?.[cell] === 1) as Other // nobody is lost
+        fetched.set(holder, (fetched.get(holder) ?? new Set()).add(index))
+      }
+    })
+    return joined(lacking)
+  })
+  return { rows: own, fetches: new Map([...fetched].map(([other, indices]) => [other, joined([...indices].sort((a, b) => a - b))])) }
+}
+
+/** Of each place along an axis, the cell that it lies in. */
+function placesOf(along: readonly number[], extent: number): Int32Array {
+  const places = new Int32Array(extent)
+  for (let cell = 0; cell + 1 < along.length; cell++) places.fill(cell, along[cell], along[cell + 1])
+  return places
+}
+
+function joined(indices: readonly number[]): Rows {
+  const rows: number[] = []
+  for (const index of indices) {
+    const last = rows.length - 2
+    if (last >= 0 && (rows[last] as number) + (rows[last + 1] as number) === index) rows[last + 1]!++
+    else rows.push(index, 1)
+  }
+  return Int32Array.from(rows)
+}
+
+export function countOfRows(rows: Rows): number {
+  let count = 0
+  for (let i = 1; i < rows.length; i += 2) count += rows[i] as number
+  return count
+}
+
+/** The values of rows, in shared memory. */
+export function packRows({ data }: DenseStorage, rows: Rows): Uint8Array {
+  const bytes = bytesOf(data)
+  const width = data.BYTES_PER_ELEMENT
+  const packed = new Uint8Array(new SharedArrayBuffer(countOfRows(rows) * width))
+  eachRow(rows, width, (from, to, at) => packed.set(bytes.subarray(from, to), at))
+  return packed
+}
+
+/** Puts values where they belong. Throws RangeError where there are more or fewer than the rows have, or rows lie outside of the array. */
+export function unpackRows({ data }: DenseStorage, rows: Rows, packed: Uint8Array): void {
+  const bytes = bytesOf(data)
+  const width = data.BYTES_PER_ELEMENT
+  if (packed.length !== countOfRows(rows) * width) throw new RangeError('Elements of an array do not fill their rows.')
+  eachRow(rows, width, (from, to, at) => bytes.set(packed.subarray(at, at + to - from), from))
+}
+
+function eachRow(rows: Rows, width: number, visit: (from: number, to: number, at: number) => void): void {
+  let at = 0
+  for (let i = 0; i < rows.length; i += 2) {
+    const [from, length] = [(rows[i] as number) * width, (rows[i + 1] as number) * width]
+    visit(from, from + length, at)
+    at += length
+  }
+}

@@ -1,0 +1,60 @@
+/** What another process is told and sent before a pass, as far as it lacks it. What arrays were made with is made there, and not sent. */
+import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import type { MadeSpec } from '../../arrays/makeArray.ts'
+import type { LoopDefinition } from '../definition.ts'
+import type { Gang, Other } from '../gang.ts'
+import { buffersOf, shapeOfStorage } from '../storageWire.ts'
+import type { Needed } from './belongings.ts'
+import { packBoxes } from './boxWire.ts'
+import { bytesOf } from './changes.ts'
+import type { NumberedBox } from './moves.ts'
+import type { BoxesHead, MakeHead, ValuesHead } from './passWire.ts'
+import { wholeBox } from './residence.ts'
+
+/** Sends what is missing of whole arrays, and of what the loop is. Throws the GangError of a process that was lost. */
+export function supply(gang: Gang, other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
+  gang.checkThere([other])
+  for (const one of needed) {
+    const { storage, isShape, made } = one
+    const number = gang.numberOf(storage)
+    const missing = gang.missing(other, definition.id, one)
+    if (missing.length === 0) continue
+    if (missing === 'all') {
+      const head: ValuesHead = { storage: number, shape: shapeOfStorage(storage) }
+      gang.send(other.rank, 'values', head, isShape || made !== undefined ? [] : buffersOf(storage).map(bytesOf))
+    }
+    // boxes are of dense arrays, as those are that are made
+    const boxes = missing === 'all' ? (isShape || made === undefined ? [] : [wholeBox((storage as DenseStorage).shape)]) : missing
+    supplyBoxes(
+      gang,
+      other,
+      boxes.map((box) => ({ storage: number, box })),
+      () => made,
+    )
+    gang.belongings.supplied(other, number, one)
+  }
+  if (other.loops.has(definition.id)) return
+  gang.send(other.rank, 'define', definition)
+  other.loops.add(definition.id)
+}
+
+/** Elements that another process does not have yet, by what their arrays were made by and are still as. */
+export function supplyBoxes(
+  gang: Gang,
+  { rank }: Other,
+  boxes: readonly NumberedBox[],
+  madeBy: (storage: DenseStorage) => MadeSpec | undefined,
+): void {
+  const storageOf = (number: number): DenseStorage => gang.storageOf(number) as DenseStorage // boxes are of dense arrays
+  const sent: NumberedBox[] = []
+  const made = new Map<number, { readonly spec: MadeSpec; readonly boxes: NumberedBox[] }>()
+  for (const one of boxes) {
+    const spec = madeBy(storageOf(one.storage))
+    if (spec === undefined) sent.push(one)
+    else made.set(one.storage, { spec, boxes: [...(made.get(one.storage)?.boxes ?? []), one] })
+  }
+  for (const head of made.values()) gang.send(rank, 'make', head satisfies MakeHead)
+  if (sent.length === 0) return
+  const head: BoxesHead = { boxes: sent }
+  gang.send(rank, 'boxes', head, [packBoxes(sent.map(({ storage, box }) => ({ storage: storageOf(storage), box })))])
+}

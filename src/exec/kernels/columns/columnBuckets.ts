@@ -1,0 +1,72 @@
+/**
+ * Buckets of time in column kernels: by arithmetic in UTC; in a time zone by the library's own function, which is called for
+ * each row.
+ */
+
+import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
+import type { Span } from '../../../core/span.ts'
+import { FIRST_BUCKET_MONTH, FIRST_BUCKET_MS } from '../../../core/time/bucket.ts'
+import { bucketLength } from '../../../core/time/every.ts'
+import { simd, V } from '../../wasm/simd.ts'
+import { I } from '../../wasm/wasmEncoder.ts'
+import { NotCompiled } from '../loops/wasmTypes.ts'
+import { Calendar } from './columnCalendar.ts'
+import { dateNumbers, dateType } from './columnDates.ts'
+import { called, type Doubles, doubles, validOf } from './columnValues.ts'
+import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import { clipped } from './madeDates.ts'
+
+/** `bucket(date, { every, zone })`, null of null. */
+export function bucketsOf(w: ColumnWriter, [date, every, zone]: readonly ColumnValue[], span: Span): ColumnValue {
+  if (date === undefined || every?.kind !== 'constant' || zone?.kind !== 'constant')
+    throw new NotCompiled('it calls bucket with options that vary', span)
+  if (date.kind === 'constant' && date.value === null) return date
+  const ms = timesOf(w, date, span)
+  const valid = validOf(w, date)
+  const start =
+    zone.value === null || zone.value === 'UTC'
+      ? startInUtc(w, ms, every.value)
+      : doubles(w, called(w, bucketImport(every.value, zone.value), [ms]))
+  return clipped(w, valid === undefined ? start : cleared(w, start, valid), valid)
+}
+
+function timesOf(w: ColumnWriter, date: ColumnValue, span: Span): Doubles {
+  const type = dateType(w, date)
+  if (date.kind === 'other' && type !== undefined) return dateNumbers(w, date.column, type)
+  if (date.kind === 'date') return { kind: 'f64', lo: date.lo, hi: date.hi }
+  throw new NotCompiled('it calls bucket with what is no Date', span)
+}
+
+function startInUtc(w: ColumnWriter, ms: Doubles, every: unknown): Doubles {
+  const c = new Calendar(w)
+  const { kind, count } = bucketLength(every)
+  const floorTo = (of: Doubles, length: number, first: number): Doubles =>
+    c.plus(c.times(c.quotient(c.plus(of, -first), length), length), first)
+  if (kind !== 'months') return floorTo(ms, count, FIRST_BUCKET_MS)
+  const { year, month } = c.date(c.quotient(ms, MS_PER_DAY))
+  return c.times(c.firstDay(floorTo(c.plusEach(c.times(year, 12), month), count, FIRST_BUCKET_MONTH)), MS_PER_DAY)
+}
+
+/** 0 where there is no Date. */
+function cleared(w: ColumnWriter, { lo, hi }: Doubles, valid: number): Doubles {
+  const halves = w.halves(valid)
+  const half = (at: number, mask: number): number => w.keep([...I.localGet(at), ...I.localGet(mask), ...simd(V.and)])
+  return { kind: 'f64', lo: half(lo, halves.lo), hi: half(hi, halves.hi) }
+}
+
+/** What the function of such buckets is called among those that a kernel imports. */
+function bucketImport(every: unknown, zone: unknown): string {
+  return `${BUCKET}${JSON.stringify([every, zone])}`
+}
+
+const BUCKET = 'bucket '
+
+/** Whether a function that a kernel imports is one of buckets in a time zone. */
+export function isBucketImport(name: string): boolean {
+  return name.startsWith(BUCKET)
+}
+
+/** `every` and `zone` of such a name; undefined for any other function's. */
+export function importedBucket(name: string): readonly [every: unknown, zone: unknown] | undefined {
+  return isBucketImport(name) ? (JSON.parse(name.slice(BUCKET.length)) as [unknown, unknown]) : undefined // as it was written
+}

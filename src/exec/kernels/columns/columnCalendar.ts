@@ -1,0 +1,144 @@
+/**
+ * Methods of Dates in column kernels, in UTC.
+ *
+ * The civil calendar is that of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": days from March, in eras of
+ * 400 years. It is computed in doubles: quotients of integers below 2 ** 53 have the floor of the exact ones, and what is
+ * NaN stays so, as in JavaScript.
+ */
+
+import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
+import { typeText } from '../../../core/data/schema.ts'
+import type { Method } from '../../../core/ir/functionIr.ts'
+import { simd, V } from '../../wasm/simd.ts'
+import { I } from '../../wasm/wasmEncoder.ts'
+import { NotCompiled } from '../loops/wasmTypes.ts'
+import { binary } from './columnCompare.ts'
+import { dateNumbers, dateType } from './columnDates.ts'
+import { presenceOf } from './columnPresence.ts'
+import { both, type Doubles, doubles, truth } from './columnValues.ts'
+import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+
+/** What a method of Date gives, in UTC; undefined where kernels do not have it. `present`: what tests around say is there. */
+export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): ColumnValue | undefined {
+  const ms = millisecondsOf(w, method, value, present)
+  if (ms === undefined) return undefined
+  if (method === 'getTime' || method === 'valueOf') return ms
+  const c = new Calendar(w)
+  const days = c.floor(c.divided(ms, MS_PER_DAY))
+  const time = c.minus(ms, c.times(days, MS_PER_DAY))
+  switch (method) {
+    case 'getUTCFullYear':
+      return c.date(days).year
+    case 'getUTCMonth':
+      return c.date(days).month
+    case 'getUTCDate':
+      return c.date(days).day
+    case 'getUTCDay':
+      return c.rest(c.plus(days, 4), 7)
+    case 'getUTCHours':
+      return c.floor(c.divided(time, 3_600_000))
+    case 'getUTCMinutes':
+      return c.rest(c.floor(c.divided(time, 60_000)), 60)
+    case 'getUTCSeconds':
+      return c.rest(c.floor(c.divided(time, 1000)), 60)
+    case 'getUTCMilliseconds':
+      return c.rest(time, 1000)
+    default:
+      return undefined
+  }
+}
+
+function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): Doubles | undefined {
+  const isThere = present.has(presenceOf(value) ?? '')
+  if (value.kind === 'date') {
+    if (value.valid !== undefined && !isThere) throw new NotCompiled(`it calls ${method} of a Date that may be null`)
+    return { kind: 'f64', lo: value.lo, hi: value.hi }
+  }
+  const type = dateType(w, value)
+  if (value.kind !== 'other' || type === undefined) return undefined
+  if (w.validity(value.column) !== undefined && !isThere)
+    throw new NotCompiled(`it calls ${method} of a column of ${typeText(type)} that may be null`)
+  return dateNumbers(w, value.column, type)
+}
+
+/** Arithmetic on whole numbers in doubles. */
+export class Calendar {
+  readonly #w: ColumnWriter
+
+  constructor(w: ColumnWriter) {
+    this.#w = w
+  }
+
+  /** Year, month from 0, day from 1. */
+  date(days: Doubles): { readonly year: Doubles; readonly month: Doubles; readonly day: Doubles } {
+    const w = this.#w
+    const fromMarch = this.plus(days, 719_468)
+    const era = this.quotient(fromMarch, 146_097)
+    const dayOfEra = this.minus(fromMarch, this.times(era, 146_097))
+    const leaps = this.minus(this.quotient(dayOfEra, 1460), this.quotient(dayOfEra, 36_524))
+    const yearOfEra = this.quotient(this.minus(dayOfEra, this.plusEach(leaps, this.quotient(dayOfEra, 146_096))), 365)
+    const inYear = this.minus(this.plusEach(this.times(yearOfEra, 365), this.quotient(yearOfEra, 4)), this.quotient(yearOfEra, 100))
+    const dayOfYear = this.minus(dayOfEra, inYear)
+    const monthFromMarch = this.quotient(this.plus(this.times(dayOfYear, 5), 2), 153)
+    const day = this.plus(this.minus(dayOfYear, this.quotient(this.plus(this.times(monthFromMarch, 153), 2), 5)), 1)
+    const isNextYear = truth(w, binary(w, '>=', monthFromMarch, w.number(10)))
+    const carried = (yes: number, no: number): Doubles => {
+      const { lo, hi } = w.halves(isNextYear)
+      const [a, b] = [doubles(w, w.number(yes)), doubles(w, w.number(no))]
+      const half = (part: 'lo' | 'hi', mask: number): number =>
+        w.keep([...I.localGet(a[part]), ...I.localGet(b[part]), ...I.localGet(mask), ...simd(V.bitselect)])
+      return { kind: 'f64', lo: half('lo', lo), hi: half('hi', hi) }
+    }
+    const year = this.plusEach(this.plusEach(yearOfEra, this.times(era, 400)), carried(1, 0))
+    return { year, month: this.plusEach(monthFromMarch, carried(-10, 2)), day }
+  }
+
+  /** The first day of a month, which is counted from January of the year 0. */
+  firstDay(month: Doubles): Doubles {
+    const fromMarch = this.plus(month, -2)
+    const year = this.quotient(fromMarch, 12)
+    const era = this.quotient(year, 400)
+    const yearOfEra = this.minus(year, this.times(era, 400))
+    const days = this.quotient(this.plus(this.times(this.minus(fromMarch, this.times(year, 12)), 153), 2), 5)
+    const leaps = this.minus(this.quotient(yearOfEra, 4), this.quotient(yearOfEra, 100))
+    const dayOfEra = this.plusEach(this.plusEach(this.times(yearOfEra, 365), leaps), days)
+    return this.plus(this.plusEach(dayOfEra, this.times(era, 146_097)), -719_468)
+  }
+
+  plus(a: Doubles, by: number): Doubles {
+    return this.plusEach(a, this.#constant(by))
+  }
+
+  plusEach(a: Doubles, b: Doubles): Doubles {
+    return both(this.#w, [a, b], ...simd(V.f64Add))
+  }
+
+  minus(a: Doubles, b: Doubles): Doubles {
+    return both(this.#w, [a, b], ...simd(V.f64Sub))
+  }
+
+  times(a: Doubles, by: number): Doubles {
+    return both(this.#w, [a, this.#constant(by)], ...simd(V.f64Mul))
+  }
+
+  divided(a: Doubles, by: number): Doubles {
+    return both(this.#w, [a, this.#constant(by)], ...simd(V.f64Div))
+  }
+
+  floor(a: Doubles): Doubles {
+    return both(this.#w, [a], ...simd(V.f64Floor))
+  }
+
+  quotient(a: Doubles, by: number): Doubles {
+    return this.floor(this.divided(a, by))
+  }
+
+  /** From 0 to below `by`. */
+  rest(a: Doubles, by: number): Doubles {
+    return this.minus(a, this.times(this.quotient(a, by), by))
+  }
+
+  #constant(value: number): Doubles {
+    return doubles(this.#w, this.#w.number(value))
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Columns of dates and timestamps in column kernels, as the numbers that JavaScript makes of a Date: milliseconds since
+ * 1970, NaN where a Date would be invalid, 0 where there is none.
+ *
+ *     day >= from        i32 days, times 86,400,000
+ *     at - start         i64 counts of the unit, divided towards the past where it is finer than a millisecond
+ */
+import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
+import type { ColumnType } from '../../../core/data/schema.ts'
+import { SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+
+type DateType = Extract<ColumnType, { kind: 'date' | 'timestamp' }>
+type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>
+
+/** The type of a column whose values are Dates. */
+export function dateType(w: ColumnWriter, value: ColumnValue): DateType | undefined {
+  const type = value.kind === 'other' ? w.columnType(value.column) : undefined
+  return type?.kind === 'date' || type?.kind === 'timestamp' ? type : undefined
+}
+
+/** A column of Dates as numbers. */
+export function dateNumbers(w: ColumnWriter, column: number, type: DateType): Doubles {
+  const ms = type.kind === 'date' ? daysAsMs(w, column) : unitsAsMs(w, column, type)
+  const limit = constant(w, MOST_MS)
+  const nan = constant(w, Number.NaN)
+  const valid = w.validity(column)
+  const halves = valid === undefined ? undefined : w.halves(valid)
+  const half = (part: 'lo' | 'hi'): number => {
+    const isValid = [...I.localGet(ms[part]), ...simd(V.f64Abs), ...I.localGet(limit), ...simd(V.f64Le)]
+    const value = [...I.localGet(ms[part]), ...I.localGet(nan), ...isValid, ...simd(V.bitselect)]
+    return w.keep(halves === undefined ? value : [...value, ...I.localGet(halves[part]), ...simd(V.and)])
+  }
+  return { kind: 'f64', lo: half('lo'), hi: half('hi') }
+}
+
+function daysAsMs(w: ColumnWriter, column: number): Doubles {
+  const days = w.keep([...w.place(w.address({ kind: 'values', column }), 2), ...I.simdMemory(V.load)])
+  const scale = [...simd(V.f64FromI32S), ...I.localGet(constant(w, MS_PER_DAY)), ...simd(V.f64Mul)]
+  return {
+    kind: 'f64',
+    lo: w.keep([...I.localGet(days), ...scale]),
+    hi: w.keep([...I.localGet(days), ...I.localGet(days), ...shuffle32([2, 3, 2, 3]), ...scale]),
+  }
+}
+
+const PER_MS = { s: 1, ms: 1, us: 1000, ns: 1_000_000 } as const
+
+function unitsAsMs(w: ColumnWriter, column: number, { unit }: Extract<DateType, { kind: 'timestamp' }>): Doubles {
+  const from = w.place(w.address({ kind: 'values', column }), 3)
+  const scale = unit === 's' ? [...I.localGet(constant(w, 1000)), ...simd(V.f64Mul)] : []
+  const half = (offset: number): number => {
+    const lane = (i: number): Code => [...quotient(w, [...from, ...I.memory(OP.i64Load, offset + 8 * i)], PER_MS[unit]), SCALAR.f64FromI64S]
+    return w.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1), ...scale])
+  }
+  return { kind: 'f64', lo: half(0), hi: half(16) }
+}
+
+/** A 64-bit count divided towards the past. */
+function quotient(w: ColumnWriter, count: Code, by: number): Code {
+  if (by === 1) return count
+  const at = w.keep(count, 'i64')
+  const divided = w.keep([...I.localGet(at), ...I.i64Const(by), OP.i64DivS], 'i64')
+  // of what is left all bits but the sign's are shifted out
+  const rest = [...I.localGet(at), ...I.localGet(divided), ...I.i64Const(by), OP.i64Mul, OP.i64Sub, ...I.i64Const(63), OP.i64ShrS]
+  return [...I.localGet(divided), ...rest, OP.i64Add]
+}
+
+function constant(w: ColumnWriter, value: number): number {
+  return w.constant([...I.f64Const(value), ...simd(V.f64Splat)])
+}

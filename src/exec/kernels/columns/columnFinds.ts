@@ -1,0 +1,233 @@
+/**
+ * What a column kernel looks up in captured lists and collections, four rows at a time: the slots of four indices or keys, and what
+ * memory has in these slots. Code and addresses are those of any list of as many kinds: its contents are copied for each run.
+ *
+ *     list[r.i]        slot i, where 0 <= i < length and i is whole
+ *     map.get(r.k)     slot k - least where keys lie together, else by hash; what is not there is undefined
+ */
+
+import type { Find } from '../../../core/ir/collections.ts'
+import type { FunctionIr, Primitive } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { lanesConst, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
+import { and, both, doubles, not, or } from './columnValues.ts'
+import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import { HASH, inSlots, type KeyIndex, keyIndexOf, MOST_SLOTS } from './keyIndex.ts'
+
+type Table = FunctionIr['tables'][number]
+
+/** Slots in a table of memory, and the lanes in which there is one. Lanes without have slot 0. */
+interface Slots {
+  readonly at: number
+  readonly found: number
+}
+
+/** `list[index]`, of numbers or truth values. */
+export function elementAt(w: ColumnWriter, table: Table, index: ColumnValue, span: Span): ColumnValue {
+  const held = heldIn(table, table, undefined)
+  if (held === undefined) throw new NotCompiled(`it reads ${table.name}, which holds not only numbers, or not only truth values`, span)
+  if (index.kind !== 'f64' && index.kind !== 'i32') throw new NotCompiled(`it reads ${table.name} at what is no number`, span)
+  const { at, isWhole } = whole(w, index)
+  const inside = below(w, at, table.value.length)
+  return foundAt(w, held, atSlots(w, at, lanes(w, [inside, isWhole, index.valid])))
+}
+
+/** What a collection has for a number, or whether it has it. */
+export function foundKey(w: ColumnWriter, find: Find, tables: FunctionIr['tables'], key: ColumnValue): ColumnValue {
+  const { span } = find
+  const [keys, values] = [find.keys, find.values].map((name) => tables.find((table) => table.name === name))
+  if (keys === undefined) throw new NotCompiled('it looks for a key', span)
+  if (key.kind !== 'f64' && key.kind !== 'i32')
+    throw new NotCompiled(key.kind === 'other' ? 'it looks for a text, and the column has many' : 'it looks for what is no number', span)
+  const absent = key.valid === undefined ? undefined : key.missing === true ? undefined : null
+  const hasAbsent = key.valid !== undefined && holds(find, keys, absent)
+  const index = indexOf(find, keys)
+  if (index === undefined) throw new NotCompiled('there are too many keys', span)
+  const slots = index.places.length === 0 ? { at: w.zeros(), found: w.zeros() } : slotsOf(w, index, key)
+  if (values === undefined) {
+    const isThere = key.valid === undefined ? slots.found : (and(w, slots.found, key.valid) as number) // both are there
+    return { kind: 'bool', at: hasAbsent ? or(w, isThere, not(w, key.valid as number)) : isThere }
+  }
+  if (hasAbsent) throw new NotCompiled(`it looks for what may be ${absent === null ? 'null' : 'undefined'}, which is there`, span)
+  const held = heldIn(values, keys, index)
+  if (held === undefined) throw new NotCompiled('what it finds is not only numbers, or not only truth values', span)
+  return foundAt(w, held, atSlots(w, slots.at, lanes(w, [slots.found, key.valid])))
+}
+
+/** Whether the collection has a key that is no number. */
+function holds({ of }: Find, { value }: Table, key: null | undefined): boolean {
+  return Array.from(value).includes(of === 'keyed' ? key : String(key))
+}
+
+/** Lanes in which all is so. */
+function lanes(w: ColumnWriter, masks: readonly (number | undefined)[]): number {
+  return masks.reduce((a, b) => and(w, a, b)) ?? w.constant(lanesConst([-1, -1, -1, -1]))
+}
+
+/** Slots only where there are some. */
+function atSlots(w: ColumnWriter, at: number, found: number): Slots {
+  return { at: w.keep([...I.localGet(at), ...I.localGet(found), ...simd(V.and)]), found }
+}
+
+/** A number as an integer of 32 bits, and the lanes where it is one; undefined where all are. */
+function whole(w: ColumnWriter, key: Number): { readonly at: number; readonly isWhole: number | undefined } {
+  if (key.kind === 'i32') return { at: key.at, isWhole: undefined }
+  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(key[part]), ...simd(V.i32FromF64)])
+  const [lo, hi] = [half('lo'), half('hi')]
+  const isSame = (part: number, cut: number): Code => [
+    ...[...I.localGet(part), ...I.localGet(cut), ...simd(V.f64FromI32S), ...simd(V.f64Eq)],
+  ]
+  const at = w.keep([...I.localGet(lo), ...I.localGet(hi), ...shuffle32([0, 1, 4, 5])])
+  return { at, isWhole: w.joined(isSame(key.lo, lo), isSame(key.hi, hi)) }
+}
+
+/** Lanes from 0 up to a number. */
+function below(w: ColumnWriter, at: number, length: number): number {
+  const lanes = I.localGet(lanesOf(w, length))
+  return w.keep([...I.localGet(at), ...lanes, ...simd(V.i32LtU)])
+}
+
+/** A number of 32 bits that the code does not hold, in every lane. */
+function lanesOf(w: ColumnWriter, value: number): number {
+  const parameter = w.parameter(value)
+  if (parameter.kind !== 'i32') throw new NotCompiled('a list is too long')
+  return parameter.at
+}
+
+type Number = Extract<ColumnValue, { kind: 'f64' | 'i64' | 'i32' }>
+
+function slotsOf(w: ColumnWriter, index: KeyIndex, key: Number): Slots {
+  const slots = slotsOfOthers(w, index, key)
+  if (!index.hasNaN || key.kind === 'i32') return slots
+  const isOther = (half: number): Code => [...I.localGet(half), ...I.localGet(half), ...simd(V.f64Eq)]
+  const other = w.joined(isOther(key.lo), isOther(key.hi))
+  const last = lanesOf(w, index.places.length - 1)
+  const at = w.keep([...I.localGet(slots.at), ...I.localGet(last), ...I.localGet(other), ...simd(V.bitselect)])
+  return { at, found: or(w, slots.found, not(w, other)) }
+}
+
+/** The slots of numbers that are not NaN. */
+function slotsOfOthers(w: ColumnWriter, { hasNaN, ...index }: KeyIndex, key: Number): Slots {
+  const length = index.places.length - (hasNaN ? 1 : 0)
+  if (length === 0) return { at: w.zeros(), found: w.zeros() }
+  if (index.kind === 'hashed') return hashedSlots(w, { keys: index.keys, length }, key)
+  const { at, isWhole } = whole(w, key)
+  const offset = w.keep([...I.localGet(at), ...I.localGet(lanesOf(w, index.least)), ...simd(V.i32Sub)])
+  const found = lanes(w, [below(w, offset, length), isWhole])
+  if (index.isFull) return { at: offset, found }
+  const inside = atSlots(w, offset, found)
+  const places = gathered(w, w.table(index.places), inside.at)
+  const isKey = w.keep([...I.localGet(places), ...lanesConst([-1, -1, -1, -1]), ...simd(V.i32GtS)])
+  return { at: offset, found: lanes(w, [found, isKey]) }
+}
+
+/** A lane at a time: the slot of its hash, and those behind it up to one that has the key, or none. */
+function hashedSlots(w: ColumnWriter, { keys, length }: { readonly keys: Float64Array; readonly length: number }, key: ColumnValue): Slots {
+  const base = w.table(keys)
+  const numbers = both(w, [doubles(w, key)], ...lanesConst([0, 0, 0, 0]), ...simd(V.f64Add)) // -0 is the key 0
+  const last = w.keep([...I.localGet(lanesOf(w, length - 1)), ...I.simdLane(V.i32Extract, 0)], 'i32')
+  const [hash, wanted, held] = [w.declare('i32'), w.declare('f64'), w.declare('f64')]
+  const set = (code: Code): Code => [...code, ...I.localSet(hash)]
+  const mixed = (shift: number): Code => [...I.localGet(hash), ...I.localGet(hash), ...I.i32Const(shift), OP.i32ShrU, OP.i32Xor]
+  const inTable: Code = [...I.localGet(last), OP.i32And]
+  const at: Code = [...I.localGet(base), ...I.localGet(hash), ...I.i32Const(3), OP.i32Shl, OP.i32Add]
+  const slot = (lane: number): Code => {
+    const half = I.localGet(lane < 2 ? numbers.lo : numbers.hi)
+    const word = (i: number): Code => [...half, ...I.simdLane(V.i32Extract, 2 * (lane % 2) + i)]
+    return [
+      ...[...half, ...I.simdLane(V.f64Extract, lane % 2), ...I.localSet(wanted)],
+      ...set([...word(0), ...word(1), ...I.i32Const(HASH.high), OP.i32Mul, OP.i32Add]),
+      ...set([...mixed(16), ...I.i32Const(HASH.first), OP.i32Mul]),
+      ...set([...mixed(13), ...I.i32Const(HASH.second), OP.i32Mul]),
+      ...set([...mixed(16), ...inTable]),
+      ...[...I.block(), ...I.loop],
+      ...[...at, ...I.memory(OP.f64Load), ...I.localTee(held), ...I.localGet(wanted), OP.f64Eq, ...I.brIf(1)],
+      ...[...I.localGet(held), ...I.localGet(held), OP.f64Ne, ...I.if(), ...set(I.i32Const(-1)), ...I.br(2), OP.end],
+      ...set([...I.localGet(hash), ...I.i32Const(1), OP.i32Add, ...inTable]),
+      ...[...I.br(0), OP.end, OP.end],
+      ...I.localGet(hash),
+    ]
+  }
+  const slots = w.eachInteger(slot)
+  return { at: slots, found: w.keep([...I.localGet(slots), ...lanesConst([-1, -1, -1, -1]), ...simd(V.i32GtS)]) }
+}
+
+/** What tables hold, as memory has it, in the order of slots. */
+type Held = { readonly kind: 'f64'; readonly data: Float64Array } | { readonly kind: 'i32' | 'bool'; readonly data: Int32Array }
+
+function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue {
+  const absent = { valid: found, missing: true } as const
+  if (held.data.length === 0) return { kind: 'f64', lo: w.zeros(), hi: w.zeros(), ...absent }
+  const base = w.table(held.data)
+  const there = (value: number, mask: number): number => w.keep([...I.localGet(value), ...I.localGet(mask), ...simd(V.and)])
+  if (held.kind !== 'f64') {
+    const value = there(gathered(w, base, at), found)
+    return held.kind === 'bool' ? { kind: 'bool', at: value, ...absent } : { kind: 'i32', at: value, low: LOWEST, high: HIGHEST, ...absent }
+  }
+  const element = (lane: number): Code => [
+    ...[...I.localGet(base), ...I.localGet(at), ...I.simdLane(V.i32Extract, lane), ...I.i32Const(3), OP.i32Shl, OP.i32Add],
+    ...I.memory(OP.f64Load),
+  ]
+  const pair = (lane: number): number =>
+    w.keep([...element(lane), ...simd(V.f64Splat), ...element(lane + 1), ...I.simdLane(V.f64Replace, 1)])
+  const halves = w.halves(found)
+  return { kind: 'f64', lo: there(pair(0), halves.lo), hi: there(pair(2), halves.hi), ...absent }
+}
+
+/** Integers of 32 bits in these slots. */
+function gathered(w: ColumnWriter, base: number, slots: number): number {
+  return w.eachInteger((lane) => [
+    ...[...I.localGet(base), ...I.localGet(slots), ...I.simdLane(V.i32Extract, lane), ...I.i32Const(2), OP.i32Shl, OP.i32Add],
+    ...I.memory(OP.i32Load),
+  ])
+}
+
+/** Of tables that never change: what was made of them. */
+const indexes = new WeakMap<object, Map<string, KeyIndex | undefined>>()
+const contents = new WeakMap<object, Map<string, Held | undefined>>()
+
+function remembered<T>(known: WeakMap<object, Map<string, T>>, { value, made }: Table, name: string, make: () => T): T {
+  if (made !== true) return make()
+  const own = known.get(value) ?? new Map<string, T>()
+  known.set(value, own)
+  if (!own.has(name)) own.set(name, make())
+  return own.get(name) as T // just set
+}
+
+/** Where numbers are among the keys; undefined where they are too many. */
+function indexOf({ of }: Find, keys: Table): KeyIndex | undefined {
+  return remembered(indexes, keys, of === 'keyed' ? 'keyed' : 'object', () => {
+    const numbers = new Map<number, number>()
+    for (const [place, key] of Array.from(keys.value).entries()) {
+      // the keys of an object are texts, of which those are found by a number that it is written as
+      const number = of === 'keyed' || typeof key !== 'string' || String(Number(key)) !== key ? key : Number(key)
+      if (typeof number === 'number' && !numbers.has(number)) numbers.set(number, place)
+    }
+    return keyIndexOf(numbers)
+  })
+}
+
+/** The elements of a table in the order of slots, or of its own; undefined where they are neither numbers nor truth values. */
+function heldIn(table: Table, keys: Table, index: KeyIndex | undefined): Held | undefined {
+  return remembered(contents, keys, index === undefined ? 'list' : `${table.name} by ${index.kind}`, () => {
+    const { value } = table
+    if (value.length > MOST_SLOTS || value instanceof BigInt64Array || value instanceof BigUint64Array) return undefined
+    const all: readonly Primitive[] = Array.from(value)
+    const kind = kindOf(all)
+    if (kind === undefined) return undefined
+    const numbers = Array.from(all, (one) => (kind === 'bool' ? (one === true ? -1 : 0) : (one as number))) // of one kind
+    const length = index?.places.length ?? numbers.length
+    const data = kind === 'f64' ? new Float64Array(length) : new Int32Array(length)
+    if (index === undefined) data.set(numbers)
+    else inSlots(numbers, index.places, data)
+    return { kind, data } as Held // as made
+  })
+}
+
+function kindOf(values: readonly Primitive[]): Held['kind'] | undefined {
+  if (values.every((value) => typeof value === 'boolean')) return values.length === 0 ? 'f64' : 'bool'
+  if (!values.every((value) => typeof value === 'number')) return undefined
+  return values.every((value) => Object.is(value, (value as number) | 0)) ? 'i32' : 'f64'
+}

@@ -1,0 +1,58 @@
+/** How four rows of a column are read from its values, by the column's type. */
+import type { ColumnType } from '../../../core/data/schema.ts'
+import { lanesConst, simd, V } from '../../wasm/simd.ts'
+import { type Code, I } from '../../wasm/wasmEncoder.ts'
+import { HIGHEST, LOWEST } from '../loops/wasmTypes.ts'
+
+/** `from` leaves the address of the first row; each vector is one of the value's. */
+export type Loads = { readonly log2Bytes: number; readonly vectors: (from: Code) => readonly Code[] } & (
+  | { readonly as: 'f64' | 'i64' | 'bool' }
+  | { readonly as: 'i32'; readonly low: number; readonly high: number }
+)
+
+const whole = (from: Code): Code => [...from, ...I.simdMemory(V.load)]
+const pair = (from: Code): readonly Code[] => [whole(from), [...from, ...I.simdMemory(V.load, 16)]]
+const bytes = (from: Code): Code => [...from, ...I.simdMemory(V.load32Zero)]
+
+export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType['kind'], Loads>([
+  ['f64', { as: 'f64', log2Bytes: 3, vectors: pair }],
+  [
+    'f32',
+    {
+      as: 'f64',
+      log2Bytes: 2,
+      vectors: (from) => [
+        [...whole(from), ...simd(V.promote)],
+        [...from, ...I.simdMemory(V.load64Zero, 8), ...simd(V.promote)],
+      ],
+    },
+  ],
+  ['i64', { as: 'i64', log2Bytes: 3, vectors: pair }],
+  ['i32', { as: 'i32', log2Bytes: 2, vectors: (from) => [whole(from)], low: LOWEST, high: HIGHEST }],
+  [
+    'u32',
+    {
+      as: 'f64',
+      log2Bytes: 2,
+      vectors: (from) => [
+        [...whole(from), ...simd(V.f64FromI32U)],
+        [...from, ...I.simdMemory(V.load64Zero, 8), ...simd(V.f64FromI32U)],
+      ],
+    },
+  ],
+  ['i16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.simdMemory(V.load16x4S)]], low: -(2 ** 15), high: 2 ** 15 - 1 }],
+  ['u16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.simdMemory(V.load16x4U)]], low: 0, high: 2 ** 16 - 1 }],
+  [
+    'i8',
+    { as: 'i32', log2Bytes: 0, vectors: (from) => [[...bytes(from), ...simd(V.i16WidenS), ...simd(V.i32WidenS)]], low: -128, high: 127 },
+  ],
+  ['u8', { as: 'i32', log2Bytes: 0, vectors: (from) => [[...bytes(from), ...simd(V.i16WidenU), ...simd(V.i32WidenU)]], low: 0, high: 255 }],
+  [
+    'bool',
+    {
+      as: 'bool',
+      log2Bytes: 0,
+      vectors: (from) => [[...bytes(from), ...simd(V.i16WidenU), ...simd(V.i32WidenU), ...lanesConst([0, 0, 0, 0]), ...simd(V.i32Ne)]],
+    },
+  ],
+])

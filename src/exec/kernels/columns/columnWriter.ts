@@ -1,0 +1,395 @@
+/**
+ * Writes the loop of a column kernel: straight-line SIMD code that computes four rows a turn, each result in a local.
+ *
+ *     run(frame, from, to)      from a multiple of 4; addresses and captured numbers lie in the frame, 8 bytes a slot
+ *
+ * Nothing in such code can fail or has an effect, so both sides of a condition are computed and one is taken. Rows
+ * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
+ */
+import type { ColumnType } from '../../../core/data/schema.ts'
+import { lanesConst, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, codeId, type GrowingCode, I, type Import, moduleBytes, OP, type ValueType } from '../../wasm/wasmEncoder.ts'
+import { readModule } from '../../wasm/wasmReader.ts'
+import { type BigintType, HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
+import { LOADS } from './columnLoads.ts'
+import { steadyLocals, usedLocals } from './columnLocals.ts'
+
+/** What the kernel finds in a slot of its frame. */
+export type FrameSlot =
+  | { readonly kind: 'values' | 'validity' | 'offsets'; readonly column: number }
+  | { readonly kind: 'codes'; readonly column: number }
+  /** How many bytes the values of a column have. */
+  | { readonly kind: 'size'; readonly column: number }
+  /** The code of a text in the column, -1 where no row has it. */
+  | { readonly kind: 'code'; readonly column: number; readonly text: string }
+  | { readonly kind: 'number'; readonly value: number }
+  /** What is copied for the run: elements of captured lists, keys and values of collections. */
+  | { readonly kind: 'table'; readonly data: Float64Array | Int32Array }
+  | { readonly kind: 'bitmap' | 'counts' }
+  /** Of a word that becomes 1 where a double that was to be had as an integer is none, or a date that is stored is invalid. */
+  | { readonly kind: 'inexact' }
+  | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
+
+/** What is read of texts themselves. */
+const BYTES: ReadonlySet<FrameSlot['kind']> = new Set(['values', 'offsets', 'size'])
+
+/** A column as kernels see it. */
+export interface KernelColumn {
+  readonly type: ColumnType
+  readonly nullable: boolean
+  /** Of text that has codes: what they are. */
+  readonly codes?: 'u8' | 'u16' | 'i32'
+  /** Whether it has codes alone: there are no bytes to look at. */
+  readonly unspelled?: boolean
+}
+
+/**
+ * What an expression is for four rows. Numbers in the fields are wasm locals. `valid` has ones where the value is not
+ * null; where it is null the value itself is 0 or false, which is what JavaScript makes of null in arithmetic.
+ * `column` is set when the value is that column and nothing else.
+ */
+export type ColumnValue =
+  | {
+      readonly kind: 'f64' | 'i64'
+      readonly lo: number
+      readonly hi: number
+      readonly valid?: number
+      readonly column?: number
+      /** Of computed bigints, what is known; those of a column are any of 64 bits. */
+      readonly bigint?: BigintType
+      /** What is not there is undefined, which is NaN to arithmetic and equals no null. */
+      readonly missing?: true
+    }
+  | {
+      readonly kind: 'i32'
+      readonly at: number
+      readonly low: number
+      readonly high: number
+      /** The same number in every lane. */
+      readonly equal?: true
+      readonly valid?: number
+      readonly column?: number
+      readonly missing?: true
+    }
+  | {
+      readonly kind: 'bool'
+      readonly at: number
+      readonly valid?: number
+      readonly column?: number
+      /** What is not there is undefined, which equals no null and is no 0. */
+      readonly missing?: true
+    }
+  /** Dates that were made: whole milliseconds since 1970 as doubles, NaN for an invalid one, 0 where there is none. */
+  | { readonly kind: 'date'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: undefined }
+  /** A column that is only passed on, or compared as text. */
+  | { readonly kind: 'other'; readonly column: number }
+  | { readonly kind: 'constant'; readonly value: string | bigint | null | undefined }
+  | { readonly kind: 'row'; readonly names: readonly string[]; readonly of: (name: string) => ColumnValue }
+
+/** Code of a turn. Where it does nothing but set a local, which one. */
+interface Part {
+  readonly code: Code
+  readonly local?: number
+}
+
+/** Code besides the turn's: `after` runs when the loop has ended, `skip` before each turn; it may branch to the turn's end. */
+interface Around {
+  readonly skip?: Code
+  readonly after?: Code
+}
+
+/** Both sides of a condition continue with what follows it, so code may grow with every condition. */
+const MOST_LOCALS = 5_000
+
+const FRAME = 0
+const FROM = 1
+const TO = 2
+
+export class ColumnWriter {
+  readonly slots: FrameSlot[] = []
+  /** What locals are called where a person reads the code. */
+  readonly names: Map<number, string> = new Map([
+    [FRAME, 'frame'],
+    [FROM, 'from'],
+    [TO, 'to'],
+  ])
+  readonly row: number
+  /** Lanes whose values somebody may ask for, as far as that is known: what costs much is not computed for others. */
+  needed: number | undefined
+  private readonly columns: readonly KernelColumn[]
+  private readonly declared: ValueType[] = []
+  private readonly imports: Import[] = []
+  private readonly prologue: GrowingCode = []
+  private readonly body: Part[] = []
+  private readonly kept = new Map<string, number>()
+  private readonly loaded = new Map<number, ColumnValue>()
+  private readonly tables = new Map<object, number>()
+
+  constructor(columns: readonly KernelColumn[]) {
+    this.columns = columns
+    this.needed = undefined
+    this.row = this.declare('i32')
+    this.names.set(this.row, 'row')
+    this.prologue.push(I.localGet(FROM), I.localSet(this.row))
+  }
+
+  /**
+   * The module. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its
+   * columns are not read then. What comes of captured numbers and literals alone is computed before the loop.
+   */
+  module(around: Around): Uint8Array<ArrayBuffer> {
+    const { body } = readModule(this.encoded([], this.body, around))
+    const kept = new Set(this.body.flatMap(({ local }) => local ?? []))
+    const [used, steady] = [usedLocals(body, kept), steadyLocals(body, kept)]
+    const parts = this.body.filter(({ local }) => local === undefined || used.has(local))
+    const isSteady = ({ local }: Part): boolean => local !== undefined && steady.has(local)
+    return this.encoded(
+      parts.filter(isSteady),
+      parts.filter((part) => !isSteady(part)),
+      around,
+    )
+  }
+
+  private encoded(before: readonly Part[], parts: readonly Part[], { skip, after = [] }: Around): Uint8Array<ArrayBuffer> {
+    const isLeft = [...I.localGet(this.row), ...I.localGet(TO), OP.i32LtU]
+    const next = [...I.localGet(this.row), ...I.i32Const(4), OP.i32Add, ...I.localSet(this.row)]
+    const turn = parts.map((part) => part.code)
+    // The end of a turn asks for the next: V8 keeps out of a loop only what all of its ways out come after.
+    const code = [
+      ...[this.prologue, before.map((part) => part.code), isLeft, I.if(), I.loop],
+      ...(skip === undefined ? turn : [I.block(), skip, turn, OP.end]),
+      ...[next, isLeft, I.brIf(0), OP.end, OP.end],
+      after,
+    ]
+    return moduleBytes({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body: code })
+  }
+
+  /** Names of imported functions, in order. */
+  get functions(): readonly string[] {
+    return this.imports.map((entry) => entry.name)
+  }
+
+  declare(type: ValueType): number {
+    if (this.declared.length === MOST_LOCALS) throw new NotCompiled('it is too large')
+    this.declared.push(type)
+    return 2 + this.declared.length
+  }
+
+  /** Appends code of the turn that leaves nothing. */
+  write(...code: readonly Code[]): void {
+    this.body.push({ code })
+  }
+
+  /** A new local with what the code leaves. */
+  keep(code: Code, type: ValueType = 'v128'): number {
+    const local = this.declare(type)
+    this.body.push({ code: [code, I.localSet(local)], local })
+    return local
+  }
+
+  /** A local with what the code leaves before the loop; the same one for the same code. */
+  constant(code: Code, type: ValueType = 'v128'): number {
+    return this.once(`${type} ${codeId(code)}`, () => {
+      const local = this.declare(type)
+      for (const byte of code) this.prologue.push(byte)
+      this.prologue.push(...I.localSet(local))
+      return local
+    })
+  }
+
+  private once(key: string, make: () => number): number {
+    let local = this.kept.get(key)
+    if (local === undefined) this.kept.set(key, (local = make()))
+    return local
+  }
+
+  /** The address in a slot of the frame, or the code. */
+  address(slot: Exclude<FrameSlot, { kind: 'number' | 'table' }>): number {
+    const key = JSON.stringify(slot)
+    if (BYTES.has(slot.kind) && 'column' in slot && this.columns[slot.column]?.unspelled === true)
+      throw new NotCompiled('it reads bytes of texts that are places in a dictionary')
+    return this.once(key, () => {
+      this.slots.push(slot)
+      const at = 8 * (this.slots.length - 1)
+      const load = slot.kind === 'code' || slot.kind === 'size' ? I.memory(OP.i32Load, at) : I.addressLoad(at)
+      const local = this.constant([...I.localGet(FRAME), ...load], 'i32')
+      this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
+      return local
+    })
+  }
+
+  /** The address of a table. */
+  table(data: Float64Array | Int32Array): number {
+    let local = this.tables.get(data)
+    if (local === undefined) {
+      this.slots.push({ kind: 'table', data })
+      local = this.constant([...I.localGet(FRAME), ...I.addressLoad(8 * (this.slots.length - 1))], 'i32')
+      this.names.set(local, `table${this.tables.size}`)
+      this.tables.set(data, local)
+    }
+    return local
+  }
+
+  /** A captured number, in every lane. */
+  parameter(value: number): ColumnValue {
+    this.slots.push({ kind: 'number', value })
+    const at = [...I.localGet(FRAME), ...I.memory(OP.f64Load, 8 * (this.slots.length - 1))]
+    if (isInt32(value)) {
+      // which kind of number it is is part of the code, its value is not
+      const lanes = this.constant([...at, ...TRUNCATE, ...simd(V.i32Splat)])
+      return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST, equal: true }
+    }
+    const lanes = this.constant([...at, ...simd(V.f64Splat)])
+    return { kind: 'f64', lo: lanes, hi: lanes }
+  }
+
+  number(value: number): ColumnValue {
+    if (isInt32(value)) {
+      const at = this.constant(lanesConst([value, value, value, value]))
+      return { kind: 'i32', at, low: value, high: value, equal: true }
+    }
+    const lanes = this.constant([...I.f64Const(value), ...simd(V.f64Splat)])
+    return { kind: 'f64', lo: lanes, hi: lanes }
+  }
+
+  /** All bits 0, which is 0 in every lane of any kind. */
+  zeros(): number {
+    return this.constant(lanesConst([0, 0, 0, 0]))
+  }
+
+  truth(value: boolean): ColumnValue {
+    const lane = value ? -1 : 0
+    return { kind: 'bool', at: this.constant(lanesConst([lane, lane, lane, lane])) }
+  }
+
+  /** Where row `row` of a buffer of elements of this size lies. */
+  place(base: number, log2Bytes: number): Code {
+    if (log2Bytes === 0) return [...I.localGet(base), ...I.localGet(this.row), OP.i32Add]
+    const offset = this.once(`row ${log2Bytes}`, () => this.keep([...I.localGet(this.row), ...I.i32Const(log2Bytes), OP.i32Shl], 'i32'))
+    return [...I.localGet(base), ...I.localGet(offset), OP.i32Add]
+  }
+
+  /** Four bits of a bitmap as lanes. */
+  bits(base: number): number {
+    const byte = [...I.localGet(base), ...I.localGet(this.row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
+    const nibble = [...byte, ...I.localGet(this.row), ...I.i32Const(4), OP.i32And, OP.i32ShrU]
+    const each = this.constant(lanesConst([1, 2, 4, 8]))
+    return this.keep([...nibble, ...simd(V.i32Splat), ...I.localGet(each), ...simd(V.and), ...I.localGet(each), ...simd(V.i32Eq)])
+  }
+
+  column(index: number): ColumnValue {
+    let value = this.loaded.get(index)
+    if (value === undefined) this.loaded.set(index, (value = this.load(index)))
+    return value
+  }
+
+  private load(index: number): ColumnValue {
+    const column = this.columns[index]
+    if (column === undefined) throw new NotCompiled('it reads a column that is not there')
+    const { kind } = column.type
+    if (kind === 'null') return { kind: 'constant', value: null }
+    const loads = LOADS.get(kind)
+    if (loads === undefined) return { kind: 'other', column: index }
+    const valid = this.validity(index)
+    const base = this.address({ kind: 'values', column: index })
+    const from = this.place(base, loads.log2Bytes)
+    const locals = loads.vectors(from).map((code) => this.keep(code))
+    const present = valid === undefined ? {} : { valid }
+    const [lo = 0, hi = lo] = locals
+    const halves = valid === undefined ? undefined : this.halves(valid)
+    const clear = (at: number, mask: number | undefined): number =>
+      mask === undefined ? at : this.keep([...I.localGet(at), ...I.localGet(mask), ...simd(V.and)])
+    switch (loads.as) {
+      case 'f64':
+      case 'i64':
+        return { kind: loads.as, lo: clear(lo, halves?.lo), hi: clear(hi, halves?.hi), ...present, column: index }
+      case 'i32':
+        return { kind: 'i32', at: clear(lo, valid), low: loads.low, high: loads.high, ...present, column: index }
+      case 'bool':
+        return { kind: 'bool', at: clear(lo, valid), ...present, column: index }
+    }
+  }
+
+  /** Lanes of a column that are not null; undefined when none can be. */
+  validity(index: number): number | undefined {
+    if (this.columns[index]?.nullable !== true) return undefined
+    return this.once(`valid ${index}`, () => this.bits(this.address({ kind: 'validity', column: index })))
+  }
+
+  typeOf(index: number): ColumnType['kind'] {
+    return this.columns[index]?.type.kind ?? 'unknown'
+  }
+
+  columnType(index: number): ColumnType | undefined {
+    return this.columns[index]?.type
+  }
+
+  /** The codes of a column of text; undefined where it has none. */
+  codes(index: number): number | undefined {
+    const loads = LOADS.get(this.columns[index]?.codes ?? 'unknown')
+    const [code] = loads?.vectors(this.place(this.address({ kind: 'codes', column: index }), loads.log2Bytes)) ?? []
+    return code === undefined ? undefined : this.keep(code)
+  }
+
+  /** Lanes of four rows as lanes of the two vectors of doubles. */
+  halves(mask: number): { readonly lo: number; readonly hi: number } {
+    const half = (opcode: number): number => this.once(`half ${opcode} ${mask}`, () => this.keep([...I.localGet(mask), ...simd(opcode)]))
+    return { lo: half(V.i64WidenLow), hi: half(V.i64WidenHigh) }
+  }
+
+  /** Two vectors of 64-bit lanes, all ones or zeros, as four lanes. */
+  joined(lo: Code, hi: Code): number {
+    return this.keep([...lo, ...hi, ...shuffle32([0, 2, 4, 6])])
+  }
+
+  /** A double a row, computed a row at a time. */
+  eachDouble(of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code): ColumnValue {
+    const half = (part: 'lo' | 'hi'): number => {
+      const lane = (at: number): Code => of((value) => [...I.localGet(value[part]), ...I.simdLane(V.f64Extract, at)])
+      return this.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1)])
+    }
+    return { kind: 'f64', lo: half('lo'), hi: half('hi') }
+  }
+
+  /** A 32-bit integer a row, computed a row at a time; `code` is told the lane. */
+  eachInteger(code: (lane: number) => Code): number {
+    return this.keep([
+      ...[...code(0), ...simd(V.i32Splat)],
+      ...[1, 2, 3].flatMap((lane) => [...code(lane), ...I.simdLane(V.i32Replace, lane)]),
+    ])
+  }
+
+  /** The number of an imported function of doubles. */
+  imported(name: string, count: number): number {
+    const full = `${name}/${count}`
+    const known = this.imports.findIndex((entry) => entry.name === full)
+    if (known >= 0) return known
+    this.imports.push({ kind: 'function', name: full, parameters: new Array<'f64'>(count).fill('f64'), results: ['f64'] })
+    return this.imports.length - 1
+  }
+
+  /** Row number `lane` of the turn is one of the rows asked for. */
+  isRow(lane: number): Code {
+    return [...I.localGet(this.row), ...I.i32Const(lane), OP.i32Add, ...I.localGet(TO), OP.i32LtU]
+  }
+
+  /** The row behind the last that is asked for. */
+  end(): Code {
+    return I.localGet(TO)
+  }
+
+  /** How many rows are left, this turn's included. */
+  rowsLeft(): Code {
+    return [...I.localGet(TO), ...I.localGet(this.row), OP.i32Sub]
+  }
+}
+
+/** The local that holds the first row, for code behind the loop. */
+export const FIRST_ROW: number = FROM
+
+/** A double that is an integer of 32 bits, as one. */
+const TRUNCATE: Code = [0xaa]
+
+function isInt32(value: number): boolean {
+  return Number.isInteger(value) && !Object.is(value, -0) && value >= LOWEST && value <= HIGHEST
+}

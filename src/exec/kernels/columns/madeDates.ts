@@ -1,0 +1,63 @@
+/**
+ * Dates that column kernels make: `new Date(x)` of a number, and of what operators make a number of. They are doubles until
+ * they are stored, as counts of milliseconds in 64 bits.
+ *
+ * No column holds an invalid Date, and JavaScript's row loop says in which row there is one; so kernels only find out that
+ * there is one among the rows that get there, and the loop does the work instead.
+ */
+import { MOST_MS } from '../../../core/data/fixedValues.ts'
+import { lanesConst, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { binary } from './columnCompare.ts'
+import { and, both, type Doubles, doubles, truth } from './columnValues.ts'
+import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+
+type Dates = Extract<ColumnValue, { kind: 'date' }>
+
+/** `new Date(x)`: whole milliseconds, towards 1970, without -0, NaN beyond what a Date holds. */
+export function dateOf(w: ColumnWriter, x: ColumnValue): Dates {
+  return clipped(w, doubles(w, x))
+}
+
+/** The same of doubles, which are 0 where there is no Date. */
+export function clipped(w: ColumnWriter, ms: Doubles, valid?: number): Dates {
+  const zero = I.localGet(w.zeros())
+  const whole = both(w, [ms], ...simd(V.f64Trunc), ...zero, ...simd(V.f64Add))
+  const [limit, nan] = [MOST_MS, Number.NaN].map((value) => w.constant([...I.f64Const(value), ...simd(V.f64Splat)])) as [number, number]
+  const isValid = (at: number): Code => [...I.localGet(at), ...simd(V.f64Abs), ...I.localGet(limit), ...simd(V.f64Le)]
+  const half = (at: number): number => w.keep([...I.localGet(at), ...I.localGet(nan), ...isValid(at), ...simd(V.bitselect)])
+  return { kind: 'date', lo: half(whole.lo), hi: half(whole.hi), ...(valid === undefined ? {} : { valid }) }
+}
+
+/** Lanes of the rows asked for in which some of the Dates is invalid. `kept`: the rows that get there, where some do not. */
+export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: number | undefined): number {
+  const invalid = dates.map(({ lo, hi }) => {
+    const value: ColumnValue = { kind: 'f64', lo, hi }
+    return truth(w, binary(w, '!==', value, value))
+  })
+  const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), ...simd(V.or)]))
+  const row = [...I.localGet(w.row), ...simd(V.i32Splat), ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), ...simd(V.i32Add)]
+  const isAsked = w.keep([...w.end(), ...simd(V.i32Splat), ...row, ...simd(V.i32GtS)])
+  return and(w, and(w, some, isAsked), kept) as number
+}
+
+/** Counts of milliseconds in 64 bits: a double is taken apart into what lies above 2 ** 32 and what lies below, which the last bits of larger doubles are. */
+export function countsOf(w: ColumnWriter, { lo, hi }: Dates): { readonly lo: number; readonly hi: number } {
+  const splat = (value: number): Code => I.localGet(w.constant([...I.f64Const(value), ...simd(V.f64Splat)]))
+  const inBits = (magic: number): Code => [...splat(magic), ...simd(V.f64Add), ...splat(magic), ...simd(V.i64Sub)]
+  const half = (at: number): number => {
+    const high = w.keep([...I.localGet(at), ...splat(2 ** -32), ...simd(V.f64Mul), ...simd(V.f64Floor)])
+    const low = [...I.localGet(at), ...I.localGet(high), ...splat(2 ** 32), ...simd(V.f64Mul), ...simd(V.f64Sub), ...inBits(2 ** 52)]
+    // above 2 ** 52 all of these are whole numbers, negative ones too
+    return w.keep([...I.localGet(high), ...inBits(1.5 * 2 ** 52), ...I.i32Const(32), ...simd(V.i64Shl), ...low, ...simd(V.i64Add)])
+  }
+  return { lo: half(lo), hi: half(hi) }
+}
+
+/** Behind the loop: the word at `inexact` becomes 1 where some lane of what `off` collected is set. */
+export function reported(w: ColumnWriter, off: number): Code {
+  return [
+    ...[...I.localGet(off), ...simd(V.anyTrue), ...I.if(), ...I.localGet(w.address({ kind: 'inexact' }))],
+    ...[...I.i32Const(1), ...I.memory(OP.i32Store), OP.end],
+  ]
+}

@@ -1,0 +1,112 @@
+/**
+ * Where the fields of CSV records begin and end: 16 bytes are compared with the delimiter, the line end and the quote at
+ * once, and only those that are one of them are looked at.
+ *
+ * A record goes into the bounds only whole. Before one that is not plain the kernel ends, and says where that begins: one that
+ * has more or fewer fields, quotes that make no sense, no line end. What is wrong with it, if anything, others say.
+ */
+
+import { SCALAR, V } from '../../wasm/simd.ts'
+import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { numbered } from '../tables/sortKernels.ts'
+import { BOUNDS, byteAt, INPUT, NEWLINE, QUOTE, RESULT, RETURN } from './csvLayout.ts'
+
+const get = I.localGet
+const set = I.localSet
+const tee = I.localTee
+const num = I.i32Const
+
+const LANES = 16
+
+/** The lanes of 16 bytes that are one of the vectors' bytes, as bits. */
+function maskAt(place: number, wanted: readonly number[]): Code {
+  const [load, same] = [I.simdMemory(V.load, INPUT), I.simd(V.i8Eq)]
+  const vector = wanted.length > 1 ? [get(place), load, set(wanted[0] as number), get(wanted[0] as number)] : [get(place), load]
+  const [, ...others] = wanted.length > 1 ? wanted : [0, ...wanted]
+  const compared = others.map((one, i) => (i === 0 ? [vector, get(one), same] : [get(wanted[0] as number), get(one), same, I.simd(V.or)]))
+  return [compared, I.simd(V.i8Bitmask)]
+}
+
+/** The place of the lowest bit behind a place. */
+function lowest(mask: number, place: number): Code {
+  return [get(place), get(mask), SCALAR.i32Ctz, OP.i32Add]
+}
+
+/**
+ * run(at, end, slot, most, step, delimiter): bounds of records from the byte `at` on go to `slot`, with `step` bytes for each
+ * record, as long as that is below `most`. Tells where the first record begins that is not kept, and its slot.
+ */
+export function csvRecordsKernel(): Uint8Array<ArrayBuffer> {
+  const { at, end, slot, most, step, delimiter, begin, place, mask, byte, next, found, from, bytes, commas, lines, quotes } = numbered(
+    ...(['at', 'end', 'slot', 'most', 'step', 'delimiter'] as const),
+    ...(['begin', 'place', 'mask', 'byte', 'next', 'found', 'from', 'bytes', 'commas', 'lines', 'quotes'] as const),
+  )
+  const [NEXT, SCAN] = [I.br(0), I.br(0)]
+  const bound = (local: number, offset: number): Code => [get(slot), get(local), I.memory(OP.i32Store, BOUNDS + offset)]
+  const out = (depth: number): Code => I.brIf(depth)
+  /** Within the loop over bits (0), its block (1), that over bytes (2), its block (3): the quote's own are inside of an if. */
+  const closing: Code = [
+    [get(found), num(1), OP.i32Add, set(from), I.block(), I.loop],
+    [get(from), get(end), OP.i32GeS, out(6)],
+    [maskAt(from, [quotes]), tee(mask), OP.i32Eqz, I.if(), get(from), num(LANES), OP.i32Add, set(from), I.br(1), OP.end],
+    [lowest(mask, from), tee(from), get(end), OP.i32GeS, out(6)],
+    // two quotes are one of the text
+    [get(from), num(1), OP.i32Add, get(end), OP.i32GeS, I.brIf(1), byteAt(from, 1), num(QUOTE), OP.i32Ne, I.brIf(1)],
+    [get(from), num(2), OP.i32Add, set(from), I.br(0), OP.end, OP.end],
+  ]
+  const quoted: Code = [
+    [get(found), get(begin), OP.i32Ne, out(4), closing],
+    [get(slot), get(found), num(1), OP.i32Add, num(-1), OP.i32Xor, I.memory(OP.i32Store, BOUNDS), bound(from, 4)],
+    [get(from), num(1), OP.i32Add, tee(found), get(end), OP.i32GeS, out(4)],
+    [byteAt(found), tee(byte), num(RETURN), OP.i32Eq, I.if(), get(found), num(1), OP.i32Add, tee(found), get(end), OP.i32GeS, out(5)],
+    [byteAt(found), tee(byte), num(NEWLINE), OP.i32Ne, out(5), OP.end],
+    [get(byte), get(delimiter), OP.i32Ne, get(byte), num(NEWLINE), OP.i32Ne, OP.i32And, out(4)],
+    // bytes behind the field are looked at anew
+    [num(0), set(mask), get(found), num(LANES - 1), OP.i32Sub, set(place)],
+  ]
+  const hasReturn: Code = [get(byte), num(NEWLINE), OP.i32Eq, get(found), get(begin), OP.i32GtS, OP.i32And]
+  const bare: Code = [
+    [bound(begin, 0), get(slot), get(found)],
+    [hasReturn, I.if('i32'), get(found), num(1), OP.i32Sub, I.memory(OP.i32Load8U, INPUT), num(RETURN), OP.i32Eq],
+    [OP.else, num(0), OP.end, OP.i32Sub, I.memory(OP.i32Store, BOUNDS + 4)],
+  ]
+  const recordEnds: Code = [
+    [get(slot), get(next), OP.i32Ne, out(4), get(found), num(1), OP.i32Add, set(at), get(next), get(step), OP.i32Add, set(next)],
+    [get(slot), get(most), OP.i32GeS, out(4)],
+  ]
+  const eachBit: Code = [
+    [get(mask), OP.i32Eqz, I.brIf(1), lowest(mask, place), set(found)],
+    [get(mask), get(mask), num(1), OP.i32Sub, OP.i32And, set(mask), get(found), get(end), OP.i32GeS, out(3)],
+    [byteAt(found), tee(byte), num(QUOTE), OP.i32Eq, I.if(), quoted, OP.else, bare, OP.end],
+    [get(slot), num(8), OP.i32Add, set(slot)],
+    [get(byte), num(NEWLINE), OP.i32Eq, I.if(), recordEnds, OP.else, get(slot), get(next), OP.i32Eq, out(4), OP.end],
+    [get(found), num(1), OP.i32Add, set(begin), NEXT],
+  ]
+  const splat = (value: Code, local: number): Code => [value, I.simd(V.i8Splat), set(local)]
+  const body: Code = [
+    [splat(get(delimiter), commas), splat(num(NEWLINE), lines), splat(num(QUOTE), quotes)],
+    [get(at), tee(begin), set(place), get(slot), get(step), OP.i32Add, set(next)],
+    [I.block(), I.loop, get(place), get(end), OP.i32GeS, out(1)],
+    [maskAt(place, [bytes, commas, lines, quotes]), set(mask), I.block(), I.loop, eachBit, OP.end, OP.end],
+    [get(place), num(LANES), OP.i32Add, set(place), SCAN, OP.end, OP.end],
+    [num(0), get(at), I.memory(OP.i32Store, RESULT), num(0), get(next), get(step), OP.i32Sub, I.memory(OP.i32Store, RESULT + 4)],
+  ]
+  return moduleBytes({
+    imports: [],
+    parameters: new Array<'i32'>(6).fill('i32'),
+    locals: [...new Array<'i32'>(7).fill('i32'), 'v128', 'v128', 'v128', 'v128'],
+    body: [body],
+    foreign: true,
+  })
+}
+
+/** run(from, to): tells the parity of the quotes between two places, which are a multiple of 16 apart. */
+export function csvQuotesKernel(): Uint8Array<ArrayBuffer> {
+  const { from, to, odd, quotes } = numbered('from', 'to', 'odd', 'quotes')
+  const body: Code = [
+    [num(QUOTE), I.simd(V.i8Splat), set(quotes), I.block(), I.loop, get(from), get(to), OP.i32GeS, I.brIf(1)],
+    [get(odd), maskAt(from, [quotes]), OP.i32Xor, set(odd), get(from), num(LANES), OP.i32Add, set(from), I.br(0), OP.end, OP.end],
+    [num(0), get(odd), SCALAR.i32Popcnt, num(1), OP.i32And, I.memory(OP.i32Store, RESULT)],
+  ]
+  return moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals: ['i32', 'v128'], body: [body], foreign: true })
+}

@@ -1,0 +1,102 @@
+/**
+ * How the text of a loop kernel reaches elements of dense arrays. A subscript that `loopKernelRanges.ts` proves inside is
+ * not checked.
+ */
+import { PlanError } from '../../../core/errors.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { integerRange, type RangeScope } from './loopKernelRanges.ts'
+import type { ArrayShape } from './loopKernelShape.ts'
+
+export interface PlaceText {
+  /** Expressions that evaluate the subscripts, in order. */
+  readonly evaluate: readonly string[]
+  /** One that throws unless they are inside; nothing where that is proved. */
+  readonly check: readonly string[]
+  readonly index: string
+}
+
+/** What a place needs of the text around it. */
+interface Texts {
+  readonly expr: (expr: Expr) => string
+  /** A new variable. */
+  readonly temporary: (prefix: string) => string
+}
+
+export class Places {
+  /** Parts of indices that only keys decide, computed once an iteration: their names by their texts. */
+  readonly rowBases: Map<string, string> = new Map()
+  readonly #scope: RangeScope
+  readonly #texts: Texts
+
+  constructor(scope: RangeScope, texts: Texts) {
+    this.#scope = scope
+    this.#texts = texts
+  }
+
+  /**
+   * Of element `subscripts` of dense array number `i`.
+   *
+   * @throws {PlanError} where there are more subscripts than axes, or fewer
+   */
+  place(array: string, i: number, shape: Extract<ArrayShape, { kind: 'dense' }>, subscripts: readonly Expr[]): PlaceText {
+    if (subscripts.length !== shape.extents.length) {
+      const axes = shape.extents.length === 1 ? '1 axis' : `${shape.extents.length} axes`
+      throw new PlanError(
+        `${array} has ${axes}, and the body of the loop gives ${subscripts.length} keys for an element of it. get takes a key for each axis, set and add the value behind them, row all keys but the last.`,
+      )
+    }
+    const evaluate: string[] = []
+    const conditions: string[] = []
+    const terms: Term[] = []
+    const shown: string[] = []
+    const last = subscripts.length - 1
+    const small = (shape.strides[0] ?? 1) * (shape.extents[0] ?? 1) < 2 ** 31
+    for (const [axis, subscript] of subscripts.entries()) {
+      const range = integerRange(subscript, this.#scope)
+      const inside = range !== undefined && range.low >= 0 && range.high < (shape.extents[axis] ?? 0)
+      let name = this.#texts.expr(subscript)
+      if (!isSteady(subscript)) {
+        const temporary = this.#texts.temporary('t')
+        evaluate.push(`${temporary} = ${name}`)
+        name = temporary
+      }
+      shown.push(name)
+      if (!inside) {
+        const checked = this.#texts.temporary('u')
+        conditions.push(`(${checked} = ${name} >>> 0) === ${name} && ${checked} < A${i}n${axis}`)
+        name = checked
+      }
+      const text = axis === last ? name : small ? `Math.imul(${name}, A${i}s${axis})` : `${name} * A${i}s${axis}`
+      terms.push({ text, steady: inside && (subscript.kind === 'Key' || subscript.kind === 'Literal') })
+    }
+    const check = conditions.length === 0 ? [] : [`(${conditions.join(' && ')} || outside(${i}, [${shown.join(', ')}]))`]
+    return { evaluate, check, index: this.#index(terms, small) }
+  }
+
+  /** The part of an index that only keys decide is computed once an iteration. `small`: all indices are 32-bit integers. */
+  #index(terms: readonly Term[], small: boolean): string {
+    const texts = terms.map((term) => term.text)
+    const leading = texts.slice(0, -1).join(' + ')
+    if (leading === '') return texts.join('')
+    let row = leading
+    if (terms.slice(0, -1).every((term) => term.steady)) {
+      row = this.rowBases.get(leading) ?? `b${this.rowBases.size}`
+      this.rowBases.set(leading, row)
+    }
+    const sum = `(${row} + ${texts[texts.length - 1]})`
+    return small ? `(${sum} | 0)` : sum
+  }
+}
+
+/** Whether reading the text twice gives the same value: what subscripts are checked and used with. */
+function isSteady(expr: Expr): boolean {
+  return (
+    expr.kind === 'Key' || expr.kind === 'Local' || expr.kind === 'Parameter' || (expr.kind === 'Literal' && typeof expr.value === 'number')
+  )
+}
+
+/** One axis' part of an index; steady when only keys and literals decide it and it is proved inside. */
+interface Term {
+  readonly text: string
+  readonly steady: boolean
+}

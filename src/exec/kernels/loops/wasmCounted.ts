@@ -1,0 +1,32 @@
+/**
+ * What is known of the index of a counted loop: its values, and whether there are few of them.
+ */
+import type { CountedLoop } from '../../../core/ir/functionIr.ts'
+import { HIGHEST, integerType, LOWEST, type WasmType } from './wasmTypes.ts'
+import type { KernelWriter } from './wasmWriter.ts'
+
+/** Types of a counted loop's index: in the body, and with the value that ends the loop. */
+export interface CountedRange {
+  readonly seen: WasmType
+  readonly held: WasmType
+}
+
+export function countedRange(w: KernelWriter, counted: CountedLoop): CountedRange | undefined {
+  const from = w.expr(counted.from).type
+  const to = w.expr(counted.to).type
+  if (from.kind !== 'i32' || to.kind !== 'i32' || !Number.isInteger(counted.step)) return undefined
+  const { step } = counted
+  const [low, high] = step > 0 ? [from.low, to.high - 1] : [to.low + 1, from.high]
+  const held = step > 0 ? integerType(from.low, Math.max(from.high, high + step)) : integerType(Math.min(from.low, low + step), from.high)
+  const seen = integerType(Math.max(low, LOWEST), Math.min(high, HIGHEST))
+  return held?.kind !== 'i32' || seen?.kind !== 'i32' ? undefined : { seen, held }
+}
+
+/** The values of an index that takes few of them, where they are known now; undefined else. */
+export function fewValues(w: KernelWriter, counted: CountedLoop, most: number): readonly number[] | undefined {
+  const from = w.expr(counted.from).type
+  const to = w.expr(counted.to).type
+  if (from.kind !== 'i32' || to.kind !== 'i32' || from.low !== from.high || to.low !== to.high) return undefined
+  const count = Math.max(0, Math.ceil((to.low - from.low) / counted.step))
+  return count > most ? undefined : Array.from({ length: count }, (_, i) => from.low + i * counted.step)
+}

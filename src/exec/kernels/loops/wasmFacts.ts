@@ -1,0 +1,165 @@
+/**
+ * What tests that have been passed say of integers: within what bounds a local, or a component of the key, lies where code runs.
+ *
+ *     while (at > 0 && sorted[at - 1] > value) { sorted[at] = sorted[at - 1]; at-- }      at - 1 is 0 at least
+ *
+ * So a counter that is counted down to a bound is an integer, whose bounds do not grow from turn to turn, and its subscripts are
+ * inside without a check. Facts follow control: an assignment ends what was known of its local and says what is known of it now,
+ * a loop begins with what none of its turns changes, and behind a block holds what was known before it and is unchanged.
+ */
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import { changedIn } from '../../../core/ir/irFacts.ts'
+import { HIGHEST, LOWEST, type WasmType } from './wasmTypes.ts'
+import type { KernelWriter } from './wasmWriter.ts'
+
+export interface Bounds {
+  readonly low: number
+  readonly high: number
+}
+
+/** By the names of locals, and of keys. */
+export type Facts = ReadonlyMap<string, Bounds>
+
+export const NO_FACTS: Facts = new Map()
+
+/** No local is called so. */
+export function keyName(axis: number): string {
+  return `key ${axis}`
+}
+
+/** The type of what lies within the bounds as well; itself where nothing is known, or where control never arrives. */
+export function narrowedType(type: WasmType, bounds: Bounds | undefined): WasmType {
+  if (bounds === undefined || type.kind !== 'i32') return type
+  const [low, high] = [Math.max(type.low, bounds.low), Math.min(type.high, bounds.high)]
+  return low > high ? type : { kind: 'i32', low, high }
+}
+
+/** `work` writes code that runs where more is known. */
+export function given<T>(w: KernelWriter, more: Facts, work: () => T): T {
+  const outer = w.facts
+  w.facts = joined(outer, more)
+  const written = work()
+  w.facts = outer
+  return written
+}
+
+function joined(facts: Facts, more: Facts): Facts {
+  if (more.size === 0) return facts
+  const all = new Map(facts)
+  for (const [name, { low, high }] of more) {
+    const known = all.get(name)
+    all.set(name, known === undefined ? { low, high } : { low: Math.max(low, known.low), high: Math.min(high, known.high) })
+  }
+  return all
+}
+
+/** The facts that outlast the statements. */
+export function without(facts: Facts, stmts: readonly Stmt[]): Facts {
+  if (facts.size === 0) return facts
+  const changed = changedIn(stmts)
+  return new Map([...facts].filter(([name]) => !changed.has(name)))
+}
+
+/** A local has been given a value of this type. */
+export function noteValue(w: KernelWriter, local: string, type: WasmType): void {
+  if (type.kind !== 'i32' && !w.facts.has(local)) return
+  const facts = new Map(w.facts)
+  facts.delete(local)
+  if (type.kind === 'i32') facts.set(local, { low: type.low, high: type.high })
+  w.facts = facts
+}
+
+/** What holds behind an `if` of which one branch is left for somewhere else. */
+export function noteLeft(w: KernelWriter, stmt: Extract<Stmt, { kind: 'If' }>): void {
+  const [then, other] = [leaves(stmt.then), leaves(stmt.else)]
+  const more = then === other ? NO_FACTS : without(factsWhen(w, stmt.test, other), then ? stmt.else : stmt.then)
+  w.facts = joined(without(w.facts, [stmt]), more)
+}
+
+function leaves(stmts: readonly Stmt[]): boolean {
+  const last = stmts.at(-1)
+  if (last?.kind === 'If') return leaves(last.then) && leaves(last.else)
+  return last?.kind === 'Break' || last?.kind === 'Continue' || last?.kind === 'Return' || last?.kind === 'Throw'
+}
+
+/** What is known of integers where the test came out so. */
+export function factsWhen(w: KernelWriter, test: Expr, truth: boolean): Facts {
+  if (test.kind === 'Unary' && test.operator === '!') return factsWhen(w, test.operand, !truth)
+  if (test.kind === 'Logical' && test.operator === (truth ? '&&' : '||')) {
+    const left = factsWhen(w, test.left, truth)
+    return joined(
+      left,
+      given(w, left, () => factsWhen(w, test.right, truth)),
+    )
+  }
+  if (test.kind !== 'Binary') return NO_FACTS
+  const operator = truth ? test.operator : NEGATED[test.operator]
+  const mirrored = operator === undefined ? undefined : MIRRORED[operator]
+  if (operator === undefined || mirrored === undefined) return NO_FACTS
+  return joined(bounded(w, test.left, operator, test.right), bounded(w, test.right, mirrored, test.left))
+}
+
+const NEGATED: { readonly [operator: string]: string } = {
+  '<': '>=',
+  '<=': '>',
+  '>': '<=',
+  '>=': '<',
+  '===': '!==',
+  '!==': '===',
+  '==': '!=',
+  '!=': '==',
+}
+const MIRRORED: { readonly [operator: string]: string } = {
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+  '===': '===',
+  '!==': '!==',
+  '==': '==',
+  '!=': '!=',
+}
+
+/** Of `i + c < e`: what i is. */
+function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts {
+  const { of, plus } = offsetOf(expr)
+  const name = of.kind === 'Local' ? of.name : of.kind === 'Key' ? keyName(of.axis) : undefined
+  const [own, other] = name === undefined ? [] : [integerOf(w, of), integerOf(w, by)]
+  if (name === undefined || own === undefined || other === undefined) return NO_FACTS
+  const [low, high] = [other.low - plus, other.high - plus]
+  const fact = (bounds: Partial<Bounds>): Facts => new Map([[name, { low: LOWEST, high: HIGHEST, ...bounds }]])
+  switch (operator) {
+    case '<':
+      return fact({ high: high - 1 })
+    case '<=':
+      return fact({ high })
+    case '>':
+      return fact({ low: low + 1 })
+    case '>=':
+      return fact({ low })
+    case '==':
+    case '===':
+      return fact({ low, high })
+    default:
+      // A bound that it is not.
+      if (low !== high) return NO_FACTS
+      return own.low === low ? fact({ low: low + 1 }) : own.high === low ? fact({ high: low - 1 }) : NO_FACTS
+  }
+}
+
+function offsetOf(expr: Expr): { readonly of: Expr; readonly plus: number } {
+  if (expr.kind !== 'Binary' || expr.right.kind !== 'Literal' || !Number.isSafeInteger(expr.right.value)) return { of: expr, plus: 0 }
+  const by = expr.right.value as number // as just asked
+  if (Math.abs(by) > HIGHEST || (expr.operator !== '+' && expr.operator !== '-')) return { of: expr, plus: 0 }
+  return { of: expr.left, plus: expr.operator === '+' ? by : -by }
+}
+
+/** The bounds of what is an integer, and can be asked for without code. */
+function integerOf(w: KernelWriter, expr: Expr): Bounds | undefined {
+  const isSimple = (one: Expr): boolean =>
+    ['Literal', 'Local', 'Key', 'Parameter', 'Extent', 'LookupLength'].includes(one.kind) ||
+    (one.kind === 'Binary' && (one.operator === '+' || one.operator === '-') && isSimple(one.left) && isSimple(one.right))
+  if (!isSimple(expr) || (expr.kind === 'Literal' && typeof expr.value !== 'number')) return undefined
+  const { type } = w.expr(expr)
+  return type.kind === 'i32' ? type : undefined
+}

@@ -1,0 +1,121 @@
+/**
+ * IR → WebAssembly for loop bodies that only compute with numbers, truth values and bigints: the bytes of a module whose `run`
+ * does what the JavaScript kernel does, bit for bit, over the arena's memory.
+ *
+ *     run(from, to, scratch, lane, [low, high, start of each axis of a box], …captured numbers)
+ *
+ * Addresses, strides, extents and lengths are imported globals, so that the bytes are the same for other arrays as long
+ * as the same subscripts are proved inside. What fails calls an imported function that throws.
+ */
+import { defined } from '../../../core/defined.ts'
+import type { Span } from '../../../core/span.ts'
+import { type Code, I, type Import, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import type { LocalNames } from '../../wasm/wasmText.ts'
+import { draws, drawsApart } from '../math/drawsApart.ts'
+import { withElementBounds } from '../passes/boundHoisting.ts'
+import { runs } from '../passes/iterationRuns.ts'
+import { overlappedBody } from '../passes/softwarePipelining.ts'
+import { touchAhead } from '../passes/softwarePrefetch.ts'
+import { withStencilsWrittenOut } from '../passes/stencils.ts'
+import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
+import { condition, expression } from './wasmExpressions.ts'
+import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeAhead, placeStart, rowStart, stepped } from './wasmIteration.ts'
+import { assignedIn } from './wasmLocals.ts'
+import { namesOf } from './wasmNames.ts'
+import { block } from './wasmStatements.ts'
+import { NotCompiled, type WasmType } from './wasmTypes.ts'
+import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
+
+export interface WasmCode {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly imports: readonly Import[]
+  /** Errors of `throw` statements, by the number they are thrown with. */
+  readonly errors: readonly ThrownError[]
+  readonly parameters: readonly string[]
+  readonly simd: boolean
+  /** What became of each innermost loop. */
+  readonly loops: readonly LoopFate[]
+  /** Which rows are touched ahead, for people. */
+  readonly touched?: string
+  readonly names: () => LocalNames
+}
+
+const PARTS: WriterParts = { block, expr: expression, condition }
+
+/** Rounds until the types of locals must have settled. */
+const MOST_ROUNDS = 16
+
+/** The module, or the reason why there is none. */
+export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
+  try {
+    const target = targetOf(given)
+    const locals = new Map<string, WasmType>()
+    // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
+    let isDraft = assignedIn(target.ir).size > 0
+    let isPlain = false
+    for (let round = 0; round < MOST_ROUNDS; ) {
+      const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
+      const body = unlessItMayFail(writer)
+      if (body === undefined) {
+        isPlain = true
+        continue
+      }
+      if (!isDraft && !writer.widened) return moduleOf(writer, body)
+      isDraft = writer.grows
+      if (writer.widened) round++
+    }
+    return { because: 'the types of its variables do not settle', span: undefined }
+  } catch (error) {
+    if (error instanceof NotCompiled) return { because: error.message, span: error.span }
+    // Code is written and read by functions that call themselves, as deep as it lies.
+    if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
+    throw error
+  }
+}
+
+function targetOf(given: WasmTarget): WasmTarget {
+  const ir = draws(given.ir.body) ? drawsApart(given.ir) : given.ir
+  return { ...given, ir: withElementBounds({ ...given, ir: withStencilsWrittenOut({ ...given, ir }) }) }
+}
+
+/** Undefined where an expression may fail and the writer keeps no order of expressions. */
+function unlessItMayFail(w: KernelWriter): Code | undefined {
+  try {
+    return bodyOf(w)
+  } catch (error) {
+    if (error instanceof MayFail) return undefined
+    throw error
+  }
+}
+
+/** Engines take 50,000 locals in a function. */
+const MOST_LOCALS = 40_000
+
+function bodyOf(w: KernelWriter): Code {
+  const { shape } = w.target
+  const isRun = shape.space === 'box' || (shape.space === 'rows' && !shape.permuted)
+  const loop = isRun ? runs(w) : places(w)
+  if (w.declared.length > MOST_LOCALS) throw new NotCompiled('it is too large')
+  return [w.prologue, accumulatorStart(w), loop, accumulatorEnd(w)]
+}
+
+function moduleOf(w: KernelWriter, body: Code): WasmCode {
+  const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body })
+  const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
+  const { imports, errors, simd, loops } = w
+  // Of lanes of iterations only the few that they leave behind are touched for.
+  const touched = loops.some(({ nested }) => nested === true) ? {} : defined({ touched: w.touched })
+  return { bytes, imports, errors, parameters, simd, loops, ...touched, names: namesOf(w) }
+}
+
+/** Place by place. */
+function places(w: KernelWriter): Code {
+  w.control.push({ kind: 'other' }, { kind: 'other' }, { kind: 'iteration' })
+  const touch = touchAhead(w, TO, () => placeAhead(w))
+  const body = overlappedBody(w, w.target.ir.body, nextPlace(w, touch))
+  return [
+    ...[touch.before, I.block(), I.loop, I.localGet(FROM), I.localGet(TO), OP.i32GeS, I.brIf(1), touch.of(FROM)],
+    ...[placeStart(w), elementStart(w), rowStart(w), I.block(), body, OP.end],
+    ...[stepped(FROM, 1), I.br(0), OP.end, OP.end],
+  ]
+}

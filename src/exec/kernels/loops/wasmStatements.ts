@@ -1,0 +1,249 @@
+/**
+ * Statements of a loop body as WebAssembly: locals, stores, adds, accumulators, and what leaves a block.
+ */
+
+import type { DType } from '../../../core/data/schema.ts'
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { type Code, I, isEmpty, OP } from '../../wasm/wasmEncoder.ts'
+import { singleOf } from '../passes/singleSums.ts'
+import { jammedFor } from '../passes/unrollAndJam.ts'
+import { accessCode } from './wasmAccess.ts'
+import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
+import { countedRange } from './wasmCounted.ts'
+import { factsWhen, given, NO_FACTS, noteLeft, noteValue, without } from './wasmFacts.ts'
+import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
+import { fastFor, type Turns } from './wasmLoops.ts'
+import {
+  asBigint,
+  asBool,
+  asF64,
+  F64,
+  HIGHEST,
+  integerResult,
+  LOWEST,
+  MAYBE,
+  NotCompiled,
+  number as numberOf,
+  type Value,
+  type WasmType,
+} from './wasmTypes.ts'
+import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
+
+export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
+  const outer = w.facts
+  const code = stmts.map((stmt) => statement(w, stmt))
+  w.facts = without(outer, stmts)
+  return code
+}
+
+function statement(w: KernelWriter, stmt: Stmt): Code {
+  switch (stmt.kind) {
+    case 'Let':
+      w.singles.delete(stmt.local)
+      if (stmt.init !== undefined) return [assigned(w, stmt.local, stmt.init, stmt.span), narrow(w, stmt.local, stmt.init)]
+      return w.unset.has(stmt.local) ? w.assign(stmt.local, { type: MAYBE, code: I.f64Const(Number.NaN) }, stmt.span) : []
+    case 'Assign':
+      return assigned(w, stmt.local, stmt.value, stmt.span)
+    case 'Write':
+      return written(w, stmt)
+    case 'Add':
+      return added(w, stmt)
+    case 'Accumulate':
+      return accumulated(w, stmt.accumulator, w.expr(stmt.value), stmt.span)
+    case 'If': {
+      const test = w.condition(stmt.test)
+      w.control.push({ kind: 'other' })
+      const then = given(w, factsWhen(w, stmt.test, true), () => w.block(stmt.then))
+      const otherwise = given(w, factsWhen(w, stmt.test, false), () => w.block(stmt.else))
+      w.control.pop()
+      noteLeft(w, stmt)
+      return [test, I.if(), then, isEmpty(otherwise) ? [] : [OP.else, otherwise], OP.end]
+    }
+    case 'For': {
+      const code = loop(w, stmt)
+      w.facts = without(w.facts, [stmt])
+      return code
+    }
+    case 'Labeled': {
+      const body = w.within({ kind: 'label', label: stmt.label }, () => w.block(stmt.body))
+      return [I.block(), body, OP.end]
+    }
+    case 'Break': {
+      const { label } = stmt
+      return w.leave((c) => (label === undefined ? c.kind === 'exit' : c.label === label && c.kind !== 'next'), stmt.span)
+    }
+    case 'Continue': {
+      const { label } = stmt
+      return w.leave((c) => c.kind === 'next' && (label === undefined || c.label === label), stmt.span)
+    }
+    case 'Return':
+      return returned(w, stmt.value, stmt.span)
+    case 'Throw':
+      return thrown(w, stmt)
+    case 'Evaluate':
+      return [...w.expr(stmt.value).code, OP.drop]
+  }
+}
+
+function assigned(w: KernelWriter, local: string, expr: Expr, span: Span): Code {
+  const value = w.expr(expr)
+  const code = w.assign(local, value, span)
+  noteValue(w, local, value.type)
+  return code
+}
+
+/** Beside a double that is computed from an f32, the f32 for lanes. */
+function narrow(w: KernelWriter, local: string, init: Expr): Code {
+  const single = w.isChanged(local) ? undefined : singleOf(w, init)
+  if (single === undefined) return []
+  const slot = w.declare('f32')
+  w.singles.set(local, slot)
+  return [single, I.localSet(slot)]
+}
+
+function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
+  const { message } = stmt
+  if (message !== undefined && (message.kind !== 'Literal' || typeof message.value !== 'string')) {
+    throw new NotCompiled('it throws a message that is computed', stmt.span)
+  }
+  return w.thrown({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
+}
+
+function loop(w: KernelWriter, stmt: For): Code {
+  const { counted } = stmt
+  const init = w.block(stmt.init)
+  w.facts = without(w.facts, [stmt])
+  if (counted === undefined || stmt.doWhile) return [init, plainLoop(w, stmt)]
+  const range = countedRange(w, counted)
+  // The index is an integer where its bounds are: its local holds one value more than the body sees.
+  const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
+  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [init, plainLoop(w, stmt)]
+  const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
+  const turns = (known: Turns): Code => plainLoop(w, stmt, known.seen ?? range.seen, known)
+  const fast = fastFor(w, stmt, { slot, is, ...range }, turns) ?? jammedFor(w, stmt, { slot, range }, () => turns({}))
+  return [init, fast ?? turns({})]
+}
+
+/** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index. */
+function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {}): Code {
+  const { label, counted } = stmt
+  const test = (): Code => known.test ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
+  const isFirstTested = !stmt.doWhile && stmt.test !== undefined
+  if (counted === undefined || seen === undefined) {
+    const body = (): Code => {
+      const more = stmt.doWhile || stmt.test === undefined ? NO_FACTS : factsWhen(w, stmt.test, true)
+      return given(w, more, () => w.block(stmt.body))
+    }
+    const parts = { first: isFirstTested, test, body, update: () => w.block(stmt.update) }
+    return turning(w, { kind: 'next', label }, parts)
+  }
+  const slot = w.slotOf(counted.local)
+  const body = (): Code => {
+    const held = w.locals.get(counted.local)
+    w.locals.set(counted.local, seen)
+    const code = w.block(known.body ?? stmt.body)
+    if (held !== undefined) w.locals.set(counted.local, held)
+    return code
+  }
+  const update = (): Code => [known.after ?? [], stepped(slot, counted.step)]
+  return [known.before ?? [], turning(w, { kind: 'next', label }, { first: isFirstTested, test, body, update })]
+}
+
+function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {
+  const { number, shape } = w.array(stmt.array)
+  const place = accessCode(w, stmt, stmt.array, stmt.subscripts, `A${number}`, shape.dtype)
+  const value = w.expr(stmt.value)
+  const stored = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : shape.dtype === 'i64' ? 'i64' : 'i32')
+  return [
+    ...[place.evaluate, converted(w, value, shape.dtype), I.localSet(stored), place.check],
+    ...[place.address, I.localGet(stored), storeOf(shape.dtype, place.offset)],
+    carriedOn(w, stmt, stored, shape.dtype),
+  ]
+}
+
+/** What the next turn of the loop reads is kept in a local. */
+function carriedOn(w: KernelWriter, stmt: Stmt, stored: number, dtype: DType): Code {
+  const next = w.carried.get(stmt)
+  return next === undefined ? [] : [...reloaded(dtype, I.localGet(stored)), I.localSet(next)]
+}
+
+function converted(w: KernelWriter, value: Value, dtype: DType): Code {
+  if (dtype === 'f64' || dtype === 'f32') return asF64(value)
+  if (dtype === 'i64') return asBigint(value)
+  return dtype === 'bool' ? asBool(value) : w.int32(value)
+}
+
+function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
+  const { number, shape } = w.array(stmt.array)
+  const { adds } = shape
+  if (adds !== 'direct' && adds !== 'lane') throw new NotCompiled('an update buffer has a function of its own', stmt.span)
+  const dtype = adds === 'direct' ? shape.dtype : w.target.laneTypes[number]
+  if (dtype === undefined) throw new NotCompiled(`${stmt.array} has no memory of its own for what is added`, stmt.span)
+  const base = adds === 'direct' ? `A${number}` : `D${number}`
+  const place = accessCode(w, stmt, stmt.array, stmt.subscripts, base, dtype)
+  const delta = w.expr(stmt.value)
+  const address = w.declare('i32')
+  const before = loadOf(dtype, I.localGet(address), place.offset)
+  if (dtype === 'i64') {
+    const kept = w.declare('i64')
+    return [
+      ...[place.evaluate, asBigint(delta), I.localSet(kept), place.check],
+      ...[place.address, I.localTee(address), before.code, I.localGet(kept), OP.i64Add, storeOf(dtype, place.offset)],
+    ]
+  }
+  // Wrapped to 32 bits before it is added, what doubles hold exactly has the bits of the sum; beyond, doubles round.
+  const isInteger = dtype !== 'bool' && integerResult('+', before.type, numberOf(delta).type) !== undefined
+  const kept = w.declare(isInteger ? 'i32' : 'f64')
+  const sum: Value = isInteger
+    ? {
+        type: { kind: 'i32', low: LOWEST, high: HIGHEST },
+        code: [...loadBits(dtype, I.localGet(address), place.offset), I.localGet(kept), OP.i32Add],
+      }
+    : { type: F64, code: [asF64(before), I.localGet(kept), OP.f64Add] }
+  return [
+    ...[place.evaluate, isInteger ? w.int32(delta) : asF64(delta), I.localSet(kept), place.check],
+    ...[place.address, I.localTee(address), converted(w, sum, dtype), storeOf(dtype, place.offset)],
+  ]
+}
+
+function accumulated(w: KernelWriter, accumulator: string, value: Value, span: Span): Code {
+  const i = w.accumulators.indexOf(accumulator)
+  const slot = w.accumulatorSlots[i] ?? 0
+  const form = w.target.shape.accumulators.get(accumulator)
+  switch (form) {
+    case 'sum': {
+      const base = logOffset(w, accumulator)
+      const start = [I.localGet(SCRATCH), I.i32Const(base), OP.i32Add]
+      const kept = w.declare('f64')
+      return [
+        ...[asF64(value), I.localSet(kept), I.localGet(slot), I.localGet(kept), I.memory(OP.f64Store)],
+        ...[I.localGet(slot), I.i32Const(8), OP.i32Add, I.localTee(slot)],
+        ...[I.localGet(SCRATCH), I.i32Const(base + 8 * LOG_CAPACITY), OP.i32Add, OP.i32Eq, I.if()],
+        ...[I.i32Const(i), I.call(w.function('grow', ['i32'], [])), start, I.localSet(slot), OP.end],
+      ]
+    }
+    case 'min':
+    case 'max':
+      return [I.localGet(slot), asF64(value), form === 'min' ? OP.f64Min : OP.f64Max, I.localSet(slot)]
+    case 'count':
+      return [value.code, OP.drop, I.localGet(slot), I.f64Const(1), OP.f64Add, I.localSet(slot)]
+    case 'custom':
+    case undefined:
+      throw new NotCompiled(`${accumulator} combines with a function of the program`, span)
+  }
+}
+
+function returned(w: KernelWriter, value: Expr | undefined, span: Span): Code {
+  const leave = w.leave((control) => control.kind === 'iteration', span)
+  if (value === undefined) return leave
+  const { element } = w.target.shape
+  const result = w.expr(value)
+  if (result.type.kind === 'f64' && result.type.maybe) throw new NotCompiled('what it returns may be undefined', span)
+  if (element.kind === 'none') return [result.code, OP.drop, ...leave]
+  if (element.kind === 'row') throw new NotCompiled('it replaces rows', span)
+  if (element.kind === 'scalar' && element.column.nullable) throw new NotCompiled('the elements may be null', span)
+  const dtype = element.kind === 'dense' ? element.dtype : w.target.columnTypes[0]
+  if (dtype === undefined) throw new NotCompiled('the elements are no plain numbers', span)
+  return [...columnAddress(w, 0), ...converted(w, result, dtype), ...storeOf(dtype), ...leave]
+}

@@ -1,0 +1,377 @@
+/**
+ * The kernel being written: its names, locals, imports and the blocks that are open. What statements, expressions and
+ * loops become is in files of their own, which write into this.
+ */
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { type Code, type GrowingCode, I, type Import, OP, type ParameterType, type ValueType } from '../../wasm/wasmEncoder.ts'
+import { type Generator, generatorsOf } from '../math/wasmDraws.ts'
+import {
+  type Control,
+  type DenseShape,
+  type KnownAddress,
+  LOG2_BYTES,
+  type LoopFate,
+  shifted,
+  type ThrownError,
+  type WasmTarget,
+} from './wasmCode.ts'
+import { type Facts, NO_FACTS } from './wasmFacts.ts'
+import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
+import {
+  asF64,
+  asInt32,
+  asType,
+  BOOL,
+  bigintType,
+  F64,
+  GROWING,
+  HIGHEST,
+  heldAs,
+  isInteger,
+  isSigned,
+  joinTypes,
+  MAYBE,
+  NotCompiled,
+  sameType,
+  type Value,
+  type WasmType,
+} from './wasmTypes.ts'
+
+/** Parameters of `run`. */
+export const FROM = 0
+export const TO = 1
+export const SCRATCH = 2
+export const LANE = 3
+
+/** Rounds in which the bounds of integers that change may still grow. */
+const ROUNDS_OF_INTEGERS = 4
+
+/** The type of what a local that changes is given. */
+function changing(type: WasmType, round: number): WasmType {
+  if (type.kind === 'bigint' && type.range === undefined) return { ...type, bits: GROWING }
+  if (round < ROUNDS_OF_INTEGERS) return type
+  if (isInteger(type)) return F64
+  if (type.kind !== 'bigint' || type.range === undefined) return type
+  return isSigned(type.range) ? bigintType(-(2n ** 63n), 2n ** 63n - 1n) : bigintType(0n, 2n ** 64n - 1n)
+}
+
+/** Thrown where an expression may fail, by a writer that would change the order of expressions; caught by `wasmKernel`. */
+export class MayFail extends Error {}
+
+export type For = Extract<Stmt, { kind: 'For' }>
+
+/** How parts of a body are written; they need one another. */
+export interface WriterParts {
+  readonly block: (w: KernelWriter, stmts: readonly Stmt[]) => Code
+  readonly expr: (w: KernelWriter, expr: Expr) => Value
+  /** Truth of an expression, as 0 or 1. */
+  readonly condition: (w: KernelWriter, expr: Expr) => Code
+}
+
+export class KernelWriter {
+  readonly target: WasmTarget
+  readonly locals: Map<string, WasmType>
+  /** Whether a local turned out to need a wider type than the code before assumed. */
+  widened = false
+  /** Whether it is an integer still, whose bounds may grow again. */
+  grows = false
+  /** Whether the code is written for the types of its locals only. */
+  readonly isDraft: boolean
+  simd = false
+  readonly loops: LoopFate[] = []
+  /** Which rows are touched ahead, for people. */
+  touched: string | undefined
+  /** Addresses of accesses inside the loop being written, by their node. */
+  known: ReadonlyMap<object, KnownAddress> = new Map()
+  readonly arrays: readonly string[]
+  readonly accumulators: readonly string[]
+  readonly imports: Import[] = []
+  readonly importNumbers: Map<string, number> = new Map()
+  readonly declared: ValueType[] = []
+  slots: Map<string, number> = new Map()
+  readonly globals: Map<string, number> = new Map()
+  /** Code before the loop over iterations. */
+  readonly prologue: GrowingCode = []
+  readonly rowBases: Map<string, { readonly slot: number; readonly code: Code }> = new Map()
+  columns: Map<number, { readonly slot: number; readonly value: WasmType }> = new Map()
+  readonly errors: ThrownError[] = []
+  readonly control: Control[] = []
+  readonly unset: ReadonlySet<string>
+  readonly changed: ReadonlySet<string>
+  readonly parameterTypes: ParameterType[] = ['i32', 'i32', 'address', 'i32']
+  readonly parameterSlots: Map<string, number> = new Map()
+  readonly integerParameters: ReadonlySet<string>
+  /** Indices of loops that are written out, where their body is being written. */
+  literals: ReadonlyMap<string, number> = new Map()
+  /** Of the code being written: what goes on where exact lanes end is exact. */
+  precision: WasmTarget['precision']
+  /** Innermost loops that lanes of their own suit. */
+  vectorized = 0
+  /** The place of the iteration. */
+  place: Code = I.localGet(FROM)
+  /** The key that differs between the iterations of a run. */
+  runAxis: number | undefined
+  /** Keys of which more is known in the code being written than the extents of their axes, by the axis. */
+  keyRanges: ReadonlyMap<number, { readonly low: number; readonly high: number }> = new Map()
+  /** What tests before the code being written say of its locals and keys. */
+  facts: Facts = NO_FACTS
+  /** Reads of the loop being written whose value a local holds. */
+  held: ReadonlyMap<object, Value> = new Map()
+  /** Locals that take what the loop's next turn reads, by the write. */
+  carried: ReadonlyMap<object, number> = new Map()
+  /** Sums that are 0 where their loop begins, and change nowhere else. */
+  readonly zeroSums: ReadonlyMap<Stmt, ReadonlySet<string>>
+  /** Locals that hold as an f32, for lanes, what others hold as doubles: sums that lanes of f32 made, and what is computed from them. */
+  readonly singles: Map<string, number> = new Map()
+  /** Where the iteration's elements lie in columns. */
+  position: number
+  /** Locals that hold the key of the iteration being written. */
+  keys: readonly number[]
+  readonly accumulatorSlots: readonly number[]
+  /** What the body draws from. */
+  readonly generators: ReadonlyMap<string, Generator>
+
+  readonly parts: WriterParts
+
+  readonly round: number
+  /** Whether an expression of the body may fail, so that all stays in its order: loops are written as they stand. */
+  readonly isPlain: boolean
+
+  constructor(
+    target: WasmTarget,
+    locals: Map<string, WasmType>,
+    parts: WriterParts,
+    { round, isDraft, isPlain }: { readonly round: number; readonly isDraft: boolean; readonly isPlain: boolean },
+  ) {
+    this.round = round
+    this.isPlain = isPlain
+    this.isDraft = isDraft
+    this.parts = parts
+    this.target = target
+    this.precision = target.precision
+    this.locals = locals
+    const { ir, shape } = target
+    this.arrays = [...shape.arrays.keys()]
+    this.accumulators = [...shape.accumulators.keys()]
+    this.unset = readUnset(ir)
+    this.changed = assignedIn(ir)
+    this.integerParameters = subscriptParameters(ir)
+    this.zeroSums = sumsFromZero(ir)
+    if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
+    for (const { name, value } of ir.parameters) {
+      this.parameterSlots.set(name, this.parameterTypes.length)
+      const isNarrow = typeof value === 'boolean' || this.isIntegerParameter(name, value)
+      this.parameterTypes.push(isNarrow ? 'i32' : typeof value === 'bigint' ? 'i64' : 'f64')
+    }
+    this.position = this.declare('i32')
+    this.keys = shape.space === 'box' ? shape.extents.map((_, axis) => 4 + 3 * axis + 2) : shape.extents.map(() => this.declare('i32'))
+    this.accumulatorSlots = this.accumulators.map((name) => this.declare(shape.accumulators.get(name) === 'sum' ? 'i32' : 'f64'))
+    this.generators = generatorsOf(this)
+  }
+
+  declare(type: ValueType): number {
+    // Parameters are all known before the first local.
+    this.declared.push(type)
+    return this.firstLocal() + this.declared.length - 1
+  }
+
+  firstLocal(): number {
+    return 4 + (this.target.shape.space === 'box' ? 3 * this.target.shape.extents.length : 0) + this.target.ir.parameters.length
+  }
+
+  /** An imported number: read once, before the loop. */
+  global(name: string): Code {
+    return this.#global(name, 'i32')
+  }
+
+  /** An imported address. */
+  address(name: string): Code {
+    return this.#global(name, 'address')
+  }
+
+  /** An imported number of elements that an address moves by. */
+  stride(name: string): Code {
+    return this.#global(name, 'stride')
+  }
+
+  #global(name: string, type: 'i32' | 'address' | 'stride'): Code {
+    let slot = this.globals.get(name)
+    if (slot === undefined) {
+      slot = this.declare('i32')
+      this.globals.set(name, slot)
+      this.prologue.push(I.globalGet(this.import({ kind: 'global', name, type })), I.localSet(slot))
+    }
+    return I.localGet(slot)
+  }
+
+  import(entry: Import): number {
+    let number = this.importNumbers.get(entry.name)
+    if (number === undefined) {
+      number = this.imports.filter((other) => other.kind === entry.kind).length
+      this.importNumbers.set(entry.name, number)
+      this.imports.push(entry)
+    }
+    return number
+  }
+
+  function(name: string, parameters: readonly ValueType[], results: readonly ValueType[]): number {
+    return this.import({ kind: 'function', name, parameters, results })
+  }
+
+  isIntegerParameter(name: string, value: unknown): boolean {
+    return this.integerParameters.has(name) && Number.isInteger(value) && !Object.is(value, -0) && Math.abs(value as number) <= HIGHEST
+  }
+
+  /** The wasm local of a variable, whose type must hold the value. */
+  slotFor(name: string, type: WasmType, span: Span): number {
+    const before = this.locals.get(name)
+    const wanted = this.unset.has(name) ? joinTypes(type, MAYBE) : type
+    const joined = wanted === undefined || before === undefined ? wanted : joinTypes(before, wanted)
+    if (joined === undefined) {
+      throw new NotCompiled(`${name} holds values of two kinds: numbers, truth values, bigints; or undefined where numbers are not`, span)
+    }
+    if (before === undefined || !sameType(before, joined)) {
+      if (before !== undefined) {
+        this.widened = true
+        if (isInteger(joined) || joined.kind === 'bigint') this.grows = true
+      }
+      this.locals.set(name, joined)
+    }
+    let slot = this.slots.get(name)
+    if (slot === undefined) {
+      slot = this.declare(heldAs(joined))
+      this.slots.set(name, slot)
+    }
+    return slot
+  }
+
+  assign(name: string, value: Value, span: Span): Code {
+    // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
+    const before = this.locals.get(name)
+    const isSettled = before !== undefined && sameType(joinTypes(before, value.type) ?? value.type, before)
+    const type = this.changed.has(name) && !isSettled ? changing(value.type, this.round) : value.type
+    const slot = this.slotFor(name, type, span)
+    return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
+  }
+
+  slotOf(name: string): number {
+    const slot = this.slots.get(name)
+    if (slot === undefined) throw new NotCompiled(`${name} is read before it is declared`)
+    return slot
+  }
+
+  /** Whether a local is given a value in more than one place, but for the index of a counted loop. */
+  isChanged(name: string): boolean {
+    return this.changed.has(name)
+  }
+
+  readsOf(name: string): number {
+    return readsIn(this.target.ir.body, name)
+  }
+
+  array(name: string): { readonly number: number; readonly shape: DenseShape } {
+    const number = this.arrays.indexOf(name)
+    const shape = this.target.shape.arrays.get(name)
+    if (shape?.kind !== 'dense') throw new NotCompiled(`${name} is not a dense array`)
+    return { number, shape }
+  }
+
+  within(control: Control, write: () => Code): Code {
+    this.control.push(control)
+    const code = write()
+    this.control.pop()
+    return code
+  }
+
+  /** `write` writes code in which more is known of keys and locals that it does not change. */
+  knowing<T>(
+    keys: ReadonlyMap<number, { readonly low: number; readonly high: number }>,
+    locals: ReadonlyMap<string, WasmType>,
+    write: () => T,
+  ): T {
+    const outer = [...locals.keys()].map((name) => [name, this.locals.get(name)] as const)
+    const ranges = this.keyRanges
+    for (const [name, type] of locals) this.locals.set(name, type)
+    this.keyRanges = new Map([...ranges, ...keys])
+    const written = write()
+    for (const [name, type] of outer) if (type !== undefined) this.locals.set(name, type)
+    this.keyRanges = ranges
+    return written
+  }
+
+  leave(isTarget: (control: Control) => boolean, span: Span): Code {
+    const at = this.control.findLastIndex(isTarget)
+    if (at < 0) throw new NotCompiled('it leaves a block that does not enclose it', span)
+    return I.br(this.control.length - 1 - at)
+  }
+
+  /** A subscript times its axis' stride, in elements. */
+  scaled(number: number, axis: number, code: Code, rank: number): Code {
+    return axis === rank - 1 ? code : [code, ...this.stride(`A${number}s${axis}`), OP.i32Mul]
+  }
+
+  /** The address of an array, or of this lane's private copy. */
+  base(name: string): Code {
+    if (!name.startsWith('D')) return this.address(name)
+    let slot = this.globals.get(`lane ${name}`)
+    if (slot === undefined) {
+      const dtype = this.target.laneTypes[Number(name.slice(1))] ?? 'f64'
+      const elements = [...this.stride(`${name}s`), I.localGet(LANE), OP.i32Mul]
+      const start = [...this.address(name), ...elements, ...shifted(LOG2_BYTES[dtype]), OP.i32Add]
+      slot = this.declare('i32')
+      this.globals.set(`lane ${name}`, slot)
+      this.prologue.push(start, I.localSet(slot))
+    }
+    return I.localGet(slot)
+  }
+
+  /** Whether iterations, and turns of outer loops, are written one after another as they stand: one may fail, or moves a generator on. */
+  get keepsOrder(): boolean {
+    return this.isPlain || this.generators.size > 0
+  }
+
+  int32(value: Value): Code {
+    return asInt32(
+      value,
+      () => this.declare('f64'),
+      () => this.function('int32', ['f64'], ['i32']),
+    )
+  }
+
+  imported(name: string, args: readonly Value[], result: 'number' | 'truth' = 'number'): Value {
+    const called = this.function(
+      `${name}/${args.length}`,
+      args.map(() => 'f64'),
+      [result === 'number' ? 'f64' : 'i32'],
+    )
+    return { type: result === 'number' ? F64 : BOOL, code: [...args.map(asF64), I.call(called)] }
+  }
+
+  /** Throws an error of the source, at the iteration. */
+  thrown(error: ThrownError): Code {
+    this.errors.push(error)
+    return [I.i32Const(this.errors.length - 1), this.place, I.call(this.function('fail', ['i32', 'i32'], [])), OP.unreachable]
+  }
+
+  /** Says that an expression may fail. */
+  mayFail(): void {
+    if (!this.isPlain) throw new MayFail()
+  }
+
+  block(stmts: readonly Stmt[]): Code {
+    return this.parts.block(this, stmts)
+  }
+
+  expr(expr: Expr): Value {
+    return this.parts.expr(this, expr)
+  }
+
+  condition(expr: Expr): Code {
+    return this.parts.condition(this, expr)
+  }
+
+  isRunKey(expr: Expr): boolean {
+    return expr.kind === 'Key' && expr.axis === this.runAxis
+  }
+}

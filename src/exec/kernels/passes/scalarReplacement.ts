@@ -1,0 +1,114 @@
+/**
+ * What an innermost loop keeps in locals instead of memory: elements that do not change while it runs, and what the turn
+ * before has written.
+ *
+ *     H.set(i, j, f(H.get(i, j - 1)))      left = H[i, from - 1]
+ *                                          for j: left = f(left), H[i, j] = left
+ *
+ * A read is the last turn's write when both lie in one row, as far apart as a turn goes, and nothing else writes to that
+ * memory. Every turn makes the write: it is a statement of the body itself, and nothing leaves the body before its end.
+ * What is kept is what a load would give: rounded or wrapped as the array's type does.
+ */
+import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { type Code, type GrowingCode, I, OP } from '../../wasm/wasmEncoder.ts'
+import { loadOf } from '../loops/wasmCode.ts'
+import { returnsValue } from '../loops/wasmLocals.ts'
+import { type Access, accessesOf, elementMemory, isSteady, memoryOf, type Turning } from '../loops/wasmLoopAccess.ts'
+import type { InnerLoop } from '../loops/wasmLoops.ts'
+import { heldAs, type Value } from '../loops/wasmTypes.ts'
+import type { KernelWriter } from '../loops/wasmWriter.ts'
+
+export interface Carried {
+  readonly reads: ReadonlyMap<object, Value>
+  /** The locals that writes leave their value in for the next turn. */
+  readonly writes: ReadonlyMap<object, number>
+  readonly before: Code
+  readonly after: Code
+  /** Reads of what the turn before has written. */
+  readonly count: number
+}
+
+/** What of a loop decides what it carries. */
+type CarryingLoop = Pick<InnerLoop, 'body' | 'index' | 'limit' | 'step'>
+
+export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, turning: Turning): Carried {
+  const written = writtenMemories(w, loop.body)
+  const reads = new Map<object, Value>()
+  const writes = new Map<object, number>()
+  const first: GrowingCode = []
+  const steady: GrowingCode = []
+  const after: GrowingCode = []
+  let count = 0
+  for (const access of accesses.values()) {
+    if (access.kind !== 'read') continue
+    const loaded = loadOf(access.dtype, access.known.code(), access.known.offset)
+    if (access.axis < 0 && !written.has(access.memory)) {
+      reads.set(access.node, kept(w, loaded, steady))
+      continue
+    }
+    const write = lastTurn(loop, accesses, access, written.get(access.memory))
+    if (write === undefined) continue
+    count++
+    const slot = w.declare(heldAs(loaded.type))
+    first.push(loaded.code, I.localSet(slot))
+    reads.set(access.node, { type: loaded.type, code: I.localGet(slot) })
+    let next = writes.get(write)
+    if (next === undefined) writes.set(write, (next = w.declare(heldAs(loaded.type))))
+    after.push(I.localGet(next), I.localSet(slot))
+  }
+  lookups(w, loop.body, turning, reads, steady)
+  const test = [I.localGet(loop.index.slot), I.localGet(loop.limit), loop.step > 0 ? OP.i32LtS : OP.i32GtS]
+  // Before a loop of no turns there may be no element to read.
+  const before = [...steady, ...(first.length === 0 ? [] : [test, I.if(), ...first, OP.end])]
+  return { reads, writes, before, after, count }
+}
+
+/** How often the body writes to a memory. */
+function writtenMemories(w: KernelWriter, body: readonly Stmt[]): ReadonlyMap<string, number> {
+  const written = new Map<string, number>()
+  for (const found of accessesOf(body)) {
+    if (found.kind === 'read') continue
+    const memory = memoryOf(w, found)
+    written.set(memory, (written.get(memory) ?? 0) + 1)
+  }
+  if (returnsValue(body)) written.set(elementMemory(w), (written.get(elementMemory(w)) ?? 0) + 1)
+  return written
+}
+
+/** The write of the turn before that a read gets its value from. */
+function lastTurn(loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, read: Access, count: number | undefined): object | undefined {
+  if (count !== 1 || read.axis < 0 || leaves(loop.body)) return undefined
+  const write = [...accesses.values()].find(({ kind, memory }) => kind === 'write' && memory === read.memory)
+  if (write === undefined || !loop.body.includes(write.node as Stmt)) return undefined // nodes of writes are statements
+  const isSameRow = write.isLast && write.row === read.row
+  return isSameRow && write.offset === read.offset + loop.step ? write.node : undefined
+}
+
+/** Whether a turn may end before its last statement. */
+function leaves(body: readonly Stmt[]): boolean {
+  let found = false
+  visitStmts(body, ({ kind }) => {
+    if (kind === 'Break' || kind === 'Continue' || kind === 'Return' || kind === 'Labeled') found = true
+  })
+  return found
+}
+
+/** Elements of captured tables at an index that does not change. */
+function lookups(w: KernelWriter, body: readonly Stmt[], turning: Turning, reads: Map<object, Value>, before: GrowingCode): void {
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (e) => {
+        if (e.kind !== 'Lookup' || reads.has(e) || !isSteady(e, turning)) return
+        const value = w.expr(e)
+        if (value.type.kind !== 'f64' || !value.type.maybe) reads.set(e, kept(w, value, before))
+      })
+    }
+  })
+}
+
+/** The value in a local, set by `before`. */
+function kept(w: KernelWriter, value: Value, before: GrowingCode): Value {
+  const slot = w.declare(heldAs(value.type))
+  before.push(value.code, I.localSet(slot))
+  return { type: value.type, code: I.localGet(slot) }
+}

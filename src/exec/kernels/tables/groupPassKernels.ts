@@ -1,0 +1,245 @@
+/**
+ * Kernels of a group-by in one pass over the rows: what each row adds where is listed first, and added then.
+ *
+ *     places    rows -> where the record of each selected row's group lies, and the values that are to be added, end to end
+ *     add       those lists -> records, group by group and row by row; full chunks of sums go to a log
+ *
+ * Only `add` must see the rows in order. A record begins with how many rows its group had so far; a chunk is closed by
+ * the row behind it, so that the open one is never empty.
+ */
+
+import { CHUNK } from '../../../core/arrays/fixedTree.ts'
+import { Bug } from '../../../core/errors.ts'
+import { SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { LOADS } from '../columns/columnLoads.ts'
+import {
+  A,
+  addressWord,
+  checkedSlot,
+  eachRow,
+  element,
+  FOLD_COLUMN_BYTES,
+  FRAME,
+  FRAME_AT,
+  firstOwn,
+  I_ROW,
+  type KernelType,
+  type KeyPart,
+  localsOf,
+  PARAMETERS,
+  partLocal,
+  prologue,
+  ROW,
+  SELECTION,
+  SLOT,
+  TO,
+  touchedKey,
+  word,
+} from './groupFrame.ts'
+import { LOG_ENTRY_BYTES, loadedDouble } from './groupKernels.ts'
+
+/** What is kept of a column's values by group; squares are those of what values are off the group's mean, which is there before. */
+export type PassFold = 'sum' | 'min' | 'max' | 'squares'
+
+const COUNT_BYTES = 8
+
+export interface PassRecord {
+  readonly bytes: number
+  /** Where the double of each fold lies; the mean that squares are taken of lies behind it. */
+  readonly at: readonly number[]
+}
+
+/** A record: how many rows (i32), then a double for each fold, and the mean of squares. */
+export function passRecord(folds: readonly PassFold[]): PassRecord {
+  let bytes = COUNT_BYTES
+  const at = folds.map((fold) => {
+    const own = bytes
+    bytes += fold === 'squares' ? 8 + MEAN_AT : 8
+    return own
+  })
+  return { bytes, at }
+}
+
+/** The mean that squares are taken of, from their own double on. */
+export const MEAN_AT = 8
+
+const get = I.localGet
+const set = I.localSet
+const num = I.i32Const
+
+/** What `places` does: `copied` are the types of the columns whose values it lists; `isTouched`: it touches the key first. */
+export interface PlacesShape {
+  readonly parts: readonly KeyPart[]
+  readonly recordBytes: number
+  readonly copied: readonly KernelType[]
+  readonly selected: boolean
+  readonly isTouched: boolean
+}
+
+/**
+ * Appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and lists of values as the
+ * two addresses of folds, and in `size` how long the lists are: -1 when a key lies outside of its window, which ends the run.
+ */
+export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): Uint8Array<ArrayBuffer> {
+  const key = { kind: 'direct', parts } as const
+  const own = firstOwn(key)
+  const [size, bitmap, bits] = [own, own + 1, own + 2]
+  const from = (f: number): number => own + 3 + 2 * f
+  const list = (f: number): number => own + 4 + 2 * f
+  const row = selected ? I_ROW : ROW
+  const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
+  const each = (ahead: number): Code => [
+    ...checkedSlot(parts, row, outside, ahead),
+    ...[...element(SELECTION, size, 2), ...get(SLOT), ...num(recordBytes), OP.i32Mul, ...I.memory(OP.i32Store)],
+    ...copied.flatMap((type, f) => [...element(list(f), size, 3), ...loadedDouble(type, from(f), row, ahead), ...I.memory(OP.f64Store)]),
+    ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
+  ]
+  const inWord = [
+    ...[...get(ROW), ...get(bits), SCALAR.i32Ctz, OP.i32Add, ...set(I_ROW), ...each(0)],
+    ...[...get(bits), ...get(bits), ...num(1), OP.i32Sub, OP.i32And, ...set(bits)],
+  ]
+  const eachSelected = [
+    ...[...I.block(), ...I.loop, ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(1)],
+    ...[...get(bitmap), ...get(ROW), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load), ...set(bits)],
+    ...[...I.block(), ...I.loop, ...get(bits), OP.i32Eqz, ...I.brIf(1), ...inWord, ...I.br(0), OP.end, OP.end],
+    ...[...get(ROW), ...num(32), OP.i32Add, ...set(ROW), ...I.br(0), OP.end, OP.end],
+  ]
+  const columns = copied.flatMap((_, f) => [
+    ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(from(f))],
+    ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f + 8), ...set(list(f))],
+  ])
+  const vectors = own + 3 + 2 * copied.length
+  const four = selected ? undefined : fourPlaces({ parts, recordBytes, copied }, { size, from, list, vectors, outside })
+  const body = [
+    ...[...prologue(key), ...columns, ...addressWord(FRAME.bitmap), ...set(bitmap), ...word(FRAME.size), ...set(size)],
+    ...[...(isTouched ? touchedKey(parts) : []), ...(four === undefined ? [] : four.before)],
+    ...(selected ? eachSelected : eachRow(each, four?.turn)),
+    ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
+  ]
+  const locals = [...localsOf(key, 3 + 2 * copied.length), ...new Array<'v128'>(four === undefined ? 0 : VECTORS).fill('v128')]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals, body })
+}
+
+const VECTORS = 4
+
+interface PlacesLocals {
+  readonly size: number
+  readonly from: (fold: number) => number
+  readonly list: (fold: number) => number
+  /** The first of `VECTORS`. */
+  readonly vectors: number
+  readonly outside: Code
+}
+
+/**
+ * The next four rows at once: a processor sees only so many instructions ahead, and waits for the lines of columns that it
+ * does not see. Undefined where a key has parts, or nulls, or need not be an integer of 32 bits.
+ */
+function fourPlaces(
+  { parts: [part, ...others], recordBytes, copied }: Pick<PlacesShape, 'parts' | 'recordBytes' | 'copied'>,
+  { size, from, list, vectors, outside }: PlacesLocals,
+): { readonly before: Code; readonly turn: Code } | undefined {
+  if (part === undefined || others.length > 0 || part.nullable) return undefined
+  const key = LOADS.get(part.type === 'u32' ? 'i32' : part.type) // what it has over its base is the same
+  if (key?.as !== 'i32') return undefined
+  const [base, span, bytes, value] = [0, 1, 2, 3].map((i) => vectors + i) as [number, number, number, number]
+  const listed = copied.flatMap((type, f): Code => {
+    const [low, high] = doublesOf(type, from(f), value)
+    const at = element(list(f), size, 3)
+    return [...at, ...low, ...I.simdMemory(V.store), ...at, ...high, ...I.simdMemory(V.store, 16)]
+  })
+  const splat = (code: Code, to: number): Code => [...code, ...simd(V.i32Splat), ...set(to)]
+  return {
+    before: [...splat(get(partLocal(0, 'base')), base), ...splat(get(partLocal(0, 'span')), span), ...splat(num(recordBytes), bytes)],
+    turn: [
+      ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), ...simd(V.i32Sub)],
+      ...[...I.localTee(value), ...get(span), ...simd(V.i32LtU), ...simd(V.i32AllTrue), OP.i32Eqz, ...I.if(), ...outside, OP.end],
+      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(V.i32Mul), ...I.simdMemory(V.store)],
+      ...[...listed, ...get(size), ...num(4), OP.i32Add, ...set(size)],
+    ],
+  }
+}
+
+/** Four values from ROW on, in two vectors of doubles; `value` is a local for integers. */
+function doublesOf(type: KernelType, column: number, value: number): readonly [Code, Code] {
+  const loads = LOADS.get(type)
+  if (loads === undefined) throw new Bug(`Four values of ${type} were to be listed.`)
+  const [first = [], second] = loads.vectors(element(column, ROW, loads.log2Bytes))
+  if (loads.as !== 'i32') return [first, second ?? []]
+  const high = [...get(value), ...get(value), ...shuffle32([2, 3, 2, 3])]
+  return [
+    [...first, ...I.localTee(value), ...simd(V.f64FromI32S)],
+    [...high, ...simd(V.f64FromI32S)],
+  ]
+}
+
+/** Rows a turn of `add` takes. */
+const AT_ONCE = 4
+
+/**
+ * Adds `to` entries of the lists, of which `from` is 0. The frame has the list of places in `selection`, and for each fold its
+ * values; a group's first row appends its place to `slots`.
+ */
+export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
+  const key = { kind: 'hashed' } as const
+  const own = firstOwn(key)
+  const [places, records, record, slots, log, whole] = [own, own + 1, own + 2, own + 3, own + 4, own + 5] as const
+  const values = (f: number): number => own + 6 + f
+  const { at } = passRecord(folds)
+  const isSum = (fold: PassFold): boolean => fold === 'sum' || fold === 'squares'
+  const sums = folds.flatMap((fold, f) => (isSum(fold) ? [f] : []))
+  const off = localsOf(key, 6 + folds.length).length + PARAMETERS.length
+
+  const row = (k: number): Code => {
+    const place = [...get(places), ...I.memory(OP.i32Load, 4 * k)]
+    const begun = folds.flatMap((fold, f) =>
+      isSum(fold)
+        ? []
+        : [
+            ...get(record),
+            ...I.f64Const(fold === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY),
+            ...I.memory(OP.f64Store, at[f]),
+          ],
+    )
+    const isNew = [...[...get(slots), ...place, ...I.memory(OP.i32Store), ...get(slots), ...num(4), OP.i32Add, ...set(slots)], ...begun]
+    const closed = sums.flatMap((f) => [
+      ...[...get(log), ...place, ...I.memory(OP.i32Store), ...get(log), ...num(f), ...I.memory(OP.i32Store, 4)],
+      ...[...get(log), ...get(record), ...I.memory(OP.f64Load, at[f]), ...I.memory(OP.f64Store, 8)],
+      ...[...get(record), ...I.f64Const(0), ...I.memory(OP.f64Store, at[f])],
+      ...[...get(log), ...num(LOG_ENTRY_BYTES), OP.i32Add, ...set(log)],
+    ])
+    const operation = { sum: OP.f64Add, squares: OP.f64Add, min: OP.f64Min, max: OP.f64Max } as const
+    const value = (f: number): Code => [...get(values(f)), ...I.memory(OP.f64Load, 8 * k)]
+    const square = (f: number): Code => [
+      ...[...value(f), ...get(record), ...I.memory(OP.f64Load, (at[f] as number) + MEAN_AT), OP.f64Sub],
+      ...[...I.localTee(off), ...get(off), OP.f64Mul],
+    ]
+    return [
+      ...[...get(records), ...place, OP.i32Add, ...I.localTee(record), ...I.memory(OP.i32Load), ...I.localTee(A)],
+      ...[...num(CHUNK - 1), OP.i32And, OP.i32Eqz, ...I.if(), ...get(A), ...I.if(), ...closed, OP.else, ...isNew, OP.end, OP.end],
+      ...[...get(record), ...get(A), ...num(1), OP.i32Add, ...I.memory(OP.i32Store)],
+      ...folds.flatMap((fold, f) => [
+        ...[...get(record), ...get(record), ...I.memory(OP.f64Load, at[f]), ...(fold === 'squares' ? square(f) : value(f))],
+        ...[operation[fold], ...I.memory(OP.f64Store, at[f])],
+      ]),
+    ]
+  }
+  const turn = (rows: number): Code => [
+    ...Array.from({ length: rows }, (_, k) => row(k)).flat(),
+    ...[...get(places), ...num(4 * rows), OP.i32Add, ...set(places)],
+    ...folds.flatMap((_, f) => [...get(values(f)), ...num(8 * rows), OP.i32Add, ...set(values(f))]),
+    ...[...get(ROW), ...num(rows), OP.i32Add, ...set(ROW)],
+  ]
+  const turns = (rows: number, end: number): Code => [
+    ...[...I.block(), ...I.loop, ...get(ROW), ...get(end), OP.i32GeS, ...I.brIf(1), ...turn(rows), ...I.br(0), OP.end, OP.end],
+  ]
+  const body = [
+    ...[...addressWord(FRAME.selection), ...set(places), ...addressWord(FRAME.records), ...set(records)],
+    ...[...addressWord(FRAME.slots), ...set(slots), ...addressWord(FRAME.log), ...set(log)],
+    ...folds.flatMap((_, f) => [...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(values(f))]),
+    ...[...get(TO), ...num(-AT_ONCE), OP.i32And, ...set(whole), ...turns(AT_ONCE, whole), ...turns(1, TO)],
+    ...[...get(FRAME_AT), ...get(slots), ...I.addressStore(FRAME.slots), ...get(FRAME_AT), ...get(log), ...I.addressStore(FRAME.log)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...localsOf(key, 6 + folds.length), 'f64'], body })
+}

@@ -1,0 +1,88 @@
+/**
+ * Integers of 64 bits as numbers, two at a time: where they lie in the memory of another module, or over the arena.
+ *
+ *     high * 2 ** 32 + low, divided by `divisor`
+ *
+ * Both halves and their sum are exact, as long as the sum is between ±2^53: one beyond is rounded to one that is no smaller, and
+ * is found by the comparison with `limit`.
+ */
+import type { Integers, NumberKernels } from '../../../core/ports.ts'
+import { type Code, I, moduleBytes, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { element } from './groupFrame.ts'
+import { counting, numbered } from './sortKernels.ts'
+
+const get = I.localGet
+const set = I.localSet
+
+/** Lanes of 32 bits of one vector, as bytes; of the second half only zeros are used. */
+const [LOW_HALVES, HIGH_HALVES] = [0, 4].map((half) => I.shuffle([0, 8].flatMap((at) => [0, 1, 2, 3].map((byte) => at + half + byte))))
+
+/** run(address, out, from, to, limit, divisor): pairs of integers; traps where one is not between ±limit. */
+export function scaledKernel({ signed, foreign }: { readonly signed: boolean; readonly foreign?: true }): Uint8Array<ArrayBuffer> {
+  const { address, out, from, to, limit, divisor, pair, far, most, by } = numbered(
+    ...(['address', 'out', 'from', 'to', 'limit', 'divisor', 'pair', 'far', 'most', 'by'] as const),
+  )
+  const half = (bytes: Code | undefined, convert: number): Code => [...get(pair), ...get(pair), ...(bytes ?? []), ...I.simd(convert)]
+  const high = half(HIGH_HALVES, signed ? SIMD.f64ConvertI32S : SIMD.f64ConvertI32U)
+  const sum = [
+    ...[...high, ...I.f64Const(2 ** 32), ...I.simd(SIMD.f64Splat), ...I.simd(SIMD.f64Mul)],
+    ...[...half(LOW_HALVES, SIMD.f64ConvertI32U), ...I.simd(SIMD.f64Add)],
+  ]
+  const each = [
+    ...[...element(address, from, 4), ...I.simdMemory(SIMD.load), ...set(pair), ...sum, ...set(pair)],
+    ...[...get(far), ...get(pair), ...I.simd(SIMD.f64Abs), ...get(most), ...I.simd(SIMD.f64Ge), ...I.simd(SIMD.or), ...set(far)],
+    ...[...element(out, from, 4), ...get(pair), ...get(by), ...I.simd(SIMD.f64Div), ...I.simdMemory(SIMD.store)],
+  ]
+  const body = [
+    ...[...get(limit), ...I.simd(SIMD.f64Splat), ...set(most), ...get(divisor), ...I.simd(SIMD.f64Splat), ...set(by)],
+    ...counting(from, to, each),
+    ...[...get(far), ...I.simd(SIMD.anyTrue), ...I.if(), OP.unreachable, OP.end],
+  ]
+  return moduleBytes({
+    imports: [],
+    parameters: ['address', 'address', 'i32', 'i32', 'f64', 'f64'],
+    locals: ['v128', 'v128', 'v128', 'v128'],
+    body,
+    ...(foreign && { foreign }),
+  })
+}
+
+type Run = (address: number, out: number, from: number, to: number, limit: number, divisor: number) => void
+
+const modules = new Map<boolean, WebAssembly.Module>()
+/** A decoder's memory is kept for many columns. */
+const instances = new WeakMap<WebAssembly.Memory, Map<boolean, Run>>()
+
+export const numberKernels: NumberKernels = {
+  scaled: (memory, integers) => scaledBy(instanceOver(memory, integers.signed), memory, integers, integers.address),
+}
+
+/** Writes the numbers from `out` on; false where one of the integers is not between ±limit. `out` may be where they lie. */
+export function scaledBy(run: Run, memory: WebAssembly.Memory, { address, count, signed, limit, divisor }: Integers, out: number): boolean {
+  try {
+    run(address, out, 0, count >> 1, limit, divisor)
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) return false
+    throw error
+  }
+  if (count % 2 === 0) return true
+  // the one that has no other beside it
+  const last = 8 * (count - 1)
+  const view = new DataView(memory.buffer, address + last, 8)
+  const sum = (signed ? view.getInt32(4, true) : view.getUint32(4, true)) * 2 ** 32 + view.getUint32(0, true)
+  new DataView(memory.buffer, out + last, 8).setFloat64(0, sum / divisor, true)
+  return Math.abs(sum) < limit
+}
+
+function instanceOver(memory: WebAssembly.Memory, signed: boolean): Run {
+  const known = instances.get(memory) ?? new Map<boolean, Run>()
+  instances.set(memory, known)
+  let run = known.get(signed)
+  if (run === undefined) {
+    const module = modules.get(signed) ?? new WebAssembly.Module(scaledKernel({ signed, foreign: true }))
+    modules.set(signed, module)
+    run = new WebAssembly.Instance(module, { k: { memory } }).exports.run as Run // its one export
+    known.set(signed, run)
+  }
+  return run
+}

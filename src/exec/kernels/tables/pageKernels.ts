@@ -1,0 +1,194 @@
+/**
+ * Values of pages that name entries of a dictionary, in WebAssembly over the arena: the entries, or their numbers in bytes.
+ *
+ *     [header of a run] [value] …          header even   its half is how often the value comes
+ *     [header of a run] [8 values] …       header odd    its half is how many groups of eight values follow, `width` bits each
+ *
+ * Statement: the kernel writes `count` values, or traps: where bytes end too early, and where a value names no entry. It may
+ * read bytes behind `source + length`, which decide nothing, and writes none but those of the values.
+ *
+ * https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE
+ */
+
+import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { element } from './groupFrame.ts'
+import { numbered } from './sortKernels.ts'
+
+const get = I.localGet
+const set = I.localSet
+const num = I.i32Const
+
+/** Bits of a place at most: two of them, behind up to six bits of another, are read at once. */
+export const MOST_PLACE_BITS = 29
+/** Values of a page at most, so that its bits can be counted. */
+export const MOST_PAGE_VALUES: number = 2 ** 26
+/** What may be read behind the bytes of a page. */
+export const READ_BEHIND = 64
+
+const GROUP = 8
+/** Places that one word of 64 bits has, and the most bits of each. */
+const WORDS = [
+  { places: 8, bits: 8 },
+  { places: 4, bits: 16 },
+  { places: 2, bits: MOST_PLACE_BITS },
+] as const
+
+/** The most bits of places that are spread to bytes all at once. */
+const SPREAD_BITS = 7
+/** As many bytes of one as a word has. */
+const EACH_BYTE = 0x0101010101010101n
+
+/** run(source, length, width, count, entries, dictionary, out): entries of 2 ** log2 bytes, or for 0 their numbers, of which a byte has all. */
+export function entriesKernel(log2: 0 | 2 | 3): Uint8Array<ArrayBuffer> {
+  const { source, length, width, count, entries, dictionary, out, ...locals } = numbered(
+    ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out'] as const),
+    ...([
+      'at',
+      'done',
+      'header',
+      'shift',
+      'byte',
+      'groups',
+      'end',
+      'last',
+      'index',
+      'mask',
+      'far',
+      'target',
+      'bits',
+      'word',
+      'step',
+      'whole',
+      ...(['halves', 'quarters', 'eighths', 'room', 'above'] as const),
+    ] as const),
+  )
+  const { at, done, header, shift, byte, groups, end, last, index, mask, far, target, bits, word, step, whole } = locals
+  const { halves, quarters, eighths, room, above } = locals
+  const [load, store] = log2 === 0 ? [OP.i32Load, OP.i32Store8] : log2 === 2 ? [OP.i32Load, OP.i32Store] : [OP.i64Load, OP.i64Store]
+  const entry = log2 === 0 ? get(index) : [...element(dictionary, index, log2), ...I.memory(load)]
+  const isFar = [...get(index), ...get(entries), OP.i32GeU]
+  const noted = [...get(far), ...isFar, OP.i32Or, ...set(far)]
+  const trapIf = (test: Code): Code => [...test, ...I.if(), OP.unreachable, OP.end]
+  const least = (a: Code, b: Code): Code => [...a, ...b, ...a, ...b, OP.i32LtU, OP.select]
+  const moved = (local: number, by: Code): Code => [...get(local), ...by, OP.i32Add, ...set(local)]
+  const while_ = (test: Code, body: Code): Code => [I.block(), I.loop, test, OP.i32Eqz, I.brIf(1), body, I.br(0), OP.end, OP.end]
+
+  const readByte = [...get(source), ...get(at), OP.i32Add, ...I.memory(OP.i32Load8U), ...set(byte), ...moved(at, num(1))]
+  const readHeader = [
+    ...[...num(0), ...set(header), ...num(0), ...set(shift), ...I.loop, ...readByte],
+    ...[...get(header), ...get(byte), ...num(127), OP.i32And, ...get(shift), OP.i32Shl, OP.i32Or, ...set(header), ...moved(shift, num(7))],
+    ...[...get(byte), ...num(128), OP.i32And, OP.i32Eqz, OP.i32Eqz, ...get(shift), ...num(35), OP.i32LtU, OP.i32And, ...I.brIf(0), OP.end],
+    ...trapIf([...get(at), ...get(length), OP.i32GtS]),
+  ]
+  /** The word that begins at so many bits, in a local of 64. */
+  const wordAt = (bit: Code): Code => [
+    ...[...bit, ...set(bits), ...get(source), ...get(at), OP.i32Add, ...get(bits), ...num(3), OP.i32ShrU, OP.i32Add],
+    ...[...I.memory(OP.i64Load), ...get(bits), ...num(7), OP.i32And, OP.i64ExtendI32U, OP.i64ShrU, ...set(word)],
+  ]
+  const nextPlace = [...get(word), OP.i32WrapI64, ...get(mask), OP.i32And, ...set(index)]
+  const group = (places: number): Code =>
+    Array.from({ length: GROUP / places }, (_, w) => [
+      ...wordAt([...get(width), ...num(w * places), OP.i32Mul]),
+      ...Array.from({ length: places }, (_, p) => [
+        ...[...nextPlace, ...get(word), ...get(step), OP.i64ShrU, ...set(word), ...noted],
+        ...[...get(target), ...entry, ...I.memory(store, (w * places + p) << log2)],
+      ]),
+    ])
+  const groupsOf = (places: number): Code =>
+    while_(
+      [...get(done), ...num(GROUP), OP.i32Add, ...get(end), OP.i32LeS],
+      [...element(out, done, log2), ...set(target), group(places), ...moved(done, num(GROUP)), ...moved(at, get(width))],
+    )
+  const byWords = WORDS.reduceRight<Code>(
+    (other, { places, bits: most }) => [get(width), num(most), OP.i32LeU, I.if(), groupsOf(places), OP.else, other, OP.end],
+    [OP.unreachable],
+  )
+  const long = I.i64Const
+  const bitsOf = (places: number): Code => [...get(step), ...long(places), OP.i64Mul]
+  /** The lower of two neighbouring parts of the word stays, and the upper moves up. */
+  const apart = (kept: number, places: number): Code => [
+    ...[...get(word), ...get(kept), OP.i64And],
+    ...[...get(word), ...bitsOf(places), OP.i64ShrU, ...get(kept), OP.i64And, ...long(places * 8), OP.i64Shl, OP.i64Or, ...set(word)],
+  ]
+  /** Eight places of a word become its bytes: four and four of them first, then two and two. */
+  const spread = while_(
+    [...get(done), ...num(GROUP), OP.i32Add, ...get(end), OP.i32LeS],
+    [
+      ...[...get(source), ...get(at), OP.i32Add, ...I.memory(OP.i64Load), ...set(word)],
+      ...[...apart(halves, 4), ...apart(quarters, 2), ...apart(eighths, 1)],
+      ...[...element(out, done, log2), ...get(word), ...I.memory(OP.i64Store)],
+      // a byte that is no entry's number has its upper bit then
+      ...[...get(above), ...get(word), ...get(room), OP.i64Add, OP.i64Or, ...set(above)],
+      ...[...moved(done, num(GROUP)), ...moved(at, get(width))],
+    ],
+  )
+  const lowest = (places: number): Code => [...long(1), ...bitsOf(places), OP.i64Shl, ...long(1), OP.i64Sub]
+  const masks = [
+    ...[...lowest(4), ...set(halves)],
+    ...[...lowest(2), ...long(0x0000000100000001n), OP.i64Mul, ...set(quarters)],
+    ...[...lowest(1), ...long(0x0001000100010001n), OP.i64Mul, ...set(eighths)],
+    ...[...num(128), ...least(get(entries), num(128)), OP.i32Sub, OP.i64ExtendI32U, ...long(EACH_BYTE), OP.i64Mul, ...set(room)],
+  ]
+  const byWidth: Code = log2 > 0 ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), spread, OP.else, byWords, OP.end]
+  const single = [
+    ...[...wordAt([...get(last), ...get(width), OP.i32Mul]), ...nextPlace, ...noted, ...moved(last, num(1))],
+    ...[...element(out, done, log2), ...entry, ...I.memory(store), ...moved(done, num(1))],
+  ]
+  const left = [...get(count), ...get(done), OP.i32Sub]
+  const packed = [
+    // as many groups as could be needed: what is behind the last value is not looked at
+    ...[...least([...get(header), ...num(1), OP.i32ShrU], [...left, ...num(3), OP.i32ShrU, ...num(1), OP.i32Add]), ...set(groups)],
+    ...[...get(done), ...least([...get(groups), ...num(3), OP.i32Shl], left), OP.i32Add, ...set(end)],
+    ...[...get(end), ...get(done), OP.i32Sub, ...get(width), OP.i32Mul, ...num(7), OP.i32Add, ...num(3), OP.i32ShrU],
+    ...trapIf([...get(length), ...get(at), OP.i32Sub, OP.i32GtS]),
+    // values that are no whole group are the last of the page
+    ...[byWidth, ...num(0), ...set(last), while_([...get(done), ...get(end), OP.i32LtS], single)],
+  ]
+  const repeated = [
+    ...[
+      ...wordAt(num(0)),
+      ...get(word),
+      ...get(whole),
+      OP.i64And,
+      OP.i32WrapI64,
+      ...set(index),
+      ...moved(at, [...get(width), ...num(7), OP.i32Add, ...num(3), OP.i32ShrU]),
+    ],
+    ...trapIf([...get(at), ...get(length), OP.i32GtS, ...isFar, OP.i32Or]),
+    ...[...get(done), ...least([...get(header), ...num(1), OP.i32ShrU], left), OP.i32Add, ...set(end)],
+    ...while_([...get(done), ...get(end), OP.i32LtS], [...element(out, done, log2), ...entry, ...I.memory(store), ...moved(done, num(1))]),
+  ]
+  const body: Code = [
+    ...trapIf([...get(width), ...num(MOST_PLACE_BITS), OP.i32GtU, ...get(count), ...num(MOST_PAGE_VALUES), OP.i32GtU, OP.i32Or]),
+    ...[...num(1), ...get(width), OP.i32Shl, ...num(1), OP.i32Sub, ...set(mask), ...get(width), OP.i64ExtendI32U, ...set(step)],
+    ...(log2 === 0 ? masks : []),
+    ...[
+      ...I.i64Const(1),
+      ...get(width),
+      ...num(7),
+      OP.i32Add,
+      ...num(-8),
+      OP.i32And,
+      OP.i64ExtendI32U,
+      OP.i64Shl,
+      ...I.i64Const(1),
+      OP.i64Sub,
+      ...set(whole),
+    ],
+    while_(
+      [...get(done), ...get(count), OP.i32LtS],
+      [
+        ...[...readHeader, ...trapIf([...get(header), ...num(1), OP.i32LeU])], // no run at all
+        ...[...get(header), ...num(1), OP.i32And, ...I.if(), packed, OP.else, repeated, OP.end],
+      ],
+    ),
+    ...trapIf(get(far)),
+    ...trapIf([...get(above), ...long(BigInt.asIntN(64, EACH_BYTE << 7n)), OP.i64And, OP.i64Eqz, OP.i32Eqz]),
+  ]
+  return moduleBytes({
+    imports: [],
+    parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address'],
+    locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(8).fill('i64')],
+    body,
+  })
+}

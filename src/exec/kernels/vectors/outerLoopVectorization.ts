@@ -1,0 +1,218 @@
+/**
+ * Iterations as lanes although the body has loops: each lane is an iteration, and the loops inside take their turns for all
+ * lanes at once. What an iteration adds, it adds in its own order, so that sums in exact precision have lanes as well.
+ *
+ *     for p: for c: for a: s += (x[p][a] - m[c][a]) ** 2        s, x: two lanes, p and p + 1;  m: the same in both
+ *
+ * Legal where iterations that run side by side cannot meet, and none can fail:
+ *
+ * - loops inside are counted, from and to what is the same in all lanes;
+ * - every subscript is surely inside, or is the key of the run, whose bounds are checked before it;
+ * - of an array that the body writes, an iteration touches only what lies at its own key on one axis.
+ */
+import { type Expr, visitExpr } from '../../../core/ir/functionIr.ts'
+import { changedIn } from '../../../core/ir/irFacts.ts'
+import { type Code, type GrowingCode, I, OP } from '../../wasm/wasmEncoder.ts'
+import { LOG2_BYTES, shifted, sumOf } from '../loops/wasmCode.ts'
+import {
+  type Access,
+  accessOf,
+  deepAccesses,
+  elementMemory,
+  indexChecks,
+  isSteady,
+  memoryOf,
+  offsetFrom,
+  type Turning,
+} from '../loops/wasmLoopAccess.ts'
+import type { InnerLoop } from '../loops/wasmLoops.ts'
+import type { KernelWriter } from '../loops/wasmWriter.ts'
+import { Scalar, type Vector } from './wasmLanes.ts'
+
+/** Elements that a nest keeps in vectors while an inner loop turns. More would only move them to the stack. */
+const MOST_KEPT = 16
+
+/** A loop inside, while its body is being written. */
+interface Level {
+  /** Locals that differ between its turns. */
+  readonly changed: ReadonlySet<string>
+  /** What it reads again and again is read before it. */
+  readonly before: GrowingCode
+  readonly kept: Map<string, Vector>
+}
+
+export class Nest {
+  readonly turning: Turning
+  /** Conditions under which the key of the run is inside. */
+  readonly checks: Code[] = []
+  readonly #w: KernelWriter
+  readonly #loop: InnerLoop
+  /** Locals that may differ between lanes: fewer than the body changes. */
+  readonly #differs: Set<string>
+  readonly #changed: ReadonlySet<string>
+  readonly #written: ReadonlySet<string>
+  readonly #made: Access[] = []
+  readonly #levels: Level[] = []
+  readonly #strides = new Map<string, number>()
+  readonly #before: GrowingCode
+  #kept = 0
+  #depth = 0
+
+  /** `before` is code before all vectors. */
+  constructor(w: KernelWriter, loop: InnerLoop, before: GrowingCode) {
+    this.#w = w
+    this.#loop = loop
+    this.#before = before
+    this.#changed = changedIn(loop.body)
+    this.#differs = new Set(this.#changed)
+    this.turning = { index: loop.index, isRun: true, changed: this.#differs }
+    this.#written = new Set(deepAccesses(loop.body).flatMap((found) => (found.kind === 'read' ? [] : [memoryOf(w, found)])))
+  }
+
+  /** Whether the value is the same in all lanes. */
+  isShared(expr: Expr): boolean {
+    return isSteady(expr, this.turning)
+  }
+
+  /** Whether a value that lanes share may differ between turns of loops inside. */
+  differsInside(expr: Expr): boolean {
+    return !isSteady(expr, { ...this.turning, changed: this.#changed })
+  }
+
+  /** A local that all lanes share from here on, as an index of a loop inside does. */
+  share(local: string): void {
+    this.#differs.delete(local)
+  }
+
+  unshare(local: string): void {
+    this.#differs.add(local)
+  }
+
+  isInside(): boolean {
+    return this.#depth > 0
+  }
+
+  /** `write` writes a loop inside. */
+  deeper<T>(write: () => T): T {
+    this.#depth++
+    const result = write()
+    this.#depth--
+    return result
+  }
+
+  /** `write` writes the body of a loop inside. Gives what comes before it as well. */
+  inside(changed: ReadonlySet<string>, write: () => Code): { readonly before: Code; readonly body: Code } {
+    const level: Level = { changed, before: [], kept: new Map() }
+    this.#levels.push(level)
+    const body = write()
+    this.#levels.pop()
+    return { before: level.before, body }
+  }
+
+  /** The vector from before the outermost loop inside that does not change it. `load` makes it. */
+  kept({ memory, subscripts }: Access, key: string, load: () => Vector): Vector {
+    let level: Level | undefined
+    for (const outer of [...this.#levels].reverse()) {
+      if (subscripts.some((subscript) => this.#mentions(subscript, outer.changed))) break
+      level = outer
+    }
+    if (level === undefined || this.#written.has(memory)) return load()
+    const before = level.kept.get(key)
+    if (before !== undefined) return before
+    if (this.#kept === MOST_KEPT) return load()
+    const vector = load()
+    if (vector.kind === 'steady') return vector
+    const slot = this.#w.declare('v128')
+    level.before.push(vector.code, I.localSet(slot))
+    const kept = { ...vector, code: I.localGet(slot) }
+    level.kept.set(key, kept)
+    this.#kept++
+    return kept
+  }
+
+  #mentions(subscript: Expr, locals: ReadonlySet<string>): boolean {
+    let found = false
+    visitExpr(subscript, (e) => {
+      if (e.kind === 'Local' && locals.has(e.name) && !this.#w.literals.has(e.name)) found = true
+    })
+    return found
+  }
+
+  /** Where an access of the turn being written lies, in its first lane. */
+  access(node: object): Access {
+    const found = accessOf(node)
+    const { kind, array, subscripts } = found
+    const w = this.#w
+    const { number, shape } = w.array(array)
+    const isLane = kind === 'add' && shape.adds === 'lane'
+    if (kind === 'add' && !isLane && shape.adds !== 'direct') throw new Scalar('an update buffer has a function of its own')
+    const dtype = isLane ? w.target.laneTypes[number] : shape.dtype
+    if (dtype === undefined || dtype === 'i64') throw new Scalar('its elements are no plain numbers')
+    const shift = LOG2_BYTES[dtype]
+    const rank = subscripts.length
+    let axis = -1
+    let offset = 0
+    let bytes = 0
+    const outer: Code[] = []
+    let last: Code = []
+    for (const [a, subscript] of subscripts.entries()) {
+      const extent = shape.extents[a] ?? 0
+      const distance = offsetFrom(subscript, this.#loop.index)
+      let code: Code
+      if (distance !== undefined) {
+        if (axis >= 0) throw new Scalar(`${array} is read along a diagonal`)
+        axis = a
+        offset = distance
+        const checks = indexChecks(this.#loop.index, this.#loop, distance, extent, w.global(`A${number}n${a}`))
+        if (checks === undefined) throw new Scalar('32 bits do not tell whether an access is inside')
+        this.checks.push(...checks)
+        code = [I.localGet(this.#loop.index.slot), ...(distance === 0 ? [] : [I.i32Const(distance), OP.i32Add])]
+      } else {
+        if (!isSteady(subscript, this.turning)) throw new Scalar(`${array} is read at places that differ between lanes`)
+        const { type, code: at, literal } = w.expr(subscript)
+        if (type.kind !== 'i32' || type.low < 0 || type.high >= extent) throw new Scalar(`${array} may end before a loop inside`)
+        if (a === rank - 1 && literal !== undefined) {
+          bytes = literal << shift
+          continue
+        }
+        code = literal === 0 ? [] : at
+      }
+      if (a === rank - 1) last = [code, shifted(shift), OP.i32Add]
+      else if (code.length > 0) outer.push(w.scaled(number, a, code, rank))
+    }
+    const row = [w.base(`${isLane ? 'D' : 'A'}${number}`), ...(outer.length === 0 ? [] : [sumOf(outer), shifted(shift), OP.i32Add])]
+    const code = [row, last]
+    const isLast = axis === rank - 1
+    const stride = axis < 0 || isLast ? undefined : this.#stride(number, axis, rank, shift)
+    const memory = memoryOf(w, found)
+    const known = { code: () => code, offset: bytes }
+    const access: Access = { node, kind, array, dtype, memory, axis, isLast, offset, row: '', known, at: () => known, stride, subscripts }
+    this.#made.push(access)
+    return access
+  }
+
+  /** Bytes from one lane's element to the next. */
+  #stride(number: number, axis: number, rank: number, shift: number): number {
+    const key = `${number} ${axis} ${shift}`
+    let slot = this.#strides.get(key)
+    if (slot === undefined) {
+      slot = this.#w.declare('i32')
+      this.#strides.set(key, slot)
+      this.#before.push(...this.#w.scaled(number, axis, I.i32Const(1), rank), shifted(shift), I.localSet(slot))
+    }
+    return slot
+  }
+
+  /** Throws `Scalar` where lanes could meet. `returns`: whether an iteration may replace its element. */
+  checkLanes(returns: boolean): void {
+    const written = new Map(this.#made.flatMap((access) => (access.kind === 'read' ? [] : [[access.memory, access] as const])))
+    const element = returns ? elementMemory(this.#w) : undefined
+    for (const { memory, array, axis, isLast, offset } of this.#made) {
+      if (memory === element && !(isLast && offset === 0)) throw new Scalar(`${array} is written, and not only at the key`)
+      const write = written.get(memory)
+      if (write === undefined) continue
+      const isOwn = axis >= 0 && axis === write.axis && offset === write.offset && array === write.array
+      if (!isOwn) throw new Scalar(`${array} is written, and not only at the key`)
+    }
+  }
+}

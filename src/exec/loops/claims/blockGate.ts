@@ -1,0 +1,106 @@
+/**
+ * Blocks of a portion that wait for blocks of other processes, and blocks that those wait for: where the two meet in a pass.
+ *
+ *     others ── release ──> words of claims, or this thread's own turn
+ *     blocks done ── outbox ──> this thread ── finished ──> others
+ *
+ * Threads claim blocks by words in shared memory; what comes from elsewhere is one more decrement there.
+ */
+
+import type { Portion } from '../kernelLayout.ts'
+import { hasFailed, releaseBlock, reportFailure, smallestFailure, startWords } from './claim.ts'
+
+/** What a portion's blocks have to do with those of others, by their places in it. */
+export interface Outside {
+  /** How much each block waits for. */
+  readonly waits: Int32Array
+  /** 1 for each block that others wait for. */
+  readonly tells: Uint8Array
+  /** Blocks can be released from now on, and not before. */
+  opened(gate: BlockGate): void
+  /** A block that others wait for is done; with it comes the smallest rank that has failed so far. */
+  finished(block: number, failed: number | undefined): void
+}
+
+export class BlockGate {
+  /** Milliseconds that this thread has waited for others. */
+  waitedMs = 0
+  readonly #portion: Portion
+  readonly #outside: Outside
+  readonly #left: Int32Array
+  #waiting: { readonly block: number; resolve(): void } | undefined
+  #isOver = false
+
+  constructor(portion: Portion, outside: Outside) {
+    this.#portion = portion
+    this.#outside = outside
+    this.#left = outside.waits.slice()
+  }
+
+  /** Readies the words of the portion, which are those of the start of a pass. */
+  open(): void {
+    const { claims, work, blocks } = this.#portion
+    const { waits, tells } = this.#outside
+    claims.start.set(
+      startWords({ ...work.claimed, waitsFor: blocks.waitsFor.map((count, block) => count + (waits[block] as number)) }, claims.homes),
+    )
+    claims.words.set(claims.start)
+    claims.outbox?.words.fill(0)
+    claims.outbox?.tells.set(tells)
+    this.#outside.opened(this)
+  }
+
+  /** Something that blocks waited for is done; `failed` is the smallest rank that has failed there. */
+  release(blocks: readonly number[], failed: number | undefined): void {
+    const { claims, work } = this.#portion
+    if (failed !== undefined) reportFailure(claims, failed)
+    for (const block of blocks) {
+      this.#left[block]!--
+      releaseBlock(claims, work.claimed, block)
+      if (this.#waiting?.block === block && this.#left[block] === 0) this.#waiting.resolve()
+    }
+  }
+
+  /** For a thread that runs blocks one after another. */
+  async ready(block: number): Promise<void> {
+    if (this.#left[block] === 0 || this.#isOver) return
+    const started = performance.now()
+    await new Promise<void>((resolve) => (this.#waiting = { block, resolve }))
+    this.#waiting = undefined
+    this.waitedMs += performance.now() - started
+  }
+
+  finished(block: number): void {
+    const { claims } = this.#portion
+    if (this.#outside.tells[block] === 1) this.#outside.finished(block, hasFailed(claims) ? smallestFailure(claims) : undefined)
+  }
+
+  /** Nobody waits any longer. */
+  end(): void {
+    this.#isOver = true
+    this.#waiting?.resolve()
+    const words = this.#portion.claims.outbox?.words
+    if (words !== undefined) Atomics.notify(words, 0)
+  }
+
+  /** Passes on what workers have done, until `end`. */
+  async watch(): Promise<void> {
+    const words = this.#portion.claims.outbox?.words
+    if (words === undefined) return
+    for (let told = 0; ; ) {
+      const count = Atomics.load(words, 0)
+      while (told < count) {
+        const block = Atomics.load(words, 1 + told) - 1
+        if (block < 0) continue // its place was taken, and it will be there at once
+        told++
+        this.finished(block)
+      }
+      if (this.#isOver) {
+        if (Atomics.load(words, 0) === told) return
+        continue
+      }
+      const { async: isAsync, value } = Atomics.waitAsync(words, 0, told)
+      if (isAsync) await value
+    }
+  }
+}

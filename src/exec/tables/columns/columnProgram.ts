@@ -1,0 +1,180 @@
+/**
+ * Which pipelines are column programs: narrow steps that can be compiled, over a table whose columns lie in the arena.
+ *
+ *     PipelineExec [FilterExec, MapExec]  over  ScanExec of a table in memory, or StoredExec of a table
+ */
+
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { Column } from '../../../core/data/column.ts'
+import { emptyColumn } from '../../../core/data/columnSlices.ts'
+import { positionsOf } from '../../../core/data/fieldPositions.ts'
+import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeText } from '../../../core/data/schema.ts'
+import type { PhysicalPlan, Step } from '../../../planner/physical/physicalPlan.ts'
+import type { KernelColumn } from '../../kernels/columns/columnWriter.ts'
+import {
+  compiled,
+  computedType,
+  elementNames,
+  kernelColumns,
+  type NotColumns,
+  type ProgramShape,
+  programShape,
+} from '../../kernels/columns/wasmColumns.ts'
+import { isUnspelled } from './texts/spelledTexts.ts'
+import { codesOf, kindOf } from './texts/textCodes.ts'
+
+/** For each part of the key of groups what it stands for, where that is something else: codes for the texts of a column, integers of 32 bits for doubles. */
+export type CodedKeys = readonly (Column | 'doubles' | undefined)[]
+
+/** A table in the arena, and what is done with its rows. */
+export interface ColumnProgram {
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  /** What the columns lie in, where that is an array's storage. */
+  readonly storage?: Storage
+  readonly kernelColumns: readonly KernelColumn[]
+  readonly rows: number
+  readonly steps: readonly Step[]
+  readonly shape: ProgramShape
+  /** Where keys of groups are codes of texts, or integers. */
+  readonly coded?: CodedKeys
+  /** How many of the columns, the last, are computed of the texts of others. */
+  readonly ofTexts?: number
+  /** Which texts these are. */
+  readonly textsAre?: 'found' | 'in columns' | 'both'
+  /** For events, as `ScanExec fromColumns -> FilterExec`. */
+  readonly name: string
+}
+
+/** The table that a program is over. */
+export interface ProgramSource {
+  readonly name: string
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  readonly storage?: Storage
+  readonly rows: number
+}
+
+/** A table's columns, and beside them those of functions of a text, which the steps read. */
+export interface WithTextColumns {
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  readonly steps: readonly Step[]
+  /** Whether some are of texts that are looked up, and some of those of a column. */
+  readonly found: boolean
+  readonly texts: boolean
+}
+
+/** Makes columns of what steps compute of single texts; undefined where there is no such, or it cannot be done. */
+export type TextColumns = (table: ProgramSource, steps: readonly Step[]) => WithTextColumns | undefined
+
+export function isProgram(program: ColumnProgram | NotColumns): program is ColumnProgram {
+  return 'shape' in program
+}
+
+/** The program, or why the plan is none. `texts`: makes columns of what is computed of texts; without it such plans are none. */
+export function columnProgramOf(plan: PhysicalPlan, texts?: TextColumns): ColumnProgram | NotColumns {
+  if (plan.keys.kind !== 'rowNumber') return no('its elements have explicit keys')
+  if (plan.kind === 'PipelineExec') {
+    if (plan.where === 'caller') return no('a function runs on the caller’s thread')
+    if (plan.numbered) return no('a function reads row numbers')
+    const table = tableOf(plan.input)
+    return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, plan.steps, plan.element, texts)
+  }
+  const table = tableOf(plan)
+  return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, [], plan.element)
+}
+
+/** Whether a pipeline over files would be a program if their rows were a table in memory. */
+export function wouldBeProgram(
+  { input, steps, where, numbered, keys }: Extract<PhysicalPlan, { kind: 'PipelineExec' }>,
+  texts: TextColumns,
+): boolean {
+  if (input.kind !== 'ScanExec' || where === 'caller' || numbered || keys.kind !== 'rowNumber' || input.element.kind === 'unknown')
+    return false
+  const columns = fieldsOf(input.element).map(({ type, nullable }): Column => {
+    const column = emptyColumn(type)
+    return nullable ? { ...column, validity: new Uint8Array() } : column
+  })
+  const table = { name: input.source.name, element: input.element, columns, rows: 0 }
+  return isProgram(programOver(table, steps, { kind: 'unknown' }, texts))
+}
+
+const UNKNOWN: ColumnType = { kind: 'unknown' }
+
+function no(because: string): NotColumns {
+  return { because, span: undefined }
+}
+
+function tableOf(plan: PhysicalPlan): ProgramSource | undefined {
+  if (plan.kind === 'StoredExec') {
+    const { storage, name } = plan
+    if (storage.kind !== 'table' || plan.keys.kind !== 'rowNumber') return undefined
+    const picked = pickedColumns(storage, plan.columns)
+    return picked && { name: `StoredExec ${name}`, ...picked, storage, rows: storage.length }
+  }
+  if (plan.kind !== 'ScanExec' || plan.source.columns === undefined) return undefined
+  const { source } = plan
+  const picked = pickedColumns({ element: source.element, columns: plan.source.columns }, plan.columns)
+  return picked && { name: `ScanExec ${source.name}`, ...picked, rows: source.rows ?? picked.columns[0]?.length ?? 0 }
+}
+
+interface Columns {
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+}
+
+/** The columns of these names, in their order; all where none are named, undefined where one is not there. */
+function pickedColumns({ element, columns }: Columns, names: readonly string[] | undefined): Columns | undefined {
+  if (names === undefined) return { element, columns }
+  const fields = fieldsOf(element)
+  const known = positionsOf(fields)
+  const positions = names.map((name) => known.get(name) ?? -1)
+  if (positions.includes(-1)) return undefined
+  const picked = positions.map((position) => columns[position] as Column) // a column for each field
+  if (element.kind !== 'row') return { element, columns: picked }
+  return { element: { kind: 'row', fields: positions.map((position) => fields[position] as (typeof fields)[number]) }, columns: picked }
+}
+
+function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes' | 'unspelled'> {
+  const codes = codesOf(column)
+  return codes === undefined || column === undefined ? {} : { codes: kindOf(codes), unspelled: isUnspelled(column) }
+}
+
+function programOver(table: ProgramSource, steps: readonly Step[], declared: ElementType, texts?: TextColumns): ColumnProgram | NotColumns {
+  const { element, columns, storage, rows } = table
+  if (element.kind === 'unknown') return no('the types of its columns are not known')
+  const kinds = kernelColumns(columns).map((kind, i) => ({ ...kind, ...codeKind(columns[i]) }))
+  const shape = compiled(() => programShape(element, kinds, steps))
+  if ('because' in shape) {
+    const made = texts?.(table, steps)
+    if (made === undefined) return shape
+    const program = programOver({ ...table, element: made.element, columns: made.columns }, made.steps, declared)
+    return 'because' in program
+      ? program
+      : { ...program, ofTexts: made.columns.length - columns.length, textsAre: made.found ? (made.texts ? 'both' : 'found') : 'in columns' }
+  }
+  const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
+  const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }
+  // the wide operator above looks at the types of hidden columns
+  const own = shape.hidden === undefined ? shape.outputs : shape.outputs.slice(0, shape.payload ?? 0)
+  const hidden = shape.outputs.slice(own.length)
+  if (own.length === 0) return { ...program, shape }
+  const names =
+    shape.hidden === undefined
+      ? own.map(({ name }) => name)
+      : elementNames(
+          own.map(({ name }) => name),
+          own.length,
+        )
+  const wanted = fieldsOf(declared)
+  const outputs = declared.kind === 'unknown' ? own : wanted.flatMap((field) => own.filter((_, i) => names[i] === field.name))
+  if (outputs.length !== own.length) return no('its columns are not those of the plan')
+  for (const [i, output] of outputs.entries()) {
+    const planned = wanted[i]?.type ?? UNKNOWN
+    const actual = output.kind === 'computed' ? computedType(output.type) : (columns[output.column]?.type ?? UNKNOWN)
+    if (planned.kind !== 'unknown' && !sameType(plainType(planned), plainType(actual)))
+      return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
+  }
+  return { ...program, shape: { ...shape, outputs: [...outputs, ...hidden] } }
+}

@@ -1,0 +1,244 @@
+/**
+ * A group-by in one pass over the rows. Any worker lists what a unit of rows adds to which group: it selects, computes,
+ * and finds each row's place. An adder adds the lists to its own records of the groups, unit after unit, so that every
+ * row meets its group in row order: chunks of sums come to be as they are defined, and no pass need count rows before.
+ *
+ *     all        claim a unit that the ring has room for, and list it
+ *     adders     before that add the next unit, where it is listed; each has some of the folds
+ *
+ * Records stay in the caches of their adder, and lists go from one core to another end to end. Nobody waits for ever:
+ * the unit that the slowest adder is to add next always has room, and was claimed or can be.
+ */
+
+import { BLOCK_ROWS } from '../../../kernels/columns/wasmColumns.ts'
+import { FRAME, frameBytes } from '../../../kernels/tables/groupFrame.ts'
+import { putAddress } from '../../../memory/addressWords.ts'
+import type { WorkerContext } from '../../../workers/worker.ts'
+import { fill, foldWord, partWord } from '../../operators/groupBy/groupMemory.ts'
+import type { BoundKernel, SentKernel } from '../columnTask.ts'
+
+/** Where row 0 of a column, and its bitmap, lie; or what the kernel computes block by block. */
+export type PassColumn = { readonly address: number; readonly validity?: number } | ComputedColumn
+
+/** The kernel's output of that number, with values of so many bytes. */
+export interface ComputedColumn {
+  readonly output: number
+  readonly log2Bytes: number
+}
+
+export interface GroupPass {
+  /** Kernels that leave a bit a row, one after another, each with the address of its frame. */
+  readonly selects: readonly { readonly kernel: SentKernel; readonly frame: number }[]
+  /** Computes what the key, and what is added, is not as it stands in a column; its outputs in their order. */
+  readonly kernel?: BoundKernel
+  readonly computed: readonly ComputedColumn[]
+  readonly places: SentKernel
+  /** What the frame of `places` holds at the start. */
+  readonly frame: Int32Array
+  readonly parts: readonly PassColumn[]
+  /** Columns whose values are listed. */
+  readonly copied: readonly PassColumn[]
+  /** The first workers are these; at most `MOST_ADDERS`. */
+  readonly adders: readonly Adder[]
+  readonly unitRows: number
+  /** Addresses: of the words below, and of the units' lists. */
+  readonly words: number
+  readonly ring: number
+}
+
+/** Adds some of the folds. */
+export interface Adder {
+  readonly kernel: SentKernel
+  /** The address of its frame. */
+  readonly frame: number
+  /** What each fold adds: a list, or a column as it is. */
+  readonly from: readonly ({ readonly list: number } | { readonly address: number })[]
+}
+
+export const MOST_ADDERS = 3
+
+/**
+ * The words of a pass: 1 once a key has no place, or is no integer; how many units each adder has added; and for each
+ * unit of the ring the number of the unit it holds, from 1 on.
+ */
+const WORDS = { off: 0, added: 1, held: 1 + MOST_ADDERS } as const
+
+/** Units that may be listed and not yet added: enough that adders seldom wait, few enough that lists stay in the caches. */
+export const RING_UNITS = 8
+
+/** Who waits for room is woken once so many units are added: waking somebody takes as long as listing a unit, and the others are listed still. */
+const WAKING_UNITS = RING_UNITS / 2
+
+export const PASS_BYTES: number = 4 * (WORDS.held + RING_UNITS)
+
+/** Bytes of the lists of a unit: how many rows they have, their places, and the values of each column that is copied. */
+export function listBytes(unitRows: number, copied: number): number {
+  return HEADER_BYTES + (4 + 8 * copied) * unitRows
+}
+
+const HEADER_BYTES = 64
+
+/** A worker's means. */
+export interface GroupPassPart {
+  readonly context: WorkerContext
+  readonly rows: number
+  readonly units: number
+  readonly claims: Int32Array
+  /** Which of the workers this is, and after how many units an adder returns. */
+  readonly number: number
+  readonly most: number
+  /** The address of this worker's frame of `places`. */
+  readonly placing: number
+  readonly run: (kernel: SentKernel) => (...args: number[]) => void
+  /** Computes the rows of one block, and says where row 0 of each output would lie. */
+  readonly compute: (from: number, to: number) => (column: ComputedColumn) => number
+}
+
+/** Looks before a worker sleeps: a unit takes some tens of microseconds, waking up as long. */
+const LOOKS = 2_000
+/** Longest sleep before it is asked again whether the task was aborted. */
+const SLEEP_MS = 20
+
+export function groupPassPart(work: GroupPass, part: GroupPassPart): void {
+  const { arena, abortFlag } = part.context
+  const words = arena.view('i32', work.words, PASS_BYTES / 4) as Int32Array
+  ;(arena.view('i32', part.placing, work.frame.length) as Int32Array).set(work.frame)
+  const isOver = (): boolean => Atomics.load(abortFlag, 0) !== 0 || Atomics.load(words, WORDS.off) !== 0
+  const lister = new Lister(work, part, words)
+  const adder = work.adders[part.number]
+  if (adder === undefined) listUnits(work, part, words, lister, isOver)
+  else addUnits(work, part, words, lister, { ...adder, isOver })
+}
+
+function listUnits(work: GroupPass, part: GroupPassPart, words: Int32Array, lister: Lister, isOver: () => boolean): void {
+  for (let unit = claimed(work, part, words); unit !== 'none left' && !isOver(); unit = claimed(work, part, words)) {
+    if (typeof unit === 'number') lister.list(unit)
+    else waitFor(words, unit.at, unit.value, isOver)
+  }
+}
+
+function addUnits(
+  work: GroupPass,
+  part: GroupPassPart,
+  words: Int32Array,
+  lister: Lister,
+  { kernel, frame, from, isOver }: Adder & { readonly isOver: () => boolean },
+): void {
+  const add = part.run(kernel)
+  const own = WORDS.added + part.number
+  const first = Atomics.load(words, own)
+  const end = Math.min(part.units, first + part.most)
+  for (let next = first; next < end && !isOver(); ) {
+    const held = WORDS.held + (next % RING_UNITS)
+    const holds = Atomics.load(words, held)
+    if (holds === next + 1) {
+      addUnit(work, { frame, from }, next, part.context.arena, add)
+      Atomics.store(words, own, ++next)
+      if (next % WAKING_UNITS === 0) Atomics.notify(words, own)
+      continue
+    }
+    const unit = claimed(work, part, words)
+    if (typeof unit === 'number') lister.list(unit)
+    // room that only this adder makes comes of the next unit, which somebody lists
+    else if (unit === 'none left' || unit.at === own) waitFor(words, held, holds, isOver)
+    else waitFor(words, unit.at, unit.value, isOver)
+  }
+}
+
+/** The next unit, or which word must be another before the ring has room for it. */
+function claimed(
+  { adders }: GroupPass,
+  { claims, units }: GroupPassPart,
+  words: Int32Array,
+): number | { readonly at: number; readonly value: number } | 'none left' {
+  for (;;) {
+    const unit = Atomics.load(claims, 0)
+    if (unit >= units) return 'none left'
+    for (let at = WORDS.added as number; at < WORDS.added + adders.length; at++) {
+      const value = Atomics.load(words, at)
+      if (unit - value >= RING_UNITS) return { at, value }
+    }
+    if (Atomics.compareExchange(claims, 0, unit, unit + 1) === unit) return unit
+  }
+}
+
+/** Until the word is another, for some time. */
+function waitFor(words: Int32Array, at: number, value: number, isOver: () => boolean): void {
+  for (let look = 0; look < LOOKS; look++) if (Atomics.load(words, at) !== value) return
+  if (!isOver()) Atomics.wait(words, at, value, SLEEP_MS)
+}
+
+function addUnit(
+  work: GroupPass,
+  { frame: adding, from }: Pick<Adder, 'frame' | 'from'>,
+  unit: number,
+  arena: WorkerContext['arena'],
+  add: (...args: number[]) => void,
+): void {
+  const { unitRows } = work
+  const lists = listsOf(work, unit)
+  const frame = arena.view('i32', adding, frameBytes(from.length) / 4) as Int32Array
+  fill(frame, { selection: lists + HEADER_BYTES })
+  for (const [f, source] of from.entries()) {
+    putAddress(frame, foldWord(f), 'address' in source ? source.address + 8 * unitRows * unit : valuesAt(lists, unitRows, source.list))
+  }
+  add(adding, 0, arena.view('i32', lists, 1)[0] as number)
+}
+
+function listsOf({ ring, unitRows, copied }: GroupPass, unit: number): number {
+  return ring + (unit % RING_UNITS) * listBytes(unitRows, copied.length)
+}
+
+/** Where the values of a copied column begin. */
+function valuesAt(lists: number, unitRows: number, list: number): number {
+  return lists + HEADER_BYTES + (4 + 8 * list) * unitRows
+}
+
+/** Lists units of rows. */
+class Lister {
+  private readonly work: GroupPass
+  private readonly part: GroupPassPart
+  private readonly words: Int32Array
+  private readonly frame: Int32Array
+  private readonly selects: readonly (readonly [(...args: number[]) => void, number])[]
+  private readonly places: (...args: number[]) => void
+
+  constructor(work: GroupPass, part: GroupPassPart, words: Int32Array) {
+    this.work = work
+    this.part = part
+    this.words = words
+    this.frame = part.context.arena.view('i32', part.placing, work.frame.length) as Int32Array
+    this.selects = work.selects.map(({ kernel, frame }) => [part.run(kernel), frame] as const)
+    this.places = part.run(work.places)
+  }
+
+  list(unit: number): void {
+    const { work, part, frame, words } = this
+    const { unitRows, copied } = work
+    const lists = listsOf(work, unit)
+    fill(frame, { selection: lists + HEADER_BYTES, size: 0 })
+    for (let f = 0; f < copied.length; f++) putAddress(frame, foldWord(f) + 2, valuesAt(lists, unitRows, f))
+    const end = Math.min((unit + 1) * unitRows, part.rows)
+    for (let from = unit * unitRows; from < end; from += BLOCK_ROWS) this.block(from, Math.min(from + BLOCK_ROWS, end))
+    const listed = frame[FRAME.size / 4] as number // inside the frame
+    if (listed < 0) Atomics.store(words, WORDS.off, 1)
+    ;(part.context.arena.view('i32', lists, 1) as Int32Array)[0] = Math.max(listed, 0)
+    const held = WORDS.held + (unit % RING_UNITS)
+    Atomics.store(words, held, unit + 1)
+    Atomics.notify(words, held)
+  }
+
+  private block(from: number, to: number): void {
+    const { work, part, frame } = this
+    if ((frame[FRAME.size / 4] as number) < 0) return
+    for (const [select, at] of this.selects) select(at, from, to)
+    const origin = part.compute(from, to)
+    for (const [p, column] of work.parts.entries()) {
+      if ('output' in column) putAddress(frame, partWord(p, 'key'), origin(column))
+    }
+    for (const [f, column] of work.copied.entries()) {
+      if ('output' in column) putAddress(frame, foldWord(f), origin(column))
+    }
+    this.places(part.placing, from, to)
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * What a group-by in one pass leaves of each group: which memory it takes, which kernels it runs, and how its records are
+ * read (`groupPass.ts` runs it, `groupedColumns.ts` makes columns of them).
+ */
+import { CHUNK } from '../../../../core/arrays/fixedTree.ts'
+import { valuesKernel } from '../../../kernels/columns/wasmColumns.ts'
+import { FRAME, frameBytes, isTouched, type KeyPart } from '../../../kernels/tables/groupFrame.ts'
+import { LOG_ENTRY_BYTES } from '../../../kernels/tables/groupKernels.ts'
+import { addKernel, MEAN_AT, type PassFold, passRecord, placesKernel } from '../../../kernels/tables/groupPassKernels.ts'
+import { addressAt, putAddress } from '../../../memory/addressWords.ts'
+import type { Arena } from '../../../memory/arena.ts'
+import { fill, fillWindows, foldWord, kernelType, partWord } from '../../operators/groupBy/groupMemory.ts'
+import { placesIn, type Window } from '../../operators/hashing/keyWindows.ts'
+import { type ColumnRun, compiledKernel } from '../columnRun.ts'
+import type { BoundKernel } from '../columnTask.ts'
+import { addressOf, sentModule } from '../kernelBinding.ts'
+import type { PassKey } from './groupKeys.ts'
+import { type Adder, listBytes, MOST_ADDERS, PASS_BYTES, type PassColumn, RING_UNITS } from './groupPass.ts'
+import type { PassFolds, PassSources } from './groupSources.ts'
+
+/** What decides how the work is shared, never what comes out. */
+export interface PassSizes {
+  /** Rows of a unit, a multiple of 32. */
+  readonly unitRows: number
+  /** Bytes of records from which on they are parted by folds. */
+  readonly splitBytes: number
+  /** The most workers that one pass is faster with than two that share the rows. */
+  readonly mostWorkers: number
+  /** Keys looked at to guess their windows. */
+  readonly keysLookedAt: number
+}
+
+/** Records of so many bytes are few however few rows there are; zeroing more of them than these a row takes longer than the pass gains. */
+const FEW_BYTES = 2 ** 20
+const MOST_BYTES_A_ROW = 8
+
+export interface Pass {
+  readonly key: PassKey
+  readonly windows: readonly Window[]
+  readonly folds: PassFolds
+  readonly sources: PassSources
+  readonly sizes: PassSizes
+  /** For each fold of squares the mean of each group, which lies at these places. */
+  readonly means?: { readonly places: Int32Array; readonly of: readonly Float64Array[] }
+}
+
+/** What the pass leaves: by group, in order of first appearance. */
+export interface Records {
+  /** In the windows. */
+  readonly places: Int32Array
+  readonly counts: Float64Array
+  /** For each fold: extremes, or sums of open chunks. */
+  readonly values: readonly Float64Array[]
+  /** For each fold: the sums of full chunks by the place of the group. */
+  readonly chunks: readonly ReadonlyMap<number, readonly number[]>[]
+}
+
+/** Undefined where a column cannot be reached, where records would take too much, and where a key turns out to lie elsewhere. */
+export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | undefined> {
+  const { key, windows, folds, sources, sizes } = pass
+  const { arena, program } = run
+  const kernels = run.selects({ skipsNulls: false })
+  if (kernels === undefined) return undefined
+  const { bitmap, selects } = kernels
+  const parts = key.parts.map((part): PassColumn => {
+    if (part.kind === 'computed') return sources.compute(part.output, part.truth ? 0 : 2)
+    const validity = addressOf(part.column.validity, arena)
+    return { address: addressOf(part.column.values, arena) ?? 0, ...(validity === undefined ? {} : { validity }) }
+  })
+  const { computed, copied } = sources
+  const words = run.allocate(PASS_BYTES)
+  const kernel = computed.length === 0 ? undefined : computing(run, pass, { bitmap, words, selected: selects.length > 0 })
+  if (computed.length > 0 && kernel === undefined) return undefined
+
+  const units = Math.ceil(program.rows / sizes.unitRows)
+  const places = placesIn(windows)
+  const most = passRecord(folds.kinds).bytes * places < sizes.splitBytes ? 1 : Math.min(run.workers, units, MOST_ADDERS)
+  const count = Math.max(1, Math.min(most, folds.kinds.length))
+  const parted = Array.from({ length: count }, (_, adder) => folds.kinds.flatMap((_, f) => (f % count === adder ? [f] : [])))
+  const layouts = parted.map((own) => passRecord(own.map((f) => folds.kinds[f] as PassFold)))
+  const recordBytes = Math.max(...layouts.map(({ bytes }) => bytes))
+  if (count * recordBytes * places > Math.max(FEW_BYTES, MOST_BYTES_A_ROW * program.rows)) return undefined
+  const size = { places, recordBytes }
+  const adders = parted.map((own, adder) => addsFolds(run, pass, own, { ...size, at: layouts[adder]?.at ?? [] }))
+
+  const selected = selects.length > 0
+  const forms = kernelParts(key)
+  const readsKeys = !selected && copied.length === 0 && key.parts.every(({ kind }) => kind === 'column')
+  const shape = {
+    ...{ parts: forms, recordBytes, copied: copied.map(({ type }) => type), selected },
+    isTouched: readsKeys && isTouched(forms, program.rows),
+  }
+  const work = {
+    kind: 'groups',
+    selects: selects.map((select) => ({ kernel: select, frame: run.frameOf(select) })),
+    ...(kernel === undefined ? {} : { kernel }),
+    computed: computed.map(({ output, log2Bytes }) => ({ output, log2Bytes })),
+    places: sentModule(placesKernel(shape), arena),
+    frame: placingFrame(pass, parts, bitmap),
+    adders: adders.map(({ kernel, frame, from }) => ({ kernel, frame, from })),
+    ...{ parts, copied: copied.map(({ from }) => from), unitRows: sizes.unitRows, words },
+    ring: run.allocate(RING_UNITS * listBytes(sizes.unitRows, copied.length)),
+  } as const
+  await run.together(work, units, [])
+  if ((arena.view('i32', words, 1) as Int32Array)[0] !== 0) return undefined
+  return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
+}
+
+/** The kernel that computes what keys and folds take that is not as it stands in a column. */
+function computing(
+  run: ColumnRun,
+  { key, sources }: Pass,
+  { bitmap, words, selected }: { readonly bitmap: number; readonly words: number; readonly selected: boolean },
+): BoundKernel | undefined {
+  const { element, kernelColumns, steps } = run.program
+  const options = {
+    outputs: sources.computed.map(({ name }) => name),
+    integers: key.parts.flatMap((part) => (part.kind === 'computed' && !part.truth ? [part.output] : [])),
+    asDoubles: false,
+    sparse: selected,
+  }
+  const inexact = words // the first word: the pass is off
+  return run.bound(compiledKernel(valuesKernel, element, kernelColumns, steps, options), { bitmap, inexact })
+}
+
+function kernelParts({ parts }: PassKey): readonly KeyPart[] {
+  return parts.map((part) =>
+    part.kind === 'computed'
+      ? { type: part.truth ? 'u8' : 'i32', nullable: false }
+      : { type: kernelType(part.column.type.kind) ?? 'i32', nullable: part.column.validity !== undefined },
+  )
+}
+
+/** What the frame of the kernel that finds places holds at the start. */
+function placingFrame({ windows, sources: { copied } }: Pass, parts: readonly PassColumn[], bitmap: number): Int32Array {
+  const frame = new Int32Array(frameBytes(copied.length) / 4)
+  fillWindows(frame, windows)
+  fill(frame, { bitmap })
+  for (const [p, part] of parts.entries()) {
+    if ('output' in part) continue
+    putAddress(frame, partWord(p, 'key'), part.address)
+    putAddress(frame, partWord(p, 'bits'), part.validity ?? 0)
+  }
+  for (const [f, { from }] of copied.entries()) if ('address' in from) putAddress(frame, foldWord(f), from.address)
+  return frame
+}
+
+/** An adder, and where it leaves what. */
+interface RecordsAdder extends Adder {
+  /** Where the double of each of its folds lies in a record. */
+  readonly at: readonly number[]
+  /** The address of a record for each place. */
+  readonly records: number
+  /** The address of the records' offsets in order of first appearance. */
+  readonly order: number
+  /** The address of the sums of full chunks. */
+  readonly log: number
+  /** Its frame: where order and log end. */
+  readonly ends: Int32Array
+}
+
+interface RecordsSize {
+  readonly places: number
+  readonly recordBytes: number
+}
+
+/** Allocates what an adder needs for its own of the folds. */
+function addsFolds(
+  run: ColumnRun,
+  { folds, means }: Pass,
+  own: readonly number[],
+  { places, recordBytes, at }: RecordsSize & Pick<RecordsAdder, 'at'>,
+): RecordsAdder {
+  const { arena, program } = run
+  const [records, order] = [run.allocate(recordBytes * places), run.allocate(4 * Math.min(places, program.rows))]
+  const log = run.allocate(LOG_ENTRY_BYTES * (Math.floor(program.rows / CHUNK) + 1) * own.length)
+  const frame = run.allocate(frameBytes(own.length))
+  const ends = arena.view('i32', frame, frameBytes(own.length) / 4) as Int32Array
+  fill(ends, { records, slots: order, log })
+  const kinds = own.map((f) => folds.kinds[f] as PassFold)
+  const from = own.map((f) => folds.from[f] as PassFolds['from'][number])
+  if (means !== undefined) {
+    const doubles = arena.view('f64', records, (recordBytes * places) / 8) as Float64Array
+    for (const [i, f] of own.entries()) {
+      const [mean, first] = [means.of[f] as Float64Array, ((at[i] as number) + MEAN_AT) / 8] // one for each fold
+      for (const [group, place] of means.places.entries()) doubles[(place * recordBytes) / 8 + first] = mean[group] as number
+    }
+  }
+  return { kernel: sentModule(addKernel(kinds), arena), frame, from, at, records, order, log, ends }
+}
+
+/** What the adders have left; fold f is the floor(f / adders)-th of adder f % adders. */
+function recordsIn(
+  arena: Arena,
+  adders: readonly RecordsAdder[],
+  { places, recordBytes, folds }: RecordsSize & { readonly folds: number },
+): Records {
+  const [{ ends, order }] = adders as readonly [RecordsAdder] // there is one at least, and all met the groups in one order
+  const groups = (addressAt(ends, FRAME.slots / 4) - order) / 4
+  const offsets = arena.view('i32', order, groups) as Int32Array
+  const found = adders.map(({ records }) => {
+    const [integers, doubles] = [
+      arena.view('i32', records, (recordBytes * places) / 4) as Int32Array,
+      arena.view('f64', records, (recordBytes * places) / 8) as Float64Array,
+    ]
+    return (at: number, bytes: 4 | 8): Float64Array => {
+      const [words, values] = [bytes === 4 ? integers : doubles, new Float64Array(groups)]
+      for (let group = 0; group < groups; group++) values[group] = words[((offsets[group] as number) + at) / bytes] as number // inside the records
+      return values
+    }
+  })
+  const chunks = adders.map(({ log, ends }) => {
+    const entries = (addressAt(ends, FRAME.log / 4) - log) / LOG_ENTRY_BYTES
+    return chunksOf(arena.view('i32', log, 4 * entries) as Int32Array, arena.view('f64', log, 2 * entries) as Float64Array, recordBytes)
+  })
+  const ofFolds = Array.from({ length: folds }, (_, f) => [f % adders.length, Math.floor(f / adders.length)] as const)
+  return {
+    places: offsets.map((offset) => offset / recordBytes),
+    counts: found[0]?.(0, 4) ?? new Float64Array(0),
+    values: ofFolds.map(([adder, fold]) => found[adder]?.(adders[adder]?.at[fold] ?? 0, 8) ?? new Float64Array(0)),
+    chunks: ofFolds.map(([adder, fold]) => chunks[adder]?.[fold] ?? new Map()),
+  }
+}
+
+/** Sums of full chunks in order, by fold and place. */
+function chunksOf(words: Int32Array, numbers: Float64Array, recordBytes: number): Records['chunks'] {
+  const chunks: Map<number, number[]>[] = []
+  for (let entry = 0; 4 * entry < words.length; entry++) {
+    const [offset, fold] = [words[4 * entry] as number, words[4 * entry + 1] as number] // inside the log
+    const of = (chunks[fold] ??= new Map())
+    const place = offset / recordBytes
+    const list = of.get(place)
+    if (list === undefined) of.set(place, [numbers[2 * entry + 1] as number])
+    else list.push(numbers[2 * entry + 1] as number)
+  }
+  return chunks
+}

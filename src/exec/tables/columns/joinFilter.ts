@@ -1,0 +1,74 @@
+/**
+ * Keys of one side of a join as a filter of the rows of the other, in the pass over its columns: what no row of the first
+ * side matches is not copied, not hashed and not looked up. Which side is first the plan says (`planner/physical/keyFilter.ts`).
+ */
+import type { Column } from '../../../core/data/column.ts'
+import { fieldsOf } from '../../../core/data/schema.ts'
+import type { KeyPart, KeyReach } from '../../../planner/physical/keyReach.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { ExecBatch } from '../operators/batches.ts'
+import { rangeSeen } from '../operators/hashing/keyWindows.ts'
+import type { ColumnProgram } from './columnProgram.ts'
+import { type KeySet, keySetOf, namedColumns } from './semiJoin.ts'
+
+type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
+
+/** Bytes of the widest set: a table of a hundred million keys has them in 16 MiB if one in six is there. */
+const WIDEST_SET = 2 ** 24
+/** Keys beyond this part of all that the rows are likely to have would keep most rows. */
+const MOST_KEYS = 3 / 4
+/** Rows of the other side that are looked at to tell which keys they have. */
+const LOOKED_AT = 4096
+
+/** The keys of a side that is there; undefined where a batch has none. */
+export function keysOfSide(join: Join, batches: readonly ExecBatch[]): readonly Column[] | undefined {
+  const filled = batches.filter((batch) => batch.length > 0)
+  if (join.on !== undefined) return namedColumns(filled, join.on)
+  const keys = filled.flatMap((batch) => batch.hidden?.[0] ?? [])
+  return keys.length < filled.length ? undefined : keys
+}
+
+/** Keys of joins, of their sides that are there, as filters of a program's rows: those that the plan names, as far as they are few. */
+export function keyFilters(
+  filteredBy: readonly KeyReach[],
+  known: ReadonlyMap<number, readonly Column[]>,
+  program: ColumnProgram,
+): readonly KeySet[] {
+  return filteredBy.flatMap(({ keys, column, part }) => {
+    const parts = keyParts(known.get(keys), part)
+    const set = parts && keyFilter(column, parts, program)
+    if (set === undefined) return []
+    return part === undefined ? { ...set, keys } : set
+  })
+}
+
+/** The part of keys that a column is compared with; undefined where they have no such part. */
+function keyParts(keys: readonly Column[] | undefined, part: KeyPart | undefined): readonly Column[] | undefined {
+  if (keys === undefined || part === undefined) return keys
+  const names = part.of.join()
+  const found = keys.flatMap(({ type, children }) =>
+    type.kind === 'struct' && type.fields.map(({ name }) => name).join() === names ? (children?.[part.at] ?? []) : [],
+  )
+  return found.length < keys.length ? undefined : found
+}
+
+/** The keys as a filter of a program's rows; undefined where the set would be too wide or keep too much. */
+function keyFilter(on: string, keys: readonly Column[], { columns, element, rows }: ColumnProgram): KeySet | undefined {
+  const column = columns[fieldsOf(element).findIndex((field) => field.name === on)]
+  const count = keys.reduce((sum, key) => sum + key.length, 0)
+  if (column === undefined || count >= rows) return undefined
+  const set = keySetOf({ on, anti: false }, keys, column, WIDEST_SET)
+  if (set === undefined) return undefined
+  const most = MOST_KEYS * (set.coded ? set.window.span : spanOfBoth(set, column))
+  return count > most && keysIn(set) > most ? undefined : set
+}
+
+/** How many keys the set and the rows have room for together. */
+function spanOfBoth({ window: { base, span } }: KeySet, column: Column): number {
+  const [least, most] = rangeSeen(column, LOOKED_AT) ?? [base, base]
+  return Math.max(most, base + span - 1) - Math.min(least, base) + 1
+}
+
+function keysIn({ present }: KeySet): number {
+  return present.reduce((sum, one) => sum + one, 0)
+}

@@ -1,0 +1,95 @@
+/** Column kernels bound to a table: frames filled with addresses and captured numbers. */
+import type { Column } from '../../../core/data/column.ts'
+import type { FrameSlot } from '../../kernels/columns/columnWriter.ts'
+import type { ColumnKernel } from '../../kernels/columns/wasmColumns.ts'
+import { type FoldName, foldKernel } from '../../kernels/tables/foldKernels.ts'
+import { putAddress } from '../../memory/addressWords.ts'
+import type { Arena } from '../../memory/arena.ts'
+import { moduleOf } from '../../wasm/moduleCache.ts'
+import type { BoundKernel, SentKernel } from './columnTask.ts'
+import { codeOf, codesOf } from './texts/textCodes.ts'
+
+/** A kernel that needs nothing but memory. */
+export function sentModule(bytes: Uint8Array<ArrayBuffer>, { addresses }: Arena): SentKernel {
+  return { ...moduleOf(bytes, addresses), functions: [] }
+}
+
+const folds = new Map<string, SentKernel>()
+
+export function sentFold(name: FoldName, { addresses }: Arena): SentKernel {
+  const key = `${name} ${addresses}`
+  let fold = folds.get(key)
+  if (fold === undefined) folds.set(key, (fold = { key, module: moduleOf(foldKernel(name), addresses).module, functions: [] }))
+  return fold
+}
+
+/** A buffer's address, if kernels can reach it: it begins a block of the arena, which ends at a multiple of 64 bytes. */
+export function addressOf(buffer: ArrayBufferView | undefined, arena: Arena): number | undefined {
+  if (buffer === undefined) return undefined
+  if (buffer.byteLength === 0) return 0
+  return arena.owns(buffer) && buffer.byteOffset % 64 === 0 ? buffer.byteOffset : undefined
+}
+
+/** Addresses the driver decides on. */
+export interface Places {
+  readonly bitmap?: number
+  readonly counts?: number
+  readonly inexact?: number
+  /** Where a copy of a table lies. */
+  readonly table?: (data: Float64Array | Int32Array) => number
+  /** Where an output's values, its validity and its counts of values that are not null go; elsewhere for each block if undefined. */
+  readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
+}
+
+const OUTPUT_PART = { output: 'values', outputValidity: 'validity', outputCounts: 'counts' } as const
+
+/** The kernel over these columns; undefined when a buffer lies outside of the arena. */
+export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], places: Places, arena: Arena): BoundKernel | undefined {
+  const frame = new Float64Array(kernel.slots.length)
+  const words = new Int32Array(frame.buffer)
+  const outputs: { values: number; validity?: number; counts?: number }[] = []
+  for (const [i, slot] of kernel.slots.entries()) {
+    if (slot.kind === 'number') {
+      frame[i] = slot.value
+      continue
+    }
+    if ('output' in slot) outputs[slot.output] = { ...(outputs[slot.output] ?? { values: 0 }), [OUTPUT_PART[slot.kind]]: i }
+    const address = slot.kind === 'table' ? places.table?.(slot.data) : placeOf(slot, columns, places, arena)
+    if (address === undefined) return undefined
+    putAddress(words, 2 * i, address)
+  }
+  return { ...moduleOf(kernel.bytes, arena.addresses), functions: kernel.functions, frame, outputs }
+}
+
+function placeOf(
+  slot: Exclude<FrameSlot, { kind: 'number' | 'table' }>,
+  columns: readonly Column[],
+  places: Places,
+  arena: Arena,
+): number | undefined {
+  switch (slot.kind) {
+    case 'values':
+    case 'validity':
+    case 'offsets':
+      return addressOf(columns[slot.column]?.[slot.kind], arena)
+    case 'codes':
+      return addressOf(codesOf(columns[slot.column])?.codes, arena)
+    case 'size':
+      return columns[slot.column]?.values?.byteLength
+    case 'code': {
+      const column = columns[slot.column]
+      const codes = codesOf(column)
+      return column === undefined || codes === undefined ? undefined : codeOf(slot.text, column, codes)
+    }
+    case 'bitmap':
+    case 'counts':
+    case 'inexact':
+      return places[slot.kind]
+    case 'output':
+      return places.outputs?.[slot.output]?.values ?? 0
+    case 'outputValidity':
+      return places.outputs?.[slot.output]?.validity ?? 0
+    case 'outputCounts':
+      return places.outputs?.[slot.output]?.counts ?? 0
+  }
+}

@@ -1,0 +1,40 @@
+/** The kernels of a column program, for people: what keeps rows, and what computes columns. */
+import type { ColumnCode } from '../../../core/ir/kernelCode.ts'
+import { compiled, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
+import type { AddressType } from '../../wasm/wasmEncoder.ts'
+import { wasmText } from '../../wasm/wasmText.ts'
+import { withAddresses } from '../../wasm/wideAddresses.ts'
+import type { ColumnProgram } from './columnProgram.ts'
+
+/** As `materialize()` runs them; folds have the same but for what is not kept. */
+export function programCode({ element, kernelColumns, steps, shape }: ColumnProgram, addresses: AddressType): readonly ColumnCode[] {
+  const computed = shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output.name] : []))
+  const integers = shape.outputs.flatMap((output) => (output.kind === 'computed' && output.type === 'i32' ? [output.name] : []))
+  const options = { outputs: computed, asDoubles: false, sparse: shape.filters, integers }
+  const kernels = [
+    ...(shape.filters
+      ? [
+          {
+            gives: 'a bit for each row that is kept',
+            kernel: compiled(() => selectKernel(element, kernelColumns, steps, { skipsNulls: false })),
+          },
+        ]
+      : []),
+    ...(computed.length === 0
+      ? []
+      : [
+          {
+            gives:
+              shape.hidden !== undefined
+                ? 'what is computed of keys and arguments'
+                : shape.scalar
+                  ? 'the values'
+                  : `the columns ${computed.join(', ')}`,
+            kernel: compiled(() => valuesKernel(element, kernelColumns, steps, options)),
+          },
+        ]),
+  ]
+  return kernels.flatMap(({ gives, kernel }) =>
+    'because' in kernel ? [] : [{ gives, text: wasmText(withAddresses(kernel.bytes, addresses), kernel.names) }],
+  )
+}

@@ -1,0 +1,13 @@
+/** Why something is not computed over columns: a value, which `explain({ analyze: true })` prints. */
+import type { NotColumns } from '../../kernels/columns/wasmColumns.ts'
+
+/** What work over columns gave, or why there is none. */
+export function isRefused(result: object): result is NotColumns {
+  return 'because' in result
+}
+
+export function refused(because: string): NotColumns {
+  return { because, span: undefined }
+}
+
+export const NO_ROOM: NotColumns = refused('there was no room for the table in the session’s memory')

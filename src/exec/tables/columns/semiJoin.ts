@@ -1,0 +1,148 @@
+/**
+ * Semi-joins and anti-joins under a fold: a filter of the left side's rows by a set of keys, in the pass over its columns.
+ *
+ *     fold of PipelineExec [above] over HashJoinExec semi (PipelineExec [below] over a table, right)
+ *       is the fold of PipelineExec [below, above] over the table, of the rows whose key is one of the right side's
+ *
+ * The key is a column of the table, and the right side's keys are whole numbers that lie together, or texts where the
+ * column has codes: those of the right side that have a code in it are a set of codes.
+ */
+import type { Batch, Column } from '../../../core/data/column.ts'
+import { fieldsOf, plainType, sameType } from '../../../core/data/schema.ts'
+import type { PhysicalPlan, Step } from '../../../planner/physical/physicalPlan.ts'
+import { SEMI_FRAME, type SemiShape, semiKernel } from '../../kernels/tables/semiKernel.ts'
+import { putAddress } from '../../memory/addressWords.ts'
+import type { Arena } from '../../memory/arena.ts'
+import { kernelType } from '../operators/groupBy/groupMemory.ts'
+import { KeyIds } from '../operators/hashing/keyIds.ts'
+import { markPlaces, type Window, wholeRange } from '../operators/hashing/keyWindows.ts'
+import { isFinerThanMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
+import type { BoundKernel } from './columnTask.ts'
+import { addressOf, sentModule } from './kernelBinding.ts'
+import { codeColumn, codesOf, differentTexts, type TextCodes } from './texts/textCodes.ts'
+
+export interface SemiJoin {
+  /** The plan without the join, over its left side. */
+  readonly plan: PhysicalPlan
+  readonly right: PhysicalPlan
+  readonly on: string
+  readonly anti: boolean
+}
+
+/** Numbers that are keys: a byte for every number of the window, and a last one for all others. */
+export interface KeySet {
+  readonly on: string
+  readonly anti: boolean
+  readonly window: Window
+  readonly present: Uint8Array
+  /** Whether the numbers are codes of the column's texts. */
+  readonly coded: boolean
+  /** The number of a join all of whose keys these are, whole ones. */
+  readonly keys?: number
+}
+
+/** Bytes of the widest set: more would not stay in the caches of a core. */
+const WIDEST_SET = 2 ** 22
+
+/** The join as a filter; undefined where it is none. */
+export function semiJoinOf(plan: PhysicalPlan): SemiJoin | undefined {
+  const above = plan.kind === 'PipelineExec' ? plan : undefined
+  const join = above?.input ?? plan
+  if (join.kind !== 'WideExec' || join.operator.kind !== 'HashJoinExec' || above?.where === 'caller' || above?.numbered === true)
+    return undefined
+  const { how, on } = join.operator
+  const [left, right] = join.inputs
+  if ((how !== 'semi' && how !== 'anti') || on === undefined || left === undefined || right === undefined) return undefined
+  const below = left.kind === 'PipelineExec' ? left : undefined
+  if (below !== undefined && !below.steps.every(keepsColumns)) return undefined
+  const { element, keys } = plan
+  const steps = [...(below?.steps ?? []), ...(above?.steps ?? [])]
+  const numbered = below?.numbered ?? false
+  const fused: PhysicalPlan = {
+    kind: 'PipelineExec',
+    input: below?.input ?? left,
+    steps,
+    where: below?.where ?? 'workers',
+    numbered,
+    element,
+    keys,
+  }
+  return { plan: fused, right, on, anti: how === 'anti' }
+}
+
+/** Steps under which a name means the table's own column of that name. */
+function keepsColumns(step: Step): boolean {
+  return step.kind === 'FilterExec' || step.kind === 'ProjectExec'
+}
+
+/** The columns of a name; undefined where a batch has none. */
+export function namedColumns(batches: readonly Batch[], name: string): readonly Column[] | undefined {
+  const found: Column[] = []
+  for (const batch of batches) {
+    const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === name)]
+    if (column === undefined) return undefined
+    found.push(column)
+  }
+  return found
+}
+
+/** Texts that have codes are translated where the program runs, whatever the keys are. */
+const MOST_CODED = 2 ** 16
+
+/** The set of one side's keys for a column of the other; undefined where such keys do not make one of so many bytes. */
+export function keySetOf(
+  { on, anti }: Pick<KeySet, 'on' | 'anti'>,
+  all: readonly Column[],
+  left: Column,
+  widest: number = WIDEST_SET,
+): KeySet | undefined {
+  const { type } = left
+  if (isFinerThanMilliseconds(type)) return undefined
+  if (!all.every((column) => sameType(plainType(column.type), plainType(type)))) return undefined
+  const keys = all.filter((column) => column.length > 0)
+  const codes = codesOf(left)
+  if (codes !== undefined && codes.firsts.length <= MOST_CODED) return { on, anti, coded: true, ...codedSet(keys, left, codes) }
+  const ranges = keys.map((key) => wholeRange(key, key.length))
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const range of ranges) {
+    if (range === undefined) return undefined
+    least = Math.min(least, range[0])
+    most = Math.max(most, range[1])
+  }
+  const window = most < least ? { base: 0, span: 0 } : { base: least, span: most - least + 1 }
+  if (window.span > widest) return undefined
+  const present = new Uint8Array(window.span + 1)
+  for (const key of keys) markPlaces(key, window, present)
+  return { on, anti, window, present, coded: false }
+}
+
+/** The codes that the texts have. */
+function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick<KeySet, 'window' | 'present'> {
+  const span = codes.firsts.length
+  const present = new Uint8Array(span + 1)
+  const known = new KeyIds(left.type)
+  known.encode(differentTexts(left, codes)) // all different, so that ids are codes
+  for (const key of keys) for (const code of known.lookUp(key)) if (code >= 0) present[code] = 1
+  return { window: { base: 0, span }, present }
+}
+
+/** The kernel that looks keys up, over a table's column; undefined where it cannot be reached. */
+export function boundSemi(
+  set: KeySet,
+  column: Column,
+  places: { readonly bitmap: number; readonly counts: number; readonly present: number; readonly narrows: boolean },
+  arena: Arena,
+): BoundKernel | undefined {
+  const codes = set.coded ? codesOf(column) : undefined
+  const key = codes === undefined ? column : codeColumn(column, codes)
+  const type = kernelType(key.type.kind)
+  const address = addressOf(key.values, arena)
+  const bits = key.validity === undefined ? 0 : addressOf(key.validity, arena)
+  if (type === undefined || address === undefined || bits === undefined) return undefined
+  const shape: SemiShape = { type, nullable: key.validity !== undefined, anti: set.anti, narrows: places.narrows }
+  const values = { ...set.window, ...places, key: address, keyBits: bits }
+  const frame = new Float64Array(SEMI_FRAME.length)
+  const words = new Int32Array(frame.buffer)
+  for (const [i, name] of SEMI_FRAME.entries()) putAddress(words, 2 * i, values[name])
+  return { ...sentModule(semiKernel(shape), arena), functions: [], frame, outputs: [] }
+}

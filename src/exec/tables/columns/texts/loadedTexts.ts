@@ -1,0 +1,138 @@
+/**
+ * Texts of files that came as places in dictionaries, one for each split: how they are put among those of all splits, and the
+ * codes that they have there without a look at each row's text.
+ *
+ *     split 0   places 1 0 1 of [a b]        texts  b a b c     codes  0 1 0 2     firsts  0 1 3
+ *     split 1   places 0 of [c]         -->
+ *
+ * A null's place is that of an empty text behind the dictionary's entries.
+ */
+import { type Column, isValid } from '../../../../core/data/column.ts'
+import { gatherKernel } from '../../../kernels/tables/gatherKernels.ts'
+import type { Arena } from '../../../memory/arena.ts'
+import { arenaKernel } from '../../operators/arenaKernels.ts'
+import { type Codes, mostTexts } from './textCodes.ts'
+
+/** What is known of a split's texts that are places in a dictionary. */
+export interface CodedTexts {
+  /** The row where each entry comes first; -1 for one that no row has. */
+  readonly firsts: Int32Array
+}
+
+/** The same places, of which those of nulls are behind the entries, and what is known of them. Places are written over. */
+export function countedTexts(part: Column): { readonly column: Column; readonly coded: CodedTexts } {
+  const { length, values, dictionary = { type: part.type, length: 0 } } = part
+  const places = values as Codes // of whoever has a dictionary
+  const entries = dictionary.length
+  const ends = dictionary.offsets ?? new Int32Array(1)
+  const offsets = new Int32Array(entries + 2)
+  offsets.set(ends)
+  offsets[entries + 1] = offsets[entries] as number
+  if (part.validity !== undefined) for (let i = 0; i < length; i++) if (!isValid(part, i)) places[i] = entries
+  const firsts = new Int32Array(entries + 1).fill(-1)
+  let left = entries
+  for (let i = 0; i < length && left > 0; i++) {
+    const place = places[i] as number // i < length
+    if ((firsts[place] as number) >= 0) continue
+    firsts[place] = i
+    if (place < entries) left--
+  }
+  return {
+    column: { ...part, dictionary: { ...dictionary, length: entries + 1, offsets } },
+    coded: { firsts: firsts.subarray(0, entries) },
+  }
+}
+
+/** A split's dictionary, and the row where it begins. */
+export interface SplitTexts {
+  readonly dictionary: Column
+  readonly coded: CodedTexts
+  readonly firstRow: number
+}
+
+/** Codes of all rows, from those of the splits' entries. */
+export interface MergedCodes {
+  readonly firsts: Int32Array
+  /** Each text, by its code. */
+  readonly texts: Column
+  /** For each split the code of each place; 0 for nulls. */
+  readonly maps: readonly Uint16Array[]
+}
+
+/** A text of a dictionary is looked up where the program runs; of more texts codes are made when they pay. */
+const MOST_MERGED = 2 ** 16
+
+/** The codes of the texts of all splits; undefined where there are too many texts. */
+export function mergedCodes(splits: readonly SplitTexts[], rows: number): MergedCodes | undefined {
+  const most = Math.min(MOST_MERGED, mostTexts(rows))
+  if (splits.some(({ coded }) => coded.firsts.length > most && presentIn(coded) > most)) return undefined
+  const codeOf = new Map<string, number>()
+  const firsts: number[] = []
+  const texts: Buffer[] = []
+  const maps: Uint16Array[] = []
+  for (const { dictionary, coded, firstRow } of splits) {
+    const { offsets, values } = dictionary
+    const bytes = values === undefined ? Buffer.alloc(0) : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
+    const map = new Uint16Array(dictionary.length)
+    const present: { readonly row: number; readonly entry: number }[] = []
+    for (const [entry, row] of coded.firsts.entries()) if (row >= 0) present.push({ row, entry })
+    for (const { row, entry } of present.sort((a, b) => a.row - b.row)) {
+      const text = bytes.toString('latin1', offsets?.[entry], offsets?.[entry + 1]) // bytes as characters: equal bytes are equal texts
+      let code = codeOf.get(text)
+      if (code === undefined) {
+        code = firsts.length
+        codeOf.set(text, code)
+        if (firsts.push(firstRow + row) > most) return undefined
+        texts.push(bytes.subarray(offsets?.[entry], offsets?.[entry + 1]))
+      }
+      map[entry] = code
+    }
+    maps.push(map)
+  }
+  return { firsts: Int32Array.from(firsts), texts: endToEnd(texts), maps }
+}
+
+/** How many entries some row has. */
+function presentIn({ firsts }: CodedTexts): number {
+  let present = 0
+  for (let entry = 0; entry < firsts.length; entry++) if ((firsts[entry] as number) >= 0) present++ // entry < length
+  return present
+}
+
+function endToEnd(texts: readonly Buffer[]): Column {
+  const offsets = new Int32Array(texts.length + 1)
+  for (const [i, text] of texts.entries()) offsets[i + 1] = (offsets[i] as number) + text.length // i < length
+  return { type: { kind: 'utf8' }, length: texts.length, offsets, values: new Uint8Array(Buffer.concat(texts)) }
+}
+
+/** Rows between two calls of the kernel, so that V8 can replace it while it warms up. */
+const STRIDE = 65_536
+
+/** Writes the codes of a part's rows to their places in the arena, where what the part has instead of them may lie already. */
+export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
+  const places = values as Codes // of whoever has a dictionary
+  const isThere = !(places instanceof Int32Array) && places.buffer === codes.buffer && places.byteOffset === codes.byteOffset + firstRow
+  const isSame = map.subarray(0, -1).every((code, place) => code === place) // none of them is that of a null
+  if (isThere && isSame) return
+  if (!arena.owns(places)) {
+    for (let i = 0; i < length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
+    return
+  }
+  const width = codes.BYTES_PER_ELEMENT
+  const room = arena.reserve(width * map.length, 'codes of texts')
+  try {
+    ;(arena.view(width === 1 ? 'u8' : width === 2 ? 'u16' : 'i32', room, map.length) as Codes).set(map)
+    const log2 = Math.log2(width)
+    const own = Math.log2(places.BYTES_PER_ELEMENT)
+    const kernel = arenaKernel(arena, `gather ${log2} by ${own}`, () => gatherKernel(log2, own))
+    const to = codes.byteOffset + width * firstRow
+    for (let from = 0; from < length; from += STRIDE) kernel(room, places.byteOffset, from, Math.min(length, from + STRIDE), to)
+  } finally {
+    arena.free(room)
+  }
+}
+
+interface CodesPlace {
+  readonly firstRow: number
+  readonly arena: Arena
+}

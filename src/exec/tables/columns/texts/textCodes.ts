@@ -1,0 +1,198 @@
+/**
+ * Text as codes: of a column with few different texts, the number of each row's text in the order of first appearance.
+ *
+ *     name     'b'  'a'  'b'  null          codes   0  1  0  0         firsts   0  1
+ *
+ * Codes lie in the arena beside the column, a byte a row, two from the 257th text on, or four; a text itself is where its first
+ * row has it. Whether a column has codes follows from its texts alone. Equal bytes are equal texts.
+ */
+import { type Column, isValid } from '../../../../core/data/column.ts'
+import { takeColumn } from '../../../../core/data/columnSlices.ts'
+import { FIXED_FORMS } from '../../../../core/data/fixedValues.ts'
+import type { TextIndices } from '../../../../core/data/textIndices.ts'
+import { MemoryError } from '../../../../core/errors.ts'
+import type { Arena } from '../../../memory/arena.ts'
+import { GroupMemory } from '../../operators/groupBy/groupMemory.ts'
+import { arenaTables } from '../../operators/hashing/arenaIds.ts'
+import { KeyIds } from '../../operators/hashing/keyIds.ts'
+
+export type Codes = Uint8Array | Uint16Array | Int32Array
+
+export interface TextCodes {
+  /** By row; 0 where the text is null. */
+  readonly codes: Codes
+  /** The row where each text comes first. */
+  readonly firsts: Int32Array
+  /** Each text by its code, of a column that has texts nowhere else. */
+  readonly texts?: Column
+}
+
+/** Each text by its code. */
+export function differentTexts(text: Column, { firsts, texts }: TextCodes): Column {
+  return texts ?? takeColumn(text, firsts)
+}
+
+/** The most texts of a column that gets codes: for as many a byte does, and beyond them one for some rows each. */
+const FEW_TEXTS = 256
+const MOST_TEXTS = 2 ** 20
+const ROWS_PER_TEXT = 8
+/** Codes of so many texts take two bytes. */
+const WIDE_TEXTS = 2 ** 16
+
+/** Rows that are coded at once. */
+const STRIDE = 2 ** 16
+
+const known = new WeakMap<Column, TextCodes>()
+
+/** The codes of a column's texts, if it has them. They are gone with the column's memory. */
+export function codesOf(column: Column | undefined): TextCodes | undefined {
+  return column === undefined ? undefined : known.get(column)
+}
+
+/** Codes of a column that are known without a look at its texts. */
+export function giveCodes(column: Column, codes: TextCodes): void {
+  known.set(column, codes)
+}
+
+/** The kind of codes that so many texts have. */
+function codeKind(texts: number): 'u8' | 'u16' | 'i32' {
+  return texts <= FEW_TEXTS ? 'u8' : texts <= WIDE_TEXTS ? 'u16' : 'i32'
+}
+
+/** An array for codes of so many texts, without any. */
+export function emptyCodes(texts: number): Codes {
+  return new FIXED_FORMS[codeKind(texts)].array(0) as Codes // of these kinds
+}
+
+const CODE_BYTES = { u8: 1, u16: 2, i32: 4 } as const
+
+function reservedCodes(texts: number, length: number, arena: Arena): Codes {
+  const kind = codeKind(texts)
+  return arena.view(kind, arena.reserve(CODE_BYTES[kind] * length, CODES), length) as Codes // of these kinds
+}
+
+/** Gives codes to a column of text in the arena that has few texts, found by its indices in a dictionary where they are known; the block that they lie in. */
+export function codeTexts(column: Column, arena: Arena, indices?: TextIndices): number | undefined {
+  const { type, values, offsets } = column
+  if (type.kind !== 'utf8' || !(values instanceof Uint8Array) || offsets === undefined) return undefined
+  const few = indices !== undefined && indices.entries.length <= column.length
+  const found = few ? codedEntries(indices, arena) : coded(column, values, offsets, arena)
+  if (found === undefined) return undefined
+  known.set(column, found)
+  return found.codes.byteOffset
+}
+
+function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: Arena): TextCodes | undefined {
+  const { length, validity } = column
+  const most = mostTexts(length)
+  const memory = new GroupMemory(arena)
+  let codes: Codes | undefined
+  try {
+    codes = reservedCodes(0, length, arena)
+    const tables = arenaTables(memory)
+    const texts = tables.texts()
+    const ids = tables.ids(Math.min(length, STRIDE))
+    const firsts: number[] = []
+    let before = 0
+    for (let from = 0; from < length; from += STRIDE) {
+      const rows = Math.min(STRIDE, length - from)
+      const bits = validity?.subarray(from >> 3, (from + rows + 7) >> 3)
+      if (bits !== undefined) ids.fill(-1)
+      texts.encode(values, offsets.subarray(from, from + rows + 1), ids, { begin: 0, end: rows, unknown: 'add', validity: bits })
+      if (texts.size > most) {
+        arena.free(codes.byteOffset)
+        return undefined
+      }
+      if (codeKind(texts.size) !== codeKind(before)) codes = widened(codes, texts.size, from, arena)
+      before = texts.size
+      for (let i = 0; i < rows; i++) {
+        const id = ids[i] as number // i < rows
+        if (id === firsts.length) firsts.push(from + i)
+        codes[from + i] = id < 0 ? 0 : id
+      }
+    }
+    return { codes, firsts: Int32Array.from(firsts) }
+  } catch (error) {
+    if (codes !== undefined) arena.free(codes.byteOffset)
+    if (error instanceof MemoryError) return undefined // tables do without
+    throw error
+  } finally {
+    memory.end()
+  }
+}
+
+const CODES = 'codes of texts'
+
+/** The most texts of so many rows that get codes. */
+export function mostTexts(rows: number): number {
+  return Math.min(MOST_TEXTS, Math.max(FEW_TEXTS, Math.floor(rows / ROWS_PER_TEXT)))
+}
+
+/** The same from the entries of a dictionary: a text is looked at once for each entry, not for each row. */
+function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCodes | undefined {
+  const ids = new KeyIds(entries.type).encode(entries)
+  const codeOfId = new Int32Array(entries.length).fill(-1)
+  const most = mostTexts(indices.length)
+  const firsts: number[] = []
+  for (let row = 0; row < indices.length; row++) {
+    const entry = indices[row] as number // row < length
+    const id = entry < 0 ? -1 : (ids[entry] as number)
+    if (id < 0 || (codeOfId[id] as number) >= 0 || !isValid(entries, entry)) continue
+    codeOfId[id] = firsts.length
+    if (firsts.push(row) > most) return undefined
+  }
+  const codeOfEntry = ids.map((id) => Math.max(0, codeOfId[id] as number)) // of a null 0
+  try {
+    const codes = reservedCodes(firsts.length, indices.length, arena)
+    for (let row = 0; row < indices.length; row++) {
+      const entry = indices[row] as number // row < length
+      codes[row] = entry < 0 ? 0 : (codeOfEntry[entry] as number)
+    }
+    return { codes, firsts: Int32Array.from(firsts) }
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined // tables do without
+    throw error
+  }
+}
+
+/** The same codes, of which so many are known, with room for those of more texts. */
+function widened(codes: Codes, texts: number, known: number, arena: Arena): Codes {
+  const wide = reservedCodes(texts, codes.length, arena)
+  wide.set(codes.subarray(0, known))
+  arena.free(codes.byteOffset)
+  return wide
+}
+
+/** The codes as a column, null where the text is. */
+export function codeColumn({ length, validity }: Column, text: TextCodes): Column {
+  return { type: { kind: kindOf(text) }, length, values: text.codes, ...(validity === undefined ? {} : { validity }) }
+}
+
+/** How kernels read the codes. */
+export function kindOf({ codes }: TextCodes): 'u8' | 'u16' | 'i32' {
+  return codes instanceof Uint8Array ? 'u8' : codes instanceof Uint16Array ? 'u16' : 'i32'
+}
+
+/** The texts of a column of codes. */
+export function decoded(codes: Column, text: Column, { firsts, texts }: TextCodes): Column {
+  const { values, validity, length } = codes
+  const rows = new Int32Array(length)
+  for (let i = 0; i < length; i++) {
+    const isNull = validity !== undefined && ((validity[i >> 3] as number) & (1 << (i & 7))) === 0 // i < length
+    const code = Number(values?.[i] ?? 0)
+    rows[i] = isNull ? -1 : texts === undefined ? (firsts[code] ?? -1) : code
+  }
+  return takeColumn(texts ?? text, rows)
+}
+
+/** The code of a text; -1 where no row has it. */
+export function codeOf(text: string, column: Column, { firsts, texts }: TextCodes): number {
+  const wanted = new TextEncoder().encode(text)
+  const { values, offsets } = texts ?? column
+  if (!(values instanceof Uint8Array) || offsets === undefined) return -1
+  return firsts.findIndex((row, code) => {
+    const at = texts === undefined ? row : code
+    const [start = 0, end = 0] = [offsets[at], offsets[at + 1]]
+    return end - start === wanted.length && wanted.every((byte, i) => values[start + i] === byte)
+  })
+}

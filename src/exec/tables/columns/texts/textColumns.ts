@@ -1,0 +1,211 @@
+/**
+ * Columns of functions of a text: what a function gives for each text of a column with codes, at the places of the codes.
+ *
+ *     city      'Rome '  'Bern'  'Rome '     codes  0 1 0
+ *     city.trim().length  of each text       4 4     -->   4 4 4
+ */
+import type { Column } from '../../../../core/data/column.ts'
+import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
+import { valueReader } from '../../../../core/data/columnReaders.ts'
+import { emptyColumn, takeColumn } from '../../../../core/data/columnSlices.ts'
+import { fieldsOf } from '../../../../core/data/schema.ts'
+import type { Step } from '../../../../planner/physical/physicalPlan.ts'
+import type { Arena } from '../../../memory/arena.ts'
+import { callable } from '../../operators/rows/rowKernel.ts'
+import type { Block } from '../../stageTask.ts'
+import type { ProgramSource, TextColumns, WithTextColumns } from '../columnProgram.ts'
+import { ResultBlocks } from '../resultBlocks.ts'
+import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
+import { type FoundText, foundPlaces } from './foundTexts.ts'
+import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
+import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
+import { type TextFunction, textFunctionsOf, typeOfTextFunction } from './textFunctions.ts'
+
+/** Columns of functions of a text as far as plans tell, without values; undefined where a text has too many different ones, as far as that is known. */
+export const plannedTextColumns: TextColumns = (table, steps) => {
+  const found = textFunctionsOf(table.element, steps)
+  if (found === undefined) return undefined
+  const made: Made[] = []
+  for (const f of found.functions) {
+    const column = columnNamed(table, f.column)
+    const type = typeOfTextFunction(f, table.element)
+    // a table of which only the types are known may have codes later
+    const mayBe = f.found !== undefined || column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
+    if (type === undefined || !mayBe) return undefined
+    const empty = emptyColumn(type.type)
+    made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
+  }
+  return withColumns(table, made, found.steps)
+}
+
+/** The columns themselves, in blocks that are handed to `keep`; undefined where a column of text has no codes, or a function throws. */
+export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) => void): TextColumns {
+  return (table, steps) => {
+    const found = textFunctionsOf(table.element, steps)
+    if (found === undefined) return undefined
+    const blocks = new ResultBlocks(arena, 'functions of texts')
+    try {
+      const made: Made[] = []
+      for (const f of found.functions) {
+        const text = columnNamed(table, f.column)
+        const column = f.found === undefined ? ofTexts(f, text, codesNow(text, table, arena), blocks) : ofFound(f, f.found, text, blocks)
+        if (column === undefined) {
+          blocks.freeAll()
+          return undefined
+        }
+        made.push({ f, column })
+      }
+      keep(blocks.handedOver())
+      return withColumns(table, made, found.steps)
+    } catch (error) {
+      blocks.freeAll()
+      throw error
+    }
+  }
+}
+
+interface Made {
+  readonly f: TextFunction
+  readonly column: Column
+}
+
+function withColumns({ element, columns }: ProgramSource, made: readonly Made[], steps: readonly Step[]): WithTextColumns {
+  const fields = made.map(({ f, column }) => ({ name: f.name, type: column.type, nullable: column.validity !== undefined }))
+  return {
+    element: { kind: 'row', fields: [...fieldsOf(element), ...fields] },
+    columns: [...columns, ...made.map(({ column }) => column)],
+    steps,
+    found: made.some(({ f }) => f.found !== undefined),
+    texts: made.some(({ f }) => f.found === undefined),
+  }
+}
+
+function columnNamed({ element, columns }: ProgramSource, name: string): Column {
+  return columns[fieldsOf(element).findIndex((field) => field.name === name)] as Column // a function is of one of them
+}
+
+/** Rows as places among different texts: a code, or for null the place behind them. */
+interface Places {
+  readonly ofRows: Codes
+  /** The row where each text comes first. */
+  readonly firsts: Int32Array
+  /** The first row without a text; -1 where all have one. */
+  readonly firstNull: number
+}
+
+/** The column of a function of a column's texts; undefined where they have no codes, as below. */
+function ofTexts(f: TextFunction, text: Column, codes: TextCodes | undefined, blocks: ResultBlocks): Column | undefined {
+  if (codes === undefined) return undefined
+  const places = placesOf(text, codes)
+  const read = valueReader(differentTexts(text, codes))
+  const texts = Array.from(places.firsts.keys(), (code) => read(code))
+  return textColumn(f, places.firstNull < 0 ? texts : [...texts, null], places, blocks)
+}
+
+/** The column of a function of texts that are looked up for a column's numbers. */
+function ofFound(f: TextFunction, found: FoundText, numbers: Column, blocks: ResultBlocks): Column | undefined {
+  const { texts, ...places } = foundPlaces(found, numbers)
+  return textColumn(f, texts, { ...places, firstNull: -1 }, blocks)
+}
+
+/** The column of one function; undefined where the function throws, or gives what no such column holds. */
+function textColumn(f: TextFunction, given: readonly unknown[], places: Places, blocks: ResultBlocks): Column | undefined {
+  const results = resultsOf(f, given)
+  const entries = results && entriesOf(results)
+  if (results === undefined || entries === undefined) return undefined
+  const isText = entries.type.kind === 'utf8'
+  const texts = isText ? textsOfResults(results, entries, places, blocks) : undefined
+  const values = texts?.column ?? fixed(entries, places, blocks)
+  const column = results.includes(null) ? { ...values, validity: validityOf(results, places, blocks) } : values
+  if (texts !== undefined) giveCodes(column, texts.codes)
+  return column
+}
+
+function validityOf(results: readonly unknown[], { ofRows }: Places, blocks: ResultBlocks): Uint8Array {
+  const validity = blocks.emptyBits(ofRows.length)
+  const present = Uint8Array.from(results, (result) => (result === null ? 0 : 1))
+  for (let i = 0; i < ofRows.length; i++) {
+    const bit = (present[ofRows[i] as number] as number) << (i & 7) // a place has a result
+    validity[i >> 3] = (validity[i >> 3] as number) | bit
+  }
+  return validity
+}
+
+function placesOf(text: Column, { codes, firsts }: TextCodes): Places {
+  const { validity, length } = text
+  if (validity === undefined) return { ofRows: codes, firsts, firstNull: -1 }
+  const ofRows = Int32Array.from(codes)
+  let firstNull = -1
+  for (let i = length - 1; i >= 0; i--) {
+    if (((validity[i >> 3] as number) & (1 << (i & 7))) !== 0) continue // i < length
+    ofRows[i] = firsts.length
+    firstNull = i
+  }
+  return firstNull < 0 ? { ofRows: codes, firsts, firstNull } : { ofRows, firsts, firstNull }
+}
+
+/** What the function gives for each text; undefined where it throws, or gives undefined to who tells that from null. */
+function resultsOf(f: TextFunction, texts: readonly unknown[]): readonly unknown[] | undefined {
+  const [call, ...guards] = [f.ir, ...f.guards].map((ir) => callable({ ir, text: f.name, span: ir.span, refusals: [] }))
+  const resultOf = (value: unknown): unknown => (guards.every((guard) => guard(value)) ? call?.(value) : null)
+  const results: unknown[] = []
+  try {
+    for (const text of texts) results.push(resultOf(text))
+  } catch {
+    return undefined // it is called for rows that a step before it may drop: row by row it throws where it does
+  }
+  if (!f.isStored && results.includes(undefined)) return undefined
+  return results.map((result) => result ?? null)
+}
+
+/** The results as a column of their own; undefined where they are no numbers, truth values, texts or valid Dates, or of two kinds, or a text has half of a pair. */
+function entriesOf(results: readonly unknown[]): Column | undefined {
+  const kinds = new Set(results.flatMap((result) => (result === null ? [] : [kindOfResult(result)])))
+  const [kind] = kinds
+  if (kinds.size !== 1 || !(kind === 'number' || kind === 'boolean' || kind === 'string' || kind === 'Date')) return undefined
+  if (kind === 'string' && results.some((result) => typeof result === 'string' && /\p{Surrogate}/u.test(result))) return undefined
+  return columnFromValues(results)
+}
+
+function kindOfResult(result: unknown): string {
+  if (!(result instanceof Date)) return typeof result
+  return Number.isNaN(result.getTime()) ? 'an invalid Date' : 'Date'
+}
+
+function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): Column {
+  const { kind } = entries.type
+  const column = blocks.column(kind === 'bool' || kind === 'timestamp' ? kind : 'f64', ofRows.length, { nullable: false })
+  const [to, from] = [column.values, entries.values] as [Float64Array, Float64Array] // or bytes, or bigints, which are read and written alike
+  for (let i = 0; i < ofRows.length; i++) to[i] = from[ofRows[i] as number] as number // a place has an entry
+  return column
+}
+
+/** The results' texts as codes, in the order of their first rows. */
+function textsOfResults(
+  results: readonly unknown[],
+  entries: Column,
+  { ofRows, firsts, firstNull }: Places,
+  blocks: ResultBlocks,
+): { readonly column: Column; readonly codes: TextCodes } {
+  const rows = [...firsts, ...(firstNull < 0 ? [] : [firstNull])]
+  const inOrder = results.map((_, place) => place).sort((a, b) => (rows[a] as number) - (rows[b] as number)) // a place has a first row
+  const codeOf = new Map<unknown, number>()
+  const own: number[] = []
+  const different: number[] = []
+  const codeOfPlace = new Int32Array(results.length)
+  for (const place of inOrder) {
+    const result = results[place]
+    if (result === null) continue
+    let code = codeOf.get(result)
+    if (code === undefined) {
+      code = own.push(rows[place] as number) - 1
+      different.push(place)
+      codeOf.set(result, code)
+    }
+    codeOfPlace[place] = code
+  }
+  const codes = blocks.like(emptyCodes(own.length), ofRows.length)
+  for (let i = 0; i < ofRows.length; i++) codes[i] = codeOfPlace[ofRows[i] as number] as number // a place has a code
+  const { column, texts } = unspelled(codes, takeColumn(entries, Int32Array.from(different)), blocks)
+  return { column, codes: codesOfUnspelled(column, Int32Array.from(own), texts) }
+}

@@ -1,0 +1,323 @@
+/**
+ * Functions of one text: what an expression gives for a row that depends on a single column of text and on nothing else. Where the
+ * column has few different texts it is computed once for each of them, by JavaScript, and is a column like any other from then on:
+ *
+ *     FilterExec r => r.city.trim().length > 3 && r.n > 2
+ *
+ *     t0 = city.trim().length > 3        for each text of city
+ *     FilterExec r => r.t0 && r.n > 2    over columns
+ *
+ * Statement: where no function of a text throws, the steps give for each row what they gave before, once its functions' columns
+ * stand beside the others.
+ */
+
+import { type ColumnType, type ElementType, fieldsOf } from '../../../../core/data/schema.ts'
+import type { Expr, FunctionIr, Stmt } from '../../../../core/ir/functionIr.ts'
+import { expressionsOf, visitExpr, visitStmts } from '../../../../core/ir/functionIr.ts'
+import { rowIrOf } from '../../../../core/ir/functionUse.ts'
+import { changedIn, exprId, someExpr } from '../../../../core/ir/irFacts.ts'
+import { rewriteExpr, rewriteStmts, UNCHANGED, withOperands } from '../../../../core/ir/irRewrite.ts'
+import { inferTypes, isNumberType } from '../../../../core/ir/irTypes.ts'
+import { endlessLoop } from '../../../../core/ir/mayNotEnd.ts'
+import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
+import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
+import { type FoundText, foundSource, type Source } from './foundTexts.ts'
+
+/** A function of the texts of a column, or of those that are looked up for its numbers; a text is its only argument. */
+export interface TextFunction {
+  /** Of the column that it becomes; no column of the user's has such a name. */
+  readonly name: string
+  readonly column: string
+  /** What finds the text for a number of the column; undefined where there is none. */
+  readonly found?: FoundText
+  readonly ir: FunctionIr
+  /** Whether undefined is as good as null: what it gives is stored, or tested, as it is. */
+  readonly isStored: boolean
+  /** What steps before it ask of the same text: where one of these is not so, the row is dropped, whatever the function would give, or throw. */
+  readonly guards: readonly FunctionIr[]
+}
+
+export interface TextFunctions {
+  readonly functions: readonly TextFunction[]
+  /** What the functions give is read from their columns. */
+  readonly steps: readonly Step[]
+}
+
+/** The functions of a text in steps over rows of such columns; undefined where there are none. */
+export function textFunctionsOf(element: ElementType, steps: readonly Step[]): TextFunctions | undefined {
+  if (element.kind !== 'row') return undefined
+  const texts = new Set(element.fields.flatMap(({ name, type }) => (type.kind === 'utf8' ? [name] : [])))
+  const numbers = new Set(element.fields.flatMap(({ name, type }) => (isNumberType(type) ? [name] : [])))
+  const functions: TextFunction[] = []
+  const without: Step[] = []
+  const guards: Guard[] = []
+  let names = 0
+  const newName = (): string => textFunctionName(names++)
+  for (const [i, step] of steps.entries()) {
+    const rewritten = withoutTexts(step, (f, how) => {
+      const found = new Extraction(f, { texts, numbers, newName, ...how })
+      functions.push(
+        ...found.functions.map((one) => ({ ...one, guards: guards.flatMap(({ column, ir }) => (column === one.column ? [ir] : [])) })),
+      )
+      return found.f
+    })
+    if (step.kind === 'FilterExec') guards.push(...guardsOf(step.f, texts))
+    without.push(rewritten ?? step)
+    // only up to here elements are rows of the source
+    if (rewritten === undefined || step.kind !== 'FilterExec') {
+      without.push(...steps.slice(i + 1))
+      break
+    }
+  }
+  return functions.length === 0 ? undefined : { functions, steps: without }
+}
+
+/** What a filter asks of one text alone. */
+interface Guard {
+  readonly column: string
+  readonly ir: FunctionIr
+}
+
+function guardsOf(f: ExecFunction, texts: ReadonlySet<string>): readonly Guard[] {
+  const ir = rowIrOf(f)
+  const [only, ...others] = ir?.body ?? []
+  if (ir === undefined || only?.kind !== 'Return' || only.value === undefined || others.length > 0) return []
+  return conjuncts(only.value).flatMap((expr) => {
+    const column = columnOf([expr], texts, { locals: false })
+    return column === undefined ? [] : [{ column, ir: ofText(ir, [{ kind: 'Return', value: expr, span: expr.span }]) }]
+  })
+}
+
+function conjuncts(expr: Expr): readonly Expr[] {
+  return expr.kind === 'Logical' && expr.operator === '&&' ? [...conjuncts(expr.left), ...conjuncts(expr.right)] : [expr]
+}
+
+type Without = (f: ExecFunction, how: { readonly isStored: boolean }) => ExecFunction
+
+/** The step without its functions of a text; undefined for one that takes more than rows. */
+function withoutTexts(step: Step, extract: Without): Step | undefined {
+  switch (step.kind) {
+    case 'FilterExec':
+    case 'MapExec':
+    case 'WithColumnsExec':
+      return { ...step, f: extract(step.f, { isStored: true }) }
+    case 'EvaluateExec':
+      return { ...step, columns: step.columns.map((column) => ({ ...column, f: extract(column.f, { isStored: false }) })) }
+    case 'FlatMapExec':
+    case 'MapPartitionsExec':
+    case 'ProjectExec':
+    case 'CastExec':
+    case 'SampleExec':
+    case 'LimitExec':
+    case 'KeysExec':
+    case 'PartialAggregateExec':
+    case 'PartialGroupsExec':
+    case 'TopKExec':
+    case 'PartialDrawExec':
+    case 'PartialDistinctExec':
+      return undefined
+  }
+}
+
+interface ExtractionOptions {
+  readonly texts: ReadonlySet<string>
+  readonly numbers: ReadonlySet<string>
+  readonly newName: () => string
+  readonly isStored: boolean
+}
+
+type Unguarded = Omit<TextFunction, 'guards'>
+
+/** One row function without its functions of a text. */
+class Extraction {
+  readonly f: ExecFunction
+  readonly functions: readonly Unguarded[]
+  private readonly texts: ReadonlySet<string>
+  private readonly numbers: ReadonlySet<string>
+  private readonly newName: () => string
+  /** What columns of functions stand for. */
+  private readonly origins = new WeakMap<Expr, Expr>()
+  private readonly found = new Map<string, { readonly name: string; readonly expr: Expr } & Source>()
+
+  constructor(f: ExecFunction, { texts, numbers, newName, isStored }: ExtractionOptions) {
+    this.texts = texts
+    this.numbers = numbers
+    this.newName = newName
+    const ir = rowIrOf(f)
+    this.f = f
+    this.functions = []
+    if (ir === undefined) return
+    const whole = this.wholeFunction(ir)
+    if (whole !== undefined) {
+      const name = newName()
+      this.functions = [{ name, column: whole, isStored, ir: ofText(ir, ir.body) }]
+      this.f = { ...f, ir: { ...ir, body: [{ kind: 'Return', value: columnExpr(name, ir.body[0] ?? ir), span: ir.span }] } }
+      return
+    }
+    const constants = constantLets(ir)
+    const replaced = (expr: Expr): Expr => this.replaced(expr, constants, ir)
+    const body = rewriteStmts(ir.body, { ...UNCHANGED, expr: replaced })
+    const used = usesOf(body)
+    this.functions = [...this.found.values()].flatMap(({ name, expr, ...source }) => {
+      const use = used.get(name)
+      const returned: Stmt = { kind: 'Return', value: expr, span: expr.span }
+      return use === undefined
+        ? []
+        : [{ name, ...source, isStored: isStored && use === 'stored', ir: ofText(ir, [returned], source.found) }]
+    })
+    if (this.functions.length > 0) this.f = { ...f, ir: { ...ir, body } }
+  }
+
+  /** The column of text that all of the function depends on, where it is more than one expression. */
+  private wholeFunction(ir: FunctionIr): string | undefined {
+    const exprs: Expr[] = []
+    let isOther = ir.body.length < 2 || endlessLoop(ir) !== undefined
+    visitStmts(ir.body, (stmt) => {
+      exprs.push(...expressionsOf(stmt))
+      if (stmt.kind === 'For' && stmt.counted !== undefined) exprs.push(stmt.counted.from, stmt.counted.to)
+      if (stmt.kind === 'Write' || stmt.kind === 'Add' || stmt.kind === 'Accumulate') isOther = true
+    })
+    return isOther ? undefined : columnOf(exprs, this.texts, { locals: true })
+  }
+
+  /** The expression, or the column of the function that it is. Operands were looked at before. */
+  private replaced(expr: Expr, constants: ReadonlyMap<string, Expr>, ir: FunctionIr): Expr {
+    const init = expr.kind === 'Local' ? constants.get(expr.name) : undefined
+    if (init !== undefined) {
+      const value = rewriteExpr(init, { ...UNCHANGED, expr: (one) => this.replaced(one, constants, ir) })
+      return this.sourceOf(this.originOf(value), ir) === undefined ? expr : value
+    }
+    const origin = this.originOf(expr)
+    const source = this.sourceOf(origin, ir)
+    if (source === undefined || !someExpr(origin, isWork)) return expr
+    const id = exprId(origin)
+    let known = this.found.get(id)
+    if (known === undefined) this.found.set(id, (known = { name: this.newName(), ...source, expr: origin }))
+    const field = columnExpr(known.name, expr)
+    this.origins.set(field, origin)
+    return field
+  }
+
+  /** Where all that the expression depends on comes from; undefined where it is more than one text. */
+  private sourceOf(expr: Expr, ir: FunctionIr): Source | undefined {
+    const column = columnOf([expr], this.texts, { locals: false })
+    return column === undefined ? foundSource(expr, ir, this.numbers) : { column }
+  }
+
+  private originOf(expr: Expr): Expr {
+    const own = this.origins.get(expr)
+    return own ?? (expr.kind === 'Field' && expr.of.kind === 'Input' ? expr : withOperands(expr, (one) => this.originOf(one)))
+  }
+}
+
+/** The one column of text that the expressions read besides constants; undefined where they read another, or none, or make an array or an object. */
+function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, { locals }: { readonly locals: boolean }): string | undefined {
+  const columns = new Set<string>()
+  let isOther = false
+  const visit = (expr: Expr): void => {
+    if (expr.kind === 'Field' && expr.of.kind === 'Input' && expr.of.argument === 0) columns.add(expr.name)
+    else if (expr.kind === 'Local') isOther ||= !locals
+    else if (NOT_OF_TEXT.has(expr.kind)) isOther = true
+    else
+      withOperands(expr, (one) => {
+        visit(one)
+        return one
+      })
+  }
+  exprs.forEach(visit)
+  const [column] = columns
+  return !isOther && columns.size === 1 && column !== undefined && texts.has(column) ? column : undefined
+}
+
+/** What a function of a text is not made of. */
+const NOT_OF_TEXT: ReadonlySet<Expr['kind']> = new Set(['Input', 'Key', 'Read', 'Has', 'Extent', 'Draw', 'ArrayLiteral', 'ObjectLiteral'])
+
+/** Work that kernels over columns do not do themselves: they compare texts, and decide by what they found. */
+function isWork(expr: Expr): boolean {
+  switch (expr.kind) {
+    case 'MethodCall':
+    case 'Matches':
+    case 'Call':
+    case 'Lookup':
+    case 'Find':
+      return true
+    case 'Binary':
+      return !/^[!=]==?$/.test(expr.operator)
+    case 'Unary':
+      return expr.operator !== '!'
+    default:
+      return false
+  }
+}
+
+/** Locals that are declared once, with a value, and never assigned. */
+function constantLets({ body }: FunctionIr): ReadonlyMap<string, Expr> {
+  const lets = new Map<string, Expr>()
+  const others = new Set<string>()
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'For') for (const name of changedIn([stmt])) others.add(name)
+    if (stmt.kind === 'Assign') others.add(stmt.local)
+    if (stmt.kind !== 'Let') return
+    if (stmt.init === undefined || lets.has(stmt.local)) others.add(stmt.local)
+    else lets.set(stmt.local, stmt.init)
+  })
+  return new Map([...lets].filter(([name]) => !others.has(name)))
+}
+
+/** How columns of functions are used: only stored as they are, or in expressions too. */
+function usesOf(body: readonly Stmt[]): ReadonlyMap<string, 'stored' | 'computed'> {
+  const uses = new Map<string, 'stored' | 'computed'>()
+  const see = (expr: Expr, isStored: boolean): void => {
+    if (expr.kind === 'Field' && isTextFunction(expr.name))
+      uses.set(expr.name, isStored && uses.get(expr.name) !== 'computed' ? 'stored' : 'computed')
+  }
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) {
+      const stored = stmt.kind !== 'Return' ? [] : expr.kind === 'ObjectLiteral' ? expr.fields.map(({ value }) => value) : [expr]
+      visitExpr(expr, (one) => see(one, stored.includes(one)))
+    }
+  })
+  return uses
+}
+
+function columnExpr(name: string, { span }: { readonly span: Expr['span'] }): Expr {
+  return { kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span }
+}
+
+/** The function of the element's only column, as one of that column's values, or of what is found for them. */
+function ofText(ir: FunctionIr, body: readonly Stmt[], found?: FoundText): FunctionIr {
+  const expr = (one: Expr): Expr => {
+    if (found !== undefined) return one.kind === found.expr.kind ? { kind: 'Input', argument: 0, span: one.span } : one
+    return one.kind === 'Field' && one.of.kind === 'Input' ? one.of : one
+  }
+  return { ...ir, body: rewriteStmts(body, { ...UNCHANGED, expr }) }
+}
+
+/** What a function of a text gives, as far as its text says; undefined where that says nothing, or nothing that a column of a function may hold. */
+export function typeOfTextFunction(
+  { ir, column, found }: TextFunction,
+  element: ElementType,
+): { readonly type: ColumnType; readonly nullable: boolean } | undefined {
+  const field = fieldsOf(element).find(({ name }) => name === column)
+  if (field === undefined) return undefined
+  const typeOf = inferTypes(ir.body, {
+    input: () =>
+      found === undefined
+        ? { kind: 'scalar', type: field.type, nullable: field.nullable }
+        : { kind: 'scalar', type: { kind: 'utf8' }, nullable: true },
+    parameter: (name) => ir.parameters.find((one) => one.name === name)?.value,
+    table: (name) => ir.tables.find((one) => one.name === name)?.value,
+    dtype: () => undefined,
+  })
+  const returned: ReturnType<typeof typeOf>[] = []
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Return') returned.push(stmt.value && typeOf(stmt.value))
+  })
+  const [first, ...others] = returned
+  if (first === undefined || others.some((one) => one?.type.kind !== first.type.kind)) return undefined
+  const nullable = returned.some((one) => one?.nullable === true)
+  return FUNCTION_TYPES.has(first.type.kind) ? { type: first.type, nullable } : undefined
+}
+
+/** Types of columns of functions. */
+export const FUNCTION_TYPES: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'bool', 'utf8', 'timestamp'])

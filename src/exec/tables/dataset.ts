@@ -1,0 +1,128 @@
+/** What parts of a plan give each other: partitions, there as a whole or one after another. */
+import type { Batch } from '../../core/data/column.ts'
+import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+import type { CodedKeys } from './columns/columnProgram.ts'
+import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { withoutKeys } from './operators/operator.ts'
+import { bytesOf, type Exchange, type Part, segmentsOf } from './spill/parts.ts'
+import type { Spill } from './spill/spillTask.ts'
+import type { Block, StageResult, StageTask } from './stageTask.ts'
+
+export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
+export type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
+export type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
+
+export type Partition =
+  | { readonly kind: 'split'; readonly scan: Scan; readonly split: Scan['source']['splits'][number] }
+  | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
+  | { readonly kind: 'spilled'; readonly part: Part }
+
+/** Partitions in element order, and the run's blocks that they lie in. */
+export interface Dataset {
+  readonly kind: 'stored'
+  readonly partitions: readonly Partition[]
+  readonly blocks: readonly Block[]
+  /** Where keys of groups are codes of texts. */
+  readonly coded?: CodedKeys
+  /** Joins, by the numbers of their keys, without a match in whose first side no row is left. */
+  readonly matched?: readonly number[]
+}
+
+/** A partition of a result, and the run's blocks that it lies in. */
+export type Result = Pick<StageResult, 'batches' | 'blocks'>
+
+/** What a pipeline reads: partitions that are there, or that come as they are asked for. */
+export type Input = Dataset | { readonly kind: 'streamed'; readonly results: Results }
+
+export type Results = AsyncGenerator<Result, void, undefined>
+
+export interface How {
+  readonly streamed?: boolean
+  /** Perhaps only the first results are wanted. */
+  readonly limited?: boolean
+  /** Results are not handed back but written to disk. */
+  readonly spill?: Exchange
+}
+
+export function datasetOf(parts: readonly Part[]): Dataset {
+  return { kind: 'stored', partitions: parts.map((part): Partition => ({ kind: 'spilled', part })), blocks: [] }
+}
+
+export function stepless(input: PhysicalPlan): Pipeline {
+  return { kind: 'PipelineExec', input, steps: [], where: 'workers', numbered: false, element: input.element, keys: input.keys }
+}
+
+export function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, spill?: Spill): StageTask {
+  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...(spill && { spill }) } as const
+  if (partition.kind === 'batches') return { ...base, input: partition }
+  if (partition.kind === 'spilled') return { ...base, input: partition.part }
+  const { source, columns, predicate } = partition.scan
+  const skips = predicate === undefined ? {} : { predicate }
+  return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
+}
+
+/** About how many bytes the partition's columns take; 0 for those that are there. */
+export function bytesToRead(partition: Partition): number {
+  if (partition.kind === 'batches') return 0
+  if (partition.kind === 'spilled') return bytesOf(segmentsOf(partition.part))
+  const { split, scan } = partition
+  if (split.columnBytes === undefined) return split.bytes ?? 0
+  return scan.columns.reduce((sum, column) => sum + (split.columnBytes?.get(column) ?? 0), 0)
+}
+
+export function rowsOf(partition: Partition): number | undefined {
+  if (partition.kind === 'spilled')
+    return partition.part.kind === 'spilled' ? partition.part.segments.reduce((sum, { rows }) => sum + rows, 0) : undefined
+  if (partition.kind === 'split') return partition.scan.predicate === undefined ? partition.split.rows : undefined
+  return rowsIn(partition.batches)
+}
+
+export function withoutFirst(batches: readonly ExecBatch[], count: number): readonly ExecBatch[] {
+  let skipped = count
+  return batches.flatMap((batch) => {
+    const from = Math.min(skipped, batch.length)
+    skipped -= from
+    return from === batch.length ? [] : [sliceBatch(batch, from, batch.length)]
+  })
+}
+
+export function rowsIn(batches: readonly ExecBatch[]): number {
+  return batches.reduce((sum, batch) => sum + batch.length, 0)
+}
+
+export function batchesOf(partitions: readonly Partition[]): readonly ExecBatch[] {
+  return partitions.flatMap((partition) => (partition.kind === 'batches' ? partition.batches : []))
+}
+
+export function withoutPartitionKeys(partition: Partition): Partition {
+  return partition.kind === 'batches' ? { ...partition, batches: partition.batches.map(withoutKeys) } : partition
+}
+
+/** The partitions with one element for all. */
+export function agreed(partitions: readonly Partition[]): readonly Partition[] {
+  const filled = batchesOf(partitions).filter((batch) => batch.length > 0)
+  if (filled.length < 2) return partitions
+  const element = unifyElements(filled.map((batch) => batch.element))
+  return partitions.map((partition) =>
+    partition.kind === 'batches'
+      ? { ...partition, batches: partition.batches.map((batch) => (batch.length === 0 ? batch : batchAs(batch, element))) }
+      : partition,
+  )
+}
+
+/** The batches of a result: no empty ones unless there is nothing else, no hidden columns. */
+export function finished(batches: readonly ExecBatch[], plan: PhysicalPlan): readonly Batch[] {
+  const filled = batches.filter((batch) => batch.length > 0)
+  const [empty = emptyBatch(plan.element)] = batches
+  const rest: readonly ExecBatch[] = filled.length > 0 ? filled : [empty.element.kind === 'unknown' ? emptyBatch(plan.element) : empty]
+  return rest.map(({ hidden: _, ...batch }) => {
+    const typed = asDeclared(batch, plan.element)
+    return plan.keys.kind === 'rowNumber' ? withoutKeys(typed) : typed
+  })
+}
+
+/** The batches of an input; where they have no elements the plan may know more than batches that saw none. */
+export function filledOr(batches: readonly ExecBatch[], plan: PhysicalPlan | undefined): readonly ExecBatch[] {
+  const isUnknown = batches.every((batch) => batch.length === 0) && (batches[0]?.element.kind ?? 'unknown') === 'unknown'
+  return isUnknown ? [emptyBatch(plan?.element ?? { kind: 'unknown' })] : batches
+}

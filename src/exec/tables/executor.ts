@@ -1,0 +1,332 @@
+/**
+ * Runs plans: partitions in parallel through pipelines, wide operators by tasks that share the work (`sharedWork.ts`) or
+ * as one task over whole inputs.
+ *
+ *     ScanExec -> FilterExec -> EvaluateExec      a task per split, results in order
+ *       | exchange: the results lie in the arena
+ *     HashAggregateExec                           tasks that share rows or groups
+ *
+ * Small inputs, and functions that cannot leave it, run on the caller's thread. Nothing depends on where or in how
+ * many pieces a task ran.
+ */
+
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { Batch } from '../../core/data/column.ts'
+import { fieldsOf } from '../../core/data/schema.ts'
+import type { Folded, FoldKind } from '../../core/engine.ts'
+import { Bug, MemoryError, TaskError } from '../../core/errors.ts'
+import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../../core/ir/kernelCode.ts'
+import { isKnown } from '../../core/plan/elements.ts'
+import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { mapInputs, planText } from '../../core/plan/tree.ts'
+import type { ReadSplit } from '../../core/ports.ts'
+import type { SessionEvent } from '../../core/sessionEvent.ts'
+import type { PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
+import { ownBlocks } from '../arrays/storageBlocks.ts'
+import type { NotColumns } from '../kernels/columns/wasmColumns.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { WorkerPool } from '../workers/worker.ts'
+import { foldColumns } from './columns/columnFold.ts'
+import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
+import type { ColumnRun } from './columns/columnRun.ts'
+import { programTable } from './columns/columnTable.ts'
+import type { PassSizes } from './columns/groups/groupRecords.ts'
+import { overColumns } from './columns/overColumns.ts'
+import { isRefused, refused } from './columns/refused.ts'
+import { type KeySet, keySetOf, namedColumns, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
+import { textsJoined } from './columns/texts/codesOnDemand.ts'
+import { explainedColumns, explainedGroups } from './explainColumns.ts'
+import { explainedFunctions } from './explainFunctions.ts'
+import { isFree } from './operators/freeSteps.ts'
+import { SMALL_ROWS } from './operators/partitions.ts'
+import { readsStorage } from './planInputs.ts'
+import type { PlanRecord } from './planRecord.ts'
+import { type Keeper, Run } from './run.ts'
+import { externalOf } from './spill/external.ts'
+
+/** What it has to tell of its work. */
+export type ExecutorEvent = Extract<SessionEvent, { readonly kind: 'stage' | 'progress' | 'fallback' | 'spill' }>
+
+export interface ExecutorOptions {
+  /** Its handlers must include 'stage': see `stageHandler`. */
+  readonly pool: WorkerPool
+  readonly arena: Arena
+  readonly readSplit: ReadSplit
+  /** `planner/physical/lower.ts`. */
+  readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean }) => PhysicalPlan
+  readonly onEvent?: (event: ExecutorEvent) => void
+  /** Aborted when the session stops: ends what is read on the caller's thread. */
+  readonly stopped?: AbortSignal
+  /** Inputs in memory with fewer elements run on the caller's thread. */
+  readonly smallRows?: number
+  /** Elements per partition of data in memory. */
+  readonly partitionRows?: number
+  /** How groups are found in one pass over columns. */
+  readonly groupPass?: PassSizes
+  /** Where what memory does not hold is spilled; without it, that is a MemoryError. */
+  readonly spill?: SpillOptions
+}
+
+export interface SpillOptions {
+  /** A path for a file that is to be written, and removed with the run; SpillError where there can be none. */
+  readonly file: () => string
+  /** Spills whatever can be spilled, in parts of so many bytes. */
+  readonly always?: { readonly partBytes: number; readonly parts: number }
+}
+
+export interface RunOptions {
+  readonly signal?: AbortSignal
+  /** Of `stream`: see `ExecuteOptions`. */
+  readonly isUntyped?: boolean
+  /** Where what runs is measured. */
+  readonly record?: PlanRecord
+}
+
+export class Executor {
+  private readonly options: ExecutorOptions
+  /** Plans that run: the memory of a table goes with its source, which the plan holds. */
+  private readonly running = new Set<object>()
+  constructor(options: ExecutorOptions) {
+    this.options = options
+  }
+
+  /**
+   * All batches of the result, in element order; at least one. Columns that only pass through from storage are that
+   * storage itself, all others lie in ordinary buffers.
+   */
+  async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
+    const physical = this.options.lower(plan)
+    options.record?.begin(physical)
+    const columns = isBare(physical) ? refused('nothing is computed') : await this.overColumns(physical, options, ordinaryTable)
+    if (!isRefused(columns)) return [columns]
+    options.record?.begin(physical)
+    try {
+      return await this.batchesOf(physical, options)
+    } catch (error) {
+      const exact = withoutPredicates(plan)
+      if (exact === plan || !(error instanceof TaskError)) throw error
+      // rows that the source skipped were not counted: run again without skipping for the number of the row
+      return await this.execute(exact, options)
+    }
+  }
+
+  private async batchesOf(plan: PhysicalPlan, options: RunOptions): Promise<readonly Batch[]> {
+    const run = new Run(this.options, options)
+    this.running.add(plan)
+    try {
+      return await run.batches(plan)
+    } finally {
+      this.running.delete(plan)
+      run.end()
+    }
+  }
+
+  /** The fold in one pass over columns, without the elements in between; undefined where that cannot be done. */
+  async fold(plan: LogicalPlan, kind: FoldKind, options: RunOptions = {}): Promise<Folded | undefined> {
+    const physical = this.options.lower(plan)
+    const semi = semiJoinOf(physical)
+    const folded = async (run: ColumnRun) => (await foldColumns(run, kind)) ?? refused('its kernels do not fold such values')
+    const keySet = semi && (await this.keySet(semi, options))
+    if (semi !== undefined && keySet === undefined) return undefined
+    const found = await this.overColumns(semi?.plan ?? physical, options, folded, keySet === undefined ? [] : [keySet])
+    return isRefused(found) ? undefined : found
+  }
+
+  /** The keys of the right side, where the left side is a table whose rows can be looked up as they are. */
+  private async keySet(semi: SemiJoin, options: RunOptions): Promise<KeySet | undefined> {
+    const program = columnProgramOf(semi.plan)
+    if (!isProgram(program) || program.rows < (this.options.smallRows ?? SMALL_ROWS)) return undefined
+    const key = program.columns[fieldsOf(program.element).findIndex((field) => field.name === semi.on)]
+    if (key === undefined) return undefined
+    textsJoined(key, program, this.options.arena)
+    try {
+      const keys = namedColumns(await this.batchesOf(semi.right, options), semi.on)
+      return keys && keySetOf(semi, keys, key)
+    } catch (error) {
+      if (error instanceof TaskError) return undefined // the join itself knows the row
+      throw error
+    }
+  }
+
+  /** What `answer` finds where the plan of a point or range query looks: in storage, or in an index, which `index` has or makes. */
+  async lookup<T>(plan: LogicalPlan, index: (build: LogicalPlan) => Promise<Storage>, answer: (storage: Storage) => T): Promise<T> {
+    const input = plan.kind === 'IndexLookup' ? plan.input : plan
+    if (input.kind === 'Stored') return answer(input.storage)
+    if (input.kind !== 'IndexBuild') throw new Bug(`A query has neither storage nor an index:\n${planText(plan)}`)
+    return answer(await index(input))
+  }
+
+  /** The storage that an `IndexBuild` makes of its input, in blocks of its own. */
+  async index(plan: LogicalPlan, form: StorageForm): Promise<Storage> {
+    const { arena } = this.options
+    const input = plan.kind === 'IndexBuild' ? plan.input : plan
+    const table = form.keys.kind === 'rowNumber' ? await this.table(input) : undefined
+    if (table === undefined) return storageFromBatches(await this.execute(input), form, arena)
+    return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, arena)
+  }
+
+  /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
+  async table(plan: LogicalPlan): Promise<Batch | undefined> {
+    const physical = this.options.lower(plan)
+    if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
+    const found = await this.overColumns(physical, {}, (run) => programTable(run, 'copied'))
+    return isRefused(found) ? undefined : found.batch
+  }
+
+  /** Undefined where it fails by a function: `execute` knows the row. */
+  private async wideTable(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>): Promise<Batch | undefined> {
+    const run = new Run(this.options)
+    this.running.add(plan)
+    try {
+      return await run.table(plan)
+    } catch (error) {
+      if (error instanceof TaskError || error instanceof MemoryError) return undefined
+      throw error
+    } finally {
+      this.running.delete(plan)
+      run.end()
+    }
+  }
+
+  /** Whether `fold` and `index` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
+  explainColumns(plan: LogicalPlan): ExplainedColumns | undefined {
+    if (!isChainOverTable(plan)) return undefined
+    return explainedColumns(this.options.lower(plan), this.options)
+  }
+
+  /** How the groups of the plan's last `groupBy` are found; undefined where it has none, or reads an array that has yet to be made. */
+  explainGroups(plan: LogicalPlan): ExplainedGroups | undefined {
+    if (!isStored(plan)) return undefined
+    return explainedGroups(this.options.lower(plan), this.options)
+  }
+
+  /** How each function of the plan runs; undefined where it reads an array that has yet to be made. */
+  explainFunctions(plan: LogicalPlan): readonly ExplainedFunction[] | undefined {
+    return isStored(plan) ? explainedFunctions(this.options.lower(plan), this.options) : undefined
+  }
+
+  /** The plan is held while it runs: the memory of a table goes with its source. */
+  private async overColumns<T extends object>(
+    plan: PhysicalPlan,
+    options: RunOptions,
+    work: (columns: ColumnRun, run: Run, plan: PhysicalPlan) => Promise<T | NotColumns>,
+    keySets: readonly KeySet[] = [],
+  ): Promise<T | NotColumns> {
+    this.running.add(plan)
+    const run = new Run(this.options, options)
+    try {
+      const loaded = await run.loaded(plan)
+      const found = await run.waitedFor(plan, () =>
+        overColumns(
+          loaded.plan,
+          { ...this.options, ...options, keep: (own) => run.keep(own) },
+          (columns) => work(columns, run, loaded.plan),
+          { keySets },
+        ),
+      )
+      if (isRefused(found)) options.record?.refuse(plan, found.because)
+      return found
+    } finally {
+      this.running.delete(plan)
+      run.end()
+    }
+  }
+
+  /** The batches of the result, partition after partition as they are asked for; with a keeper, they lie in the arena until they are freed. */
+  async *stream(plan: LogicalPlan, options: RunOptions = {}, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
+    const physical = this.options.lower(plan, { first: options.isUntyped === true })
+    if (!comesInPieces(physical) && !this.maySpill(physical)) {
+      yield* await this.execute(plan, options)
+      return
+    }
+    const run = new Run(this.options, options)
+    this.running.add(physical)
+    try {
+      keeper?.atEnd(() => run.end())
+      yield* run.stream(physical, keeper)
+    } catch (error) {
+      const exact = withoutPredicates(plan)
+      if (exact === plan || !(error instanceof TaskError)) throw error
+      for await (const _ of this.stream(exact, options)); // fails with the number of the row, as `execute` does
+      throw error
+    } finally {
+      this.running.delete(physical)
+      if (keeper === undefined) run.end()
+    }
+  }
+
+  /** Whether what memory does not hold comes in pieces after all. */
+  private maySpill(plan: PhysicalPlan): boolean {
+    if (this.options.spill === undefined || plan.kind !== 'WideExec') return false
+    return isKnown(plan.element) && externalOf(plan) !== undefined && !readsStorage(plan)
+  }
+
+  /** Whether `stream` gives partition after partition, rather than all of them once they are computed. */
+  streams(plan: LogicalPlan, options: RunOptions = {}): boolean {
+    const physical = this.options.lower(plan, { first: options.isUntyped === true })
+    return comesInPieces(physical) || this.maySpill(physical)
+  }
+}
+
+/** Whether the operator's result is one table in the arena, or pieces of one kind. */
+function isStoredWhole({ kind }: WideOperator): boolean {
+  return (
+    kind === 'SortExec' ||
+    kind === 'WindowExec' ||
+    kind === 'AsofJoinExec' ||
+    kind === 'DistinctExec' ||
+    kind === 'HashJoinExec' ||
+    kind === 'HashAggregateExec'
+  )
+}
+
+/** A source whose columns are handed on as they are: there is nothing for kernels. */
+function isBare(plan: PhysicalPlan): boolean {
+  if (plan.kind === 'PipelineExec') return plan.steps.every(isFree) && isBare(plan.input)
+  return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
+}
+
+function comesInPieces({ edge }: PhysicalPlan): boolean {
+  return edge?.kind === 'streamed'
+}
+
+/** The program's table in ordinary memory, but for columns that it only passes on. */
+async function ordinaryTable(columns: ColumnRun, run: Run, plan: PhysicalPlan): Promise<Batch | NotColumns> {
+  const { steps, shape, ofTexts = 0 } = columns.program
+  if (steps.length === 0 || !(shape.filters || ofTexts > 0 || shape.outputs.some((output) => output.kind === 'computed')))
+    return refused('nothing is computed')
+  const table = await programTable(columns, 'shared')
+  if (isRefused(table)) return table
+  run.record?.addProgram(plan, columns, table.batch)
+  try {
+    return run.copiedOut(table.blocks.copiedOut(table.batch))
+  } finally {
+    table.blocks.freeAll()
+  }
+}
+
+function isChainOverTable(plan: LogicalPlan): boolean {
+  switch (plan.kind) {
+    case 'Scan':
+      return plan.source.columns !== undefined
+    case 'Stored':
+      return plan.storage.kind === 'table'
+    default: {
+      const [input, other] = inputsOf(plan)
+      return input !== undefined && other === undefined && isChainOverTable(input)
+    }
+  }
+}
+
+/** Whether all arrays that the plan reads have storage. */
+function isStored(plan: LogicalPlan): boolean {
+  return plan.kind !== 'Array' && inputsOf(plan).every(isStored)
+}
+
+function withoutPredicates(plan: LogicalPlan): LogicalPlan {
+  const below = mapInputs(plan, withoutPredicates)
+  if (below.kind !== 'Scan' || below.predicate === undefined) return below
+  const { predicate: _, ...scan } = below
+  return scan
+}

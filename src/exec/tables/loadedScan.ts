@@ -1,0 +1,322 @@
+/**
+ * The columns that a plan reads of files, read whole into the arena, where that has room for them: from then on the plan is
+ * one over a table in memory, with kernels over its columns.
+ *
+ *     FilterExec, EvaluateExec over ScanExec lineitem.parquet  -->  FilterExec, EvaluateExec over StoredExec lineitem.parquet
+ *
+ * Statement: the table has the rows of the splits that the scan's predicate does not rule out, in their order.
+ */
+
+import type { Storage } from '../../core/arrays/storage.ts'
+import type { Column } from '../../core/data/column.ts'
+import { LARGEST_OFFSET } from '../../core/data/columnBuilder.ts'
+import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
+import { type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
+import { Bug, MemoryError } from '../../core/errors.ts'
+import { mayHold } from '../../core/plan/predicate.ts'
+import type { SourceSplit } from '../../core/ports.ts'
+import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+import type { Arena } from '../memory/arena.ts'
+import { wouldBeProgram } from './columns/columnProgram.ts'
+import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
+import { ResultBlocks } from './columns/resultBlocks.ts'
+import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/texts/loadedTexts.ts'
+import { codesOfUnspelled, spelledBytes, unspelled } from './columns/texts/spelledTexts.ts'
+import { emptyCodes, giveCodes, type TextCodes } from './columns/texts/textCodes.ts'
+import { plannedTextColumns } from './columns/texts/textColumns.ts'
+import type { ExecBatch } from './operators/batches.ts'
+import { SMALL_ROWS } from './operators/partitions.ts'
+import { inOrder } from './scheduler.ts'
+import type { Block, PlacedRead, StageResult, StageTask } from './stageTask.ts'
+
+export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
+
+/** Of the memory that is free, columns that are read whole may take one part in so many. */
+const ROOM = 2
+/** What texts may take beyond what their pages say: dictionaries repeat. */
+const TEXT_BYTES = 2
+
+export interface LoadServices {
+  readonly arena: Arena
+  readonly workers: number
+  readonly run: (task: StageTask) => Promise<StageResult>
+  readonly free: (blocks: readonly Block[]) => void
+  readonly onProgress: (done: number, total: number) => void
+}
+
+/** Splits that are read: all that the predicate does not rule out. */
+export function splitsRead({ source, predicate }: Scan): readonly SourceSplit[] {
+  return predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+}
+
+/** The scan under a pipeline, or a scan itself, whose columns are read whole for the kernels that run over them; or why not; undefined for what is no such plan over a file. */
+export function scanToLoad(
+  plan: PhysicalPlan,
+  { arena, smallRows = SMALL_ROWS }: { readonly arena: Arena; readonly smallRows?: number },
+): Scan | { readonly because: string } | undefined {
+  const scan = plan.kind === 'PipelineExec' ? plan.input : plan
+  if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
+  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan, plannedTextColumns))) return undefined
+  const fields = fieldsRead(scan)
+  const splits = splitsRead(scan)
+  const rows = rowsOf(splits)
+  if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
+  const odd = fields.find(({ type }) => !isLoadable(type))
+  if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
+  if (fields.some(({ name, type }) => isText(type) && pageBytes(splits, name) > LARGEST_OFFSET))
+    return { because: 'a column has more than 2 GiB of texts' }
+  if (rows < smallRows) return { because: `only ${rows} of its rows are read` }
+  return hasRoom(scan, arena) ? scan : { because: 'there is no room for whole columns in the session’s memory' }
+}
+
+/** Whether the columns of a scan that is to be read whole take no more than one part of `parts` of the memory that is free. */
+export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
+  return bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) * parts <= budgetBytes - usedBytes
+}
+
+/** The pipeline without the groups of its partitions: groups of all rows are found at once where columns are in memory. */
+export function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialGroupsExec') return plan
+  return { ...plan, steps: plan.steps.slice(0, -1) }
+}
+
+function fieldsRead({ source, columns }: Scan): readonly Field[] | undefined {
+  const known = new Map(fieldsOf(source.element).map((field) => [field.name, field]))
+  const fields = columns.flatMap((name) => known.get(name) ?? [])
+  return fields.length === columns.length ? fields : undefined
+}
+
+/** All rows; undefined where a split does not know its own. */
+function rowsOf(splits: readonly SourceSplit[]): number | undefined {
+  let sum = 0
+  for (const { rows } of splits) {
+    if (rows === undefined) return undefined
+    sum += rows
+  }
+  return sum
+}
+
+/** What a column takes by what its pages say. */
+function pageBytes(splits: readonly SourceSplit[], name: string): number {
+  return splits.reduce((sum, { columnBytes }) => sum + (columnBytes?.get(name) ?? 0), 0)
+}
+
+/** About what the columns take. */
+function bytesOf(splits: readonly SourceSplit[], fields: readonly Field[]): number {
+  let bytes = 0
+  for (const { rows = 0, columnBytes } of splits)
+    for (const { name, type } of fields)
+      bytes += isText(type) ? 5 * rows + TEXT_BYTES * (columnBytes?.get(name) ?? 0) : rows * widthOf(type.kind)
+  return bytes
+}
+
+function widthOf(kind: Field['type']['kind']): number {
+  return isFixedKind(kind) ? new FIXED_FORMS[kind].array(0).BYTES_PER_ELEMENT : 0
+}
+
+export interface LoadedScan {
+  /** In place of the scan. */
+  readonly plan: Extract<PhysicalPlan, { kind: 'StoredExec' }> & { readonly storage: Extract<Storage, { kind: 'table' }> }
+  /** What its columns lie in: the caller's. */
+  readonly blocks: readonly Block[]
+}
+
+/** Reads the scan's columns; its rows are known. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
+export async function loadedScan(scan: Scan, services: LoadServices): Promise<LoadedScan> {
+  const { arena } = services
+  const splits = splitsRead(scan)
+  const rows = rowsOf(splits)
+  const fields = fieldsRead(scan)
+  if (rows === undefined || fields === undefined) throw new Bug(`${scan.source.name} is not to be read whole.`)
+  const name = `ScanExec ${scan.source.name}`
+  const blocks = new ResultBlocks(arena, name)
+  try {
+    const wholes = fields.map((field) => wholeColumn(field, rows, { kind: scan.source.kind, blocks }))
+    const texts = fields.flatMap(({ type }, i) => (isText(type) ? [i] : []))
+    const nulls = fields.map(() => 0)
+    const parts: LoadedPart[] = []
+    const held: Block[][] = []
+    let done = 0
+    const works = piecesOf(placedReads(scan, splits), services.workers)
+    const tasks = inOrder<StageResult & { readonly splits: number }>({
+      next: () => {
+        const reads = works.shift()
+        return reads && (async () => ({ ...(await services.run({ kind: 'load', reads, wholes })), splits: reads.length }))
+      },
+      window: 2 * services.workers,
+      drop: (result) => services.free(result.blocks),
+    })
+    for await (const { batches, blocks: own, nulls: found, coded, splits: read } of tasks) {
+      parts.push(...batches.map((batch, i) => ({ batch, coded: coded?.[i] ?? [] })))
+      held.push([...own])
+      for (const [i, count] of (found ?? []).entries()) nulls[i] = (nulls[i] ?? 0) + count
+      done += read
+      services.onProgress(done, splits.length)
+    }
+    if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
+    const placed = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
+    for (const own of held) services.free(own)
+    const columns = placed.columns.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
+    for (const { column, codes } of placed.codes) giveCodes(columns[column] as Column, codes) // one of them
+    const element = { kind: 'row' as const, fields }
+    const storage = { kind: 'table' as const, element, length: rows, columns }
+    const plan = { kind: 'StoredExec' as const, name: scan.source.name, storage, element: scan.element, keys: scan.keys }
+    return { plan, blocks: blocks.handedOver() }
+  } catch (error) {
+    blocks.freeAll()
+    throw error
+  }
+}
+
+/** The same rows with the columns of this scan alone, all of which are there. */
+export function columnsFor(scan: Scan, { storage, name }: LoadedScan['plan']): LoadedScan['plan'] {
+  const fields = fieldsOf(storage.element)
+  const places = scan.columns.map((column) => fields.findIndex((field) => field.name === column))
+  const element = { kind: 'row' as const, fields: places.map((place) => fields[place] as Field) } // all are there
+  const columns = places.map((place) => storage.columns[place] as Column)
+  return { kind: 'StoredExec', name, storage: { ...storage, element, columns }, element: scan.element, keys: scan.keys }
+}
+
+/** The splits, each with the rows before it. */
+function placedReads({ source, columns }: Scan, splits: readonly SourceSplit[]): readonly PlacedRead[] {
+  let firstRow = 0
+  return splits.map((split) => {
+    const read = { input: { kind: 'split', source, split, columns }, firstRow } as const
+    firstRow += split.rows ?? 0
+    return read
+  })
+}
+
+/** Tasks for each worker, if there is enough work: between two of them a worker waits for the next. */
+const TASKS = 4
+/** The shortest of them has one part in so many of the work: each is a message and its answer. */
+const MOST_TASKS = 32
+
+/** The works in their order as lists, many of which are left when one is done, and the last of which are short. */
+function piecesOf<T>(works: readonly T[], workers: number): T[][] {
+  const pieces: T[][] = []
+  const least = Math.ceil(works.length / (MOST_TASKS * workers))
+  for (let from = 0; from < works.length; ) {
+    const length = Math.max(least, Math.ceil((works.length - from) / (TASKS * workers)))
+    pieces.push(works.slice(from, from + length))
+    from += length
+  }
+  return pieces
+}
+
+/** A column for all rows; of bytes only the bitmap, and of texts that may be places in dictionaries a byte for each beside it. */
+function wholeColumn(
+  { type, nullable }: Field,
+  rows: number,
+  { kind, blocks }: { readonly kind: string; readonly blocks: ResultBlocks },
+): Column {
+  if (type.kind === 'null') return { type, length: rows }
+  const validity = nullable ? { validity: blocks.emptyBits(rows) } : {}
+  if (kind === 'parquet' && type.kind === 'utf8') return { type, length: rows, values: blocks.like(new Uint8Array(), rows), ...validity }
+  if (!isFixedKind(type.kind)) return { type, length: rows, ...validity }
+  return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
+}
+
+/** The texts of a split. */
+interface LoadedPart {
+  readonly batch: ExecBatch
+  readonly coded: readonly (CodedTexts | undefined)[]
+}
+
+interface Texts {
+  /** Their numbers among the columns. */
+  readonly texts: readonly number[]
+  /** Their parts, in row order. */
+  readonly parts: readonly LoadedPart[]
+  readonly blocks: ResultBlocks
+  readonly services: LoadServices
+}
+
+interface PlacedTexts {
+  readonly columns: readonly Column[]
+  /** By the number of the column. */
+  readonly codes: readonly { readonly column: number; readonly codes: TextCodes }[]
+}
+
+/** Texts that are places in dictionaries stay so, where they are few; bytes of others are put end to end. */
+async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<PlacedTexts> {
+  const columns = [...wholes]
+  const codes: PlacedTexts['codes'][number][] = []
+  const left: Column['values'][] = []
+  const works: Placed[][] = parts.map(() => [])
+  for (const [t, i] of texts.entries()) {
+    const own = textParts(parts, t)
+    const { validity, values: places, ...bare } = wholes[i] as Column // its bits were set when the split was read
+    const merged = mergedOf(own, bare.length)
+    if (merged !== undefined) {
+      const wanted = emptyCodes(merged.firsts.length)
+      const isThere = places instanceof Uint8Array && wanted instanceof Uint8Array
+      if (!isThere) left.push(places)
+      const { column, texts } = unspelled(isThere ? places : blocks.like(wanted, bare.length), merged.texts, blocks)
+      columns[i] = validity === undefined ? column : { ...column, validity }
+      codes.push({ column: i, codes: codesOfUnspelled(column, merged.firsts, texts) })
+      for (const [p, { column: part, firstRow }] of own.entries())
+        works[p]?.push({ part: placesOf(part), whole: placesOf(column), firstRow, firstByte: 0, places: merged.maps[p] as Uint16Array }) // one for each part
+      continue
+    }
+    left.push(places)
+    const bytes = own.map(({ column }) => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column)))
+    const all = bytes.reduce((sum, one) => sum + one, 0)
+    if (all > LARGEST_OFFSET)
+      throw new MemoryError('A column of texts takes more than 2 GiB. Cut the file into smaller ones, or select fewer rows.', {
+        operator: 'texts of files',
+        bytes: all,
+      })
+    const values = blocks.like(new Uint8Array(), all)
+    const whole: Column = { ...bare, offsets: blocks.like(new Int32Array(), bare.length + 1), values }
+    ;(whole.offsets as Int32Array)[0] = 0
+    columns[i] = validity === undefined ? whole : { ...whole, validity }
+    let firstByte = 0
+    for (const [p, { column, firstRow }] of own.entries()) {
+      works[p]?.push({ part: column, whole, firstRow, firstByte })
+      firstByte += bytes[p] as number // one for each part
+    }
+  }
+  const pieces = piecesOf(works, services.workers)
+  const tasks = inOrder({
+    next: () => {
+      const columns = pieces.shift()?.flat()
+      return columns && (() => services.run({ kind: 'place', columns }))
+    },
+    window: 2 * services.workers,
+    drop: () => undefined,
+  })
+  for await (const _ of tasks);
+  for (const buffer of left) blocks.free(buffer)
+  return { columns, codes }
+}
+
+/** What goes to a worker that writes codes, who needs no texts. */
+function placesOf({ dictionary: _, ...places }: Column): Column {
+  return places
+}
+
+interface TextPart {
+  readonly column: Column
+  readonly coded: CodedTexts | undefined
+  readonly firstRow: number
+}
+
+/** The parts of a column of texts, in row order. */
+function textParts(parts: readonly LoadedPart[], text: number): readonly TextPart[] {
+  let firstRow = 0
+  return parts.map(({ batch, coded }) => {
+    const column = batch.columns[text] as Column // one for each text
+    const part = { column, coded: coded[text], firstRow }
+    firstRow += column.length
+    return part
+  })
+}
+
+/** The codes of the texts, where all of them are places in dictionaries, and few. */
+function mergedOf(parts: readonly TextPart[], rows: number): MergedCodes | undefined {
+  const splits = parts.flatMap(({ column: { dictionary }, coded, firstRow }) =>
+    dictionary === undefined || coded === undefined ? [] : [{ dictionary, coded, firstRow }],
+  )
+  return splits.length < parts.length ? undefined : mergedCodes(splits, rows)
+}

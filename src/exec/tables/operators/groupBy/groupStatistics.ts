@@ -1,0 +1,65 @@
+/** Aggregates that a group's numbers decide on, and the columns that they and other results become. */
+import type { Column } from '../../../../core/data/column.ts'
+import { FIXED_FORMS, isFixedKind } from '../../../../core/data/fixedValues.ts'
+import type { ColumnType } from '../../../../core/data/schema.ts'
+import type { Aggregate } from '../../../../planner/physical/physicalPlan.ts'
+import { deviationOf, varianceOf } from './aggregates.ts'
+import { kurtosisOf, skewOf } from './moments.ts'
+import { quantileOf } from './selection.ts'
+import { quantileSketchOf } from './sketches.ts'
+
+/** What the aggregate gives of numbers in row order, which it may change; undefined where it needs more than them. */
+export function statisticOf(call: Aggregate): ((values: Float64Array) => number | null) | undefined {
+  switch (call.kind) {
+    case 'variance':
+      return varianceOf
+    case 'stddev':
+      return deviationOf
+    case 'skew':
+      return skewOf
+    case 'kurtosis':
+      return kurtosisOf
+    case 'quantile':
+      return (values) => quantileOf(values, call.q ?? 0.5)
+    case 'approxQuantile':
+      return (values) => quantileSketchOf(values).quantile(call.q ?? 0.5)
+    case 'countDistinct':
+    case 'approxCountDistinct':
+    case 'count':
+    case 'sum':
+    case 'mean':
+    case 'min':
+    case 'max':
+    case 'first':
+    case 'last':
+    case 'collect':
+    case 'mode':
+    case 'any':
+    case 'all':
+    case 'argMin':
+    case 'argMax':
+    case 'covariance':
+    case 'correlation':
+    case 'aggregate':
+      return undefined
+  }
+}
+
+/** A column of numbers, null where `counts` says there was no value. */
+export function numbersColumn(values: Float64Array, counts?: Int32Array): Column {
+  return { type: { kind: 'f64' }, length: values.length, values, ...validityOf(counts) }
+}
+
+/** The extremes as values of the type they were found in. */
+export function extremesColumn(best: Float64Array, type: ColumnType, counts?: Int32Array): Column {
+  const values = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(best.length) : new Float64Array(best.length)
+  for (let i = 0; i < best.length; i++) values[i] = best[i] as number // folds are of types that hold numbers
+  return { type, length: best.length, values, ...validityOf(counts) }
+}
+
+function validityOf(counts: Int32Array | undefined): { readonly validity?: Uint8Array } {
+  if (counts === undefined || !counts.includes(0)) return {}
+  const validity = new Uint8Array((counts.length + 7) >> 3)
+  for (let i = 0; i < counts.length; i++) if ((counts[i] as number) > 0) validity[i >> 3] = (validity[i >> 3] as number) | (1 << (i & 7))
+  return { validity }
+}

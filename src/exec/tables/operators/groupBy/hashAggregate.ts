@@ -1,0 +1,71 @@
+/** Groups by the first hidden column, in order of first appearance, and computes aggregates of the others. */
+import type { Column } from '../../../../core/data/column.ts'
+import { checkGroupNames, type GroupMethod } from '../../../../core/plan/groupPlan.ts'
+import type { Aggregate } from '../../../../planner/physical/physicalPlan.ts'
+import { concatBatches, type ExecBatch, emptyBatch, rowBatch } from '../batches.ts'
+import { takenColumn } from '../gather/takenTexts.ts'
+import { firstRows, KeyIds, rowsById } from '../hashing/keyIds.ts'
+import type { OpenNarrow, RunWide } from '../operator.ts'
+import { aggregateColumn } from './aggregates.ts'
+
+export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element, method }, [input]) => {
+  const groups = groupsOf(input as ExecBatch, aggregates)
+  if (groups === undefined) return emptyBatch(element)
+  return groupRows(groups.key, { method: method ?? 'agg', named: aggregates, columns: groups.results })
+}
+
+/** A row for each group: the key's columns, and others beside them. PlanError where one of these is named like one of the key's. */
+export function groupRows(
+  key: Column,
+  {
+    method,
+    named,
+    columns,
+  }: { readonly method: GroupMethod; readonly named: readonly { readonly name: string }[]; readonly columns: readonly Column[] },
+): ExecBatch {
+  const keys = keyColumns(key)
+  checkGroupNames(
+    method,
+    keys.map(([name]) => ({ name })),
+    named,
+  )
+  const names = [...keys.map(([name]) => name), ...named.map(({ name }) => name)]
+  return rowBatch(names, [...keys.map(([, column]) => column), ...columns], key.length)
+}
+
+/** The same of one partition, as hidden columns for the operator that combines the partitions' results. */
+export const partialAggregateExec: OpenNarrow<'PartialAggregateExec'> = ({ aggregates }) => {
+  const batches: ExecBatch[] = []
+  return {
+    next(batch) {
+      batches.push(batch)
+      return undefined
+    },
+    end() {
+      const groups = groupsOf(concatBatches(batches), aggregates)
+      if (groups === undefined) return undefined
+      return { element: { kind: 'row', fields: [] }, length: groups.key.length, columns: [], hidden: [groups.key, ...groups.results] }
+    },
+  }
+}
+
+/** Keys and results of the groups in order of first appearance; undefined of nothing. */
+function groupsOf(
+  batch: ExecBatch,
+  aggregates: readonly Aggregate[],
+): { readonly key: Column; readonly results: readonly Column[] } | undefined {
+  const [key, ...columns] = batch.hidden ?? []
+  if (key === undefined || batch.length === 0) return undefined
+  const ids = new KeyIds(key.type)
+  const encoded = ids.encode(key)
+  const groups = rowsById(encoded, ids.size)
+  const at = (place: number | undefined): Column | undefined => (place === undefined ? undefined : columns[place])
+  const results = aggregates.map((call) => aggregateColumn(call, at(call.column), groups, at(call.second)))
+  return { key: takenColumn(key, firstRows(encoded, ids.size)), results }
+}
+
+/** The columns that name a group: an object's own fields, else one called `key`. */
+function keyColumns(key: Column): readonly (readonly [string, Column])[] {
+  if (key.type.kind !== 'struct' || key.validity !== undefined) return [['key', key]]
+  return key.type.fields.map((field, i) => [field.name, key.children?.[i] as Column] as const)
+}

@@ -1,0 +1,69 @@
+/** Gives every element the key the function returns: integers, one per axis, from 0. */
+
+import { outsideMessage } from '../../../core/arrays/indexSpace.ts'
+import type { Column } from '../../../core/data/column.ts'
+import { isValid } from '../../../core/data/column.ts'
+import { NUMBERS } from '../../../core/data/columnConversions.ts'
+import { valueReader } from '../../../core/data/columnReaders.ts'
+import { PlanError } from '../../../core/errors.ts'
+import { counting, type OpenNarrow } from './operator.ts'
+import type { RowContext } from './rows/rowFailure.ts'
+import { columnOf } from './rows/rowKernel.ts'
+
+export const keysExec: OpenNarrow<'KeysExec'> = ({ f, rank, shape }, context) =>
+  counting('index', context, (batch, row) => {
+    if (batch.length === 0) return undefined
+    const column = columnOf(f, batch, row, { arrays: 'items' })
+    const parts = column.type.kind === 'struct' ? (column.children ?? []) : []
+    if (parts.length !== rank || column.validity !== undefined) {
+      throw new PlanError(
+        `index: the function must return an array of ${rank} ${rank === 1 ? 'integer' : 'integers'} for every element, as in index((r) => [r.user, r.movie]).`,
+      )
+    }
+    return { ...batch, keys: axesOf(parts, row, shape) }
+  })
+
+/** Keys may be whole numbers of any numeric type; anything else is an error naming key and row. */
+function axesOf(parts: readonly Column[], row: RowContext, shape: readonly number[] | undefined): Int32Array[] {
+  const plain = parts.map((part, axis) => plainAxis(part, shape?.[axis] ?? LARGEST_KEY))
+  if (plain.every((axis) => axis !== undefined)) return plain
+  const readers = parts.map(valueReader)
+  const axes = parts.map((part) => new Int32Array(part.length))
+  const length = parts[0]?.length ?? 0
+  for (let i = 0; i < length; i++) {
+    for (let axis = 0; axis < axes.length; axis++) {
+      const value = isValid(parts[axis] as Column, i) ? readers[axis]?.(i) : null
+      const index = typeof value === 'bigint' ? Number(value) : value
+      if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= (shape?.[axis] ?? LARGEST_KEY)) {
+        throw keyError(
+          readers.map((read) => read(i)),
+          row.firstRow + i,
+          shape,
+        )
+      }
+      ;(axes[axis] as Int32Array)[i] = index
+    }
+  }
+  return axes
+}
+
+/** The axis of a column of numbers without nulls; undefined for any other, and where one of them is no key. */
+function plainAxis({ type, values, validity, length }: Column, limit: number): Int32Array | undefined {
+  if (validity !== undefined || values === undefined || !NUMBERS.has(type.kind)) return undefined
+  const axis = new Int32Array(length)
+  for (let i = 0; i < length; i++) {
+    const index = values[i] as number // NUMBERS says so
+    if (!(index >= 0 && index < limit && Number.isInteger(index))) return undefined
+    axis[i] = index
+  }
+  return axis
+}
+
+const LARGEST_KEY = 2 ** 31 - 1
+
+function keyError(key: readonly unknown[], row: number, shape: readonly number[] | undefined): PlanError {
+  const numbers = key.map((part) => (typeof part === 'bigint' ? Number(part) : part))
+  if (shape !== undefined && numbers.every((part) => typeof part === 'number'))
+    return new PlanError(`index, row ${row}: ${outsideMessage('the array', numbers, shape)}`)
+  return new PlanError(`index: the key of row ${row} is [${key.map(String).join(', ')}]. Keys are integers from 0 to ${LARGEST_KEY - 1}.`)
+}

@@ -1,0 +1,66 @@
+/**
+ * An exception of a user's function on its way to the caller.
+ *
+ * A task knows the position of the element within its partition; the row number in the whole table is known only to
+ * the executor, which makes the `TaskError` out of it.
+ */
+
+import type { Batch } from '../../../../core/data/column.ts'
+import { Bug, PlanError, TaskError } from '../../../../core/errors.ts'
+import { isError } from '../../../../core/isError.ts'
+
+export interface RowContext {
+  /** For messages, as `filter`. */
+  readonly method: string
+  /** Row number of the batch's first element, which functions see as its key; only for elements without explicit keys. */
+  readonly firstRow: number
+  /** Position of the batch's first element among what the operator gets in this task. */
+  readonly position: number
+}
+
+export class RowFailure extends Error {
+  readonly method: string
+  position: number
+  readonly key: readonly number[] | undefined
+  /** The partition that the position is in, where nothing tells the number in the whole table. */
+  partition?: number
+  /** Which step of the pipeline. */
+  step = 0
+  constructor(method: string, at: { readonly position: number; readonly key?: readonly number[] }, cause: unknown) {
+    super(isError(cause) ? cause.message : String(cause), { cause })
+    this.name = 'RowFailure'
+    this.method = method
+    this.position = at.position
+    this.key = at.key
+  }
+}
+
+/** Names the element; errors that already say what is wrong stay as they are. */
+export function rowFailure(error: unknown, batch: Batch, context: RowContext, index: number): Error {
+  if (error instanceof PlanError || error instanceof RowFailure || error instanceof Bug) return error
+  const position = context.position + index
+  return new RowFailure(
+    context.method,
+    { position, ...(batch.keys === undefined ? {} : { key: batch.keys.map((axis) => axis[index] ?? 0) }) },
+    error,
+  )
+}
+
+/** The error for the user; `rowsBefore` elements went before this task's. */
+export function taskErrorOf(failure: RowFailure, rowsBefore: number): TaskError {
+  const { partition, position } = failure
+  if (partition !== undefined)
+    return new TaskError(`${failure.method}: the function threw at row ${position} of partition ${partition}: ${failure.message}`, {
+      cause: failure.cause,
+      partition,
+    })
+  const key = failure.key ?? [rowsBefore + position]
+  const place = failure.key === undefined ? `row ${key[0]}` : `key [${key.join(', ')}]`
+  return new TaskError(`${failure.method}: the function threw at ${place}: ${failure.message}`, { cause: failure.cause, key })
+}
+
+/** The failure in what a task was rejected with: its class may have been lost between threads. */
+export function asRowFailure(error: unknown): RowFailure | undefined {
+  if (error instanceof RowFailure) return error
+  return isError(error) && error.name === 'RowFailure' && 'position' in error ? (error as RowFailure) : undefined
+}

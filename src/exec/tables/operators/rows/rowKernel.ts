@@ -1,0 +1,372 @@
+/**
+ * Runs row functions over batches.
+ *
+ * A function that was lowered becomes a generated loop over the columns it reads, typed arrays baked into its closure:
+ * no row is ever made. One that was refused runs as it stands on row objects. Either way the values and the
+ * exceptions are those of calling the function row after row.
+ */
+
+import type { Batch, Column } from '../../../../core/data/column.ts'
+import { createBuilder } from '../../../../core/data/columnBuilder.ts'
+import { rowReader, valueReader } from '../../../../core/data/columnReaders.ts'
+import type { ColumnType, ElementType, Field } from '../../../../core/data/schema.ts'
+import { Bug } from '../../../../core/errors.ts'
+import type { Expr, FunctionIr } from '../../../../core/ir/functionIr.ts'
+import { rowIrOf } from '../../../../core/ir/functionUse.ts'
+import { madeFromText } from '../../../../core/ir/madeFromText.ts'
+import { copyOf } from '../../../../core/ir/portableCopy.ts'
+import type { ExecFunction } from '../../../../planner/physical/physicalPlan.ts'
+import { timesOf } from '../../../kernels/columns/timesOf.ts'
+import { elementColumn, scalarBatch, structBatch } from '../batches.ts'
+import { type ArrayForm, inForm } from '../hashing/tupleKeys.ts'
+import { withWholeNulls } from '../join/nullKeys.ts'
+import { type RowContext, rowFailure } from './rowFailure.ts'
+import { createOutput, type Output, partsOf, returnShapeOf } from './rowKernelOutput.ts'
+import { constantsOf, printRow } from './rowKernelSource.ts'
+
+/** Positions of the elements for which the function is truthy. */
+export function selectRows(f: ExecFunction, batch: Batch, context: RowContext): Int32Array {
+  const selection = new Int32Array(batch.length)
+  let count = 0
+  const ir = rowIrOf(f)
+  if (ir === undefined) {
+    eachRow(f, batch, context, (value, i) => {
+      if (value) selection[count++] = i
+    })
+  } else {
+    count = runKernel(ir, batch, context, { $sel: selection }, (value, print) =>
+      value === undefined ? '' : `if (${print(value)}) $sel[$n++] = $i;`,
+    )
+  }
+  return selection.slice(0, count)
+}
+
+/** One column of what the function returns. `arrays`: what becomes of the arrays among it. */
+export function columnOf(f: ExecFunction, batch: Batch, context: RowContext, { arrays }: { readonly arrays: ArrayForm }): Column {
+  const compiled = compiledColumn(f, batch, context, arrays)
+  if (compiled !== undefined) return arrays === 'match' ? withWholeNulls(compiled) : compiled
+  const builder = createBuilder(undefined, 'key')
+  returnedValues(f, batch, context, (value) => builder.append(inForm(value, arrays)))
+  return builder.finish()
+}
+
+/** The column of a function that is compiled to columns; undefined where values come one by one. */
+function compiledColumn(f: ExecFunction, batch: Batch, context: RowContext, arrays: ArrayForm): Column | undefined {
+  const ir = rowIrOf(f)
+  const shape = ir === undefined ? undefined : returnShapeOf(ir)
+  if (ir !== undefined && (shape?.kind === 'object' || (shape?.kind === 'tuple' && arrays !== 'list'))) {
+    const columns = outputColumns(ir, batch, context, shape.names, () => undefined)
+    return structColumn(shape.names, columns, batch.length)
+  }
+  if (ir !== undefined && shape?.kind === 'same' && arrays === 'list') return elementColumn(batch)
+  if (ir !== undefined && shape?.kind === 'value') {
+    const copied = copiedColumn(ir, batch)
+    if (copied === undefined) return numberColumn(ir, batch, context)
+    return copied.type.kind === 'list' && arrays === 'items' ? undefined : copied
+  }
+  return undefined
+}
+
+/** The column when every value is a number or null, and one is a number; else undefined, and the loop is run again. */
+function numberColumn(ir: FunctionIr, batch: Batch, context: RowContext): Column | undefined {
+  const values = new Float64Array(batch.length)
+  const nulls: number[] = []
+  const rest = (value: unknown, index: number): boolean => {
+    if (value === null || value === undefined) nulls.push(index)
+    return value === null || value === undefined
+  }
+  let isOther = false
+  const other = (): void => {
+    isOther = true
+  }
+  runKernel(
+    ir,
+    batch,
+    context,
+    { $o: values, $rest: rest, $other: other },
+    (value, print) =>
+      `{ const $t = ${value === undefined ? 'undefined' : print(value)}; if (typeof $t === 'number') $o[$i] = $t; else if (!$rest($t, $i)) { $other(); return 0; } }`,
+  )
+  if (isOther || nulls.length === batch.length) return undefined
+  return { type: { kind: 'f64' }, length: batch.length, values, ...validityWithout(nulls, batch.length) }
+}
+
+function validityWithout(nulls: readonly number[], length: number): { readonly validity?: Uint8Array } {
+  if (nulls.length === 0) return {}
+  const validity = new Uint8Array((length + 7) >> 3).fill(0xff)
+  for (const index of nulls) validity[index >> 3] = (validity[index >> 3] as number) & ~(1 << (index & 7)) // index < length
+  return { validity }
+}
+
+/** The batch of what the function returns: rows when all are plain objects, scalars otherwise. Keys are kept. */
+export function mapRows(f: ExecFunction, batch: Batch, context: RowContext, declared: ElementType): Batch {
+  const mapped = mappedElements(f, batch, context, declared)
+  return batch.keys === undefined ? mapped : { ...mapped, keys: batch.keys }
+}
+
+function mappedElements(f: ExecFunction, batch: Batch, context: RowContext, declared: ElementType): Batch {
+  const ir = rowIrOf(f)
+  const shape = ir === undefined ? undefined : returnShapeOf(ir)
+  if (ir !== undefined && shape?.kind === 'same') {
+    // what comes before the element is returned may throw
+    if (!returnsAtOnce(ir)) runKernel(ir, batch, context, {}, (value, print) => (value === undefined ? '' : `void (${print(value)});`))
+    return batch
+  }
+  if (ir !== undefined && shape?.kind === 'object') {
+    const fields = declared.kind === 'row' ? declared.fields : []
+    const columns = outputColumns(ir, batch, context, shape.names, (name) => fields.find((field) => field.name === name)?.type)
+    return structBatch(structColumn(shape.names, columns, batch.length))
+  }
+  if (ir !== undefined && declared.kind === 'scalar' && shape?.kind === 'value') {
+    const copied = copiedColumn(ir, batch)
+    if (copied !== undefined) return scalarBatch(copied)
+    if (declared.type.kind !== 'struct' && declared.type.kind !== 'list') {
+      const output = createOutput(0, declared.type, batch.length, 'value')
+      runKernel(ir, batch, context, output.bindings, (value, print) => output.store(value === undefined ? 'undefined' : print(value)))
+      return scalarBatch(output.finish(batch.length))
+    }
+  }
+  const builder = createBuilder(declared.kind === 'scalar' ? declared.type : undefined)
+  returnedValues(f, batch, context, (value) => builder.append(value))
+  return structBatch(builder.finish())
+}
+
+function returnsAtOnce({ body: [only, ...rest] }: FunctionIr): boolean {
+  return rest.length === 0 && only?.kind === 'Return' && only.value?.kind === 'Input'
+}
+
+/** Calls `visit` with what the function returns for each element, in order. */
+export function returnedValues(f: ExecFunction, batch: Batch, context: RowContext, visit: (value: unknown, index: number) => void): void {
+  const ir = rowIrOf(f)
+  if (ir === undefined) eachRow(f, batch, context, visit)
+  else
+    runKernel(ir, batch, context, { $visit: visit }, (value, print) => `$visit(${value === undefined ? 'undefined' : print(value)}, $i);`)
+}
+
+/** The function itself, of values: for two-argument functions and groups. `inputs` come first, then the key. */
+export function callable(f: ExecFunction): (...args: readonly unknown[]) => unknown {
+  const ir = rowIrOf(f)
+  if (ir === undefined) return asItStands(f)
+  const constants = constantsOf(ir)
+  const { locals, body } = printRow(ir, {
+    input: (argument) => `$args[${argument}]`,
+    field: () => undefined,
+    key: (axis) => `$args[$args.length - 1][${axis}]`,
+    returned: (value, print) => `return ${value === undefined ? 'undefined' : print(value)};`,
+  })
+  return compile(`const { ${Object.keys(constants).join(', ')} } = $A;\nreturn function (...$args) {\n${locals}\n${body}\n}`, constants)
+}
+
+function asItStands(f: ExecFunction): (...args: readonly unknown[]) => unknown {
+  if (f.portable !== undefined) return copyOf(f.portable)
+  if (f.original === undefined) throw new Bug(`The function ${f.text} was sent to a thread it cannot run in.`)
+  return f.original as (...args: readonly unknown[]) => unknown
+}
+
+function eachRow(f: ExecFunction, batch: Batch, context: RowContext, visit: (value: unknown, index: number) => void): void {
+  const call = asItStands(f)
+  const read = rowReader(batch)
+  for (let i = 0; i < batch.length; i++) {
+    let value: unknown
+    const row = read(i)
+    try {
+      value = call(row, keyOf(batch, context, i))
+    } catch (error) {
+      throw rowFailure(error, batch, context, i)
+    }
+    visit(value, i)
+  }
+}
+
+/** The key of an element: its explicit key, or its row number. */
+export function keyOf(batch: Batch, context: RowContext, index: number): number[] {
+  return batch.keys === undefined ? [context.firstRow + index] : batch.keys.map((axis) => axis[index] ?? 0)
+}
+
+/** Compiles and runs a loop over the batch; gives what `$n` counted. */
+function runKernel(
+  ir: FunctionIr,
+  batch: Batch,
+  context: RowContext,
+  bindings: Readonly<Record<string, unknown>>,
+  store: (value: Expr | undefined, print: (expr: Expr) => string) => string,
+): number {
+  const inputs = new KernelInputs(batch, context)
+  const { locals, body } = printRow(ir, {
+    input: (argument) => inputs.input(argument),
+    field: (argument, name) => inputs.field(argument, name),
+    time: (argument, name) => inputs.time(argument, name),
+    key: (axis) => inputs.key(axis),
+    returned: (value, print) => `${store(value, print)}\nbreak $row;`,
+  })
+  const all: Record<string, unknown> = {
+    ...constantsOf(ir),
+    ...inputs.bindings,
+    ...bindings,
+    $fail: (error: unknown, i: number) => rowFailure(error, batch, context, i),
+  }
+  const source = `const { ${Object.keys(all).join(', ')} } = $A;
+return function ($length) {
+let $i = 0, $n = 0;
+${locals}
+try {
+for (; $i < $length; $i++) $row: {
+${inputs.hoisted()}
+${body}
+${store(undefined, () => 'undefined')}
+}
+} catch ($error) { throw $fail($error, $i); }
+return $n;
+}`
+  return compile(source, all)(batch.length) as number
+}
+
+/** Kernel factories by their source, so that V8 keeps what it learned about one from batch to batch. */
+const factories = new Map<string, (bindings: Readonly<Record<string, unknown>>) => (...args: readonly unknown[]) => unknown>()
+const MOST_FACTORIES = 1000
+
+function compile(source: string, bindings: Readonly<Record<string, unknown>>): (...args: readonly unknown[]) => unknown {
+  let factory = factories.get(source)
+  if (factory === undefined) {
+    if (factories.size >= MOST_FACTORIES) factories.clear()
+    // the source was printed from the IR, which has no way to say anything but pure expressions and loops
+    factory = madeFromText(['$A'], `'use strict';\n${source}`) as NonNullable<typeof factory>
+    factories.set(source, factory)
+  }
+  return factory(bindings)
+}
+
+/** The columns a kernel reads, each bound once and read once a row where that is cheap or the value is used again. */
+class KernelInputs {
+  readonly bindings: Record<string, unknown> = {}
+  private readonly batch: Batch
+  private readonly context: RowContext
+  private readonly columns = new Map<number, string>()
+  private readonly names: readonly string[]
+
+  constructor(batch: Batch, context: RowContext) {
+    this.batch = batch
+    this.context = context
+    this.names = batch.element.kind === 'row' ? batch.element.fields.map((field) => field.name) : []
+  }
+
+  input(argument: number): string {
+    if (argument !== 0) throw new Bug(`A row function reads argument ${argument}.`)
+    const [column] = this.batch.columns
+    if (this.batch.element.kind === 'scalar' && column !== undefined) return this.column(0, column)
+    this.bindings.$row_ ??= rowReader(this.batch)
+    return '$row_($i)'
+  }
+
+  field(argument: number, name: string): string | undefined {
+    if (argument !== 0 || this.batch.element.kind !== 'row') return undefined
+    const position = this.names.indexOf(name)
+    const column = this.batch.columns[position]
+    // an inherited property, as `toString`, is read off the row itself
+    if (column === undefined) return name in Object.prototype ? undefined : 'undefined'
+    return this.column(position, column)
+  }
+
+  time(argument: number, name: string | undefined): string | undefined {
+    if (argument !== 0 || (name === undefined) !== (this.batch.element.kind === 'scalar')) return undefined
+    const position = name === undefined ? 0 : this.names.indexOf(name)
+    const column = this.batch.columns[position]
+    if (column?.type.kind !== 'date' && column?.type.kind !== 'timestamp') return undefined
+    this.bindings[`$t${position}`] ??= timesOf(column)
+    return `$t${position}[$i]`
+  }
+
+  key(axis: number): string {
+    const keys = this.batch.keys
+    if (keys === undefined) {
+      this.bindings.$first = this.context.firstRow
+      return axis === 0 ? '($first + $i)' : 'undefined'
+    }
+    if (keys[axis] === undefined) return 'undefined'
+    this.bindings[`$k${axis}`] = keys[axis]
+    return `$k${axis}[$i]`
+  }
+
+  hoisted(): string {
+    return [...this.columns].map(([position, read]) => `const $c${position} = ${read};`).join('\n')
+  }
+
+  private column(position: number, column: Column): string {
+    if (!this.columns.has(position)) this.columns.set(position, this.read(position, column))
+    return `$c${position}`
+  }
+
+  private read(position: number, column: Column): string {
+    const direct = DIRECT.get(column.type.kind)
+    if (direct === undefined || column.values === undefined) {
+      this.bindings[`$r${position}`] = valueReader(column)
+      return `$r${position}($i)`
+    }
+    this.bindings[`$v${position}`] = column.values
+    // the type keeps kernels over other arrays apart, of which V8 would learn too many
+    const value = direct(`$v${position}[$i] /* ${column.type.kind} */`)
+    if (column.validity === undefined) return value
+    this.bindings[`$m${position}`] = column.validity
+    return `($m${position}[$i >> 3] & (1 << ($i & 7))) === 0 ? null : ${value}`
+  }
+}
+
+/** Types whose values are read straight from their typed array. */
+const DIRECT: ReadonlyMap<ColumnType['kind'], (element: string) => string> = new Map([
+  ...(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'i64', 'u64', 'time'] as const).map(
+    (kind) => [kind, (element: string) => element] as [ColumnType['kind'], (element: string) => string],
+  ),
+  ['bool', (element: string) => `${element} !== 0`],
+])
+
+/** A column per name; those that are plain fields of the row are its columns themselves. */
+function outputColumns(
+  ir: FunctionIr,
+  batch: Batch,
+  context: RowContext,
+  names: readonly string[],
+  typeOf: (name: string) => ColumnType | undefined,
+): readonly Column[] {
+  const copies = copiedParts(ir, batch, names)
+  const outputs: (Output | undefined)[] = names.map((name, i) =>
+    copies[i] === undefined ? createOutput(i, typeOf(name), batch.length, name) : undefined,
+  )
+  const bindings = Object.assign({}, ...outputs.map((output) => output?.bindings))
+  const store = (value: Expr | undefined, print: (expr: Expr) => string): string => {
+    if (value === undefined) return ''
+    if (value.kind === 'Conditional')
+      return `if (${print(value.test)}) {\n${store(value.then, print)}\n} else {\n${store(value.else, print)}\n}`
+    const parts = partsOf(value, names)
+    if (parts === undefined) throw new Bug(`A function that returns objects returns ${value.kind}.`)
+    return outputs.map((output, i) => (output === undefined ? '' : output.store(print(parts[i] as Expr)))).join('\n')
+  }
+  if (outputs.some((output) => output !== undefined)) runKernel(ir, batch, context, bindings, store)
+  return names.map((_, i) => copies[i] ?? (outputs[i] as Output).finish(batch.length)) // one of the two, by construction
+}
+
+/** For `(r) => ({ a: r.a, b: … })`: the input's columns for the parts that only name one. */
+function copiedParts(ir: FunctionIr, batch: Batch, names: readonly string[]): readonly (Column | undefined)[] {
+  const [only] = ir.body
+  if (ir.body.length !== 1 || only?.kind !== 'Return' || only.value === undefined) return []
+  return (partsOf(only.value, names) ?? []).map((part) => fieldColumn(part, batch))
+}
+
+function copiedColumn(ir: FunctionIr, batch: Batch): Column | undefined {
+  const [only] = ir.body
+  return ir.body.length === 1 && only?.kind === 'Return' && only.value !== undefined ? fieldColumn(only.value, batch) : undefined
+}
+
+function fieldColumn(expr: Expr, batch: Batch): Column | undefined {
+  if (expr.kind === 'Input' && expr.argument === 0 && batch.element.kind === 'scalar') return batch.columns[0]
+  if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== 0 || batch.element.kind !== 'row') return undefined
+  return batch.columns[batch.element.fields.findIndex((field) => field.name === expr.name)]
+}
+
+/** A struct column without nulls. */
+export function structColumn(names: readonly string[], children: readonly Column[], length: number): Column {
+  const fields = names.map((name, i): Field => {
+    const child = children[i] as Column // one child per name
+    return { name, type: child.type, nullable: child.validity !== undefined || child.type.kind === 'null' }
+  })
+  return { type: { kind: 'struct', fields }, length, children }
+}

@@ -1,0 +1,11 @@
+/** Orders elements by the hidden key column; the result is a table. */
+import { type ExecBatch, takeBatch } from '../batches.ts'
+import { type RunWide, withoutKeys } from '../operator.ts'
+import { sortedRows } from './order.ts'
+
+export const sortExec: RunWide<'SortExec'> = ({ descending, limit }, [input]) => {
+  const { hidden, ...batch } = withoutKeys(input as ExecBatch)
+  const [key] = hidden ?? []
+  if (key === undefined || batch.length === 0) return batch
+  return takeBatch(batch, sortedRows(key, { descending, ...(limit === undefined ? {} : { limit }) }))
+}

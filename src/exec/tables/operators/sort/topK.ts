@@ -1,0 +1,21 @@
+/** Of every partition only the elements that can be among the first `count` of the order; what the sort above sees is small. */
+import { concatBatches, type ExecBatch, takeBatch } from '../batches.ts'
+import type { OpenNarrow } from '../operator.ts'
+import { sortedRows } from './order.ts'
+
+export const topKExec: OpenNarrow<'TopKExec'> = ({ descending, count }) => {
+  const batches: ExecBatch[] = []
+  return {
+    next(batch) {
+      batches.push(batch)
+      return undefined
+    },
+    end() {
+      const all = concatBatches(batches)
+      const [key] = all.hidden ?? []
+      if (key === undefined || all.length <= count) return all
+      // kept in element order, so that the sort above still breaks ties by it
+      return takeBatch(all, sortedRows(key, { descending, limit: count }).sort())
+    },
+  }
+}

@@ -1,0 +1,57 @@
+/** A window as one task: partitions by ids of their keys, for keys of any type and where memory is short. */
+import type { Column } from '../../../core/data/column.ts'
+import { markBoundaries } from '../windows/boundaries.ts'
+import { computeWindows, resultColumn, resultKind, type WindowResult, withResults } from '../windows/windowColumns.ts'
+import type { ExecBatch } from './batches.ts'
+import { KeyIds } from './hashing/keyIds.ts'
+import type { RunWide } from './operator.ts'
+import { sortedRows } from './sort/order.ts'
+
+export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
+  const batch = input as ExecBatch
+  const { hidden = [], length } = batch
+  if (length === 0) return nothing(batch)
+  const by = operator.by ? idsOf(hidden[0] as Column) : undefined // a hidden column for each
+  const order = operator.ordered ? (hidden[operator.by ? 1 : 0] as Column) : undefined
+  const keys = [by, order].filter((key) => key !== undefined)
+  const rows =
+    keys.length === 0 ? Int32Array.from({ length }, (_, i) => i) : sortedRows(together(keys), { descending: operator.descending })
+  const marks = new Uint8Array(length)
+  markBoundaries(rows, { from: 0, to: length }, { by, order }, marks)
+  const results = operator.calls.map((call) => resultOf(resultKind(call, hidden), length))
+  computeWindows({ operator, rows, marks, hidden, results }, 0, length)
+  const added = operator.calls.map(({ column }, c) =>
+    resultColumn(results[c] as WindowResult, column === undefined ? undefined : hidden[column], 0, length),
+  )
+  return withResults(operator, batch, added)
+}
+
+function idsOf(column: Column): Column {
+  return { type: { kind: 'i32' }, length: column.length, values: new KeyIds(column.type).encode(column) }
+}
+
+/** Columns as one key, the first of which decides first. */
+function together(keys: readonly Column[]): Column {
+  const [first, second] = keys
+  if (first !== undefined && second === undefined) return first
+  const fields = keys.map(({ type }, i) => ({ name: String(i), type, nullable: true }))
+  return { type: { kind: 'struct', fields }, length: first?.length ?? 0, children: keys }
+}
+
+/** Of no rows the plan knows the columns. */
+function nothing({ hidden: _, ...batch }: ExecBatch): ExecBatch {
+  return { ...batch, element: { kind: 'unknown' }, columns: [] }
+}
+
+function resultOf(kind: ReturnType<typeof resultKind>, length: number): WindowResult {
+  switch (kind) {
+    case 'numbers':
+      return { kind: 'numbers', values: new Float64Array(length) }
+    case 'nullable numbers':
+      return { kind: 'numbers', values: new Float64Array(length), present: new Uint8Array(length) }
+    case 'bigints':
+      return { kind: 'bigints', values: new BigInt64Array(length) }
+    case 'rows':
+      return { kind: 'rows', rows: new Int32Array(length) }
+  }
+}

@@ -1,0 +1,13 @@
+/** What the nodes of a physical plan read. */
+import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+
+/** The inputs of a node, left first. */
+export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
+  if ('inputs' in plan) return plan.inputs
+  return 'input' in plan ? [plan.input] : []
+}
+
+/** Whether arrays of the program are read, which it may write. */
+export function readsStorage(plan: PhysicalPlan): boolean {
+  return plan.kind === 'StoredExec' || inputsOf(plan).some(readsStorage)
+}

@@ -1,0 +1,276 @@
+/**
+ * A sort on all workers, over columns of the arena.
+ *
+ *     spans      the key's parts become words of 64 bits, each part in as many bits as its values need (`exec/kernels/tables/sortWords.ts`)
+ *     words      the words of all rows; rows are counted by the highest digit of the first word
+ *     scatter    words and row numbers, bucket after bucket
+ *     buckets    each bucket in order, by one worker (`exec/tables/operators/sort/sortedBuckets.ts`)
+ *     gather     the columns of the rows in order (`gatherRun.ts`)
+ *
+ * Ranges of rows, and the order in which workers take buckets, decide who does what and nothing else.
+ */
+import type { Column } from '../../core/data/column.ts'
+import type { Directions } from '../../core/plan/logicalPlan.ts'
+import type { Arena } from '../memory/arena.ts'
+import { GroupMemory } from './operators/groupBy/groupMemory.ts'
+import { directionOf } from './operators/sort/order.ts'
+import { scratchBytes } from './operators/sort/sortedBuckets.ts'
+import { orderParts, type SortPart, sortParts } from './operators/sort/sortParts.ts'
+import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sort/sortTask.ts'
+import { allOf } from './scheduler.ts'
+
+export interface SortServices {
+  /** Tasks worth running at once. */
+  readonly workers: number
+  readonly arena: Arena
+  readonly run: (task: SortTask) => Promise<unknown>
+}
+
+/** Rows of a bucket, if words are spread evenly: their keys and numbers lie in a core's cache. */
+const BUCKET_ROWS = 8192
+const MOST_BUCKET_BITS = 11
+
+const WORD_BITS = 64n
+
+/** Bits of the word of a text, null included. */
+const TEXT_BITS = 61n
+const TEXT_MASK = 2n ** 60n - 1n
+
+/** The numbers of the rows in order, in memory that ends with the run. */
+export interface SortedRows {
+  readonly address: number
+}
+
+/** Whether kernels can sort by the key. */
+export function isSortable(key: Column): boolean {
+  return orderParts(key) !== undefined
+}
+
+export class SortRun {
+  readonly memory: GroupMemory
+  private readonly services: SortServices
+  constructor(services: SortServices) {
+    this.services = services
+    this.memory = new GroupMemory(services.arena, 'SortExec')
+  }
+
+  end(): void {
+    this.memory.end()
+  }
+
+  /** The first `limit` rows, perhaps with others behind them; undefined where a part of the key does not fit a word. Throws MemoryError. */
+  async rowsInOrder(
+    key: Column,
+    { descending, limit }: { readonly descending: Directions; readonly limit: number },
+  ): Promise<SortedRows | undefined> {
+    const parts = orderParts(key)
+    return parts && (await this.rowsBy(parts, key.length, { descending: directionsOf(key, descending), limit }))
+  }
+
+  /** The same by parts of keys. */
+  async rowsBy(
+    parts: readonly SortPart[],
+    length: number,
+    { descending, limit }: { readonly descending: Directions; readonly limit: number },
+  ): Promise<SortedRows | undefined> {
+    const levels = await this.levelsOf(parts, length, descending)
+    if (levels === undefined) return undefined
+    if (levels.length === 0) return { address: this.rowsAsTheyAre(length) }
+    return await this.sorted(levels, length, limit)
+  }
+
+  private rowsAsTheyAre(length: number): number {
+    const address = this.memory.room(4 * length)
+    const rows = this.memory.integers(address, length)
+    for (let row = 0; row < length; row++) rows[row] = row
+    return address
+  }
+
+  /** The words that the key becomes; undefined where a part and its null do not fit into one. */
+  private async levelsOf(parts: readonly SortPart[], rows: number, descending: Directions): Promise<readonly SortLevel[] | undefined> {
+    const { memory, services } = this
+    const places = parts.map((part) => placeOf(part, memory))
+    const ranges = rangesOf(rows, services.workers)
+    const found = memory.block(16 * parts.length * ranges.length)
+    const spanAt = (part: number, range: number): number => found + 16 * (part * ranges.length + range)
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'spans', ...range },
+        spans: places.map((place, p) => spanOf(place, parts[p] as SortPart, spanAt(p, r), memory)), // one for each part
+      })),
+    )
+    const levels: SortLevel[] = []
+    for (const [p, place] of places.entries()) {
+      const at = spanAt(p, 0)
+      if ('bytes' in place) {
+        const prefixes = ranges.map((_, r) => memory.integers(spanAt(p, r), 1)[0] as number) // one of one
+        levels.push({ kind: 'text', ...place, skip: Math.min(...prefixes), ...textCodes(directionOf(descending, p)) })
+        continue
+      }
+      const packed = packedPart(place, wordsOf(memory.longs(at, 2 * ranges.length)), directionOf(descending, p))
+      if (packed.width === 0n) continue
+      if (packed.width > WORD_BITS) return undefined
+      const last = levels.at(-1)
+      const room = last?.kind === 'words' ? WORD_BITS - bitsOf(last) : 0n
+      const [here, next] = piecesOf(packed, room)
+      if (last?.kind === 'words' && here !== undefined) levels[levels.length - 1] = { ...last, parts: [...last.parts, here] }
+      if (next !== undefined) levels.push({ kind: 'words', words: memory.room(8 * rows), parts: [next] })
+    }
+    return levels
+  }
+
+  private async sorted(levels: readonly SortLevel[], length: number, limit: number): Promise<SortedRows> {
+    const { memory, services } = this
+    const [first] = levels
+    const bits = first === undefined ? 0n : bitsOf(first)
+    const digit = BigInt(Math.min(Number(bits), MOST_BUCKET_BITS, Math.max(1, Math.ceil(Math.log2(length / BUCKET_ROWS)))))
+    const shift = bits - digit
+    const buckets = 2 ** Number(digit)
+    const words = first?.kind === 'words' ? first.words : memory.room(8 * length)
+    const ranges = rangesOf(length, services.workers)
+    const counts = memory.block(4 * buckets * ranges.length)
+    const list = memory.block(64 * ranges.length)
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'words', levels, ...range },
+        ...{ words, shift, counts: counts + 4 * buckets * r, list: list + 64 * r },
+      })),
+    )
+    const all = placesOf(memory.integers(counts, buckets * ranges.length), buckets)
+    // buckets that hold the first rows, and those alone
+    const wanted = Math.max(
+      1,
+      all.findIndex((start) => start >= limit),
+    )
+    const starts = limit < length ? all.slice(0, wanted + 1) : all
+    const size = starts.at(-1) as number // there is one
+    const bound = size < length ? { bound: wanted } : {}
+    const [keys, rows] = [memory.room(8 * size), memory.room(4 * size)]
+    await this.together(
+      ranges.map((range, r) => ({ kind: 'scatter', words, ...range, shift, places: counts + 4 * buckets * r, keys, rows, ...bound })),
+    )
+    memory.release(words)
+    let most = 0
+    for (let b = 1; b < starts.length; b++) most = Math.max(most, (starts[b] as number) - (starts[b - 1] as number)) // b < length
+    const claims = memory.block(4)
+    await this.together(
+      ranges.map(() => ({
+        ...{ kind: 'buckets', claims, starts, keys, rows, length: size, levels, scratch: memory.room(scratchBytes(most)) },
+      })),
+    )
+    memory.release(keys)
+    return { address: rows }
+  }
+
+  /** All of the work, each on a worker; nothing of it runs any more when this fails. */
+  async together(works: readonly SortWork[]): Promise<void> {
+    await allOf(works.map((work) => this.services.run({ kind: 'sort', work })))
+  }
+}
+
+/** The directions of a key's parts: an item that is null throughout has none. */
+function directionsOf({ type, children = [] }: Column, descending: Directions): Directions {
+  if (typeof descending === 'boolean' || type.kind !== 'struct') return descending
+  return children.flatMap((child, item) => (sortParts(child) ?? []).map(() => directionOf(descending, item)))
+}
+
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+export function rangesOf(rows: number, workers: number): readonly Range[] {
+  const cut = (i: number): number => Math.floor((rows * i) / workers)
+  return Array.from({ length: workers }, (_, i) => ({ from: cut(i), to: cut(i + 1) }))
+}
+
+function placeOf({ kind, column, ...form }: SortPart, memory: GroupMemory): FixedPlace | TextPlace {
+  const bits = memory.addressOf(column.validity)
+  if (kind === 'text') return { bytes: memory.addressOf(column.values), offsets: memory.addressOf(column.offsets), bits }
+  return { ...(form as Pick<FixedPlace, 'form'>), values: memory.addressOf(column.values), bits } // that of a column of a fixed width
+}
+
+/** Whatever there is of a text may be shared, up to so many bytes. */
+const MOST_PREFIX = 255
+
+function spanOf(place: FixedPlace | TextPlace, { column }: SortPart, out: number, memory: GroupMemory): Span {
+  if ('bytes' in place) {
+    const row = firstPresent(column)
+    const [start = 0, end = 0] = [column.offsets?.[row], column.offsets?.[row + 1]]
+    memory.integers(out, 1)[0] = Math.min(MOST_PREFIX, end - start)
+    return { kind: 'text', ...place, reference: place.bytes + start, out }
+  }
+  memory.longs(out, 2).set([-1n, 0n])
+  return { kind: 'fixed', ...place, out }
+}
+
+function firstPresent({ validity, length }: Column): number {
+  if (validity === undefined) return 0
+  for (let row = 0; row < length; row++) if (((validity[row >> 3] as number) & (1 << (row & 7))) !== 0) return row // row < length
+  return 0
+}
+
+/** The least and the most of all ranges, as numbers without sign. */
+function wordsOf(found: BigInt64Array): { readonly least: bigint; readonly most: bigint } {
+  let [least, most] = [2n ** 64n - 1n, 0n]
+  for (let r = 0; r < found.length; r += 2) {
+    const [low, high] = [BigInt.asUintN(64, found[r] as bigint), BigInt.asUintN(64, found[r + 1] as bigint)] // a pair each
+    if (low < least) least = low
+    if (high > most) most = high
+  }
+  return { least, most }
+}
+
+function packedPart(
+  place: FixedPlace,
+  { least, most }: { readonly least: bigint; readonly most: bigint },
+  descending: boolean,
+): PackedPart {
+  const span = most < least ? 0n : most - least // all are null
+  const codes = place.bits === 0 ? span : span + 1n
+  const base = descending ? BigInt.asUintN(64, ~most) : least
+  return {
+    ...place,
+    flip: descending ? -1n : 0n,
+    base: BigInt.asIntN(64, base),
+    ofNull: BigInt.asIntN(64, span + 1n),
+    dropped: 0n,
+    width: codes === 0n ? 0n : BigInt(codes.toString(2).length),
+  }
+}
+
+/** What of a part goes behind others that leave so much room in their word, and what begins the next word. */
+function piecesOf(part: PackedPart, room: bigint): readonly [PackedPart | undefined, PackedPart | undefined] {
+  if (part.width <= room) return [part, undefined]
+  if (room === 0n) return [undefined, part]
+  const dropped = part.width - room
+  return [
+    { ...part, dropped, width: room },
+    { ...part, width: dropped },
+  ]
+}
+
+/** Nulls come after all texts, and never go on. */
+function textCodes(descending: boolean): { readonly flip: bigint; readonly ofNull: bigint } {
+  return descending ? { flip: TEXT_MASK, ofNull: TEXT_MASK + 1n + 15n } : { flip: 0n, ofNull: TEXT_MASK + 1n }
+}
+
+function bitsOf(level: SortLevel): bigint {
+  return level.kind === 'text' ? TEXT_BITS : level.parts.reduce((bits, { width }) => bits + width, 0n)
+}
+
+/** Counts of each range become the places where its rows of each bucket go; gives where buckets begin, and where the last ends. */
+export function placesOf(counts: Int32Array, buckets: number): Int32Array {
+  const starts = new Int32Array(buckets + 1)
+  let at = 0
+  for (let b = 0; b < buckets; b++) {
+    starts[b] = at
+    for (let i = b; i < counts.length; i += buckets) {
+      const count = counts[i] as number // i < length
+      counts[i] = at
+      at += count
+    }
+  }
+  starts[buckets] = at
+  return starts
+}

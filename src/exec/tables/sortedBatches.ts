@@ -1,0 +1,80 @@
+/** A table in the order of its hidden key, by all workers; what kernels cannot gather is taken by tasks, a range of the order each. */
+import type { Column } from '../../core/data/column.ts'
+import { isConcatFree } from '../../core/data/columnConcat.ts'
+import { MemoryError } from '../../core/errors.ts'
+import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { ResultBlocks } from './columns/resultBlocks.ts'
+import { gatheredColumns, isGatherable } from './gatherRun.ts'
+import { concatBatches, type ExecBatch } from './operators/batches.ts'
+import { withoutKeys } from './operators/operator.ts'
+import { allOf } from './scheduler.ts'
+import { isSortable, SortRun, type SortServices } from './sortRun.ts'
+import type { Block, StageTask } from './stageTask.ts'
+
+export interface SortedServices extends Omit<SortServices, 'run'> {
+  readonly run: (task: StageTask) => Promise<readonly ExecBatch[]>
+  /** Takes over blocks that the result lies in. */
+  readonly hold: (blocks: readonly Block[]) => void
+  /** Where memory is short, it is an error: there is another way than one task. */
+  readonly isBounded?: boolean
+}
+
+/** The result in pieces, at least one; undefined for keys that are compared row by row, or where memory is short. */
+export async function sortedBatches(
+  { descending, limit }: Extract<WideOperator, { kind: 'SortExec' }>,
+  batches: readonly ExecBatch[],
+  services: SortedServices,
+): Promise<readonly ExecBatch[] | undefined> {
+  const filled = batches.filter((batch) => batch.length > 0).map(withoutKeys)
+  if (!filled.every(({ hidden = [] }) => hidden[0] !== undefined && isSortable(hidden[0]))) return undefined
+  const whole = await together(filled, services)
+  const [key] = whole?.hidden ?? []
+  if (whole === undefined || key === undefined || !isSortable(key)) return undefined
+  const run = new SortRun(services)
+  try {
+    const length = Math.min(limit ?? whole.length, whole.length)
+    const rows = await run.rowsInOrder(key, { descending, limit: length })
+    if (rows === undefined) return undefined
+    const { hidden: _, ...payload } = whole
+    return await inOrder(payload, { ...rows, length }, run, services)
+  } catch (error) {
+    if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
+    throw error
+  } finally {
+    run.end()
+  }
+}
+
+/** The batches as one: on a worker where that copies. */
+async function together(batches: readonly ExecBatch[], { run }: SortedServices): Promise<ExecBatch | undefined> {
+  const [first] = batches
+  if (first === undefined || batches.length === 1) return first
+  const isFree = (list: (batch: ExecBatch) => readonly Column[]): boolean =>
+    list(first).every((_, i) => isConcatFree(batches.flatMap((batch) => list(batch)[i] ?? [])))
+  if (isFree((batch) => batch.columns) && isFree((batch) => batch.hidden ?? [])) return concatBatches(batches)
+  const [whole] = await run({ kind: 'together', batches })
+  return whole
+}
+
+async function inOrder(
+  payload: ExecBatch,
+  rows: { readonly address: number; readonly length: number },
+  run: SortRun,
+  { workers, arena, hold, run: runTask }: SortedServices,
+): Promise<readonly ExecBatch[]> {
+  if (!payload.columns.every(isGatherable)) {
+    const order = run.memory.integers(rows.address, rows.length)
+    const cuts = Array.from({ length: workers + 1 }, (_, i) => Math.floor((rows.length * i) / workers))
+    const tasks = cuts.slice(1).map((to, i) => runTask({ kind: 'take', batch: payload, rows: order.subarray(cuts[i], to) }))
+    return (await allOf(tasks)).flat()
+  }
+  const blocks = new ResultBlocks(arena, 'SortExec')
+  try {
+    const columns = await gatheredColumns(payload.columns, rows, run, { workers, blocks })
+    hold(blocks.handedOver())
+    return [{ element: payload.element, length: rows.length, columns }]
+  } catch (error) {
+    blocks.freeAll()
+    throw error
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Where the parts of a sort begin: every part has the keys between two boundaries, which a sample of the keys gives.
+ *
+ *     sample, in order   1 2 4 7 7 7 7 9      four parts are wanted, so at quarters: 4 7 7
+ *     parts              ≤ 4    (4, 7)    = 7    > 7
+ *
+ * A key that is found at two boundaries is one of many: it gets a part of its own, which needs no sorting however long it is.
+ */
+import type { Column } from '../../../core/data/column.ts'
+import { concatColumns } from '../../../core/data/columnConcat.ts'
+import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
+import { takeColumn } from '../../../core/data/columnSlices.ts'
+import type { Directions } from '../../../core/plan/logicalPlan.ts'
+import { comparatorOf, sortedRows } from '../operators/sort/order.ts'
+
+export interface Boundaries {
+  readonly descending: Directions
+  /** The keys at the boundaries, in order. */
+  readonly keys: Column
+  /** 1 where the boundary lies before its key, which then begins a part of its own; 0 where it lies behind it. */
+  readonly before: Uint8Array
+}
+
+/** The boundaries of about so many parts of equal length; undefined where the sample is one key, or none. */
+export function boundariesOf(sample: readonly Column[], descending: Directions, parts: number): Boundaries | undefined {
+  const keys = together(sample)
+  if (keys === undefined || keys.length === 0) return undefined
+  const rows = sortedRows(keys, { descending })
+  const compare = comparatorOf(keys, descending)
+  const at: number[] = []
+  const before: number[] = []
+  for (let p = 1; p < parts; p++) {
+    const row = rows[Math.floor((p * rows.length) / parts)] as number // p < parts
+    const last = at.at(-1)
+    if (last === undefined || compare(last, row) !== 0) {
+      at.push(row)
+      before.push(0)
+    } else if (before.at(-2) !== 1 || compare(at.at(-2) as number, row) !== 0) {
+      // found again: behind it, and now before it too
+      before.splice(-1, 0, 1)
+      at.push(row)
+    }
+  }
+  return at.length === 0 ? undefined : { descending, keys: takeColumn(keys, Int32Array.from(at)), before: Uint8Array.from(before) }
+}
+
+/** How many parts there are. */
+export function partsBetween({ keys }: Boundaries): number {
+  return keys.length + 1
+}
+
+/** Whether a part is of one key. */
+export function isOneKey({ before }: Boundaries, part: number): boolean {
+  return part > 0 && before[part - 1] === 1
+}
+
+/** The part of each key: how many boundaries come before it. */
+export function partsByKey(column: Column, { keys, before, descending }: Boundaries): Int32Array {
+  const { length } = column
+  const both = together([column, keys]) as Column // there are two
+  const compare = comparatorOf(both, descending)
+  const parts = new Int32Array(length)
+  for (let i = 0; i < length; i++) {
+    let low = 0
+    let high = keys.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const order = compare(i, length + middle)
+      if (order > 0 || (order === 0 && before[middle] === 1)) low = middle + 1
+      else high = middle
+    }
+    parts[i] = low
+  }
+  return parts
+}
+
+/** The columns as one, of a type that holds the values of all. */
+function together(columns: readonly Column[]): Column | undefined {
+  const [first] = columns
+  if (first === undefined) return undefined
+  const type = columns.map((column) => column.type).reduce((a, b) => unifyTypes(a, b, 'key'))
+  return concatColumns(
+    columns.map((column) => convertColumn(column, type)),
+    'key',
+  )
+}

@@ -1,0 +1,108 @@
+/**
+ * Which wide operators can do with less memory than their inputs take, and how: their rows are spilled in parts, the operator
+ * runs over one part after another, and what comes of it is what it would be over all, in the order that it would have.
+ *
+ *     SortExec                   parts are ranges of the key; their results one after another
+ *     HashAggregateExec,         parts by the hash of the key; rows are numbered before, and results put in the order
+ *     DistinctExec, HashJoinExec,    of the numbers (of a group, that of its first row; of joined rows, that of the left one)
+ *     WindowExec, AsofJoinExec
+ *
+ * Equal keys are in one part, in the order that they had, so that each result has the bits that it has in memory.
+ */
+import { isKnown } from '../../../core/plan/elements.ts'
+import type { Directions } from '../../../core/plan/logicalPlan.ts'
+import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { NumberPlace, RowNumbers, SpillKey } from './spillTask.ts'
+
+/** An input of an operator whose parts are told apart by hash. */
+export interface ExternalSide {
+  readonly key: SpillKey
+  readonly numbered?: NumberPlace
+}
+
+export type External =
+  | { readonly kind: 'sorted'; readonly descending: Directions; readonly limit?: number }
+  | {
+      readonly kind: 'hashed'
+      readonly sides: readonly ExternalSide[]
+      /** The operator over numbered rows, of whose first side so many hidden columns are known. */
+      readonly operator: (hidden: number) => WideOperator
+      /** Where the results have their numbers. */
+      readonly place: RowNumbers
+      /** Results are elements of the first side, which are single values. */
+      readonly scalar: boolean
+      /** Pieces of the first side can be joined one after another. */
+      readonly inPieces: boolean
+    }
+
+/** Names that no column has. */
+const FIRST = '\0first'
+const SECOND = '\0second'
+
+const HIDDEN: SpillKey = { from: 'hidden' }
+const FIRST_COLUMN: NumberPlace = { in: 'columns', name: FIRST }
+const BY_FIRST: RowNumbers = { in: 'columns', names: [FIRST] }
+
+/** Undefined for what has to be whole. */
+export function externalOf({ operator, inputs: [first], where }: Extract<PhysicalPlan, { kind: 'WideExec' }>): External | undefined {
+  if (where === 'caller') return undefined // parts are worked on by workers
+  switch (operator.kind) {
+    case 'SortExec': {
+      const { descending, limit } = operator
+      return { kind: 'sorted', descending, ...(limit === undefined ? {} : { limit }) }
+    }
+    case 'HashAggregateExec': {
+      if (operator.whole === true) return undefined
+      // the key and the number are no arguments of aggregates
+      const first = (hidden: number) => ({ name: FIRST, kind: 'min' as const, column: hidden - 2 })
+      return {
+        ...{ kind: 'hashed', sides: [{ key: HIDDEN, numbered: { in: 'hidden' } }], place: BY_FIRST },
+        ...{ scalar: false, inPieces: false },
+        operator: (hidden) => ({ ...operator, aggregates: [...operator.aggregates, first(hidden)] }),
+      }
+    }
+    case 'DistinctExec':
+      return {
+        ...{ kind: 'hashed', sides: [{ key: { from: 'element' }, numbered: { in: 'hidden' } }], place: { in: 'hidden' } },
+        ...{ operator: () => operator, scalar: false, inPieces: false },
+      }
+    case 'HashJoinExec':
+      return operator.how === 'cross' || first === undefined ? undefined : joined(operator, first)
+    case 'WindowExec':
+    case 'AsofJoinExec': {
+      if (!operator.by) return undefined
+      const others = operator.kind === 'AsofJoinExec' ? [{ key: HIDDEN }] : []
+      return {
+        ...{ kind: 'hashed', sides: [{ key: HIDDEN, numbered: FIRST_COLUMN }, ...others], place: BY_FIRST },
+        ...{ operator: () => operator, scalar: false, inPieces: false },
+      }
+    }
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+    case 'DrawExec':
+    case 'IndexExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return undefined
+  }
+}
+
+function joined(operator: Extract<WideOperator, { kind: 'HashJoinExec' }>, left: PhysicalPlan): External | undefined {
+  const { on, how, columns } = operator
+  const keepsElements = how === 'semi' || how === 'anti'
+  // numbers stand beside single values in another way than beside columns
+  if (keepsElements && !isKnown(left.element)) return undefined
+  const key: SpillKey = on === undefined ? HIDDEN : { from: 'column', name: on }
+  const keepsRight = how === 'right' || how === 'full'
+  const names = keepsRight ? [FIRST, SECOND] : [FIRST]
+  const numbers = names.map((name, from) => ({ from: from === 0 ? 0 : 1, name, as: name }) as const)
+  return {
+    kind: 'hashed',
+    sides: [{ key, numbered: FIRST_COLUMN }, keepsRight ? { key, numbered: { in: 'columns', name: SECOND } } : { key }],
+    operator: () => (columns === undefined ? operator : { ...operator, columns: [...columns, ...numbers] }),
+    place: { in: 'columns', names },
+    scalar: keepsElements && left.element.kind === 'scalar',
+    // of what only running tells, the types of all pieces decide together
+    inPieces: !keepsRight && on !== undefined && isKnown(left.element),
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * A wide operator that memory does not hold at once, part after part (`external.ts`).
+ *
+ *     exchange    rows of each side -> parts on disk, by hash or by ranges of the key
+ *     work        a part of each side -> the operator, as one task; workers take several parts at a time
+ *     exchange    numbered results -> parts on disk, by ranges of their numbers
+ *     results     a part read and put in order
+ *
+ * A part that is too large is exchanged again. Of a join whose right side is small nothing but that side is spilled: pieces of
+ * the left one are joined with it as they come.
+ */
+import type { Column } from '../../../core/data/column.ts'
+import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Result, Results } from '../dataset.ts'
+import { concatBatches, type ExecBatch } from '../operators/batches.ts'
+import { bytesOfBatches } from '../planRecord.ts'
+import type { Block } from '../stageTask.ts'
+import { boundariesOf, isOneKey } from './boundaries.ts'
+import type { External } from './external.ts'
+import { bytesOf, type Exchange, type Part, piecesOf } from './parts.ts'
+import type { Segment } from './segments.ts'
+import { numbersOf, type RowNumbers, type SpillBy, type SpilledInput } from './spillTask.ts'
+
+/** Rows that are to be exchanged. */
+export type Source =
+  | { readonly kind: 'plan'; readonly plan: PhysicalPlan }
+  | { readonly kind: 'spilled'; readonly rows: SpilledInput }
+  | { readonly kind: 'parts'; readonly parts: readonly Part[] }
+
+/** Parts on disk. */
+export interface Exchanged {
+  /** The segments of each part, in the order of the rows. */
+  readonly parts: readonly (readonly Segment[])[]
+  readonly shape: ExecBatch
+}
+
+export interface ExternalServices {
+  readonly exchanged: (source: Source, exchange: Exchange) => Promise<Exchanged>
+  /** The rows in the arena. */
+  readonly read: (rows: SpilledInput) => Promise<Result>
+  /** What one part after another gives, several computed at a time. */
+  readonly streamed: (parts: readonly Part[], how?: { readonly limited: boolean }) => Results
+  /** What a plan gives, part after part. */
+  readonly results: (plan: PhysicalPlan) => Results
+  readonly work: (operator: WideOperator, inputs: readonly (readonly ExecBatch[])[]) => Promise<Result>
+  /** Keys from here and there of what a plan gives. */
+  readonly sampled: (source: Source) => Promise<readonly Column[]>
+  readonly free: (blocks: readonly Block[]) => void
+  /** Frees these blocks but for those that a batch lies in, which it gives. */
+  readonly kept: (blocks: readonly Block[], batches: readonly ExecBatch[]) => readonly Block[]
+  /** A part of no more bytes can be worked on in memory. */
+  readonly partBytes: number
+  /** What memory holds beside what is computed with it. */
+  readonly heldBytes: number
+  /** Parts that are expected to be so large. */
+  readonly parts: number
+}
+
+/** Exchanges of one row after the first: what then is too large has one key too often. */
+const MOST_LEVELS = 3
+/** Times of what a part should have, above which it is exchanged again. */
+const TOO_LARGE = 2
+/** Parts that a part becomes which is too large. */
+const PARTS_AGAIN = 16
+
+export class ExternalRun {
+  private readonly services: ExternalServices
+  private readonly inputs: readonly PhysicalPlan[]
+  private readonly operator: WideOperator
+  constructor({ inputs, operator }: Extract<PhysicalPlan, { kind: 'WideExec' }>, services: ExternalServices) {
+    this.services = services
+    this.inputs = inputs
+    this.operator = operator
+  }
+
+  results(external: External): Results {
+    const [first] = this.inputs as [PhysicalPlan] // every wide operator has one
+    return external.kind === 'sorted'
+      ? this.limited(this.sorted({ kind: 'plan', plan: first }, external), external.limit)
+      : this.hashed(external)
+  }
+
+  private async *limited(results: Results, limit = Number.POSITIVE_INFINITY): Results {
+    let left = limit
+    for await (const result of results) {
+      yield result
+      left -= rowsOf(result)
+      if (left <= 0) return
+    }
+  }
+
+  private async *sorted(source: Source, external: Extract<External, { kind: 'sorted' }>): Results {
+    yield* this.withoutHidden(this.services.streamed(await this.sortedParts(source, external, 0)))
+  }
+
+  /** Parts whose results, one after another, are the rows in their order. */
+  private async sortedParts(source: Source, external: Extract<External, { kind: 'sorted' }>, level: number): Promise<readonly Part[]> {
+    const { partBytes } = this.services
+    const wanted = level === 0 ? this.services.parts : PARTS_AGAIN
+    const boundaries = boundariesOf(await this.services.sampled(source), external.descending, wanted)
+    const { parts, shape } = await this.services.exchanged(source, {
+      by: boundaries === undefined ? { kind: 'whole' } : { kind: 'key', boundaries },
+    })
+    const found: Part[] = []
+    for (const [p, segments] of parts.entries()) {
+      const rows: SpilledInput = { kind: 'spilled', segments, shape }
+      if (segments.length === 0) continue
+      if (boundaries !== undefined && isOneKey(boundaries, p)) found.push(...piecesOf(rows, partBytes))
+      else if (bytesOf(segments) <= TOO_LARGE * partBytes || level === MOST_LEVELS)
+        found.push({ kind: 'worked', operator: this.operator, sides: [rows] })
+      else found.push(...(await this.sortedParts({ kind: 'spilled', rows }, external, level + 1)))
+    }
+    return found
+  }
+
+  private async *withoutHidden(results: Results): Results {
+    for await (const { batches, blocks } of results) yield { batches: batches.map(({ hidden: _, ...batch }) => batch), blocks }
+  }
+
+  private async *hashed(external: Extract<External, { kind: 'hashed' }>): Results {
+    const { sides, place, inPieces, scalar } = external
+    const [left, right] = this.inputs as [PhysicalPlan, PhysicalPlan?] // as many as there are sides
+    const by = (side: number): SpillBy => ({
+      kind: 'hash',
+      key: sides[side]?.key ?? { from: 'hidden' },
+      parts: this.services.parts,
+      level: 0,
+    })
+    const exchanged: Exchanged[] = []
+    if (right !== undefined) {
+      const { numbered } = sides[1] ?? {}
+      const second = await this.services.exchanged({ kind: 'plan', plan: right }, { by: by(1), ...(numbered && { numbered }) })
+      if (inPieces && bytesOf(second.parts.flat()) <= this.services.heldBytes) {
+        yield* this.joinedInPieces(left, second)
+        return
+      }
+      exchanged.push(second)
+    }
+    const { numbered } = sides[0] ?? {}
+    const first = await this.services.exchanged({ kind: 'plan', plan: left }, { by: by(0), ...(numbered && { numbered }) })
+    const all = [first, ...exchanged]
+    const operator = external.operator(first.shape.hidden?.length ?? 0)
+    yield* this.inOrder(await this.workedParts(operator, all, external, 0), place, scalar)
+  }
+
+  /** Parts whose results are all there is, each in the order of its numbers. */
+  private async workedParts(
+    operator: WideOperator,
+    sides: readonly Exchanged[],
+    external: Extract<External, { kind: 'hashed' }>,
+    level: number,
+  ): Promise<readonly Part[]> {
+    const { partBytes } = this.services
+    const found: Part[] = []
+    for (let p = 0; p < Math.max(...sides.map(({ parts }) => parts.length)); p++) {
+      const rows = sides.map(({ parts, shape }): SpilledInput => ({ kind: 'spilled', segments: parts[p] ?? [], shape }))
+      const bytes = rows.reduce((sum, { segments }) => sum + bytesOf(segments), 0)
+      if (bytes === 0) continue
+      if (bytes <= TOO_LARGE * partBytes || level === MOST_LEVELS) {
+        found.push({ kind: 'worked', operator, sides: rows })
+        continue
+      }
+      const again: Exchanged[] = []
+      for (const [side, { key }] of external.sides.entries())
+        again.push(
+          await this.services.exchanged(
+            { kind: 'spilled', rows: rows[side] as SpilledInput }, // as many as there are sides
+            { by: { kind: 'hash', key, parts: PARTS_AGAIN, level: level + 1 } },
+          ),
+        )
+      found.push(...(await this.workedParts(operator, again, external, level + 1)))
+    }
+    return found
+  }
+
+  /** The result with what it lies in: what only passes through is in the memory of the inputs. */
+  private with({ batches, blocks }: Result, inputs: readonly Result[]): Result {
+    const used = this.services.kept(
+      inputs.flatMap((input) => input.blocks),
+      batches,
+    )
+    return { batches, blocks: [...blocks, ...used] }
+  }
+
+  /** Pieces of the left side, as they come, joined with the whole right side. */
+  private async *joinedInPieces(left: PhysicalPlan, { parts, shape }: Exchanged): Results {
+    const { heldBytes, free } = this.services
+    const right = await this.services.read({ kind: 'spilled', segments: parts.flat(), shape })
+    const held: Result[] = []
+    const joined = async (): Promise<Result> => {
+      const pieces = held.splice(0)
+      const result = await this.services.work(this.operator, [pieces.flatMap(({ batches }) => batches), right.batches])
+      return this.with(result, pieces)
+    }
+    let bytes = 0
+    let any = false
+    for await (const piece of this.services.results(left)) {
+      held.push(piece)
+      bytes += bytesOfBatches(piece.batches)
+      if (bytes < heldBytes / 2) continue
+      bytes = 0
+      any = true
+      yield await joined()
+    }
+    if (held.length > 0 || !any) yield await joined()
+    free(right.blocks)
+  }
+
+  /** What parts give, which is numbered, in the order of the numbers. */
+  private async *inOrder(worked: readonly Part[], place: RowNumbers, scalar: boolean): Results {
+    const starts = await this.startsOf(worked, place)
+    const { parts, shape } = await this.services.exchanged({ kind: 'parts', parts: worked }, { by: { kind: 'number', starts, place } })
+    const filled = parts.filter((segments) => segments.length > 0)
+    yield* this.services.streamed(
+      (filled.length === 0 ? [[]] : filled).map((segments) => ({ kind: 'spilled', segments, shape, inOrder: { place, scalar } })),
+    )
+  }
+
+  /** Where parts of about as many rows each begin: what comes of one part of the keys is a sample of what comes of all. */
+  private async startsOf(worked: readonly Part[], place: RowNumbers): Promise<Float64Array> {
+    const { parts } = this.services
+    for await (const { batches, blocks } of this.services.streamed(worked, { limited: true })) {
+      const numbers = numbersOf(concatBatches(batches), place).sort()
+      this.services.free(blocks)
+      if (numbers.length === 0) continue
+      const found = Array.from({ length: parts - 1 }, (_, p) => numbers[Math.floor(((p + 1) * numbers.length) / parts)] as number) // p + 1 < parts
+      return Float64Array.from(new Set(found))
+    }
+    return new Float64Array()
+  }
+}
+
+function rowsOf({ batches }: Result): number {
+  return batches.reduce((sum, { length }) => sum + length, 0)
+}

@@ -1,0 +1,101 @@
+/**
+ * Hashes of keys: equal keys (see `exec/tables/operators/hashing/keyIds.ts`) have equal ones, whatever the types of their columns are, so that the
+ * rows of a group, or those that a join matches, come to one part of what is spilled.
+ *
+ * A null, and so what a shorter list or an object without the field has there, adds nothing to the hash of what it is in.
+ */
+import { type Column, isValid } from '../../../core/data/column.ts'
+import { NUMBERS } from '../../../core/data/columnConversions.ts'
+import { valueReader } from '../../../core/data/columnReaders.ts'
+import { hashOf } from '../operators/hashing/keyTable.ts'
+
+/** What null is hashed to, and only null surely. */
+const NULL_HASH = 0
+
+/** The hashes of the column's values, as whole numbers of 32 bits. */
+export function keyHashes(column: Column): Int32Array {
+  const hashes = presentHashes(column)
+  if (column.validity !== undefined) for (let i = 0; i < hashes.length; i++) if (!isValid(column, i)) hashes[i] = NULL_HASH
+  return hashes
+}
+
+function presentHashes(column: Column): Int32Array {
+  const { type, length, values, offsets, children = [] } = column
+  const hashes = new Int32Array(length)
+  if (type.kind === 'null' || type.kind === 'unknown') return hashes
+  if (NUMBERS.has(type.kind) && values !== undefined) {
+    for (let i = 0; i < length; i++) hashes[i] = hashOfNumber(values[i] as number) // NUMBERS says so
+    return hashes
+  }
+  if ((type.kind === 'utf8' || type.kind === 'binary') && values instanceof Uint8Array && offsets !== undefined) {
+    for (let i = 0; i < length; i++) hashes[i] = hashOfBytes(values, offsets[i] as number, offsets[i + 1] as number) // length + 1 offsets
+    return hashes
+  }
+  if (type.kind === 'struct') {
+    for (const [f, { name }] of type.fields.entries()) {
+      const [parts, seed] = [keyHashes(children[f] as Column), hashOfText(name)] // a child for each field
+      for (let i = 0; i < length; i++) hashes[i] = ((hashes[i] as number) + within(parts[i] as number, seed)) | 0
+    }
+    return hashes
+  }
+  const read = valueReader(column)
+  for (let i = 0; i < length; i++) hashes[i] = hashOfValue(read(i))
+  return hashes
+}
+
+/** What a part adds to the hash of the whole. */
+function within(part: number, seed: number): number {
+  return part === NULL_HASH ? 0 : mixed(part, seed)
+}
+
+function hashOfValue(value: unknown): number {
+  switch (typeof value) {
+    case 'number':
+      return hashOfNumber(value)
+    case 'boolean':
+      return hashOfNumber(Number(value))
+    case 'bigint':
+      return hashOfNumber(Number(value))
+    case 'string':
+      return hashOfText(value)
+    default:
+      break
+  }
+  if (value === null || typeof value !== 'object') return NULL_HASH
+  if (value instanceof Date) return hashOfNumber(value.getTime())
+  if (value instanceof Uint8Array) return hashOfBytes(value, 0, value.length)
+  return Object.entries(value).reduce((sum, [name, item]) => (sum + within(hashOfValue(item), hashOfText(name))) | 0, 0)
+}
+
+const NUMBER = new Float64Array(1)
+const WORDS = new Int32Array(NUMBER.buffer)
+
+/** Zeros are one value, and so is NaN. */
+function hashOfNumber(value: number): number {
+  NUMBER[0] = Number.isNaN(value) ? Number.NaN : value + 0 // -0 + 0 is 0
+  return mixed(WORDS[0] as number, WORDS[1] as number) // two words
+}
+
+/** FNV-1a of 32 bits. */
+function hashOfBytes(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0x811c9dc5
+  for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193) // i < length
+  return mixed(hash, to - from)
+}
+
+const encoder = new TextEncoder()
+
+function hashOfText(text: string): number {
+  const bytes = encoder.encode(text)
+  return hashOfBytes(bytes, 0, bytes.length)
+}
+
+/** Never what null is hashed to. */
+function mixed(low: number, high: number): number {
+  return hashOf(low, high) || 1
+}
+
+/** The part of each row: one of `parts`. Another `level` tells apart rows that the one before put together. */
+export function partsByHash(hashes: Int32Array, parts: number, level: number): Int32Array {
+  return hashes.map((hash) => (mixed(hash, level + 1) >>> 0) % parts)
+}

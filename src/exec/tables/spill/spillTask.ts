@@ -1,0 +1,291 @@
+/**
+ * What a task does with what comes of its partition instead of handing it back: it numbers the rows, tells them apart by
+ * parts, and writes those of each part to a file as a segment (the exchange of a Grace hash join, or of an external sort).
+ *
+ * And the other way: the rows of segments, in the order that they were written in, or in that of their numbers.
+ */
+import type { Column } from '../../../core/data/column.ts'
+import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
+import { type NewArray, nullColumn, ordinary } from '../../../core/data/columnSlices.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../../core/data/schema.ts'
+import { Bug } from '../../../core/errors.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import {
+  batchAs,
+  concatBatches,
+  type ExecBatch,
+  elementColumn,
+  emptyBatch,
+  scalarBatch,
+  sliceBatch,
+  takeBatch,
+  unifyElements,
+} from '../operators/batches.ts'
+import { runWide } from '../operators/index.ts'
+import { RowFailure } from '../operators/rows/rowFailure.ts'
+import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
+import { keyHashes, partsByHash } from './keyHashes.ts'
+import { MOST_ROWS, rowsInOrder } from './rowNumbers.ts'
+import { readSegments, type Segment, writeSegments } from './segments.ts'
+
+/** What rows are told apart by. */
+export type SpillKey = { readonly from: 'hidden' } | { readonly from: 'column'; readonly name: string } | { readonly from: 'element' }
+
+/** Where the number of a row is kept: beside its columns, as one of them by this name, or among the hidden ones as the last. */
+export type NumberPlace = { readonly in: 'columns'; readonly name: string } | { readonly in: 'hidden' }
+
+/** How the rows of a partition become parts. */
+export type SpillBy =
+  /** One part. */
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'hash'; readonly key: SpillKey; readonly parts: number; readonly level: number }
+  | { readonly kind: 'key'; readonly boundaries: Boundaries }
+  /** By ranges of the rows' numbers, which begin at these but for the first. */
+  | { readonly kind: 'number'; readonly starts: Float64Array; readonly place: RowNumbers }
+
+/** Where the numbers of joined or grouped rows are: that of the left row, or where there is none that of the right row. */
+export type RowNumbers = { readonly in: 'columns'; readonly names: readonly string[] } | { readonly in: 'hidden' }
+
+export interface Spill {
+  readonly by: SpillBy
+  readonly numbered?: NumberPlace
+  readonly file: string
+}
+
+/** What a task has written. */
+export interface Spilled {
+  /** Of the parts that have rows. */
+  readonly segments: readonly { readonly part: number; readonly segment: Segment }[]
+  readonly rows: number
+  /** A batch without rows, for its types, as it was before rows were numbered; absent where there was no batch. */
+  readonly shape?: ExecBatch
+}
+
+/** Segments as the input of a task. */
+export interface SpilledInput {
+  readonly kind: 'spilled'
+  readonly segments: readonly Segment[]
+  /** A batch without rows, of the types that all have in the end. */
+  readonly shape: ExecBatch
+  /** Puts rows in the order of their numbers, and takes these away. `scalar`: elements were single values before they were numbered. */
+  readonly inOrder?: { readonly place: RowNumbers; readonly scalar: boolean }
+}
+
+/** What an operator gives of a part of each of its inputs. */
+export interface WorkedInput {
+  readonly kind: 'worked'
+  readonly operator: WideOperator
+  readonly sides: readonly SpilledInput[]
+}
+
+/** Numbers of right rows that have no left row come behind all others. */
+const BEHIND = 2 ** 52
+
+/** Writes the batches of a partition. `newArray` makes what lives no longer than that. */
+export function spilled(
+  batches: readonly ExecBatch[],
+  { by, numbered, file: path }: Spill,
+  partition: number,
+  newArray: NewArray,
+): Spilled {
+  const whole = concatBatches(batches, undefined, newArray)
+  if (whole.length === 0) return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
+  const rows = numberedRows(whole, numbered, partition, newArray)
+  const parts = partsOf(rows, by, newArray)
+  const segments = writeSegments(
+    path,
+    parts.map(({ batch }) => batch),
+  )
+  return {
+    segments: parts.map(({ part }, i) => ({ part, segment: segments[i] as Segment })), // one for each
+    ...{ rows: rows.length, shape: withoutRows(whole) },
+  }
+}
+
+/** A batch of the same types. A slice of no rows would hold on to all of them. */
+function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
+  const none = ({ type }: Column) => nullColumn(type, 0)
+  return {
+    ...{ element, length: 0, columns: columns.map(none) },
+    ...(keys && { keys: keys.map(() => new Int32Array()) }),
+    ...(hidden && { hidden: hidden.map(none) }),
+  }
+}
+
+/** The rows with their numbers: those of a partition follow each other, and come before those of the next. */
+function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partition: number, newArray: NewArray = ordinary): ExecBatch {
+  if (place === undefined) return batch
+  const values = newArray(Float64Array, batch.length)
+  for (let row = 0; row < values.length; row++) values[row] = partition * MOST_ROWS + row
+  const numbers: Column = { type: { kind: 'f64' }, length: batch.length, values }
+  if (place.in === 'hidden') return { ...batch, hidden: [...(batch.hidden ?? []), numbers] }
+  const field: Field = { name: place.name, type: numbers.type, nullable: false }
+  return { ...batch, element: { kind: 'row', fields: [...fieldsOf(batch.element), field] }, columns: [...batch.columns, numbers] }
+}
+
+/** The rows of each part that has some, in their order. */
+function partsOf(batch: ExecBatch, by: SpillBy, newArray: NewArray): readonly { readonly part: number; readonly batch: ExecBatch }[] {
+  if (by.kind === 'whole') return [{ part: 0, batch }]
+  const parts = partOfEach(batch, by)
+  const starts = new Int32Array(partCount(by) + 1)
+  for (const part of parts) starts[part + 1] = (starts[part + 1] as number) + 1 // a part is below the count of parts
+  for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
+  const filled = Array.from({ length: starts.length - 1 }, (_, part) => ({
+    part,
+    from: starts[part] as number,
+    to: starts[part + 1] as number,
+  })).filter(({ from, to }) => from < to)
+  // what comes in the order of its numbers lies together already
+  const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts), newArray)
+  return filled.map(({ part, from, to }) => ({ part, batch: sliceBatch(together, from, to) }))
+}
+
+/** The rows of one part after those of another, in their order. */
+function rowsByPart(parts: Int32Array, starts: Int32Array): Int32Array {
+  const next = starts.slice()
+  const rows = new Int32Array(parts.length)
+  for (let row = 0; row < rows.length; row++) {
+    const part = parts[row] as number // one for each row
+    const at = next[part] as number
+    rows[at] = row
+    next[part] = at + 1
+  }
+  return rows
+}
+
+function isAscending(parts: Int32Array): boolean {
+  for (let row = 1; row < parts.length; row++) if ((parts[row] as number) < (parts[row - 1] as number)) return false // row < length
+  return true
+}
+
+function partCount(by: Exclude<SpillBy, { kind: 'whole' }>): number {
+  switch (by.kind) {
+    case 'hash':
+      return by.parts
+    case 'key':
+      return partsBetween(by.boundaries)
+    case 'number':
+      return by.starts.length + 1
+  }
+}
+
+function partOfEach(batch: ExecBatch, by: Exclude<SpillBy, { kind: 'whole' }>): Int32Array {
+  switch (by.kind) {
+    case 'hash':
+      return partsByHash(keyHashes(keyOf(batch, by.key)), by.parts, by.level)
+    case 'key':
+      return partsByKey(keyOf(batch, { from: 'hidden' }), by.boundaries)
+    case 'number':
+      return partsByNumber(numbersOf(batch, by.place), by.starts)
+  }
+}
+
+/** How many of the starts are at each number or before it. Operators keep the order of rows, so numbers only grow. */
+function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
+  const parts = new Int32Array(numbers.length)
+  let part = 0
+  for (let row = 0; row < numbers.length; row++) {
+    const number = numbers[row] as number // row < length
+    if (part > 0 && number < (starts[part - 1] as number)) throw new Bug('What comes of a part is not in the order of its numbers.')
+    while (part < starts.length && (starts[part] as number) <= number) part++
+    parts[row] = part
+  }
+  return parts
+}
+
+function keyOf(batch: ExecBatch, key: SpillKey): Column {
+  switch (key.from) {
+    case 'hidden':
+      return batch.hidden?.[0] ?? nullColumn({ kind: 'null' }, batch.length)
+    case 'column':
+      return columnNamed(batch, key.name) ?? nullColumn({ kind: 'null' }, batch.length)
+    case 'element':
+      return elementColumn(batch)
+  }
+}
+
+function columnNamed({ element, columns }: ExecBatch, name: string): Column | undefined {
+  return columns[fieldsOf(element).findIndex((field) => field.name === name)]
+}
+
+/** The numbers of rows. */
+export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
+  const columns = place.in === 'hidden' ? [batch.hidden?.at(-1)] : place.names.map((name) => columnNamed(batch, name))
+  const [first, second] = columns.map((column) => ({ values: column?.values, validity: column?.validity }))
+  const numbers = new Float64Array(batch.length)
+  for (let row = 0; row < numbers.length; row++) {
+    const isThere = first?.validity === undefined || ((first.validity[row >> 3] as number) & (1 << (row & 7))) !== 0
+    numbers[row] = isThere ? (first?.values?.[row] as number) : BEHIND + (second?.values?.[row] as number) // one of the two is there
+  }
+  return numbers
+}
+
+/** The batches of the segments, of the types of all, in what `newArray` makes. */
+export function unspilled({ segments, shape, inOrder }: SpilledInput, newArray: NewArray): readonly ExecBatch[] {
+  const batches = readSegments(segments, newArray).map((batch) => shaped(batch, shape))
+  const whole = batches.length === 0 ? [shape] : batches
+  return inOrder === undefined ? whole : [ordered(concatBatches(whole, undefined, newArray), inOrder, newArray)]
+}
+
+/** The operator over the rows of a part, which `newArray` makes room for. */
+export function worked({ operator, sides }: WorkedInput, newArray: NewArray): readonly ExecBatch[] {
+  const inputs = sides.map((side) => concatBatches(unspilled(side, newArray), undefined, newArray))
+  try {
+    return runWide(operator, inputs)
+  } catch (error) {
+    const number = error instanceof RowFailure ? (inputs[0]?.hidden?.at(-1)?.values?.[error.position] as number) : undefined // functions are of groups, whose rows are numbered
+    if (error instanceof RowFailure && number !== undefined) {
+      error.partition = Math.floor(number / MOST_ROWS)
+      error.position = number % MOST_ROWS
+    }
+    throw error
+  }
+}
+
+function shaped(batch: ExecBatch, shape: ExecBatch): ExecBatch {
+  const { hidden, ...rest } = batchAs(batch, shape.element)
+  return hidden === undefined
+    ? rest
+    : { ...rest, hidden: hidden.map((column, i) => convertColumn(column, shape.hidden?.[i]?.type ?? column.type)) }
+}
+
+function ordered(batch: ExecBatch, { place, scalar }: NonNullable<SpilledInput['inOrder']>, newArray: NewArray): ExecBatch {
+  const rows = rowsInOrder(numbersOf(batch, place))
+  return withoutNumbers(takeBatch(batch, rows, newArray), place, scalar)
+}
+
+function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: boolean): ExecBatch {
+  if (place.in === 'hidden') {
+    const { hidden: _, ...rest } = batch
+    return rest
+  }
+  const fields = fieldsOf(batch.element)
+  const kept = fields.flatMap(({ name }, i) => (place.names.includes(name) ? [] : [i]))
+  const columns = kept.map((i) => batch.columns[i] as Column) // a column for each field
+  const [value] = columns
+  if (scalar && value !== undefined) return { ...batch, ...scalarBatch(value) }
+  return { ...batch, element: { kind: 'row', fields: kept.map((i) => fields[i] as Field) }, columns }
+}
+
+/** A batch without rows, numbered, of the types that hold those of all tasks. PlanError where there are no such types. */
+export function shapeOfAll(
+  all: readonly Pick<Spilled, 'rows' | 'shape'>[],
+  planned: ElementType,
+  numbered: NumberPlace | undefined,
+): ExecBatch {
+  const filled = all.filter(({ rows }) => rows > 0).flatMap(({ shape }) => shape ?? [])
+  const [first] = filled
+  if (first === undefined) return numberedRows(shapeOfNothing(all[0]?.shape, planned), numbered, 0)
+  const hidden = first.hidden?.map(
+    (_, i): ColumnType => filled.map((shape) => shape.hidden?.[i]?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key')),
+  )
+  const shape = batchAs(first, unifyElements(filled.map(({ element }) => element)))
+  return numberedRows({ ...shape, ...(hidden && { hidden: hidden.map((type) => nullColumn(type, 0)) }) }, numbered, 0)
+}
+const NULL: ColumnType = { kind: 'null' }
+
+/** Of no rows the plan may know more than a task that saw none. */
+function shapeOfNothing(shape: ExecBatch | undefined, planned: ElementType): ExecBatch {
+  if (shape !== undefined && shape.element.kind !== 'unknown') return shape
+  return { ...emptyBatch(planned), ...(shape?.hidden && { hidden: shape.hidden }) }
+}

@@ -1,0 +1,210 @@
+/** What a run does for operators that go by way of disk (`externalRun.ts`): exchanges as its pipelines, and samples of keys. */
+import type { Column } from '../../../core/data/column.ts'
+import { takeColumn } from '../../../core/data/columnSlices.ts'
+import { Bug } from '../../../core/errors.ts'
+import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Blocks } from '../blocks.ts'
+import {
+  batchesOf,
+  bytesToRead,
+  type Dataset,
+  datasetOf,
+  filledOr,
+  type How,
+  type Input,
+  narrowTask,
+  type Partition,
+  type Pipeline,
+  type Result,
+  type Results,
+  stepless,
+  type Wide,
+} from '../dataset.ts'
+import type { ExecutorOptions } from '../executor.ts'
+import { splitsRead, withoutPartialGroups } from '../loadedScan.ts'
+import type { ExecBatch } from '../operators/batches.ts'
+import { asRowFailure } from '../operators/rows/rowFailure.ts'
+import { inputsOf } from '../planInputs.ts'
+import { bytesOfBatches, type PlanRecord } from '../planRecord.ts'
+import type { StageResult, StageTask } from '../stageTask.ts'
+import type { ExternalServices, Source } from './externalRun.ts'
+import { bytesOf, piecesOf } from './parts.ts'
+import type { Segment } from './segments.ts'
+import { type Spilled, type SpilledInput, shapeOfAll } from './spillTask.ts'
+
+/** What of a run that takes. */
+export interface SpillingRun {
+  readonly spill: ExecutorOptions['spill']
+  readonly budgetBytes: number
+  readonly blocks: Blocks
+  readonly record: PlanRecord | undefined
+  readonly emit: NonNullable<ExecutorOptions['onEvent']>
+  readonly pipeline: (plan: Pipeline, input: Input, how: How) => AsyncGenerator<StageResult, void, undefined>
+  readonly results: (plan: PhysicalPlan) => Results
+  readonly inputOf: (plan: Pipeline) => Promise<Input>
+  /** As a whole, unless it comes part after part by way of disk itself. */
+  readonly resultOf: (plan: PhysicalPlan) => Promise<Input>
+  /** As a whole. */
+  readonly runOf: (plan: PhysicalPlan) => Promise<Dataset>
+  readonly collected: (plan: Pipeline, input: Dataset) => Promise<Dataset>
+  readonly wideResult: (plan: Wide, operator: WideOperator, inputs: readonly (readonly ExecBatch[])[], inline: boolean) => Promise<Result>
+  readonly task: (task: StageTask) => Promise<StageResult>
+  readonly isSmall: (partitions: readonly Partition[]) => boolean
+}
+
+/** What is spilled is read so many bytes at a time. */
+const PIECE_BYTES = 2 ** 22
+/** Of the budget: an operator has its rows, what it computes with, and its result. */
+const BUDGET_PER_PART = 8
+/** Each worker has the rows of a part several times, outside of the budget. */
+const MOST_PART_BYTES = 2 ** 24
+/** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
+const SAMPLED_PARTITIONS = 16
+const SAMPLED_ROWS = 512
+
+/** In the place of what was read from disk, with the keys that it has; it is in no plan. */
+const SPILLED: Extract<PhysicalPlan, { kind: 'StoredExec' }> = {
+  ...{ kind: 'StoredExec', name: 'spilled rows', element: { kind: 'unknown' }, keys: { kind: 'explicit', rank: 1, dense: false } },
+  storage: { kind: 'table', element: { kind: 'unknown' }, length: 0, columns: [] },
+}
+
+/** Parts of a size that can be worked on, if rows are spread about evenly; what a file says of its columns is less than they take. */
+function partsFor(bytes: number, partBytes: number): number {
+  return Math.max(FEWEST_PARTS, Math.min(MOST_PARTS, Math.ceil((1.25 * bytes) / partBytes)))
+}
+const FEWEST_PARTS = 16
+const MOST_PARTS = 512
+
+/** What the sources of a plan take, as far as they say. */
+function bytesBelow(plan: PhysicalPlan): number {
+  switch (plan.kind) {
+    case 'ScanExec':
+      return splitsRead(plan).reduce((sum, split) => sum + bytesToRead({ kind: 'split', scan: plan, split }), 0)
+    case 'StoredExec':
+      return plan.storage.kind === 'table' ? bytesOfBatches([plan.storage]) : 0
+    default:
+      return inputsOf(plan).reduce((sum, input) => sum + bytesBelow(input), 0)
+  }
+}
+
+/** Whether the rows of its inputs are more than memory holds, as files tell, so that it would be in vain to read them first. */
+export function isInVain({ inputs, keyFilter }: Wide, budgetBytes: number): boolean {
+  // the keys of one side may leave few rows of the other
+  const whole = keyFilter === undefined ? inputs : inputs.slice(...(keyFilter.side === 'left' ? [0, 1] : [1]))
+  return whole.reduce((sum, input) => sum + bytesKept(input), 0) > CLEARLY * budgetBytes
+}
+
+/** Files of texts may take more than what is read of them. */
+const CLEARLY = 2
+
+/** What a plan gives at least, where it hands on all rows and columns of a file. */
+function bytesKept(plan: PhysicalPlan): number {
+  if (plan.filteredBy !== undefined) return 0
+  if (plan.kind === 'PipelineExec')
+    return plan.steps.every((step) => step.kind === 'EvaluateExec' && step.payload === true) ? bytesKept(plan.input) : 0
+  return plan.kind === 'ScanExec' && plan.predicate === undefined ? bytesBelow(plan) : 0
+}
+
+/** So many places at most, from all over a list of a length. */
+function placesIn(length: number, most: number): readonly number[] {
+  const count = Math.min(most, length)
+  return Array.from({ length: count }, (_, i) => Math.floor((i * length) / count))
+}
+
+/** Rows on disk, so many bytes a task. */
+function inPieces(rows: SpilledInput): Dataset {
+  return datasetOf(piecesOf(rows, PIECE_BYTES))
+}
+
+export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices {
+  const { always } = run.spill ?? {}
+  const heldBytes = always?.partBytes ?? Math.floor(run.budgetBytes / BUDGET_PER_PART)
+  const partBytes = always?.partBytes ?? Math.min(MOST_PART_BYTES, heldBytes)
+  const spilled = { ...stepless(SPILLED), input: { ...SPILLED, name: `of ${plan.operator.kind}` } }
+  return {
+    ...{ partBytes, heldBytes },
+    parts: always?.parts ?? partsFor(bytesBelow(plan), partBytes),
+    free: (blocks) => run.blocks.free(blocks),
+    kept: (blocks, batches) => run.blocks.keep(blocks, batches),
+    results: (input) => run.results(withoutPartialGroups(input)),
+    read: async (rows) => {
+      if (rows.segments.length === 0) return { batches: [rows.shape], blocks: [] }
+      const { partitions, blocks } = await run.collected(spilled, inPieces(rows))
+      return { batches: batchesOf(partitions), blocks }
+    },
+    streamed: (parts, how = { limited: false }) => run.pipeline(spilled, datasetOf(parts), { streamed: true, ...how }),
+    work: async (operator, inputs) => {
+      const batches = inputs.map((all, i) => filledOr(all, plan.inputs[i]))
+      const inline = plan.where === 'caller' || batches.every((all) => run.isSmall([{ kind: 'batches', batches: all }]))
+      return await run.wideResult(plan, operator, batches, inline)
+    },
+    sampled: async (source) => {
+      if (source.kind === 'plan') return await sampledOf(run, source.plan)
+      if (source.kind === 'parts') return []
+      const { rows } = source
+      return await sampledFrom(
+        run,
+        spilled,
+        rows.segments.map((segment) => ({ kind: 'spilled', part: { ...rows, segments: [segment] } })),
+      )
+    },
+    exchanged: async (source, exchange) => {
+      const [pipeline, input] = await exchangedInput(run, source, spilled)
+      const parts: Segment[][] = []
+      const tasks: Spilled[] = []
+      for await (const { spilled: task } of run.pipeline(pipeline, input, { streamed: true, spill: exchange })) {
+        if (task === undefined) throw new Bug(`A task of ${plan.operator.kind} spilled nothing.`)
+        tasks.push(task)
+        for (const { part, segment } of task.segments) {
+          while (parts.length <= part) parts.push([])
+          parts[part]?.push(segment)
+        }
+      }
+      const bytes = bytesOf(parts.flat())
+      if (bytes > 0) run.emit({ kind: 'spill', operator: plan.operator.kind, bytes })
+      run.record?.addSpilled(plan, bytes)
+      if (source.kind === 'spilled') return { parts, shape: source.rows.shape }
+      return { parts, shape: shapeOfAll(tasks, source.kind === 'parts' ? plan.element : pipeline.element, exchange.numbered) }
+    },
+  }
+}
+
+/** The pipeline that gives the rows which are to be exchanged, and what it reads. */
+async function exchangedInput(run: SpillingRun, source: Source, spilled: Pipeline): Promise<readonly [Pipeline, Input]> {
+  if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
+  if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
+  const plan = withoutPartialDistinct(withoutPartialGroups(source.plan))
+  if (plan.kind === 'PipelineExec') return [plan, await run.inputOf(plan)]
+  return [stepless(plan), await run.resultOf(plan)]
+}
+
+/** Equal elements that memory does not hold are hardly fewer in each partition: finding them there is work done twice. */
+function withoutPartialDistinct(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return plan
+  return { ...plan, steps: plan.steps.slice(0, -1) }
+}
+
+/** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
+async function sampledOf(run: SpillingRun, plan: PhysicalPlan): Promise<readonly Column[]> {
+  if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return []
+  const { kind } = plan.input
+  if (kind !== 'ScanExec' && kind !== 'StoredExec') return []
+  const { partitions } = await run.runOf(plan.input)
+  return await sampledFrom(run, plan, partitions)
+}
+
+async function sampledFrom(run: SpillingRun, plan: Pipeline, partitions: readonly Partition[]): Promise<readonly Column[]> {
+  const keys: Column[] = []
+  for (const place of placesIn(partitions.length, SAMPLED_PARTITIONS)) {
+    const partition = partitions[place] as Partition // below the length
+    try {
+      const { batches, blocks } = await run.task(narrowTask(plan, partition, 0, 0))
+      for (const { hidden: [key] = [], length } of batches)
+        if (key !== undefined) keys.push(takeColumn(key, Int32Array.from(placesIn(length, SAMPLED_ROWS))))
+      run.blocks.free(blocks)
+    } catch (error) {
+      if (asRowFailure(error) === undefined) throw error // the rows themselves fail in their turn
+    }
+  }
+  return keys
+}

@@ -1,0 +1,352 @@
+/**
+ * One task of a stage: steps over one partition, or a wide operator over whole inputs.
+ *
+ * Runs in any thread. Large results are put into the arena, so that the next task finds them without a copy; who
+ * receives the result owns those blocks.
+ */
+import { isMainThread } from 'node:worker_threads'
+import type { Column } from '../../core/data/column.ts'
+import { type NewArray, ordinary } from '../../core/data/columnSlices.ts'
+import type { ColumnPredicate } from '../../core/plan/predicate.ts'
+import type { Access, ArraySource, ReadSplit, Scratch, SourceSplit } from '../../core/ports.ts'
+import type { Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { csvKernels } from '../kernels/csv/csvKernels.ts'
+import { fallbacksOf } from '../kernels/fallbacks.ts'
+import { numberKernels } from '../kernels/tables/numberKernels.ts'
+import type { Arena } from '../memory/arena.ts'
+import { arraysIn, withScratch } from '../memory/scratchMemory.ts'
+import { copyInto, mapBuffers } from '../memory/shareColumns.ts'
+import { withAbortSignal } from '../workers/abortSignal.ts'
+import type { TaskHandler } from '../workers/worker.ts'
+import { type AsofTask, runAsofTask } from './asof/asofTask.ts'
+import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
+import { pageKernels } from './columns/pageValues.ts'
+import { type CodedTexts, countedTexts } from './columns/texts/loadedTexts.ts'
+import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
+import { groupValues, type ValuesTask } from './operators/groupBy/groupValuesTask.ts'
+import { type PartitionTask, runPartitionTask } from './operators/groupBy/partitionTask.ts'
+import { openNarrow, runWide } from './operators/index.ts'
+import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/join/joinTask.ts'
+import type { Narrow } from './operators/operator.ts'
+import { RowFailure } from './operators/rows/rowFailure.ts'
+import { runSortTask, type SortTask } from './operators/sort/sortTask.ts'
+import { type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput, worked } from './spill/spillTask.ts'
+import { runWindowTask, type WindowTask } from './windows/windowTask.ts'
+
+export type TaskInput =
+  | {
+      readonly kind: 'split'
+      readonly source: ArraySource
+      readonly split: SourceSplit
+      readonly columns: readonly string[]
+      readonly predicate?: ColumnPredicate
+    }
+  | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
+  | SpilledInput
+  | WorkedInput
+
+/** A split, and where its rows go. */
+export interface PlacedRead {
+  readonly input: Extract<TaskInput, { kind: 'split' }>
+  readonly firstRow: number
+}
+
+export type StageTask =
+  | {
+      readonly kind: 'narrow'
+      readonly input: TaskInput
+      readonly steps: readonly Step[]
+      readonly partition: number
+      readonly firstRow: number
+      /** Where what comes of it goes, instead of being the result. */
+      readonly spill?: Spill
+    }
+  | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
+  /** Puts the columns of splits into those of all; their texts are the result, a batch for each split. */
+  | { readonly kind: 'load'; readonly reads: readonly PlacedRead[]; readonly wholes: readonly Column[] }
+  /** Puts texts that were read among those of all. */
+  | { readonly kind: 'place'; readonly columns: readonly Placed[] }
+  | PartitionTask
+  | ValuesTask
+  | JoinTask
+  | AsofTask
+  | SortTask
+  | WindowTask
+  /** Batches as one. */
+  | { readonly kind: 'together'; readonly batches: readonly ExecBatch[] }
+  /** Rows of a batch. */
+  | { readonly kind: 'take'; readonly batch: ExecBatch; readonly rows: Int32Array }
+
+/** A block of the arena that a result lies in. */
+export interface Block {
+  readonly offset: number
+  readonly bytes: number
+}
+
+export interface StageResult {
+  readonly batches: readonly ExecBatch[]
+  /** Elements that went into each step. */
+  readonly rowsIn: readonly number[]
+  /** Milliseconds in each step, or in the wide operator, that has functions which are not compiled; 0 in others. */
+  readonly spentMs?: readonly number[]
+  readonly blocks: readonly Block[]
+  /** Of columns that were put into others: the nulls of each. */
+  readonly nulls?: readonly number[]
+  /** Why JavaScript did what a kernel might have done. */
+  readonly refused?: string
+  /** Of texts that are to be put into others, for each batch: what is known of those that are places in dictionaries. */
+  readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
+  /** Instead of batches. */
+  readonly spilled?: Spilled
+}
+
+export interface StageServices {
+  readonly readSplit: ReadSplit
+  readonly arena: Arena
+  /** Ends the reading of a split. */
+  readonly signal?: AbortSignal | undefined
+  /** From how many bytes on a buffer of a result is put into the arena. */
+  readonly sharedFromBytes?: number
+}
+
+/** Results below this many bytes travel as ordinary buffers: a block and its return cost more than the copy. */
+const SHARED_FROM_BYTES = 65_536
+
+/** The handler of tasks of kind 'stage'. */
+export function stageHandler(readSplit: ReadSplit, options: Pick<StageServices, 'sharedFromBytes'> = {}): TaskHandler {
+  return async (payload, { arena, abortFlag }) => {
+    const task = payload as StageTask // the executor sends nothing else
+    const services: StageServices = { ...options, readSplit, arena }
+    const reads = task.kind === 'load' || (task.kind === 'narrow' && task.input.kind === 'split')
+    if (!reads) return await runStageTask(task, services)
+    return await withAbortSignal(abortFlag, (signal) => runStageTask(task, { ...services, signal }))
+  }
+}
+
+export async function runStageTask(task: StageTask, services: StageServices): Promise<StageResult> {
+  switch (task.kind) {
+    case 'narrow': {
+      const { kind } = task.input
+      return task.spill !== undefined || kind === 'spilled' || kind === 'worked'
+        ? await withScratch((scratch) => narrowed(task, { ...services, sharedFromBytes: 1 }, scratch)) // small ones too: what they lie in is used again
+        : await narrowed(task, services)
+    }
+    case 'wide': {
+      const started = performance.now()
+      const out = runWide(
+        task.operator,
+        task.inputs.map((batches) => concatBatches(batches)),
+      )
+      const spentMs = fallbacksOf(task.operator).length === 0 ? {} : { spentMs: [performance.now() - started] }
+      return { rowsIn: [], ...spentMs, ...share(out, services, task.operator.kind) }
+    }
+    case 'load':
+      return await loaded(task.reads, task.wholes, services)
+    case 'place':
+      for (const column of task.columns) place(column, services.arena)
+      return { batches: [], rowsIn: [], blocks: [] }
+    case 'partition':
+      runPartitionTask(task, services.arena)
+      return { rowsIn: [], batches: [], blocks: [] }
+    case 'groupValues':
+      return {
+        rowsIn: [],
+        refused: `${task.call.kind} takes the values of each group`,
+        ...share([groupValues(task)], services, 'HashAggregateExec'),
+      }
+    case 'sort':
+      runSortTask(task, services.arena)
+      return { rowsIn: [], batches: [], blocks: [] }
+    case 'window':
+      return { rowsIn: [], ...share(runWindowTask(task), services, 'WindowExec') }
+    case 'together':
+      return { rowsIn: [], ...share([concatBatches(task.batches)], services, 'SortExec') }
+    case 'take':
+      return {
+        rowsIn: [],
+        refused: 'some columns are taken row by row',
+        ...share([takeBatch(task.batch, task.rows)], services, 'SortExec'),
+      }
+    case 'asof':
+      return { rowsIn: [], ...sharedJoin(runAsofTask(task, services.arena), services, 'AsofJoinExec') }
+    case 'join':
+      return { rowsIn: [], ...sharedJoin(runJoinTask(task, services.arena), services, task.join.kind) }
+  }
+}
+
+/** Steps over a partition. `scratch`: for what lives no longer than the task. */
+async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: StageServices, scratch?: Scratch): Promise<StageResult> {
+  const newArray = scratch === undefined ? ordinary : arraysIn(scratch)
+  const batches = await readInput(task.input, services, { scratch }, newArray)
+  const rowsIn = new Array<number>(task.steps.length).fill(0)
+  const spentMs = new Array<number>(task.steps.length).fill(0)
+  const out = runSteps(task, batches, { rowsIn, spentMs })
+  if (task.spill !== undefined)
+    return { rowsIn, spentMs, batches: [], blocks: [], spilled: spilled(out, task.spill, task.partition, newArray) }
+  return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
+}
+
+async function readInput(
+  input: TaskInput,
+  { readSplit, signal }: StageServices,
+  to: Pick<Access, 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
+  newArray: NewArray = ordinary,
+): Promise<readonly ExecBatch[]> {
+  if (input.kind === 'batches') return input.batches
+  if (input.kind === 'spilled') return unspilled(input, newArray)
+  if (input.kind === 'worked') return worked(input, newArray)
+  return await readSplit(input.source, input.split, input.columns, input.predicate, {
+    signal,
+    waits: !isMainThread,
+    numbers: numberKernels,
+    csv: csvKernels,
+    ...to,
+  })
+}
+
+/** The splits one after another. */
+async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], services: StageServices): Promise<StageResult> {
+  const results: StageResult[] = []
+  for (const { input, firstRow } of reads)
+    results.push(
+      await withScratch(async (scratch) => {
+        const { rows } = input.split
+        const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
+        const to = { scratch, into, dictionaries: true, pages: pageKernels(services.arena) } as const
+        return placedSplit(await readInput(input, services, to), { wholes, firstRow }, services)
+      }),
+    )
+  const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
+  return {
+    ...{ rowsIn: [], nulls, coded: results.flatMap(({ coded = [] }) => coded) },
+    ...{ batches: results.flatMap(({ batches }) => batches), blocks: results.flatMap(({ blocks }) => blocks) },
+  }
+}
+
+/** The batches put into the whole columns, but for texts. */
+function placedSplit(
+  batches: readonly ExecBatch[],
+  { wholes, firstRow }: { readonly wholes: readonly Column[]; readonly firstRow: number },
+  services: StageServices,
+): StageResult {
+  const { columns, length } = concatBatches(batches)
+  const nulls = columns.map((part, i) => {
+    const whole = wholes[i] as Column // one for each
+    return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 }, services.arena)
+  })
+  const texts = columns.filter(({ type }) => isText(type))
+  if (texts.length === 0) return { rowsIn: [], nulls, batches: [], blocks: [] }
+  const counted = texts.map((column) => (column.dictionary === undefined ? { column, coded: undefined } : countedTexts(column)))
+  const bare = counted.map(({ column }) => withoutNulls(column))
+  // small ones too: what they lie in is used again
+  const shared = share([{ element: { kind: 'unknown' }, length, columns: bare }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
+  return { rowsIn: [], nulls, coded: [counted.map(({ coded }) => coded)], ...shared }
+}
+
+function withoutNulls({ validity: _, ...column }: Column): Column {
+  return column
+}
+
+/** What is counted of each step. */
+interface Counts {
+  readonly rowsIn: number[]
+  readonly spentMs: number[]
+}
+
+function runSteps(
+  task: Extract<StageTask, { kind: 'narrow' }>,
+  batches: readonly ExecBatch[],
+  { rowsIn, spentMs }: Counts,
+): readonly ExecBatch[] {
+  const isTimed = task.steps.map((step) => fallbacksOf(step).length > 0)
+  const timed = <T>(s: number, run: () => T): T => {
+    if (isTimed[s] !== true) return inStep(s, run)
+    const started = performance.now()
+    const result = inStep(s, run)
+    spentMs[s] = (spentMs[s] ?? 0) + performance.now() - started
+    return result
+  }
+  const running = task.steps.map((step) => openNarrow(step, task))
+  const out: ExecBatch[] = []
+  const push = (batch: ExecBatch, from: number): void => {
+    let current: ExecBatch | undefined = batch
+    for (let s = from; s < running.length && current !== undefined; s++) {
+      rowsIn[s] = (rowsIn[s] ?? 0) + current.length
+      const narrow = running[s] as Narrow // s < length
+      const now: ExecBatch = current
+      current = timed(s, () => narrow.next(now))
+    }
+    if (current !== undefined) out.push(current)
+  }
+  for (const batch of batches) {
+    if (running.some((narrow) => narrow.done === true)) break
+    push(batch, 0)
+  }
+  for (const [s, narrow] of running.entries()) {
+    const last = timed(s, () => narrow.end?.())
+    if (last !== undefined) push(last, s + 1)
+  }
+  const filled = out.filter((batch) => batch.length > 0)
+  return filled.length === 0 ? out.slice(0, 1) : filled
+}
+
+function inStep<T>(step: number, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof RowFailure) error.step = step
+    throw error
+  }
+}
+
+/** Copies large ordinary buffers of a result into the arena. */
+function share(
+  batches: readonly ExecBatch[],
+  { arena, sharedFromBytes = SHARED_FROM_BYTES }: StageServices,
+  operator: string,
+): { readonly batches: readonly ExecBatch[]; readonly blocks: readonly Block[] } {
+  const blocks: Block[] = []
+  const copies = new Map<ArrayBufferView, ArrayBufferView>()
+  try {
+    const shared = batches.map((batch) =>
+      mapBatch(batch, (buffer) => {
+        // another thread would get all that an empty view lies in
+        if (buffer.byteLength === 0) return buffer.slice() as typeof buffer
+        if (buffer.byteLength < sharedFromBytes || buffer.buffer instanceof SharedArrayBuffer) return buffer
+        const known = copies.get(buffer) as typeof buffer | undefined // copies keep the class
+        if (known !== undefined) return known
+        const copy = copyInto(arena, buffer, operator)
+        blocks.push({ offset: copy.byteOffset, bytes: copy.byteLength })
+        copies.set(buffer, copy)
+        return copy
+      }),
+    )
+    return { batches: shared, blocks }
+  } catch (error) {
+    for (const { offset } of blocks) arena.free(offset)
+    throw error
+  }
+}
+
+/** The same for a join, much of which is in the arena already. */
+function sharedJoin({ batches, blocks, ...outcome }: JoinOutcome, services: StageServices, operator: string): ReturnType<typeof share> {
+  try {
+    const shared = share(batches, services, operator)
+    return { ...shared, ...outcome, blocks: [...blocks, ...shared.blocks] }
+  } catch (error) {
+    for (const { offset } of blocks) services.arena.free(offset)
+    throw error
+  }
+}
+
+type Buffer = NonNullable<Column['values']>
+
+/** The batch over other buffers. */
+export function mapBatch(batch: ExecBatch, change: <B extends Buffer>(buffer: B) => B): ExecBatch {
+  return {
+    ...batch,
+    columns: batch.columns.map((column) => mapBuffers(column, change)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => change(axis)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => mapBuffers(column, change)) }),
+  }
+}

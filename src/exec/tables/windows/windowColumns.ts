@@ -1,0 +1,393 @@
+/**
+ * The columns that a window adds, over rows in the order of their partitions: partition after partition, one value for each row.
+ *
+ * A result is a number for each row, or the row whose value it has (`lag`, `max`, …), so that values of any type keep their bits.
+ */
+import type { Column } from '../../../core/data/column.ts'
+import { valueReader } from '../../../core/data/columnReaders.ts'
+import { takeColumn } from '../../../core/data/columnSlices.ts'
+import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
+import { typeText } from '../../../core/data/schema.ts'
+import { PlanError } from '../../../core/errors.ts'
+import { valueClassOf } from '../../../core/plan/elements.ts'
+import type { WideOperator, WindowColumn } from '../../../planner/physical/physicalPlan.ts'
+import { type ExecBatch, rowBatch } from '../operators/batches.ts'
+import { numberReader } from '../operators/groupBy/aggregates.ts'
+import { inMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
+import { PARTITION } from './boundaries.ts'
+import { beatsLarger, beatsNumber, beatsSmaller, smallestOfFrames } from './frameExtremes.ts'
+import { sumsFromStart, sumsOfFrames } from './frameSums.ts'
+import { type Frames, framesByPeers, framesByRange, framesByRows } from './frames.ts'
+
+export type WindowOperator = Extract<WideOperator, { kind: 'WindowExec' }>
+
+/** Where the results of a call go, by row. */
+export type WindowResult =
+  /** `present`: a byte a row, where some have no number. */
+  | { readonly kind: 'numbers'; readonly values: Float64Array; readonly present?: Uint8Array }
+  | { readonly kind: 'bigints'; readonly values: BigInt64Array }
+  /** The row whose value it is, -1 for none. */
+  | { readonly kind: 'rows'; readonly rows: Int32Array }
+
+/** Rows in order, with the marks of their places (`boundaries.ts`), and what is computed of them. */
+export interface WindowRows {
+  readonly operator: WindowOperator
+  readonly rows: Int32Array
+  readonly marks: Uint8Array
+  /** Hidden columns: the key, the order, arguments. */
+  readonly hidden: readonly Column[]
+  readonly results: readonly WindowResult[]
+}
+
+/** What kind of result a call has over its argument. */
+export function resultKind({ kind, column }: WindowColumn, hidden: readonly Column[]): 'numbers' | 'nullable numbers' | 'bigints' | 'rows' {
+  const argument = column === undefined ? undefined : hidden[column]
+  switch (kind) {
+    case 'rowNumber':
+    case 'rank':
+    case 'denseRank':
+    case 'percentRank':
+    case 'ntile':
+    case 'count':
+      return 'numbers'
+    case 'sum':
+      return argument !== undefined && valueClassOf(argument.type) === 'bigint' ? 'bigints' : 'numbers'
+    case 'mean':
+      return 'nullable numbers'
+    case 'lag':
+    case 'lead':
+    case 'firstValue':
+    case 'lastValue':
+    case 'min':
+    case 'max':
+    case 'any':
+    case 'all':
+      return 'rows'
+  }
+}
+
+/** The column of a result, of the rows from `from` to `to`. */
+export function resultColumn(result: WindowResult, argument: Column | undefined, from: number, to: number): Column {
+  const length = to - from
+  switch (result.kind) {
+    case 'bigints':
+      return { type: { kind: 'i64' }, length, values: result.values.subarray(from, to) }
+    case 'rows':
+      return takeColumn(argument ?? { type: { kind: 'null' }, length: 0 }, result.rows.subarray(from, to))
+    case 'numbers': {
+      const validity = result.present && bitsOf(result.present, from, to)
+      return { type: { kind: 'f64' }, length, values: result.values.subarray(from, to), ...(validity === undefined ? {} : { validity }) }
+    }
+  }
+}
+
+/** The batch with the columns of all calls: those of a name that it has take its place. */
+export function withResults({ calls }: WindowOperator, batch: ExecBatch, added: readonly Column[]): ExecBatch {
+  const { hidden: _, ...payload } = batch
+  if (payload.element.kind !== 'row') throw new PlanError('window needs rows, as in map((value) => ({ value })).window(…).')
+  const columns = new Map<string, Column>(payload.element.fields.map(({ name }, i) => [name, payload.columns[i] as Column])) // one a field
+  for (const [c, { name }] of calls.entries()) columns.set(name, added[c] as Column) // one a call
+  return { ...payload, ...rowBatch([...columns.keys()], [...columns.values()], batch.length) }
+}
+
+/** A bit for each byte; undefined where all are set. */
+function bitsOf(present: Uint8Array, from: number, to: number): Uint8Array | undefined {
+  if (!present.subarray(from, to).includes(0)) return undefined
+  const bits = new Uint8Array((to - from + 7) >> 3)
+  for (let i = 0; i < to - from; i++) bits[i >> 3] = (bits[i >> 3] as number) | ((present[from + i] as number) << (i & 7)) // inside
+  return bits
+}
+
+/** Computes all calls of the partitions that begin at places from `from` to `to`, which is where one ends. */
+export function computeWindows(work: WindowRows, from: number, to: number): void {
+  const ends = partitionEnds(work.marks, from, to)
+  const most = ends.reduce((longest, end, p) => Math.max(longest, end - (p === 0 ? from : (ends[p - 1] as number))), 0) // p > 0
+  const pass = new WindowPass(work, most)
+  let first = from
+  for (const end of ends) {
+    pass.partition(first, end)
+    first = end
+  }
+}
+
+function partitionEnds(marks: Uint8Array, from: number, to: number): Int32Array {
+  let count = 0
+  for (let i = from; i < to; i++) if (marks[i] === PARTITION) count++
+  const ends = new Int32Array(count)
+  let p = 0
+  for (let i = from + 1; i < to; i++) if (marks[i] === PARTITION) ends[p++] = i
+  if (count > 0) ends[p] = to
+  return ends
+}
+
+/** A call at work on the rows of the partition from `first` to `end`. */
+type Compute = (first: number, end: number) => void
+
+class WindowPass {
+  private readonly work: WindowRows
+  private readonly most: number
+  private readonly frames: Frames
+  private readonly measure: Compute
+  private readonly computes: readonly Compute[]
+  constructor(work: WindowRows, most: number) {
+    this.work = work
+    this.most = most
+    const framed = work.operator.calls.some(({ kind }) => FRAMED.has(kind))
+    this.frames = { starts: new Int32Array(framed ? most : 0), ends: new Int32Array(framed ? most : 0) }
+    this.measure = framed ? this.framing() : () => {}
+    this.computes = work.operator.calls.map((call, c) => this.computeOf(call, work.results[c] as WindowResult)) // one for each
+  }
+
+  partition(first: number, end: number): void {
+    this.measure(first, end)
+    for (const compute of this.computes) compute(first, end)
+  }
+
+  private framing(): Compute {
+    const { operator, rows, marks, hidden } = this.work
+    const { frame, by, descending } = operator
+    if (frame.kind === 'rows') return (first, end) => framesByRows(frame, end - first, this.frames)
+    if ((frame.from ?? 0) === 0 && (frame.to ?? 0) === 0)
+      return (first, end) => framesByPeers(frame, end - first, { marks, first }, this.frames)
+    const distance = distances(hidden[by ? 1 : 0] as Column) // a frame by range has an order
+    const sign = descending ? -1 : 1
+    const values = new Float64Array(this.most)
+    return (first, end) => {
+      for (let i = first; i < end; i++) values[i - first] = sign * distance(rows[i] as number) // i < length
+      framesByRange(frame, end - first, values, { marks, first }, this.frames)
+    }
+  }
+
+  private computeOf(call: WindowColumn, result: WindowResult): Compute {
+    const { rows, marks, hidden } = this.work
+    const { kind, n = 1 } = call
+    const argument = call.column === undefined ? undefined : hidden[call.column]
+    const numbers = result.kind === 'numbers' ? result.values : new Float64Array()
+    const picks = result.kind === 'rows' ? result.rows : new Int32Array()
+    switch (kind) {
+      case 'rowNumber':
+        return (first, end) => {
+          for (let i = first; i < end; i++) numbers[rows[i] as number] = i - first + 1
+        }
+      case 'rank':
+      case 'percentRank':
+        return (first, end) => {
+          const scale = kind === 'rank' ? undefined : Math.max(1, end - first - 1)
+          let before = 0
+          for (let i = first; i < end; i++) {
+            if (marks[i] !== 0) before = i - first
+            numbers[rows[i] as number] = scale === undefined ? before + 1 : before / scale
+          }
+        }
+      case 'denseRank':
+        return (first, end) => {
+          let dense = 0
+          for (let i = first; i < end; i++) {
+            if (marks[i] !== 0) dense++
+            numbers[rows[i] as number] = dense
+          }
+        }
+      case 'ntile':
+        return (first, end) => {
+          const size = Math.floor((end - first) / n)
+          const larger = (end - first) % n
+          for (let i = first; i < end; i++) {
+            const at = i - first
+            const inLarger = at < larger * (size + 1)
+            const tile = inLarger ? Math.floor(at / (size + 1)) : larger + Math.floor((at - larger * (size + 1)) / size)
+            numbers[rows[i] as number] = tile + 1
+          }
+        }
+      case 'lag':
+        return (first, end) => {
+          for (let i = first; i < end; i++) picks[rows[i] as number] = i - n < first ? -1 : (rows[i - n] as number)
+        }
+      case 'lead':
+        return (first, end) => {
+          for (let i = first; i < end; i++) picks[rows[i] as number] = i + n >= end ? -1 : (rows[i + n] as number)
+        }
+      case 'firstValue':
+      case 'lastValue': {
+        const values = new Values(this.work, call.ignoresNulls === true ? argument : undefined, this.frames, this.most)
+        return (first, end) => {
+          const { starts, ends } = values.placed(first, end)
+          for (let i = 0; i < end - first; i++) {
+            const from = starts[i] as number
+            const to = ends[i] as number
+            const place = values.offset + (kind === 'firstValue' ? from : to - 1)
+            picks[rows[first + i] as number] = from === to ? -1 : (values.rows[place] as number)
+          }
+        }
+      }
+      case 'count': {
+        const values = new Values(this.work, argument, this.frames, this.most)
+        return (first, end) => {
+          const { starts, ends } = values.placed(first, end)
+          for (let i = 0; i < end - first; i++) numbers[rows[first + i] as number] = (ends[i] as number) - (starts[i] as number)
+        }
+      }
+      case 'sum':
+      case 'mean':
+        return result.kind === 'bigints' ? this.bigintSum(call, argument as Column, result.values) : this.sum(call, argument, result)
+      case 'min':
+      case 'max':
+      case 'any':
+      case 'all':
+        return argument === undefined ? () => {} : this.extreme(call, argument, picks)
+    }
+  }
+
+  private sum({ name, kind }: WindowColumn, argument: Column = NULLS, result: WindowResult): Compute {
+    const { rows, operator } = this.work
+    const numberOf = numberReader({ name, kind: 'sum' }, argument)
+    const placed = new Values(this.work, argument, this.frames, this.most)
+    const [values, before, sums] = [new Float64Array(this.most), new Float64Array(this.most), new Float64Array(this.most)]
+    const { values: out, present } = result as Extract<WindowResult, { kind: 'numbers' }> // as `resultKind` says
+    return (first, end) => {
+      const frames = placed.placed(first, end)
+      gatherNumbers(values, numberOf, argument, placed)
+      if (operator.frame.from === null) sumsFromStart(values, frames, end - first, sums)
+      else sumsOfFrames(values, frames, end - first, before, sums)
+      const { starts, ends } = frames
+      for (let i = 0; i < end - first; i++) {
+        const row = rows[first + i] as number
+        if (kind === 'sum') out[row] = sums[i] as number
+        else {
+          const count = (ends[i] as number) - (starts[i] as number)
+          out[row] = count === 0 ? 0 : (sums[i] as number) / count
+          if (present !== undefined) present[row] = count === 0 ? 0 : 1
+        }
+      }
+    }
+  }
+
+  /** Sums of bigints are exact, whatever their order. */
+  private bigintSum({ name }: WindowColumn, argument: Column, out: BigInt64Array): Compute {
+    const { rows } = this.work
+    const values = (argument.values ?? new BigInt64Array()) as BigInt64Array // of a column of bigints
+    const placed = new Values(this.work, argument, this.frames, this.most)
+    return (first, end) => {
+      const { starts, ends } = placed.placed(first, end)
+      const before: bigint[] = [0n]
+      for (let i = 0; i < placed.count; i++)
+        before.push((before[i] as bigint) + (values[placed.rows[placed.offset + i] as number] as bigint))
+      for (let i = 0; i < end - first; i++) {
+        const sum = (before[ends[i] as number] as bigint) - (before[starts[i] as number] as bigint)
+        if (BigInt.asIntN(64, sum) !== sum)
+          throw new PlanError(`The sum "${name}" is ${sum}n, which does not fit 64 bits. Sum numbers instead, for example with Number(…).`)
+        out[rows[first + i] as number] = sum
+      }
+    }
+  }
+
+  private extreme({ kind }: WindowColumn, argument: Column, picks: Int32Array): Compute {
+    const { rows } = this.work
+    const placed = new Values(this.work, argument, this.frames, this.most)
+    const room = { queue: new Int32Array(this.most), places: new Int32Array(this.most) }
+    const is = valueClassOf(argument.type)
+    const isTruth = kind === 'any' || kind === 'all'
+    const isNumber = isTruth || is === 'number' || argument.type.kind === 'date'
+    const numbers = new Float64Array(isNumber ? this.most : 0)
+    const others: (string | bigint)[] = []
+    const stored = (argument.values ?? new Float64Array(argument.length)) as Float64Array // of a fixed width, where it is read
+    const read = is === 'string' ? valueReader(argument) : (row: number): unknown => stored[row]
+    const sign = kind === 'min' || kind === 'all' ? 1 : -1
+    if (isTruth && is !== 'boolean' && argument.type.kind !== 'null')
+      throw new PlanError(`${kind}() takes booleans; it was given values of type ${typeText(argument.type)}.`)
+    if (!isNumber && is !== 'string' && is !== 'bigint' && is !== 'Date' && argument.type.kind !== 'null')
+      throw new PlanError(`${kind}() takes numbers, bigints, strings or dates; it was given values of type ${typeText(argument.type)}.`)
+    return (first, end) => {
+      const frames = placed.placed(first, end)
+      if (isNumber) {
+        for (let i = 0; i < placed.count; i++) numbers[i] = sign * (stored[placed.rows[placed.offset + i] as number] as number)
+        smallestOfFrames(numbers, beatsNumber, frames, end - first, room)
+      } else {
+        for (let i = 0; i < placed.count; i++) others[i] = read(placed.rows[placed.offset + i] as number) as string | bigint
+        smallestOfFrames(others, kind === 'min' ? beatsSmaller : beatsLarger, frames, end - first, room)
+      }
+      for (let i = 0; i < end - first; i++) {
+        const place = room.places[i] as number
+        picks[rows[first + i] as number] = place < 0 ? -1 : (placed.rows[placed.offset + place] as number)
+      }
+    }
+  }
+}
+
+const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'])
+const NULLS: Column = { type: { kind: 'null' }, length: 0 }
+
+/** The rows of a partition whose argument is not null, and frames as places among them. */
+class Values {
+  /** Those of the values, in order, from `offset` on. */
+  readonly rows: Int32Array
+  offset = 0
+  count = 0
+  private readonly work: WindowRows
+  private readonly argument: Column | undefined
+  private readonly frames: Frames
+  /** Where there are nulls. */
+  private readonly own: { readonly rows: Int32Array; readonly before: Int32Array; readonly frames: Frames } | undefined
+  constructor(work: WindowRows, argument: Column | undefined, frames: Frames, most: number) {
+    this.work = work
+    this.argument = argument
+    this.frames = frames
+    const isWhole =
+      argument === undefined || (argument.validity === undefined && argument.type.kind !== 'null' && argument.type.kind !== 'unknown')
+    const room = (length: number): Int32Array => new Int32Array(length)
+    if (!isWhole) this.own = { rows: room(most), before: room(most + 1), frames: { starts: room(most), ends: room(most) } }
+    this.rows = this.own?.rows ?? work.rows
+  }
+
+  placed(first: number, end: number): Frames {
+    const { own, work, frames, argument } = this
+    if (own === undefined) {
+      this.offset = first
+      this.count = end - first
+      return frames
+    }
+    const { validity, type } = argument as Column // only a column has nulls
+    this.count = 0
+    for (let i = 0; i < end - first; i++) {
+      const row = work.rows[first + i] as number
+      own.before[i] = this.count
+      const isPresent =
+        type.kind !== 'null' &&
+        type.kind !== 'unknown' &&
+        (validity === undefined || ((validity[row >> 3] as number) & (1 << (row & 7))) !== 0)
+      if (isPresent) own.rows[this.count++] = row
+    }
+    own.before[end - first] = this.count
+    for (let i = 0; i < end - first; i++) {
+      own.frames.starts[i] = own.before[frames.starts[i] as number] as number // places up to the end
+      own.frames.ends[i] = own.before[frames.ends[i] as number] as number
+    }
+    return own.frames
+  }
+}
+
+/** The partition's numbers, in order. */
+function gatherNumbers(
+  values: Float64Array,
+  numberOf: (row: number) => number,
+  { values: stored }: Column,
+  { rows, offset, count }: Values,
+): void {
+  if (stored instanceof Float64Array)
+    for (let i = 0; i < count; i++) values[i] = stored[rows[offset + i] as number] as number // rows of the column
+  else for (let i = 0; i < count; i++) values[i] = numberOf(rows[offset + i] as number)
+}
+
+/** The numbers whose distances a frame by range measures, by row: milliseconds of dates; NaN for null. */
+function distances(column: Column): (row: number) => number {
+  const { type, validity, values } = inMilliseconds(column)
+  const is = valueClassOf(type)
+  if (type.kind === 'null') return () => Number.NaN
+  if (is !== 'number' && is !== 'Date')
+    throw new PlanError(`A frame by range measures numbers or dates; the order has values of type ${typeText(type)}.`)
+  const scale = type.kind === 'date' ? MS_PER_DAY : type.kind === 'timestamp' && type.unit === 's' ? 1000 : 1
+  const isBig = values instanceof BigInt64Array
+  const numbers = (values ?? new Float64Array(column.length)) as Float64Array // of a fixed width
+  const measured = (row: number): number => (isBig ? Number(values[row]) : (numbers[row] as number)) * scale
+  if (validity === undefined) return measured
+  return (row) => (((validity[row >> 3] as number) & (1 << (row & 7))) === 0 ? Number.NaN : measured(row))
+}

@@ -1,0 +1,142 @@
+/**
+ * Bytes that are read in ranges: a file or something behind HTTP.
+ *
+ * A handle is opened for one read or one footer and closed after it; `stamp` tells whether a file changed between
+ * the two.
+ */
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { SourceError } from '../../core/errors.ts'
+import { isError } from '../../core/isError.ts'
+import type { Access } from '../../core/ports.ts'
+import { openHttp } from '../remote/httpSource.ts'
+import { isS3, s3Access } from '../remote/s3.ts'
+import { bytesInMemory } from './memoryBytes.ts'
+
+export interface ByteSource {
+  readonly size: number
+  /** Size and time of change; over HTTP the size alone. */
+  readonly stamp: string
+  /** Exactly the bytes from `start` to `end`, in `into` where it can be used and is long enough; a SourceError when there are fewer. */
+  read(start: number, end: number, into?: Uint8Array): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** Whether a path is an http(s) address. */
+export function isUrl(path: string): boolean {
+  return /^https?:\/\//i.test(path)
+}
+
+/** What messages call a source: the last part of its path or address. */
+export function nameOfPath(path: string): string {
+  if (!isUrl(path)) return basename(path)
+  return basename(new URL(path).pathname) || path
+}
+
+export async function openBytes(path: string, access: Access = {}): Promise<ByteSource> {
+  access.signal?.throwIfAborted()
+  const given = access.given !== undefined && Object.hasOwn(access.given, path) ? access.given[path] : undefined
+  if (given !== undefined) return 'at' in given ? openFile(given.at, access) : bytesInMemory(given.bytes, path)
+  if (isS3(path)) return openHttp(path, s3Access(access))
+  return isUrl(path) ? openHttp(path, access) : openFile(path, access)
+}
+
+/** What is done with files: while the thread goes on, or while it waits. */
+interface Files {
+  readonly stat: (path: string) => Awaitable<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean }>
+  readonly open: (path: string) => Awaitable<OpenFile>
+}
+
+interface OpenFile {
+  /** How many bytes were read, from `at` on. */
+  read(into: Uint8Array, at: number): Awaitable<number>
+  close(): Awaitable<void>
+}
+
+type Awaitable<T> = T | Promise<T>
+
+const GOING_ON: Files = {
+  stat,
+  async open(path) {
+    const handle = await open(path, 'r')
+    return {
+      read: async (into, at) => (await handle.read(into, 0, into.length, at)).bytesRead,
+      close: () => handle.close(),
+    }
+  },
+}
+
+const WAITING: Files = {
+  stat: (path) => statSync(path),
+  open(path) {
+    const file = openSync(path, 'r')
+    return { read: (into, at) => readSync(file, into, 0, into.length, at), close: () => closeSync(file) }
+  },
+}
+
+async function openFile(path: string, { signal, waits }: Access): Promise<ByteSource> {
+  const files = waits === true ? WAITING : GOING_ON
+  try {
+    // Before open(): opening a named pipe would wait for a writer.
+    const info = await files.stat(path)
+    if (info.isDirectory())
+      throw new SourceError(`${path} is a directory. Name the files in it, for example ${path.replace(/\/$/, '')}/*.`, path)
+    if (!info.isFile())
+      throw new SourceError(
+        `${path} is not a regular file, which could be read in pieces. Copy what it gives to a file, and read that.`,
+        path,
+      )
+    const handle = await files.open(path)
+    if (info.size === 0) await checkEmpty(handle, path)
+    return {
+      size: info.size,
+      stamp: `${info.size}:${info.mtimeMs}`,
+      async read(start, end, into) {
+        const bytes = into !== undefined && into.length >= end - start ? into.subarray(0, end - start) : new Uint8Array(end - start)
+        let done = 0
+        while (done < bytes.length) {
+          signal?.throwIfAborted()
+          const bytesRead = await handle.read(bytes.subarray(done, Math.min(bytes.length, done + 2 ** 30)), start + done)
+          if (bytesRead === 0) throw new SourceError(`${path} ended at byte ${start + done}: it was cut while it was read.`, path)
+          done += bytesRead
+        }
+        return bytes
+      },
+      close: async () => await handle.close(),
+    }
+  } catch (error) {
+    throw fileError(path, error)
+  }
+}
+
+/** Some systems have files that are made as they are read, and say that they are empty. */
+async function checkEmpty(handle: OpenFile, path: string): Promise<void> {
+  try {
+    const bytesRead = await handle.read(new Uint8Array(1), 0)
+    if (bytesRead > 0) throw new SourceError(`${path} does not say how long it is. Copy it to a file, and read that.`, path)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** The SourceError for what the file system says about a path. */
+export function fileError(path: string, error: unknown): unknown {
+  if (error instanceof SourceError) return error
+  const code = isError(error) && 'code' in error ? String(error.code) : undefined
+  if (code === 'ENOENT') return new SourceError(`There is no file ${path}.`, path, { cause: error })
+  if (code === 'EACCES' || code === 'EPERM') return new SourceError(`${path} may not be read: permission denied.`, path, { cause: error })
+  if (code === 'ERR_ACCESS_DENIED') {
+    const message = `${path} may not be read: the permission model of this process does not allow it. Start Node with --allow-fs-read=${path}.`
+    return new SourceError(message, path, { cause: error })
+  }
+  if (code === 'ENOTDIR') return new SourceError(`There is no file ${path}: a part of the path is not a directory.`, path, { cause: error })
+  if (code === 'ENAMETOOLONG') return new SourceError(`There is no file ${path}: the name is too long.`, path, { cause: error })
+  if (code === 'ELOOP') return new SourceError(`There is no file ${path}: its links go in circles.`, path, { cause: error })
+  if (code === 'EISDIR')
+    return new SourceError(`${path} is a directory. Name the files in it, for example ${path}/*.`, path, { cause: error })
+  if (code !== undefined) return new SourceError(`${path} cannot be read: ${code}.`, path, { cause: error })
+  return error
+}

@@ -1,0 +1,192 @@
+/**
+ * What the text of a CSV field is: the inference of column types, and the conversion of one field.
+ *
+ * Inference is cautious: numbers and true/false are recognised, everything else stays text. Text that a number would
+ * not give back, as 007, stays text; integers beyond 2^53 make the column i64.
+ */
+import { valueText } from '../../core/data/columnBuilder.ts'
+import type { ColumnType, DType } from '../../core/data/schema.ts'
+import { PlanError } from '../../core/errors.ts'
+import { nearestNames } from '../../core/nearestNames.ts'
+
+/** What `{ types }` may say of a column. */
+export type CsvType = DType | 'u64' | 'utf8' | 'timestamp' | 'date'
+
+const TYPES: { readonly [K in CsvType]: true } = {
+  f64: true,
+  f32: true,
+  i64: true,
+  i32: true,
+  u32: true,
+  i16: true,
+  u16: true,
+  i8: true,
+  u8: true,
+  bool: true,
+  u64: true,
+  utf8: true,
+  timestamp: true,
+  date: true,
+}
+
+export const CSV_TYPES: readonly string[] = Object.keys(TYPES)
+
+/** Throws PlanError unless `type` is one that `{ types }` may give a column. */
+export function checkCsvType(column: string, type: unknown): void {
+  if (typeof type === 'string' && Object.hasOwn(TYPES, type)) return
+  const names = Object.keys(TYPES)
+  const near = typeof type === 'string' ? nearestNames(type, names) : []
+  const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `'${one}'`).join(' or ')}?`
+  throw new PlanError(
+    `{ types } says that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${names.join(', ')}.`,
+  )
+}
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+/** What most fields of number columns look like; no more than 15 digits before the point. */
+const PLAIN = /^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?$/
+const INTEGER = /^[+-]?\d+$/
+const LEADING_ZERO = /^[+-]?0\d/
+const SPECIAL = new Set(['NaN', 'Infinity', '-Infinity'])
+const TIME = /^([+-]\d{6}|\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/
+
+/** What the fields of a column seen so far can all be. */
+export interface Guess {
+  seen: number
+  number: boolean
+  bool: boolean
+  /** All are integers that i64 holds. */
+  integer: boolean
+  /** Some integer is not exactly an f64. */
+  wide: boolean
+}
+
+export function newGuess(): Guess {
+  return { seen: 0, number: true, bool: true, integer: true, wide: false }
+}
+
+/** Whether nothing that is still to come changes what the column is. */
+export function isText({ number, bool }: Guess): boolean {
+  return !number && !bool
+}
+
+export function observe(guess: Guess, field: string): void {
+  guess.seen++
+  const text = field.trim()
+  if (guess.bool && !isBool(text)) guess.bool = false
+  if (guess.number && !isNumber(text)) guess.number = false
+  if (guess.number) {
+    const integer = INTEGER.test(text)
+    if (!integer) guess.integer = false
+    else if (isWide(text)) {
+      guess.wide = true
+      if (!fitsI64(text)) guess.integer = false
+    }
+  }
+}
+
+/** The same of a field that `plainNumber` reads, with or without a point, where it is known not to be true or false. */
+export function observeNumber(guess: Guess, hasPoint: boolean): void {
+  guess.seen++
+  if (hasPoint) guess.integer = false
+}
+
+/** A column without values is text. Wide integers among decimals are text too: no number type has both. */
+export function guessedType(guess: Guess): ColumnType {
+  if (guess.seen === 0) return { kind: 'utf8' }
+  if (guess.bool) return { kind: 'bool' }
+  if (!guess.number) return { kind: 'utf8' }
+  if (!guess.wide) return { kind: 'f64' }
+  return { kind: guess.integer ? 'i64' : 'utf8' }
+}
+
+export function mergedGuess(a: Guess, b: Guess): Guess {
+  return {
+    seen: a.seen + b.seen,
+    number: a.number && b.number,
+    bool: a.bool && b.bool,
+    integer: a.integer && b.integer,
+    wide: a.wide || b.wide,
+  }
+}
+
+export function typeOfCsv(type: CsvType): ColumnType {
+  return type === 'timestamp' ? { kind: 'timestamp', unit: 'ms' } : { kind: type }
+}
+
+/**
+ * A field as a value of a column type, or undefined when it is none. `guessed` types are read as strictly as they were
+ * inferred.
+ */
+export function valueOfField(field: string, type: ColumnType, guessed: boolean): unknown {
+  const text = field.trim()
+  switch (type.kind) {
+    case 'utf8':
+      return field
+    case 'f64':
+    case 'f32': {
+      if (PLAIN.test(field)) return Number(field)
+      if (guessed ? !isNumber(text) || isWide(text) : !NUMBER.test(text) && !SPECIAL.has(text)) return undefined
+      const value = Number(text)
+      if (!Number.isFinite(value) && !SPECIAL.has(text)) return undefined
+      return value
+    }
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+      return NUMBER.test(text) ? Number(text) + 0 : undefined
+    case 'i64':
+    case 'u64':
+      return INTEGER.test(text) ? BigInt(text.startsWith('+') ? text.slice(1) : text) : undefined
+    case 'bool':
+      return isBool(text) ? text.toLowerCase() === 'true' : !guessed && (text === '1' || text === '0') ? text === '1' : undefined
+    case 'timestamp':
+    case 'date':
+      return dateOf(text)
+    case 'binary':
+    case 'null':
+    case 'time':
+    case 'list':
+    case 'struct':
+    case 'object':
+    case 'unknown':
+      return undefined
+  }
+}
+
+function isNumber(text: string): boolean {
+  return (NUMBER.test(text) && !LEADING_ZERO.test(text) && Number.isFinite(Number(text))) || SPECIAL.has(text)
+}
+
+function isBool(text: string): boolean {
+  const lower = text.toLowerCase()
+  return lower === 'true' || lower === 'false'
+}
+
+function isWide(text: string): boolean {
+  if (text.length < 16 || !INTEGER.test(text)) return false
+  const value = Number(text)
+  return !Number.isSafeInteger(value) && BigInt(text.startsWith('+') ? text.slice(1) : text) !== BigInt(value)
+}
+
+function fitsI64(text: string): boolean {
+  const value = BigInt(text.startsWith('+') ? text.slice(1) : text)
+  return value >= -(2n ** 63n) && value < 2n ** 63n
+}
+
+/** ISO dates and times, in UTC when they name no zone; undefined for others and for digits below a millisecond. */
+function dateOf(text: string): Date | undefined {
+  const parts = TIME.exec(text)
+  if (parts === null) return undefined
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone = 'Z'] = parts
+  if (/[1-9]/.test(fraction.slice(3))) return undefined
+  const offset = zone === 'Z' || zone.includes(':') ? zone : `${zone.slice(0, 3)}:${zone.slice(3)}`
+  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}${offset}`)
+  if (Number.isNaN(date.getTime())) return undefined
+  // JavaScript takes 30 February for 1 or 2 March.
+  const lastOfMonth = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate()
+  return Number(day) <= lastOfMonth ? date : undefined
+}

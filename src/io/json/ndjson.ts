@@ -1,0 +1,263 @@
+/**
+ * NDJSON (JSON Lines) as a source: an object a line, of which fields are columns.
+ *
+ * Opening goes through whole files, so that types hold for all lines; pieces of about 8 MiB end behind lines, and are read by
+ * any thread. Fields that a line does not have are null in it.
+ */
+import type { Batch } from '../../core/data/column.ts'
+import { type ColumnBuilder, createBuilder, valueText } from '../../core/data/columnBuilder.ts'
+import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
+import { type ColumnType, type Field, typeText } from '../../core/data/schema.ts'
+import { Bug, PlanError, SourceError } from '../../core/errors.ts'
+import { nearestNames } from '../../core/nearestNames.ts'
+import type { ArraySource, ReadSplit, SourceSplit } from '../../core/ports.ts'
+import type { ByteSource } from '../bytes/byteSource.ts'
+import { checkForm } from '../bytes/fileForms.ts'
+import { filesOf } from '../bytes/paths.ts'
+import { openPlain, type Unpacked } from '../bytes/unpacked.ts'
+import { CSV_TYPES, type CsvType, typeOfCsv, valueOfField } from '../csv/csvValues.ts'
+import { checkExpected, type ExpectOptions } from '../expected.ts'
+import { type PartitionOptions, withPartitions } from '../partitions/partitions.ts'
+import { checkReading, type FileSource, type ReadOptions, requestsOf } from '../reading.ts'
+import { checkUtf8, LARGEST_PIECE_BYTES, lineEndAfter, markBytes, readRange } from '../text.ts'
+import { jsonText, parseLine } from './parseLine.ts'
+import { fieldOf, fieldsOfSeen, type JsonPlace, jsonError, lineError, nothingSeen, type Seen, see } from './seenValues.ts'
+
+/** What `{ types }` may say of a column; 'json': whatever it is, as JSON text. */
+export type NdjsonType = CsvType | 'json'
+
+export interface NdjsonOptions extends ReadOptions, PartitionOptions, ExpectOptions {
+  /** Types of columns by name; the others are what all lines allow. */
+  readonly types?: Readonly<Record<string, NdjsonType>>
+}
+
+interface NdjsonColumn {
+  readonly field: Field
+  /** What the user says it is. */
+  readonly asked?: NdjsonType
+}
+
+interface NdjsonDetail {
+  readonly path: string
+  readonly stamp: string
+  readonly start: number
+  readonly end: number
+  /** Lines before it. */
+  readonly lines: number
+  readonly columns: readonly NdjsonColumn[]
+  readonly unpacked?: Unpacked
+}
+
+const SPLIT_BYTES = 8 * 2 ** 20
+type Piece = Omit<NdjsonDetail, 'columns'> & {
+  readonly rows: number
+  readonly file: number
+  readonly textBytes: ReadonlyMap<string, number>
+}
+
+/** The objects of one or more files; of columns that not all lines have the others are null. Reads the files once. */
+export async function openNdjson(source: FileSource, options: NdjsonOptions = {}): Promise<ArraySource> {
+  checkReading('readNdjson', options, ['types', 'partitions', 'expect'])
+  const { types = {} } = options
+  checkTypes(types)
+  const named = await filesOf(source, options)
+  const access = { ...options, given: named.given }
+  const root = nothingSeen()
+  const pieces: Piece[] = []
+  for (const [file, path] of named.paths.entries()) {
+    const { bytes, unpacked } = await openPlain(path, access)
+    try {
+      await checkForm(bytes, path, 'readNdjson')
+      for await (const piece of piecesOf(bytes, path, { root, types })) pieces.push({ ...piece, file, ...(unpacked && { unpacked }) })
+    } finally {
+      await bytes.close()
+    }
+  }
+  const [first = ''] = named.paths
+  for (const name of Object.keys(types)) {
+    if (!root.fields.has(name)) throw new PlanError(`No line of ${first} has a field "${name}", which { types } names.`)
+  }
+  const columns = columnsOf(root, first, types)
+  if (columns.length === 0) throw new SourceError(`${first} has no objects with fields in it.`, first)
+  const splits = pieces.map(({ rows, file, textBytes, ...piece }): SourceSplit => {
+    const detail: NdjsonDetail = { ...piece, columns }
+    return { rows, bytes: piece.end - piece.start, file, columnBytes: textBytes, detail }
+  })
+  const table: ArraySource = {
+    kind: 'ndjson',
+    name: named.name,
+    element: { kind: 'row', fields: columns.map(({ field }) => field) },
+    rows: pieces.reduce((sum, { rows }) => sum + rows, 0),
+    splits,
+    ...requestsOf(access, named.paths),
+  }
+  return checkExpected(withPartitions(table, named, options), options)
+}
+
+function checkTypes(types: unknown): void {
+  if (typeof types !== 'object' || types === null || Array.isArray(types))
+    throw new PlanError(`The types of readNdjson() are an object, as { id: 'i32' }; they were given as ${valueText(types)}.`)
+  const known = [...CSV_TYPES, 'json']
+  for (const [column, type] of Object.entries(types)) {
+    if (known.includes(type)) continue
+    const near = typeof type === 'string' ? nearestNames(type, known) : []
+    const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `'${one}'`).join(' or ')}?`
+    throw new PlanError(
+      `{ types } says that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${known.join(', ')}.`,
+    )
+  }
+}
+
+function columnsOf(root: Seen, path: string, types: Readonly<Record<string, NdjsonType>>): readonly NdjsonColumn[] {
+  const guessed: Seen = { ...root, fields: new Map([...root.fields].filter(([name]) => !Object.hasOwn(types, name))) }
+  const fields = new Map(fieldsOfSeen(guessed, path).map((field) => [field.name, field]))
+  return [...root.fields].map(([name]): NdjsonColumn => {
+    const field = fields.get(name)
+    if (field !== undefined) return { field }
+    const asked = types[name] as NdjsonType // it is not among the others
+    const type: ColumnType = asked === 'json' ? { kind: 'utf8' } : typeOfCsv(asked)
+    return { field: { name, type, nullable: true }, asked }
+  })
+}
+
+interface Looking {
+  readonly root: Seen
+  readonly types: Readonly<Record<string, NdjsonType>>
+}
+
+/** Goes through a file, piece by piece. */
+async function* piecesOf(bytes: ByteSource, path: string, { root, types }: Looking): AsyncGenerator<Omit<Piece, 'file' | 'unpacked'>> {
+  let lines = 0
+  for (let start = 0; start < bytes.size; ) {
+    const end = await lineEndAfter(bytes, start + SPLIT_BYTES)
+    if (end - start > SPLIT_BYTES + LARGEST_PIECE_BYTES)
+      throw new SourceError(
+        `${path} has a line of more than 64 MiB behind byte ${start}, and longer ones are not read. Is it an object a line?`,
+        path,
+      )
+    const text = textOf(await bytes.read(start, end), path, start)
+    const textBytes = new Map<string, number>()
+    let rows = 0
+    const found = eachLine(text, (line, number) => {
+      const place = { path, line: lines + number }
+      for (const [name, value] of Object.entries(objectOf(line, place))) {
+        const named = { ...place, name }
+        const field = fieldOf(root, name, named)
+        if (!Object.hasOwn(types, name)) see(field, value, named)
+        if (typeof value === 'string') textBytes.set(name, (textBytes.get(name) ?? 0) + value.length)
+      }
+      root.count++
+      rows++
+    })
+    yield { path, stamp: bytes.stamp, start, end, lines, rows, textBytes }
+    lines += found
+    start = end
+  }
+}
+
+function textOf(bytes: Uint8Array, path: string, start: number): string {
+  const plain = checkUtf8(bytes, path)
+  return Buffer.from(plain.buffer, plain.byteOffset, plain.length).toString('utf8', start === 0 ? markBytes(plain) : 0)
+}
+
+/** Calls `visit` with each line that has something on it, and its number from 1 on; how many line ends there are. */
+function eachLine(text: string, visit: (line: string, number: number) => void): number {
+  let number = 0
+  for (let start = 0; start < text.length; ) {
+    const found = text.indexOf('\n', start)
+    const end = found < 0 ? text.length : found
+    number++
+    const line = text.slice(start, end)
+    if (/\S/.test(line)) visit(line, number)
+    start = end + 1
+  }
+  return number
+}
+
+function objectOf(line: string, { path, line: number }: Pick<JsonPlace, 'path' | 'line'>): Readonly<Record<string, unknown>> {
+  const value = parseLine(line)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>
+  if (number === 1 && /^\s*\[/.test(line))
+    throw new SourceError(
+      `${path} begins with a list, and readNdjson() reads an object a line. Make it such, for example with jq -c '.[]'.`,
+      path,
+    )
+  throw lineError(path, number, line, value)
+}
+
+export const readNdjsonSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
+  const detail = split.detail as NdjsonDetail // made by `openNdjson`
+  const { path, columns, lines } = detail
+  const picked = names.map((name) => {
+    const column = columns.find(({ field }) => field.name === name)
+    if (column === undefined) throw new Bug(`The column "${name}" of ${path} was not opened.`)
+    return { column, builder: createBuilder(column.field.type, name) }
+  })
+  const text = textOf(await readRange(detail, access), path, detail.start)
+  let length = 0
+  eachLine(text, (line, number) => {
+    const place = { path, line: lines + number }
+    const row = objectOf(line, place)
+    length++
+    for (const { column, builder } of picked) append(builder, column, row, place)
+  })
+  const batch: Batch = {
+    element: { kind: 'row', fields: picked.map(({ column }) => column.field) },
+    length,
+    columns: picked.map(({ builder }) => builder.finish()),
+  }
+  return [batch]
+}
+
+function append(
+  builder: ColumnBuilder,
+  { field, asked }: NdjsonColumn,
+  row: Readonly<Record<string, unknown>>,
+  place: Pick<JsonPlace, 'path' | 'line'>,
+): void {
+  const value = Object.hasOwn(row, field.name) ? row[field.name] : null
+  if (value === null || asked === undefined) {
+    builder.append(fitted(value, field.type))
+    return
+  }
+  const stored = asked === 'json' ? jsonText(value) : askedValue(value, field.type)
+  if (stored === undefined)
+    throw jsonError({ ...place, name: field.name }, `is ${shortText(value)}, and no ${typeText(field.type)}, which { types } asks for.`)
+  builder.append(stored)
+}
+
+/** A value as its column holds it: numbers among integers of 64 bits are bigints. */
+function fitted(value: unknown, type: ColumnType): unknown {
+  if (value === null) return null
+  switch (type.kind) {
+    case 'i64':
+      return typeof value === 'number' ? BigInt(value) : value
+    case 'list':
+      return (value as readonly unknown[]).map((item) => fitted(item, type.item)) // as all lines were seen to be
+    case 'struct': {
+      const record = value as Readonly<Record<string, unknown>>
+      return Object.fromEntries(
+        type.fields.flatMap((field) => (Object.hasOwn(record, field.name) ? [[field.name, fitted(record[field.name], field.type)]] : [])),
+      )
+    }
+    default:
+      return value
+  }
+}
+
+/** A value as the user says it is; undefined where it is not. */
+function askedValue(value: unknown, type: ColumnType): unknown {
+  const { kind } = type
+  if (kind === 'utf8') return typeof value === 'string' ? value : undefined
+  if (kind === 'bool') return typeof value === 'boolean' ? value : undefined
+  const isTime = kind === 'date' || kind === 'timestamp'
+  if (typeof value === 'string') return isTime ? valueOfField(value, type, false) : undefined
+  if (isTime || (typeof value !== 'number' && typeof value !== 'bigint') || !isFixedKind(kind)) return undefined
+  const isWide = kind === 'i64' || kind === 'u64'
+  const number = !isWide ? Number(value) : typeof value === 'bigint' ? value : Number.isInteger(value) ? BigInt(value) : undefined
+  return number !== undefined && FIXED_FORMS[kind].store(number, type) !== undefined ? number : undefined
+}
+
+function shortText(value: unknown): string {
+  return typeof value === 'string' ? valueText(value) : jsonText(value).slice(0, 40)
+}

@@ -1,0 +1,169 @@
+/**
+ * Captured collections that a function of rows looks keys up in, as a table of their keys and one of their values:
+ *
+ *     rates.get(r.currency)             a Map of primitives
+ *     some.has(r.city)                  a Set, or a Map
+ *     ids.includes(r.id)                a list
+ *     codes[r.name]   r.name in codes   an object
+ *
+ * The tables are made when the function is lowered, which it is anew when an action finds that the collection has changed.
+ */
+import type { AnyNode, CallExpression, Expression } from 'acorn'
+import type { Collection, Expr, Primitive } from '../../../core/ir/functionIr.ts'
+import { binary, conditional, literal, unary } from '../lower/build.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { addTable } from './outside.ts'
+import { hasTraps } from './traps.ts'
+
+type Data = Value & { readonly kind: 'data' }
+
+/** `map.get(k)`, `map.has(k)`, `set.has(k)` of primitives in a function of rows; undefined for other data and methods. */
+export function keyedByRow(l: Lowering, data: Data, name: string, node: CallExpression): Value | undefined {
+  const { value } = data
+  const isMap = isExactly(value, Map)
+  if ((!isMap && !isExactly(value, Set)) || (name !== 'has' && !(isMap && name === 'get'))) return undefined
+  const keys: readonly unknown[] = [...value.keys()]
+  if (!keys.every(isPrimitive)) return undefined
+  if (name === 'has') return found(l, data, { of: 'keyed', keys }, node)
+  const values: readonly unknown[] = [...value.values()]
+  return values.every(isPrimitive) ? found(l, data, { of: 'keyed', keys, values }, node) : undefined
+}
+
+/** `list.includes(x)` in a function of rows. */
+export function includedByRow(l: Lowering, data: Data, items: ArrayLike<Primitive>, node: CallExpression): Value | undefined {
+  return found(l, data, { of: 'keyed', keys: Array.from(items) }, node)
+}
+
+/** `object[name]`, where the name follows from the row; undefined for an object that is not plain, or holds more than primitives. */
+export function valueByRow(l: Lowering, data: Data, key: Expr, node: AnyNode): Value | undefined {
+  const of = classOf(data.value)
+  if (of === undefined) return undefined
+  if (l.context.kind !== 'row')
+    return byTexts(l, data, key, { name: 'property', answer: (text) => (data.value as Record<string, unknown>)[text] }, node)
+  const keys = Object.keys(data.value)
+  const values: readonly unknown[] = keys.map((name) => (data.value as Record<string, unknown>)[name]) // plain
+  return values.every(isPrimitive) ? exprValue(find(l, data, { of, keys, values }, key, node)) : undefined
+}
+
+/** `name in object`, and with `own` `Object.hasOwn(object, name)`, where the name follows from the row; undefined as above. */
+export function isNameByRow(l: Lowering, data: Data, key: Expr, { own }: { readonly own: boolean }, node: AnyNode): Value | undefined {
+  const of = classOf(data.value)
+  if (l.context.kind !== 'row' || of === undefined) return undefined
+  return exprValue(find(l, data, { of: own ? 'own' : of, keys: Object.keys(data.value) }, key, node))
+}
+
+/** A list or an object of constants that a function of rows writes out, as one that it captured; undefined for others. */
+export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' | 'record' }): Data | undefined {
+  if (l.context.kind !== 'row') return undefined
+  const parts = value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)
+  const constants = parts.flatMap((part) => (part.kind === 'expr' && part.expr.kind === 'Literal' ? [part.expr.value] : []))
+  if (constants.length < parts.length) return undefined
+  const held = { origin: 'capture', made: true } as const
+  if (value.kind === 'tuple') return { kind: 'data', value: constants, name: 'list', ...held }
+  const object = Object.fromEntries(value.fields.map(({ name }, i) => [name, constants[i]]))
+  return { kind: 'data', value: object, name: 'object', ...held }
+}
+
+interface Asked {
+  /** Of the method, or that it is a property. */
+  readonly name: string
+  readonly answer: (text: string) => unknown
+}
+
+/**
+ * What a collection answers to a text that a loop's body takes from a captured list, or that is known: a table of the answers to each of
+ * the list. Undefined for other keys, and where answers are not all numbers, or all truth values.
+ */
+export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
+  const span = l.span(node)
+  const constant = key.kind === 'Parameter' ? l.parameters.find((one) => one.name === key.name)?.value : undefined
+  const text = key.kind === 'Literal' ? key.value : constant
+  if (typeof text === 'string') {
+    const found = answer(text)
+    return isPrimitive(found) && typeof found !== 'bigint' ? exprValue({ kind: 'Literal', value: found, span }) : undefined
+  }
+  const texts = key.kind === 'Lookup' ? l.tables.find((one) => one.name === key.table)?.value : undefined
+  if (key.kind !== 'Lookup' || !Array.isArray(texts) || !texts.every((one) => typeof one === 'string')) return undefined
+  // outside of the list it is asked for undefined
+  if ((value instanceof Map || value instanceof Set) && value.has(undefined)) return undefined
+  if (Object.hasOwn(value, 'undefined')) return undefined
+  const answers = texts.map(answer)
+  const parts = l.partsOfConstants.get(value) ?? {}
+  l.partsOfConstants.set(value, parts)
+  const table = (part: string, held: () => Float64Array): Expr => {
+    const known = (parts[`${part} ${asked} of ${key.table}`] ??= addTable(l, `${name}_${part}`, held(), 'capture', undefined, {
+      made: true,
+    }))
+    return { kind: 'Lookup', table: known, index: key.index, span }
+  }
+  const isTrue = (of: (one: unknown) => boolean, part: string): Expr =>
+    binary(
+      '>',
+      table(part, () => Float64Array.from(answers, (one) => (of(one) ? 1 : 0))),
+      literal(0, span),
+      span,
+    )
+  if (answers.every((one) => typeof one === 'boolean')) return exprValue(isTrue((one) => one === true, 'has'))
+  if (!answers.every((one) => one === undefined || typeof one === 'number')) return undefined
+  const numbers = table('found', () => Float64Array.from(answers, (one) => (typeof one === 'number' ? one : 0)))
+  return exprValue(
+    conditional(
+      isTrue((one) => one !== undefined, 'keys'),
+      unary('+', numbers, span),
+      literal(undefined, span),
+      span,
+    ),
+  )
+}
+
+interface Held {
+  readonly of: Collection
+  readonly keys: ArrayLike<Primitive>
+  readonly values?: readonly Primitive[]
+}
+
+function found(l: Lowering, data: Data, held: Held, node: CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if (l.context.kind !== 'row' || argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(l.verbs.value(l, argument as Expression), argument)
+  return key === undefined ? REFUSED : exprValue(find(l, data, held, key, node))
+}
+
+function find(l: Lowering, { value, name }: Data, { of, keys, values }: Held, key: Expr, node: AnyNode): Expr {
+  const parts = l.partsOfConstants.get(value) ?? {}
+  l.partsOfConstants.set(value, parts)
+  const table = (part: 'keys' | 'values', held: ArrayLike<Primitive>): string =>
+    (parts[`${part} by row`] ??= addTable(l, `${name}_${part}`, held, 'capture', undefined, { made: true }))
+  const tables = { keys: table('keys', keys), ...(values === undefined ? {} : { values: table('values', values) }) }
+  return { kind: 'Find', of, ...tables, key, span: l.span(node) }
+}
+
+/** What the platform puts into every object: one that was given more would answer otherwise in another thread. */
+const INHERITED = new Set([
+  ...['constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'toLocaleString', 'toString', 'valueOf', '__proto__'],
+  ...['__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'],
+])
+
+/** Of an object whose properties are values under texts, which an object with the same properties answers as. */
+export function classOf(value: object): 'object' | 'bare' | undefined {
+  if (hasTraps(value) || Array.isArray(value)) return undefined
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) return undefined
+  if (prototype !== null && Reflect.ownKeys(Object.prototype).some((name) => !INHERITED.has(String(name)))) return undefined
+  const isPlain = Reflect.ownKeys(value).every((name) => {
+    const own = Object.getOwnPropertyDescriptor(value, name)
+    return typeof name === 'string' && name !== '__proto__' && own?.enumerable === true && 'value' in own
+  })
+  if (!isPlain) return undefined
+  return prototype === null ? 'bare' : 'object'
+}
+
+/** One of the platform's own class, without properties of its own: what it answers is what it holds. */
+export function isExactly<C extends typeof Map | typeof Set>(value: object, of: C): value is InstanceType<C> {
+  return value instanceof of && Object.getPrototypeOf(value) === of.prototype && Reflect.ownKeys(value).length === 0
+}
+
+function isPrimitive(value: unknown): value is Primitive {
+  return value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol')
+}

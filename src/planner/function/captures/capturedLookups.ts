@@ -1,0 +1,288 @@
+/**
+ * Constants of several parts that a loop's body captures, as tables that it looks numbers up in.
+ *
+ *     grid[r][c]       a list of lists of as many primitives each     -->  its rows end to end, at r * columns + c
+ *     centers[k].x     a list of objects with the same fields       -->  a table of each field, at k
+ *     links[v]         a list of lists of several lengths             -->  their elements end to end, where each begins, how long it is
+ *     rates.get(k)     a Map of numbers to numbers, or to lists       -->  whether there is a k, and its value, at k - least, or where k is
+ *     stops.has(k)     a Set of numbers                               -->  whether there is a k      among the keys in their order
+ *
+ * What is captured is read when a run begins: such constants are lowered anew whenever what they hold has changed
+ * (`capturedNow.ts`), or cannot be compared.
+ */
+import type { AnyNode, CallExpression, Expression } from 'acorn'
+import type { Expr, Primitive } from '../../../core/ir/functionIr.ts'
+import { binary, conditional, literal, logical, makeIf, negated, unary } from '../lower/build.ts'
+import { isWithin, rangeOf } from '../lower/indexRanges.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
+import { libraryFunction } from './libraryFunctions.ts'
+import { addTable, isTable } from './outside.ts'
+import { hasTraps } from './traps.ts'
+
+type Data = Value & { readonly kind: 'data' }
+type TableRow = Value & { readonly kind: 'tableRow' }
+
+/** Elements of a table made here, and how many places it may have for each key there is. */
+const MOST_ELEMENTS = 2 ** 20
+const PLACES_A_KEY = 8
+const FEW_PLACES = 1_024
+
+/** A row of a list of lists, by a computed index; undefined for other data. */
+export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode): Value | undefined {
+  const { value, name } = data
+  if (l.context.kind !== 'loop' || !Array.isArray(value)) return undefined
+  const rows: readonly unknown[] = value
+  const [first] = rows
+  if (isPlainRecord(first)) return recordRow(l, data, rows, index)
+  if (first === undefined || !rows.every(isList)) return undefined
+  const columns = first === undefined ? 0 : (rows[0] as readonly Primitive[]).length // as just asked
+  if (!rows.every((row) => row.length === columns)) return raggedRow(l, data, rows, rowOf(l, index, rows.length), node)
+  if (columns === 0 || rows.length * columns > MOST_ELEMENTS) return undefined
+  const table = tableFor(l, data, 'values', () => numbersOf(rows.flat()))
+  const span = l.span(node)
+  const { row, ...rest } = rowOf(l, index, rows.length)
+  return { kind: 'tableRow', table, start: binary('*', row, literal(columns, span), span), length: literal(columns, span), name, ...rest }
+}
+
+function isList(row: unknown): row is readonly Primitive[] {
+  return Array.isArray(row) && isTable(row)
+}
+
+/** A row of lists of several lengths: where each begins, and how long it is, tables tell. */
+function raggedRow(
+  l: Lowering,
+  data: Data,
+  rows: readonly (readonly Primitive[])[],
+  { row, ...rest }: Row,
+  node: AnyNode,
+): Value | undefined {
+  const starts = new Float64Array(rows.length)
+  let end = 0
+  for (const [i, one] of rows.entries()) {
+    starts[i] = end
+    end += one.length
+  }
+  if (end === 0 || end > MOST_ELEMENTS) return undefined
+  const span = l.span(node)
+  const at = (part: string, held: () => Float64Array): Expr =>
+    l.stabilized(unary('+', { kind: 'Lookup', table: tableFor(l, data, part, held), index: row, span }, span), part)
+  const table = tableFor(l, data, 'values', () => numbersOf(rows.flat()))
+  const start = at('starts', () => starts)
+  return {
+    kind: 'tableRow',
+    table,
+    start,
+    length: at('lengths', () => Float64Array.from(rows, (one) => one.length)),
+    name: data.name,
+    ...rest,
+  }
+}
+
+/** The index of a row, and whether it may be none, which a part of it is not to be taken of. */
+interface Row {
+  readonly row: Expr
+  readonly absent?: Expr
+}
+
+function rowOf(l: Lowering, index: Expr, length: number): Row {
+  const row = l.stabilized(index, 'row')
+  return isWithin(l, row, length) ? { row } : { row, absent: outside(l, row, length, { whole: true }) }
+}
+
+/** A row that is there: JavaScript takes no part of undefined. */
+export function rowThatIsThere<V extends Value & { readonly kind: 'tableRow' | 'recordRow' }>(l: Lowering, of: V, node: AnyNode): V {
+  const { absent, ...rest } = of
+  if (absent === undefined) return of
+  const span = l.span(node)
+  const message = literal('Cannot read properties of undefined', span)
+  l.emit(...makeIf(absent, [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
+  return rest as unknown as V // without what is known now
+}
+
+/** An object of a list whose objects have the same fields, all of them numbers; undefined for other lists. */
+function recordRow(l: Lowering, data: Data, rows: readonly unknown[], index: Expr): Value | undefined {
+  const names = Object.keys(rows[0] as object)
+  if (names.length === 0 || names.includes('__proto__') || rows.length * names.length > MOST_ELEMENTS) return undefined
+  const isAlike = (row: unknown): boolean => {
+    if (!isPlainRecord(row) || Reflect.ownKeys(row).length !== names.length) return false
+    return names.every((name) => typeof Object.getOwnPropertyDescriptor(row, name)?.value === 'number')
+  }
+  if (!rows.every(isAlike)) return undefined
+  const tables = names.map((name): [string, string] => {
+    const values = (): Float64Array => Float64Array.from(rows, (row) => (row as Record<string, number>)[name] as number) // as looked at above
+    return [name, tableFor(l, data, name, values)]
+  })
+  return { kind: 'recordRow', tables: new Map(tables), name: data.name, ...rowOf(l, index, rows.length) }
+}
+
+function isPlainRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype && !hasTraps(value)
+}
+
+/** A field of an object of the list. */
+export function fieldOfRow(of: Value & { kind: 'recordRow' }, field: string, l: Lowering, node: AnyNode): Value {
+  const { tables, row, name } = rowThatIsThere(l, of, node)
+  const table = tables.get(field)
+  if (table !== undefined) return exprValue(unary('+', { kind: 'Lookup', table, index: row, span: l.span(node) }, l.span(node)))
+  return field in Object.prototype ? l.refuse('captured-object', node, name) : exprValue(literal(undefined, l.span(node)))
+}
+
+/** Whether the index is none of a list of so many, as far as that is not known before; `whole`: nor what is no whole number. */
+function outside(l: Lowering, index: Expr, length: number, { whole }: { readonly whole: boolean }): Expr {
+  const { span } = index
+  const range = rangeOf(l, index)
+  const tests = [
+    ...((range?.low ?? -1) >= 0 ? [] : [binary('<', index, literal(0, span), span)]),
+    ...((range?.high ?? length) < length ? [] : [binary('>=', index, literal(length, span), span)]),
+    ...(whole && range === undefined ? [binary('!==', binary('%', index, literal(1, span), span), literal(0, span), span)] : []),
+  ]
+  return tests.reduce((a, b) => logical('||', a, b, span))
+}
+
+/** An element at an index from 0 on, below the length of a row that is there. */
+export function elementBelow(l: Lowering, { table, start }: TableRow, index: Expr, node: AnyNode): Value {
+  const span = l.span(node)
+  return exprValue(inTable(l, { kind: 'Lookup', table, index: binary('+', start, index, span), span }))
+}
+
+/** Inside of a table of numbers there is a number. */
+function inTable(l: Lowering, lookup: Expr & { readonly kind: 'Lookup' }): Expr {
+  const holdsNumbers = l.tables.find((one) => one.name === lookup.table)?.value instanceof Float64Array
+  return holdsNumbers ? unary('+', lookup, lookup.span) : lookup
+}
+
+/** An element of the row: undefined outside of it. */
+export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNode): Value {
+  const { table, start, length } = rowThatIsThere(l, of, node)
+  const span = l.span(node)
+  const column = l.stabilized(index, 'column')
+  const at = binary('+', start, column, span)
+  const found = inTable(l, { kind: 'Lookup', table, index: at, span })
+  const columns = length.kind === 'Literal' ? Number(length.value) : undefined
+  if (columns === undefined) return exprValue(conditional(isInside(l, column, length), found, literal(undefined, span), span))
+  if (isWithin(l, column, columns)) return exprValue(found)
+  return exprValue(conditional(outside(l, column, columns, { whole: false }), literal(undefined, span), found, span))
+}
+
+/** Whether the index is one of a list of a length that only the run tells. */
+function isInside(l: Lowering, index: Expr, length: Expr): Expr {
+  const { span } = index
+  const isBelow = binary('<', index, length, span)
+  return (rangeOf(l, index)?.low ?? -1) >= 0 ? isBelow : logical('&&', binary('>=', index, literal(0, span), span), isBelow, span)
+}
+
+/** Doubles where all are numbers, which is what kernels read. */
+function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
+  return values.every((value) => typeof value === 'number') ? Float64Array.from(values) : values
+}
+
+/** `map.get(k)`, `map.has(k)`, `set.has(k)`; undefined for other data and methods. */
+export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExpression): Value | undefined {
+  const { value } = data
+  const [argument, another] = node.arguments
+  if (l.context.kind === 'row') return keyedByRow(l, data, name, node)
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const isMap = isExactly(value, Map)
+  if ((!isMap && !isExactly(value, Set)) || (name !== 'has' && !(isMap && name === 'get'))) return undefined
+  const keys: readonly unknown[] = [...value.keys()]
+  const values: readonly unknown[] = [...value.values()]
+  const areNumbers = keys.every((key) => typeof key === 'number' && !Number.isNaN(key)) && keys.length <= MOST_ELEMENTS
+  const before = l.out.length
+  const key = l.scalarOrNothing(l.verbs.value(l, argument as Expression), argument)
+  if (key === undefined) return REFUSED
+  const span = l.span(node)
+  if (keys.length === 0) return exprValue(literal(name === 'has' ? false : undefined, span))
+  const ofTexts = byTexts(
+    l,
+    data,
+    key,
+    { name, answer: (text) => (name === 'has' ? value.has(text) : (value as Map<unknown, unknown>).get(text)) },
+    node,
+  )
+  if (ofTexts !== undefined) return ofTexts
+  const places = areNumbers
+    ? (directPlaces(l, data, keys as number[], key, node) ?? sortedPlaces(l, data, keys as number[], key, node))
+    : undefined
+  if (places !== undefined && name === 'has') return exprValue(places.isThere)
+  const found = places && valueAt(l, data, places, values, node)
+  if (found === undefined) l.out.length = before // it runs as it stands
+  return found
+}
+
+/** Where a key is in tables of a Map or a Set, and whether it is there. */
+interface Places {
+  readonly at: Expr
+  readonly isThere: Expr
+  /** How many places there are, and the key whose place each is; undefined where it is none's. */
+  readonly keys: readonly (number | undefined)[]
+}
+
+/** Whole numbers that lie together have a place each from the least on; undefined for others. */
+function directPlaces(l: Lowering, data: Data, keys: readonly number[], key: Expr, node: AnyNode): Places | undefined {
+  const least = keys.reduce((a, b) => Math.min(a, b))
+  const count = keys.reduce((a, b) => Math.max(a, b)) - least + 1
+  if (!keys.every(Number.isSafeInteger) || count > Math.max(FEW_PLACES, PLACES_A_KEY * keys.length) || count > MOST_ELEMENTS)
+    return undefined
+  const span = l.span(node)
+  const at = l.stabilized(binary('-', key, literal(least, span), span), 'place')
+  const present = new Uint8Array(count)
+  for (const one of keys) present[one - least] = 1
+  const isThere = binary('>', { kind: 'Lookup', table: tableFor(l, data, 'keys', () => present), index: at, span }, literal(0, span), span)
+  return { at, isThere, keys: Array.from(present, (is, place) => (is === 1 ? place + least : undefined)) }
+}
+
+/** Other numbers are found by halves among them in their order. */
+function sortedPlaces(l: Lowering, data: Data, keys: readonly number[], key: Expr, node: AnyNode): Places | undefined {
+  const span = l.span(node)
+  const sorted = Float64Array.from(keys).sort()
+  const wanted = l.stabilized(key, 'key')
+  const table = tableFor(l, data, 'sorted', () => sorted)
+  const held = l.tables.find((one) => one.name === table)
+  const list: Value = { kind: 'data', value: (held?.of ?? sorted) as object, name: table, origin: 'capture' }
+  const found = l.verbs.inline(l, libraryFunction(l, placeAmong as never, 'get', node), [list, exprValue(wanted)], node)
+  const at = l.scalarOrNothing(found, node)
+  if (at === undefined) return undefined
+  const place = l.stabilized(at, 'place')
+  const isThere = binary('===', unary('+', { kind: 'Lookup', table, index: place, span }, span), wanted, span)
+  return { at: place, isThere, keys: [...sorted] }
+}
+
+/** The place of the first of ascending numbers that is not below one, or of the last. */
+function placeAmong(keys: ArrayLike<number>, key: number): number {
+  let low = 0
+  let high = keys.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((keys[middle] as number) < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** What a Map has at a place: a number, or a list of primitives; undefined for Maps of anything else. */
+function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values: readonly unknown[], node: AnyNode): Value | undefined {
+  const span = l.span(node)
+  const map = data.value as Map<unknown, unknown> // of which the places are
+  if (values.every((one) => typeof one === 'number')) {
+    const held = (): Float64Array => Float64Array.from(keys, (key) => (key === undefined ? 0 : (map.get(key) as number)))
+    const found = unary('+', { kind: 'Lookup', table: tableFor(l, data, 'values', held), index: at, span }, span)
+    return exprValue(conditional(isThere, found, literal(undefined, span), span))
+  }
+  if (!values.every(isList)) return undefined
+  const rows = keys.map((key) => (key === undefined ? [] : (map.get(key) as readonly Primitive[])))
+  return raggedRow(l, data, rows, { row: at, absent: negated(isThere, span) }, node)
+}
+
+/** A table made of a constant, once. */
+function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>): string {
+  const of = l.partsOfConstants.get(value) ?? {}
+  l.partsOfConstants.set(value, of)
+  return (of[part] ??= made(l, `${name}_${part}`, held()))
+}
+
+/** A table of its own, which is found again as the list that it is. */
+function made(l: Lowering, name: string, held: ArrayLike<Primitive>): string {
+  return addTable(l, name, held, 'capture', held, { made: true })
+}

@@ -1,0 +1,131 @@
+/**
+ * What a function captures, as far as two readings of it can be compared without lowering the function: primitives, typed
+ * arrays and handles of the session by identity, plain objects and arrays by identity and by what they hold, functions by
+ * identity and by what they capture, and the platform.
+ *
+ *     const settings = { rate: 0.1 }                       settings, 'rate', 0.1,
+ *     const helper = (x) => x * factor            -->      helper, 2
+ *     body captures both, factor is 2
+ *
+ * How many items follow an item is told by those before it, so that lists with the same items say the same.
+ */
+import { types } from 'node:util'
+import { LONGEST_INCLUDES } from '../lower/calls.ts'
+import { isPlainRegex } from '../lower/regexes.ts'
+import { isPlatformFunction } from '../portable.ts'
+import { type AnyFunction, freeNamesOf, isPlatform } from '../unit.ts'
+import { hasTraps } from './traps.ts'
+
+export type CapturedState = readonly unknown[]
+
+/** Beyond these, to lower the function again takes no longer than to compare all that its captures hold. */
+const MOST_ITEMS = 20_000
+const MOST_PROPERTIES = 500
+const MOST_FUNCTIONS = 8
+
+/**
+ * The state of the function's captures and its `env`; undefined where a change might not show in it: in an object with a
+ * prototype of its own, or behind a getter.
+ */
+export function capturedNow(
+  f: AnyFunction,
+  env: Readonly<Record<string, unknown>>,
+  isHandle: (value: unknown) => boolean,
+): CapturedState | undefined {
+  const inEnv = Object.entries(env)
+  const reading: Reading = { items: [inEnv.length], isHandle, seen: new Set(), properties: 0, functions: 0 }
+  for (const [name, value] of inEnv) {
+    reading.items.push(name)
+    if (!readValue(reading, value)) return undefined
+  }
+  return readFunction(reading, f) ? reading.items : undefined
+}
+
+export function sameCaptures(a: CapturedState, b: CapturedState): boolean {
+  return a.length === b.length && a.every((item, i) => Object.is(item, b[i]))
+}
+
+interface Reading {
+  readonly items: unknown[]
+  readonly isHandle: (value: unknown) => boolean
+  readonly seen: Set<unknown>
+  properties: number
+  functions: number
+}
+
+/** Notes a value and what it holds; whether all of that can be compared. */
+function readValue(reading: Reading, value: unknown): boolean {
+  const { items, seen } = reading
+  items.push(value)
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return true
+  if (hasTraps(value)) return false
+  if (ArrayBuffer.isView(value)) {
+    items.push(value.byteLength, value instanceof Float64Array || value instanceof Float32Array ? holdsNaN(value) : false)
+    return true
+  }
+  if (reading.isHandle(value) || seen.has(value)) return true
+  seen.add(value)
+  if (typeof value === 'function') return readFunction(reading, value as AnyFunction) // callable, and only its text is looked at
+  if (Array.isArray(value)) return readElements(reading, value)
+  return types.isMap(value) || types.isSet(value) ? readEntries(reading, value) : readProperties(reading, value)
+}
+
+/** What `includes` of a short list is lowered by. Other elements of typed arrays are read by each pass. */
+function holdsNaN(values: Float64Array | Float32Array): boolean {
+  return values.length > 0 && values.length <= LONGEST_INCLUDES && values.some((value) => Number.isNaN(value))
+}
+
+function readElements(reading: Reading, array: readonly unknown[]): boolean {
+  if (reading.items.length + array.length > MOST_ITEMS || Object.getPrototypeOf(array) !== Array.prototype) return false
+  reading.items.push(array.length)
+  for (let i = 0; i < array.length; i++) if (!readValue(reading, array[i])) return false // holes count
+  return true
+}
+
+/** Keys and values of a Map or a Set of the platform's own class. */
+function readEntries(reading: Reading, held: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>): boolean {
+  const prototype: unknown = Object.getPrototypeOf(held)
+  if ((prototype !== Map.prototype && prototype !== Set.prototype) || Reflect.ownKeys(held).length > 0) return false
+  if (reading.items.length + 2 * held.size > MOST_ITEMS) return false
+  reading.items.push(held.size)
+  for (const [key, value] of held.entries()) if (!readValue(reading, key) || !readValue(reading, value)) return false
+  return true
+}
+
+function readProperties(reading: Reading, object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (types.isDate(object) && prototype === Date.prototype) reading.items.push(Date.prototype.getTime.call(object))
+  else if (types.isRegExp(object) && isPlainRegex(object)) reading.items.push(object.source, object.flags)
+  else if (prototype !== Object.prototype && prototype !== null) return false
+  const names = Reflect.ownKeys(object)
+  reading.properties += names.length
+  if (reading.properties > MOST_PROPERTIES) return false
+  reading.items.push(names.length)
+  return names.every((name) => {
+    const property = ownProperty(object, name)
+    reading.items.push(name)
+    return property !== undefined && 'value' in property && readValue(reading, property.value)
+  })
+}
+
+function ownProperty(object: object, name: string | symbol): PropertyDescriptor | undefined {
+  try {
+    return Object.getOwnPropertyDescriptor(object, name)
+  } catch {
+    return undefined // an export of a module that is not initialized yet
+  }
+}
+
+/** What a function captures follows from its text and the scopes it was made in. */
+function readFunction(reading: Reading, f: AnyFunction): boolean {
+  if (isPlatformFunction(f)) return true
+  if (++reading.functions > MOST_FUNCTIONS) return false
+  const free = freeNamesOf(f)
+  if (typeof free === 'string') return false
+  for (const [name, meaning] of free.meanings) {
+    if (meaning.kind === 'absent') return false
+    if (meaning.kind === 'global' && isPlatform(name)) reading.items.push(meaning.value)
+    else if (!readValue(reading, meaning.value)) return false
+  }
+  return true
+}

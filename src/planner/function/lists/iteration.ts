@@ -1,0 +1,202 @@
+/**
+ * Loops over the elements of something: `for (const x of row)`, `row.reduce(f, 0)`, `Math.max(...row)`.
+ *
+ *     for (const w of weights) s += w        -->     for (let index = 0; index < weights.length; index++) s += weights[index]
+ *     for (const [dx, dy] of OFFSETS) f      -->     f, with dx and dy for each of the few
+ *
+ * Captured arrays of primitives, row views and the body's own arrays are gone through by index, each element read when its turn
+ * comes, as JavaScript does. Lists of anything else are short, and their turns are written out.
+ */
+import type { AnyNode, CallExpression, ForInStatement, ForOfStatement } from 'acorn'
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import { iterated, iteratedCall, namesOf } from '../captures/capturedLists.ts'
+import { binary, literal } from '../lower/build.ts'
+import { counted } from '../lower/counted.ts'
+import { forbidden } from '../lower/expressions.ts'
+import { inTarget } from '../lower/loops.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { memberValue } from '../lower/members.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { someNode } from '../source/ast.ts'
+import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
+
+/** Turns that are written out. */
+const MOST_TURNS = 64
+
+export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
+  const call = iteratedCall(l, node.right)
+  const over = call?.over ?? iterated(l.verbs.value(l, node.right))
+  const { left } = node
+  if (over.kind === 'refused') return
+  if (left.type !== 'VariableDeclaration' || node.await) {
+    l.refuse('for-of', node.right)
+    return
+  }
+  if (!eachOf(l, over, node, labels, call?.withIndex === true)) l.refuse('for-of', node.right)
+}
+
+/** `for (const name in object)` of a captured plain object. */
+export function lowerForIn(l: Lowering, node: ForInStatement, labels: readonly string[]): void {
+  const names = node.left.type === 'VariableDeclaration' ? namesOf(l.verbs.value(l, node.right)) : undefined
+  if (names === undefined || !eachOf(l, names, node, labels, false)) forbidden(l, node)
+}
+
+/** The body for each element, which the declaration is bound to, or to its index and it; whether it could be. */
+function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement, labels: readonly string[], withIndex: boolean): boolean {
+  const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
+  const turn = (item: Value, index: Expr): void => {
+    const bound: Value = withIndex ? { kind: 'tuple', items: [exprValue(index), item] } : item
+    if (declaration !== undefined) l.verbs.bind(l, declaration.id, bound, 'declare')
+    l.verbs.statements(l, [node.body])
+  }
+  const byIndex = areFewTexts(over) ? undefined : elementsOf(l, over, node.right)
+  if (byIndex !== undefined) eachByIndex(l, byIndex, node, labels, turn)
+  else if (!writtenOut(l, over, node, labels, turn)) {
+    const rows = rowElements(l, over, node.right)
+    if (rows === undefined) return false
+    eachByIndex(l, rows, node, labels, turn)
+  }
+  return true
+}
+
+/** Of few texts each has a turn that is written out: an object may be asked for it. */
+function areFewTexts(over: Value): boolean {
+  return (
+    over.kind === 'data' &&
+    Array.isArray(over.value) &&
+    over.value.length <= MOST_TURNS &&
+    over.value.every((one) => typeof one === 'string')
+  )
+}
+
+/** A loop over the indices, whose turn is done with each element. */
+function eachByIndex(
+  l: Lowering,
+  { length, item }: ByIndex,
+  node: AnyNode,
+  labels: readonly string[],
+  turn: (item: Value, index: Expr) => void,
+): void {
+  const span = l.span(node)
+  const local = l.newName('index')
+  const index: Expr = { kind: 'Local', name: local, span }
+  const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
+  l.stableLocals.add(local)
+  const most = length.kind === 'LookupLength' || length.kind === 'Literal' ? constantOf(l, length) : undefined
+  if (most !== undefined) l.counters.set(local, { low: 0, high: most - 1 })
+  const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
+  const body = l.inLoop(() => {
+    l.noteTurns(constantOf(l, length))
+    return inTarget(l, target, () => turn(item(index), index))
+  })
+  l.stableLocals.delete(local)
+  l.counters.delete(local)
+  const counter: Stmt = { kind: 'Let', local, init: literal(0, span), span }
+  const test = binary('<', index, length, span)
+  const update: Stmt = { kind: 'Assign', local, value: binary('+', index, literal(1, span), span), span }
+  const found = counted({ init: [counter], test, update: [update], body })
+  l.emit({
+    kind: 'For',
+    ...(label === undefined ? {} : { label }),
+    init: [counter],
+    test,
+    update: [update],
+    body,
+    doWhile: false,
+    ...(found === undefined ? {} : { counted: found.loop }),
+    span,
+  })
+}
+
+/** The body once for each of a few elements, whatever they are; whether it was. */
+function writtenOut(
+  l: Lowering,
+  given: Value,
+  node: ForOfStatement | ForInStatement,
+  labels: readonly string[],
+  turn: (item: Value, index: Expr) => void,
+): boolean {
+  const over = given.kind === 'tuple' ? l.stabilizedValue(given) : given
+  const length = fewOf(over)
+  if (length === undefined || length > MOST_TURNS) return false
+  const span = l.span(node)
+  const leaves = (type: AnyNode['type']): boolean => someNode(node.body, (one) => one.type === type, { intoFunctions: false })
+  const label = leaves('BreakStatement') || leaves('ContinueStatement') ? l.newLabel(labels[0] ?? 'turns') : undefined
+  const turns = l.collect(() => {
+    for (let i = 0; i < length && !l.isTooLarge; i++) {
+      const next = leaves('ContinueStatement') ? l.newLabel('turn') : undefined
+      const target = {
+        ...({ kind: 'loop', isWrittenOut: true, sourceLabels: labels, label, plainBreak: true } as const),
+        ...(next === undefined ? {} : { continueLabel: next }),
+      }
+      l.countCall()
+      const body = inTarget(l, target, () => turn(memberValue(l, over, String(i), node), literal(i, span)))
+      if (next === undefined) l.emit(...body)
+      else l.emit({ kind: 'Labeled', label: next, body, span })
+    }
+  })
+  if (label === undefined) l.emit(...turns)
+  else l.emit({ kind: 'Labeled', label, body: turns, span })
+  return true
+}
+
+function fewOf(over: Value): number | undefined {
+  if (over.kind === 'tuple') return over.items.length
+  if (over.kind === 'stored') return over.storage.kind === 'items' ? over.storage.items.length : undefined
+  return over.kind === 'data' && Array.isArray(over.value) ? over.value.length : undefined
+}
+
+/** `row.reduce(f, init)`, `row.forEach(f)`; undefined for other methods. */
+export function overElements(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
+  if (name !== 'reduce' && name !== 'forEach') return undefined
+  const byIndex = elementsOf(l, over, node)
+  const [given, init, ...more] = node.arguments
+  if (byIndex === undefined || given === undefined || given.type === 'SpreadElement' || more.length > 0) return undefined
+  const f = l.verbs.value(l, given)
+  if (f.kind !== 'closure') return undefined
+  const span = l.span(node)
+  const called = (args: readonly Value[]): Value => l.verbs.inline(l, f, args, node)
+  if (name === 'forEach') {
+    if (init !== undefined) return undefined
+    eachByIndex(l, byIndex, node, [], (item, index) => void called([item, exprValue(index), over]))
+    return exprValue(literal(undefined, span))
+  }
+  if (init === undefined || init.type === 'SpreadElement') return undefined
+  const first = l.scalarOrNothing(l.verbs.value(l, init), init)
+  if (first === undefined) return REFUSED
+  return folded(l, byIndex, first, node, (sofar, item, index) =>
+    l.scalarOrNothing(called([exprValue(sofar), item, exprValue(index), over]), node),
+  )
+}
+
+/** `Math.max(...row)`; undefined where what is spread is no row. */
+export function extremeOf(l: Lowering, callee: 'Math.max' | 'Math.min', over: Value, node: CallExpression): Value | undefined {
+  const byIndex = elementsOf(l, over, node)
+  if (byIndex === undefined) return undefined
+  const span = l.span(node)
+  const first = literal(callee === 'Math.max' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY, span)
+  return folded(l, byIndex, first, node, (sofar, item) => {
+    const expr = l.scalarOrNothing(item, node)
+    return expr && { kind: 'Call', callee, args: [sofar, expr], span }
+  })
+}
+
+/** A local that each element in turn makes another of. */
+function folded(
+  l: Lowering,
+  byIndex: ByIndex,
+  first: Expr,
+  node: AnyNode,
+  next: (sofar: Expr, item: Value, index: Expr) => Expr | undefined,
+): Value {
+  const span = l.span(node)
+  const local = l.newName('sofar')
+  const sofar: Expr = { kind: 'Local', name: local, span }
+  l.emit({ kind: 'Let', local, init: first, span })
+  eachByIndex(l, byIndex, node, [], (item, index) => {
+    const kept = item.kind === 'expr' ? exprValue(l.temporary(item.expr, 'item')) : item
+    const value = next(sofar, kept, index)
+    if (value !== undefined) l.emit({ kind: 'Assign', local, value, span })
+  })
+  return exprValue(l.temporary(sofar))
+}

@@ -1,0 +1,121 @@
+/**
+ * Lists that bodies make of others: copies, and what `map` and `filter` give.
+ *
+ *     const sorted = [...x.row(i)]                     an array of the body's own, filled from the row
+ *     x.row(i).filter((v) => v > 0)                    one with room for all, and how many there are
+ */
+import type { AnyNode, ArrayExpression, CallExpression, Expression, SpreadElement } from 'acorn'
+import { asTest, makeIf } from '../lower/build.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
+import { checkNumber, eachIndex, emptyList, type Made, made, pushed } from './madeArrays.ts'
+
+/** The elements of a list whose length is known before the run, each as `by` has it; undefined for what is no such list. */
+export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, index: Value) => Value): Value | undefined {
+  const { node } = what
+  const source = elementsOf(l, over, node)
+  const length = source && constantOf(l, source.length)
+  if (source === undefined || length === undefined || length === 0) return undefined
+  const list = made(l, what, [length])
+  if (list === undefined) return REFUSED
+  copyInto(l, { list: list.array, first: 0 }, { source, length, by }, node)
+  return list
+}
+
+function copyInto(
+  l: Lowering,
+  { list, first }: { readonly list: string; readonly first: number },
+  from: { readonly source: ByIndex; readonly length: number; readonly by?: ((item: Value, index: Value) => Value) | undefined },
+  node: AnyNode,
+): void {
+  const span = l.span(node)
+  eachIndex(l, from.length, node, (at) => {
+    const item = from.source.item(at)
+    const value = l.scalarOrNothing(from.by === undefined ? item : from.by(item, exprValue(at)), node)
+    if (value === undefined) return
+    checkNumber(l, list, value, node)
+    const place =
+      first === 0 ? at : ({ kind: 'Binary', operator: '+', left: at, right: { kind: 'Literal', value: first, span }, span } as const)
+    l.emit({ kind: 'Write', array: list, subscripts: [place], value, span })
+  })
+}
+
+/** `[...row, 1, 2]`; undefined where nothing is spread that is a list of known length. */
+export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression): Value | undefined {
+  if (l.context.kind !== 'loop' || !node.elements.some((one) => one?.type === 'SpreadElement')) return undefined
+  const nodes = node.elements as (Expression | SpreadElement)[] // holes were refused
+  const before = l.out.length
+  const values = l.inOrder(nodes.map((one) => () => l.verbs.value(l, one.type === 'SpreadElement' ? one.argument : one)))
+  const parts = values.map((value, i) => {
+    if (nodes[i]?.type !== 'SpreadElement') return value.kind === 'expr' ? { value, length: 1 } : undefined
+    const source = elementsOf(l, value, node)
+    const length = source && constantOf(l, source.length)
+    return source === undefined || length === undefined ? undefined : { source, length }
+  })
+  const total = parts.reduce<number>((sum, part) => sum + (part?.length ?? Number.NaN), 0)
+  if (!(total > 0)) {
+    l.out.length = before // what is spread is lowered among the items
+    return undefined
+  }
+  const list = made(l, { name, dtype: 'f64', node, isList: true }, [total])
+  if (list === undefined) return REFUSED
+  const span = l.span(node)
+  let first = 0
+  for (const part of parts) {
+    if (part === undefined) continue
+    if (part.source !== undefined) copyInto(l, { list: list.array, first }, part, node)
+    else {
+      const value = l.scalarOrNothing(part.value, node)
+      if (value === undefined) return REFUSED
+      checkNumber(l, list.array, value, node)
+      l.emit({ kind: 'Write', array: list.array, subscripts: [{ kind: 'Literal', value: first, span }], value, span })
+    }
+    first += part.length
+  }
+  return list
+}
+
+/** `list.slice()`, `list.map(f)`, `list.filter(f)`; undefined for other methods. */
+export function copyingMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
+  const [given, another] = node.arguments
+  if (l.context.kind !== 'loop' || another !== undefined || given?.type === 'SpreadElement') return undefined
+  const what = madeOf(l, over, node)
+  if (name === 'slice' && given === undefined) return copied(l, what, over)
+  if ((name !== 'map' && name !== 'filter') || given === undefined || elementsOf(l, over, node) === undefined) return undefined
+  const f = l.verbs.value(l, given)
+  if (f.kind !== 'closure') return undefined
+  const called = (item: Value, index: Value): Value => l.verbs.inline(l, f, [item, index, over], node)
+  return name === 'map' ? copied(l, what, over, called) : filtered(l, what, over, called)
+}
+
+/** Of typed arrays there are typed arrays; of all others lists. */
+function madeOf(l: Lowering, over: Value, node: AnyNode): Made {
+  const name = l.takeName('list')
+  const isTyped = over.kind === 'view' && l.locals.has(over.array) && !l.lists.has(over.array)
+  return isTyped ? { name, dtype: l.dtypes.get(over.array) as Made['dtype'], node } : { name, dtype: 'f64', node, isList: true }
+}
+
+function filtered(l: Lowering, what: Made, over: Value, test: (item: Value, index: Value) => Value): Value | undefined {
+  const { node } = what
+  const source = elementsOf(l, over, node)
+  const length = source && constantOf(l, source.length)
+  if (source === undefined || length === undefined) return undefined
+  const list = emptyList(l, what, length)
+  if (list === undefined) return REFUSED
+  eachIndex(l, length, node, (at) => {
+    const item = l.stabilizedValue(source.item(at))
+    const kept = l.scalarOrNothing(test(item, exprValue(at)), node)
+    const value = l.scalarOrNothing(item, node)
+    if (kept === undefined || value === undefined) return
+    l.emit(
+      ...makeIf(
+        asTest(kept),
+        l.collect(() => pushed(l, list, value, node)),
+        [],
+        l.span(node),
+      ),
+    )
+  })
+  return list
+}

@@ -1,0 +1,79 @@
+/**
+ * What has elements that are all of one kind, and how many they are: captured arrays of primitives, row views, the body's own arrays.
+ */
+import type { AnyNode } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { elementBelow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
+import { tableOf } from '../captures/outside.ts'
+import { literal } from '../lower/build.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { memberValue } from '../lower/members.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { lengthIn, MOST_BYTES } from './madeArrays.ts'
+
+/** Elements that are read by their index. */
+export interface ByIndex {
+  readonly length: Expr
+  readonly item: (index: Expr) => Value
+}
+
+/** Undefined for what has none, or has elements of several kinds. */
+export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
+  const span = l.span(node)
+  if (over.kind === 'data') {
+    const table = Array.isArray(over.value) || ArrayBuffer.isView(over.value) ? tableOf(l, over) : undefined
+    if (table === undefined) return undefined
+    return { length: { kind: 'LookupLength', table, span }, item: (index) => exprValue({ kind: 'Lookup', table, index, span }) }
+  }
+  if (over.kind === 'tableRow') {
+    const row = rowThatIsThere(l, over, node)
+    return { length: row.length, item: (index) => elementBelow(l, row, index, node) }
+  }
+  if (over.kind !== 'view') return undefined
+  const isElement = over.rank === undefined || over.rank === over.prefix.length + 1
+  // below the length there is an element
+  const item = (index: Expr): Value =>
+    isElement
+      ? exprValue({ kind: 'Read', array: over.array, subscripts: [...over.prefix, index], span })
+      : memberValue(l, over, exprValue(index), node)
+  return { length: lengthIn(l, over, node), item }
+}
+
+/** The rows of a captured list of lists, or of objects, that are alike; undefined for anything else. */
+export function rowElements(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
+  if (over.kind !== 'data' || !Array.isArray(over.value) || over.value.length === 0) return undefined
+  const before = l.out.length
+  const first = nestedRow(l, over, literal(0, l.span(node)), node)
+  l.out.length = before
+  if (first === undefined || first.kind === 'refused') return undefined
+  return { length: literal(over.value.length, l.span(node)), item: (index) => nestedRow(l, over, index, node) ?? REFUSED }
+}
+
+/** A whole number that is known before the run: written out, captured, or computed of such. */
+export function lengthOf(l: Lowering, value: Value): number | undefined {
+  const known = value.kind === 'expr' ? constantOf(l, value.expr) : undefined
+  return known !== undefined && Number.isInteger(known) && known > 0 && known <= MOST_BYTES ? known : undefined
+}
+
+/** What is a number before the run. */
+export function constantOf(l: Lowering, expr: Expr): number | undefined {
+  switch (expr.kind) {
+    case 'Literal':
+      return typeof expr.value === 'number' ? expr.value : undefined
+    case 'Parameter': {
+      const value = l.parameters.find((one) => one.name === expr.name)?.value
+      return typeof value === 'number' ? value : undefined
+    }
+    case 'LookupLength':
+      return l.tables.find((one) => one.name === expr.table)?.value.length
+    case 'Extent':
+      return (l.locals.get(expr.array) ?? l.shapes.get(expr.array))?.[expr.axis]
+    case 'Binary': {
+      const [a, b] = [constantOf(l, expr.left), constantOf(l, expr.right)]
+      if (a === undefined || b === undefined) return undefined
+      return expr.operator === '+' ? a + b : expr.operator === '-' ? a - b : expr.operator === '*' ? a * b : undefined
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Methods of lists of numbers: rows, captured arrays, and what the body makes itself.
+ */
+import type { AnyNode, CallExpression } from 'acorn'
+import { libraryFunction } from '../captures/libraryFunctions.ts'
+import { elements } from '../lower/elements.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { REFUSED, type Value } from '../lower/value.ts'
+import type { AnyFunction } from '../unit.ts'
+import { copyingMethod } from './listCopies.ts'
+import { elementsOf } from './listElements.ts'
+import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
+import { growingMethod } from './madeArrays.ts'
+
+/** Methods that lists in memory have, for literals of which they are called. */
+export const OF_LISTS: ReadonlySet<string> = new Set([
+  ...['fill', 'forEach', 'reduce', 'slice', 'map', 'filter', ...Object.keys(LIST_METHODS)],
+  ...Object.keys(CHANGING_METHODS).filter((name) => name !== 'sortBy'),
+])
+
+/** Undefined for what is no list, and for other methods. */
+export function listMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
+  if (l.context.kind !== 'loop' || elementsOf(l, over, node) === undefined) return undefined
+  const isOwn = over.kind === 'view' && l.locals.has(over.array)
+  if (name === 'reduce' && node.arguments.length === 1) return written(l, over, { name, f: reduceFirst as AnyFunction }, node)
+  const reads = Object.hasOwn(LIST_METHODS, name) ? LIST_METHODS[name] : undefined
+  if (reads !== undefined) return written(l, over, { name, f: reads }, node)
+  if (isOwn && l.sizes.has(over.array) && (name === 'push' || name === 'pop')) {
+    const args = elements(l, node.arguments)
+    // so that the room for them is counted in each try
+    const turns = l.turnsInside(l.madeIn.get(over.array)?.loops ?? 0)
+    const site = l.madeIn.get(over.array)
+    if (name === 'push' && site !== undefined) {
+      if (turns === undefined) return l.refuse('local-array-grows', node, over.array)
+      l.foundGrowing.push({ site, count: turns * node.arguments.length })
+    }
+    if (name === 'push' && site === undefined) return l.refuse('local-array-grows', node, over.array)
+    return args === undefined ? REFUSED : growingMethod(l, over, name, args, node)
+  }
+  if (isOwn && name === 'sort') return sorted(l, over, node)
+  if (isOwn && Object.hasOwn(CHANGING_METHODS, name) && name !== 'sortBy') {
+    const done = written(l, over, { name, f: CHANGING_METHODS[name] as AnyFunction }, node) // as just asked
+    return done.kind === 'refused' ? REFUSED : over
+  }
+  return copyingMethod(l, over, name, node)
+}
+
+function written(l: Lowering, over: Value, { name, f }: { readonly name: string; readonly f: AnyFunction }, node: CallExpression): Value {
+  const args = elements(l, node.arguments)
+  return args === undefined ? REFUSED : l.verbs.inline(l, libraryFunction(l, f, name, node), [over, ...args], node)
+}
+
+/** Typed arrays sort numbers by themselves, lists by a function: without one, JavaScript compares texts. */
+function sorted(l: Lowering, over: Value & { readonly kind: 'view' }, node: CallExpression): Value {
+  const isList = l.lists.has(over.array)
+  const by = node.arguments[0]
+  if (isList !== (by !== undefined)) return l.refuse(isList ? 'sorts-texts' : 'sorts-typed-array', node as AnyNode, over.array)
+  if (isList && (l.locals.get(over.array)?.at(-1) ?? 0) > MOST_SORTED_BY)
+    return l.refuse('sorts-many', node, over.array, String(MOST_SORTED_BY))
+  const f = (isList ? CHANGING_METHODS.sortBy : CHANGING_METHODS.sort) as AnyFunction // which are there
+  return written(l, over, { name: 'sort', f }, node).kind === 'refused' ? REFUSED : over
+}

@@ -1,0 +1,142 @@
+/**
+ * Array and object literals: while lowering, tuples and records whose parts are values of their own.
+ */
+import type { AnyNode, ArrayExpression, Expression, SpreadElement } from 'acorn'
+import { isPlain } from '../lower/build.ts'
+import { inputElement } from '../lower/context.ts'
+import { elements, spreadValue } from '../lower/elements.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type RecordField, type Value } from '../lower/value.ts'
+import { spreadLiteral } from './listCopies.ts'
+import { listLiteral } from './localArrays.ts'
+import { emptyList, growingMethod } from './madeArrays.ts'
+import { storedLiteral } from './stored.ts'
+
+export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
+  if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
+  const name = l.takeName('item')
+  const nodes = node.elements as (Expression | SpreadElement)[] // null was refused
+  const rows = l.isIndexed({ unit: l.unit, start: node.start }) ? rowsOf(l, nodes) : undefined
+  const list = rows && listLiteral(l, name, rows, node)
+  if (list !== undefined) return list
+  const room = l.capacityOf({ unit: l.unit, start: node.start })
+  if (room !== undefined) return growingLiteral(l, name, room, node)
+  const spread = spreadLiteral(l, name, node)
+  if (spread !== undefined) return spread
+  const items = elements(l, nodes)
+  return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
+}
+
+/** A list that elements are pushed onto. */
+function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpression): Value {
+  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // holes were refused
+  if (items === undefined) return REFUSED
+  const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, room + items.length)
+  if (list === undefined) return REFUSED
+  l.madeIn.set(list.array, { unit: l.unit, start: node.start, loops: l.loops.length })
+  return growingMethod(l, list, 'push', items, node)?.kind === 'refused' ? REFUSED : list
+}
+
+/** The items of a list in memory: rows that are written out in it lie there, and not in arrays of their own. Undefined where one is none. */
+function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): readonly Value[] | undefined {
+  if (!nodes.every((one) => one.type === 'ArrayExpression' && !one.elements.includes(null))) return undefined
+  const rows = nodes.map((one) => () => {
+    const items = elements(l, (one as ArrayExpression).elements as (Expression | SpreadElement)[]) // as looked at above
+    return items === undefined ? REFUSED : ({ kind: 'tuple', items } as const)
+  })
+  return l.inOrder(rows)
+}
+
+/** A literal: its parts, or, where they are assigned later, locals for them. */
+function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
+  const site = { unit: l.unit, start: node.start, loops: l.loops.length }
+  const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
+  if (list !== undefined) return list
+  return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
+}
+
+export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {
+  const ownName = l.takeName('object')
+  const names: (string | undefined)[] = []
+  const work: (() => Value)[] = []
+  for (const property of node.properties) {
+    if (property.type === 'SpreadElement') {
+      names.push(undefined)
+      work.push(() => spreadValue(l, property))
+      continue
+    }
+    const name = literalName(l, property)
+    if (name === undefined || property.kind !== 'init') return l.refuse('computed-name', property)
+    if (name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)) return l.refuse('field-order', property, name)
+    names.push(name)
+    work.push(() => l.verbs.value(l, property.value))
+  }
+  const values = l.inOrder(work)
+  const fields = joinedFields(l, names, values, node)
+  if (fields === undefined) return REFUSED
+  if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return written(l, ownName, { kind: 'record', fields: fields.joined }, node)
+  const kept = values.map((value) => l.stabilizedValue(value))
+  return written(l, ownName, { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }, node)
+}
+
+function joinedFields(l: Lowering, names: readonly (string | undefined)[], values: readonly Value[], node: AnyNode) {
+  const fields = new Map<string, Value>()
+  const overwritten: Value[] = []
+  for (const [i, value] of values.entries()) {
+    const name = names[i]
+    if (value.kind === 'refused') return undefined
+    const given = name === undefined ? fieldsOfValue(l, value, node) : [{ name, value }]
+    if (given === undefined) return undefined
+    for (const field of given) {
+      const old = fields.get(field.name)
+      if (old !== undefined) overwritten.push(old)
+      fields.set(field.name, field.value)
+    }
+  }
+  return { joined: [...fields].map(([name, value]) => ({ name, value })), overwritten }
+}
+
+function literalName(l: Lowering, property: { readonly key: Expression; readonly computed: boolean }): string | undefined {
+  const { key } = property
+  if (!property.computed) return key.type === 'Identifier' ? key.name : key.type === 'Literal' ? String(key.value) : undefined
+  const value = l.verbs.value(l, key)
+  return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
+}
+
+/** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
+export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
+  if (value.kind === 'record') return value.fields
+  if (value.kind === 'expr' && value.expr.kind === 'Input') {
+    const of = value.expr
+    const element = inputElement(l.context, of.argument)
+    if (element.kind === 'row') {
+      const span = l.span(node)
+      const risky = element.fields.find((field) => field.name === '__proto__' || /^(0|[1-9]\d*)$/.test(field.name))
+      if (risky === undefined)
+        return element.fields.map(({ name }) => ({ name, value: exprValue({ kind: 'Field', of, name, optional: false, span }) }))
+      l.refuse('field-order', node, risky.name)
+      return undefined
+    }
+    if (element.kind === 'unknown') {
+      l.refuse('unknown-columns', node)
+      return undefined
+    }
+  }
+  l.refuse('spread', node)
+  return undefined
+}
+
+/** What a member of a value is. */
+export function memberOf(l: Lowering, object: Value, name: Value | string, node: AnyNode): Value {
+  return l.verbs.member(l, evaluatedWhole(l, object), name, node)
+}
+
+/** Of a literal of which a part is taken, what the other parts could fail with is kept. */
+export function evaluatedWhole<V extends Value>(l: Lowering, value: V): V {
+  return mayFail(value) ? (l.stabilizedValue(value) as V) : value // which keeps the kind
+}
+
+function mayFail(value: Value): boolean {
+  if (value.kind === 'tuple') return value.items.some((item) => mayFail(item) || (item.kind === 'expr' && !isPlain(item.expr)))
+  return value.kind === 'record' && mayFail({ kind: 'tuple', items: value.fields.map((field) => field.value) })
+}

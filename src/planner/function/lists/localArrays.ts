@@ -1,0 +1,191 @@
+/**
+ * Arrays of numbers that a loop's body makes for itself, and whose elements it chooses by what it computes.
+ *
+ *     const bins = new Int32Array(16)            bins: an array that each worker has a copy of, zeroed where it stands
+ *     bins[Math.floor(16 * v)]++                 Write bins [Math.floor(16 * v)] = Read bins [Math.floor(16 * v)] + 1
+ *
+ * To all that comes after, such an array is one of the arrays that a loop works with: subscripts are checked, loops over it have
+ * lanes, and it is private to an iteration by the way it was made. Who has another name for it has the same array. What is
+ * evaluated again begins anew, and nobody can have kept what it was before: no variable is given one array after another.
+ * A subscript outside of it is an error of the run, as outside of any array, where JavaScript would give undefined.
+ */
+import type { AnyNode, CallExpression, Expression, NewExpression, SpreadElement } from 'acorn'
+import type { DType } from '../../../core/data/schema.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { literal } from '../lower/build.ts'
+import { elements } from '../lower/elements.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { copied } from './listCopies.ts'
+import { lengthOf } from './listElements.ts'
+import { checkNumber, eachIndex, fill, type Made, made, put, type View } from './madeArrays.ts'
+import { partsOf } from './stored.ts'
+
+const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
+  ...([
+    [Float64Array, 'f64'],
+    [Float32Array, 'f32'],
+    [Int32Array, 'i32'],
+    [Uint32Array, 'u32'],
+  ] as const),
+  ...([
+    [Int16Array, 'i16'],
+    [Uint16Array, 'u16'],
+    [Int8Array, 'i8'],
+    [Uint8Array, 'u8'],
+  ] as const),
+])
+
+/** The platform's function or class that a name stands for; undefined for the user's own. */
+function platformValue(l: Lowering, node: AnyNode): unknown {
+  if (node.type !== 'Identifier' || l.unit.names.bindingOf.get(node) !== undefined) return undefined
+  const free = l.unit.freeOf(node)
+  return free.kind === 'global' ? free.value : undefined
+}
+
+/** `new Float64Array(8)`, `new Int32Array([1, 2, 3])`; undefined for what makes something else. */
+export function newTypedArray(l: Lowering, node: NewExpression): Value | undefined {
+  const dtype = DTYPES.get(platformValue(l, node.callee))
+  if (dtype === undefined || l.context.kind !== 'loop') return undefined
+  const name = l.takeName('local')
+  const [argument, another] = node.arguments
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const value = l.verbs.value(l, argument)
+  if (value.kind === 'refused') return REFUSED
+  if (value.kind === 'tuple') return holding(l, { name, dtype, node }, value.items)
+  const copy = copied(l, { name, dtype, node }, value)
+  if (copy !== undefined) return copy
+  const length = lengthOf(l, value)
+  return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
+}
+
+/** `new Array(8).fill(0)`, `Array(8).fill(0)`, `Float64Array.of(1, 2)`; undefined for what makes something else. */
+export function calledArray(l: Lowering, node: CallExpression): Value | undefined {
+  const { callee } = node
+  if (l.context.kind !== 'loop' || callee.type !== 'MemberExpression' || callee.computed || callee.property.type !== 'Identifier')
+    return undefined
+  const { object, property } = callee
+  const of = property.name === 'of' ? DTYPES.get(platformValue(l, object)) : undefined
+  if (of !== undefined) {
+    const name = l.takeName('local')
+    const items = elements(l, node.arguments)
+    return items === undefined ? REFUSED : holding(l, { name, dtype: of, node }, items)
+  }
+  if (property.name === 'from' && platformValue(l, object) === Array)
+    return arrayFrom(l, node) ?? copyFrom(l, { dtype: 'f64', isList: true }, node)
+  const copyAs = property.name === 'from' ? DTYPES.get(platformValue(l, object)) : undefined
+  if (copyAs !== undefined) return copyFrom(l, { dtype: copyAs }, node)
+  const makes = object.type === 'NewExpression' || object.type === 'CallExpression'
+  if (property.name !== 'fill' || !makes || platformValue(l, object.callee) !== Array) return undefined
+  const [size, ...moreSizes] = object.arguments
+  const [value, ...moreValues] = node.arguments
+  if (size === undefined || value === undefined || moreSizes.length + moreValues.length > 0) return undefined
+  if (size.type === 'SpreadElement' || value.type === 'SpreadElement') return undefined
+  const name = l.takeName('local')
+  const length = lengthOf(l, l.verbs.value(l, size))
+  if (length === undefined) return l.refuse('local-array-length', size, l.span(object).text)
+  const given = l.scalarOrNothing(l.verbs.value(l, value), value)
+  return given === undefined ? REFUSED : filled(l, { name, dtype: 'f64', node, isList: true }, length, given)
+}
+
+/** `Array.from({ length: n }, (_, k) => …)`; undefined for what makes something else. */
+function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
+  const [like, make, another] = node.arguments
+  if (like?.type !== 'ObjectExpression' || make === undefined || make.type === 'SpreadElement' || another !== undefined) return undefined
+  const [property, ...more] = like.properties
+  if (property?.type !== 'Property' || property.computed || more.length > 0) return undefined
+  if (property.key.type !== 'Identifier' || property.key.name !== 'length') return undefined
+  const name = l.takeName('local')
+  const length = lengthOf(l, l.verbs.value(l, property.value as Expression)) // of an object that is no pattern
+  if (length === undefined) return l.refuse('local-array-length', property, l.span(node).text)
+  const f = l.verbs.value(l, make)
+  if (f.kind !== 'closure') return f.kind === 'refused' ? REFUSED : l.refuse('unknown-method', node, 'Array.from')
+  const list = made(l, { name, dtype: 'f64', node, isList: true }, [length])
+  if (list === undefined) return REFUSED
+  const span = l.span(node)
+  const nothing = exprValue(literal(undefined, span))
+  eachIndex(l, length, node, (at) => {
+    const value = l.scalarOrNothing(l.verbs.inline(l, f, [nothing, exprValue(at)], node), node)
+    if (value === undefined) return
+    checkNumber(l, list.array, value, node)
+    l.emit({ kind: 'Write', array: list.array, subscripts: [at], value, span })
+  })
+  return list
+}
+
+/** `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for what makes something else. */
+function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
+  const [of, by, another] = node.arguments
+  if (of === undefined || of.type === 'SpreadElement' || by?.type === 'SpreadElement' || another !== undefined) return undefined
+  if (of.type === 'ObjectExpression') return undefined
+  const what = { name: l.takeName('local'), node, ...as }
+  const over = l.verbs.value(l, of)
+  const f = by === undefined ? undefined : l.verbs.value(l, by)
+  if (over.kind === 'refused' || (f !== undefined && f.kind !== 'closure')) return REFUSED
+  const copy = copied(l, what, over, f && ((item, index) => l.verbs.inline(l, f, [item, index], node)))
+  return copy ?? l.refuse('local-array-length', of, l.span(node).text)
+}
+
+/** An array literal of numbers, or of rows of as many numbers each, whose subscripts are computed; undefined for one of other things. */
+export function listLiteral(l: Lowering, name: string, given: readonly Value[], node: AnyNode): Value | undefined {
+  if (l.context.kind !== 'loop' || given.length === 0) return undefined
+  const items = given.map((item) => (item.kind === 'stored' ? partsOf(item, l.span(node)) : item))
+  if (items.every((item) => item.kind === 'expr')) return holding(l, { name, dtype: 'f64', node, isList: true }, items)
+  const rows = items.flatMap((item) => (item.kind === 'tuple' ? [item.items] : []))
+  const [first] = rows
+  const isTable =
+    first !== undefined &&
+    rows.length === items.length &&
+    rows.every((row) => row.length === first.length && row.every((item) => item.kind === 'expr'))
+  if (!isTable || first.length === 0) return undefined
+  const list = made(l, { name, dtype: 'f64', node, isList: true }, [rows.length, first.length])
+  if (list === undefined) return REFUSED
+  const values = rows.flatMap((row, r) => row.map((item, c) => ({ item, at: [r, c] })))
+  return put(l, list, values, node)
+}
+
+/** A list of these numbers. */
+export function listOf(l: Lowering, items: readonly Value[], node: AnyNode): Value {
+  return holding(l, { name: l.takeName('list'), dtype: 'f64', node, isList: true }, items)
+}
+
+function holding(l: Lowering, what: Made, items: readonly Value[]): Value {
+  if (items.length === 0) return l.refuse('local-array-length', what.node, l.span(what.node).text)
+  const list = made(l, what, [items.length])
+  return list === undefined
+    ? REFUSED
+    : put(
+        l,
+        list,
+        items.map((item, at) => ({ item, at: [at] })),
+        what.node,
+      )
+}
+
+function filled(l: Lowering, what: Made, length: number, value: Expr | 0): Value {
+  const list = made(l, what, [length])
+  if (list === undefined) return REFUSED
+  fill(l, list, length, value === 0 ? literal(0, l.span(what.node)) : value, what.node)
+  return list
+}
+
+/** `t.fill(0)`; other methods are refused. */
+export function localMethod(l: Lowering, view: View, name: string, node: CallExpression): Value {
+  const shape = l.locals.get(view.array) ?? []
+  const length = shape.length === view.prefix.length + 1 ? shape.at(-1) : undefined
+  const [argument, another] = node.arguments as (Expression | SpreadElement | undefined)[]
+  if (name === 'push' || name === 'unshift') return l.refuse('local-array-grows', node, view.array)
+  if (
+    name !== 'fill' ||
+    length === undefined ||
+    l.sizes.has(view.array) ||
+    argument === undefined ||
+    another !== undefined ||
+    argument.type === 'SpreadElement'
+  )
+    return l.refuse('unknown-method', node, `${view.array}.${name}`)
+  const value = l.scalarOrNothing(l.verbs.value(l, argument), argument)
+  if (value === undefined) return REFUSED
+  fill(l, view, length, value, node)
+  return view
+}

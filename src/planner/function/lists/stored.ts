@@ -1,0 +1,339 @@
+/**
+ * Objects and arrays that a function makes and then changes, or that a variable holds one after another: each field is a
+ * local of its own (scalar replacement of aggregates).
+ *
+ *     let z = { re: 0, im: 0 }                             let z_re = 0; let z_im = 0
+ *     z = { re: z.re * z.re, im: 2 * z.im }      -->       let temp = z_re * z_re; let temp$1 = 2 * z_im
+ *                                                          z_re = temp; z_im = temp$1
+ *
+ * A literal that a constant holds is its locals: whoever has the object has the same locals, so that a change is seen under
+ * every name. A variable that is assigned again has locals of its own, to which fields are copied. Copying is exact while
+ * nobody can tell the copy from the object itself: where an object is copied and then changed, the body is refused by name.
+ */
+import type { AnyNode } from 'acorn'
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { conditional } from '../lower/build.ts'
+import { holdsLiteral, type Lowering, type Result } from '../lower/lowering.ts'
+import { exprValue, type Owner, REFUSED, type Site, type Storage, type Stored, type Value } from '../lower/value.ts'
+import { refusalOf } from '../refusals.ts'
+
+function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable }: { readonly isVariable: boolean }): Owner {
+  const nothing = { changed: undefined, copied: undefined }
+  const flags = { hasChangedScalars: false, isCopiedAgain: false, isShared: false, hasNamedParts: false, hasReplacedParts: false }
+  return { name, span: l.span(node), isVariable, isResult: false, isNamed: false, loops: [...l.loops], ...nothing, ...flags }
+}
+
+/** The object of a literal whose parts are assigned later. */
+export function storedLiteral(l: Lowering, name: string, value: Value & { readonly site: Site }, node: AnyNode): Value {
+  const storage = newStorage(l, name, value, { node, owner: undefined })
+  if (storage === undefined) return REFUSED
+  return { kind: 'stored', storage, owner: ownerOf(l, name, node, { isVariable: false }), isPart: false, site: value.site }
+}
+
+/** A variable that holds objects like this one; undefined, without a word, for what is none. */
+export function storedVariable(l: Lowering, name: string, given: Value, node: AnyNode): Value | undefined {
+  const value = takenApart(l, given)
+  if (value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'stored') return undefined
+  const owner = ownerOf(l, name, node, { isVariable: true })
+  if (given.kind === 'expr') owner.isShared = l.choosesNamed
+  const storage = newStorage(l, name, value, { node, owner })
+  return storage === undefined ? REFUSED : { kind: 'stored', storage, owner, isPart: false }
+}
+
+interface How {
+  readonly node: AnyNode
+  /** To whom parts that are no scalars are copied; undefined where they stay what they are. */
+  readonly owner: Owner | undefined
+}
+
+/** Locals for the parts of a value, with what it holds now. */
+function newStorage(l: Lowering, name: string, value: Value, how: How): Storage | undefined {
+  const { owner } = how
+  if (owner === undefined && value.kind === 'stored' && !value.owner.isNamed) return value.storage
+  if (owner === undefined && isNamed(value)) return { kind: 'fixed', value: l.stabilizedValue(value) }
+  if (owner !== undefined) noteShared(l, owner, value, l.span(how.node))
+  const whole = value.kind === 'stored' ? partsOf(value, l.span(how.node)) : value
+  switch (whole.kind) {
+    case 'expr': {
+      const init = l.scalarOrNothing(whole, how.node)
+      if (init === undefined) return undefined
+      const local = l.newName(name)
+      l.emit({ kind: 'Let', local, init, span: l.span(how.node) })
+      return { kind: 'scalar', local }
+    }
+    case 'tuple': {
+      const items = whole.items.map((item, i) => newStorage(l, `${name}_${i}`, item, how))
+      return items.includes(undefined) ? undefined : { kind: 'items', items: items as Storage[] } // none is undefined
+    }
+    case 'record': {
+      const fields = whole.fields.map((field) => ({ name: field.name, storage: newStorage(l, `${name}_${field.name}`, field.value, how) }))
+      if (fields.some((field) => field.storage === undefined)) return undefined
+      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[] } // none is undefined
+    }
+    case 'refused':
+      return undefined
+    default:
+      if (owner === undefined) return { kind: 'fixed', value: l.stabilizedValue(whole) }
+      l.refuse('reassigns-value', how.node, name)
+      return undefined
+  }
+}
+
+/** What a function returns in several places: locals for its parts, which the first return declares. */
+export function returnStored(l: Lowering, result: Result, given: Value, node: AnyNode): void {
+  const value = takenApart(l, given)
+  if (result.stored === undefined) {
+    const span = l.span(node)
+    const declarations: Stmt[] = []
+    const storage = l.collectInto(declarations, () => emptyLike(l, result.local, value, span))
+    if (storage === undefined) {
+      l.refuse('object-as-value', node)
+      return
+    }
+    result.declarations.push(...declarations)
+    result.stored = {
+      kind: 'stored',
+      storage,
+      owner: { ...ownerOf(l, result.local, node, { isVariable: true }), isResult: true },
+      isPart: false,
+    }
+  }
+  storeParts(l, result.stored, value, node)
+}
+
+/** Locals like the parts of a value, not set yet; undefined where a part is no scalar. */
+function emptyLike(l: Lowering, name: string, value: Value, span: Span): Storage | undefined {
+  switch (value.kind) {
+    case 'expr': {
+      const local = l.newName(name)
+      l.emit({ kind: 'Let', local, span })
+      return { kind: 'scalar', local }
+    }
+    case 'tuple': {
+      const items = value.items.map((item, i) => emptyLike(l, `${name}_${i}`, item, span))
+      return items.includes(undefined) ? undefined : { kind: 'items', items: items as Storage[] } // none is undefined
+    }
+    case 'record': {
+      const fields = value.fields.map((field) => ({
+        name: field.name,
+        storage: emptyLike(l, `${name}_${field.name}`, field.value, span),
+      }))
+      if (fields.some((field) => field.storage === undefined)) return undefined
+      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[] } // none is undefined
+    }
+    case 'stored':
+      return emptyLike(l, name, partsOf(value, span), span)
+    default:
+      return undefined
+  }
+}
+
+/** Copies the parts of a value: all are evaluated before the first is assigned, since they may read what is assigned. */
+export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode): void {
+  const value = takenApart(l, given)
+  if (value.kind === 'refused') return
+  if (given.kind === 'expr' && l.choosesNamed) to.owner.isShared = true
+  const span = l.span(node)
+  const pairs: { readonly local: string; readonly value: Expr }[] = []
+  if (!matched(l, to, value, span, pairs)) {
+    l.refuse('reassigns-value', node, to.owner.name)
+    return
+  }
+  const only = pairs.length === 1
+  const kept = pairs.map((pair) => ({ ...pair, value: only ? pair.value : l.stabilized(pair.value) }))
+  for (const pair of kept) l.emit({ kind: 'Assign', ...pair, span })
+}
+
+/** Whether a value has the parts that the storage has, in this order, all of them scalars in the end. */
+function matched(
+  l: Lowering,
+  { storage, owner }: Pick<Stored, 'storage' | 'owner'>,
+  given: Value,
+  span: Span,
+  pairs: { local: string; value: Expr }[],
+): boolean {
+  noteShared(l, owner, given, span)
+  const value = given.kind === 'stored' ? partsOf(given, span) : given
+  switch (storage.kind) {
+    case 'scalar':
+      if (value.kind !== 'expr' || holdsLiteral(value.expr)) return false
+      pairs.push({ local: storage.local, value: value.expr })
+      return true
+    case 'items':
+      return (
+        value.kind === 'tuple' &&
+        value.items.length === storage.items.length &&
+        storage.items.every((item, i) => matched(l, { storage: item, owner }, value.items[i] ?? REFUSED, span, pairs))
+      )
+    case 'fields':
+      return (
+        value.kind === 'record' &&
+        value.fields.length === storage.fields.length &&
+        storage.fields.every((field, i) => {
+          const given = value.fields[i]
+          return given?.name === field.name && matched(l, { storage: field.storage, owner }, given.value, span, pairs)
+        })
+      )
+    case 'fixed':
+      return false
+  }
+}
+
+/** The part of a name; undefined where there is none. */
+export function storedPart({ storage }: Stored, name: string): Storage | undefined {
+  if (storage.kind === 'fields') return storage.fields.find((one) => one.name === name)?.storage
+  return storage.kind === 'items' ? storage.items[Number(name)] : undefined
+}
+
+/** What it holds. */
+export function partOf(of: Stored, name: string, span: Span): Value | undefined {
+  const part = storedPart(of, name)
+  return part === undefined ? undefined : heldIn(of, part, span)
+}
+
+function heldIn({ owner }: Stored, storage: Storage, span: Span): Value {
+  if (storage.kind === 'scalar') return exprValue({ kind: 'Local', name: storage.local, span })
+  return storage.kind === 'fixed' ? storage.value : { kind: 'stored', storage, owner, isPart: true }
+}
+
+/** What the object or array holds now, as a literal of its parts. */
+export function partsOf(of: Stored, span: Span): Value {
+  const { storage } = of
+  if (storage.kind === 'items') return { kind: 'tuple', items: storage.items.map((item) => heldIn(of, item, span)) }
+  if (storage.kind === 'fields')
+    return { kind: 'record', fields: storage.fields.map((field) => ({ name: field.name, value: heldIn(of, field.storage, span) })) }
+  return heldIn(of, storage, span)
+}
+
+/** A value that keeps standing for the object: the object itself, or what a variable holds now. */
+export function keptStored(l: Lowering, value: Stored): Value {
+  const { owner } = value
+  const { span } = owner
+  if (owner.isVariable) {
+    noteCopy(l, value, span)
+    return l.stabilizedValue(partsOf(value, span))
+  }
+  if (value.isPart) {
+    owner.hasNamedParts = true
+    checkParts(l, owner, span)
+  }
+  return value
+}
+
+/** Says that a variable is given what an object holds, as it might be given the object. */
+function noteShared(l: Lowering, to: Owner, from: Value, span: Span): void {
+  if (from.kind === 'stored') {
+    noteCopy(l, from, span)
+    // What a function returns is made for who calls it.
+    if (!from.owner.isResult || from.owner.isShared) to.isShared = true
+  } else if (isNamed(from)) to.isShared = true
+  checkCopies(l, to, span)
+}
+
+function isNamed(value: Value): boolean {
+  return value.kind === 'stored' ? value.owner.isNamed : (value.kind === 'tuple' || value.kind === 'record') && value.isNamed === true
+}
+
+/** Whether somebody else may have the object, or one in it. */
+export function holdsNamed(value: Value): boolean {
+  if (value.kind === 'stored') return true
+  if (value.kind === 'tuple') return value.isNamed === true || value.items.some(holdsNamed)
+  return value.kind === 'record' && (value.isNamed === true || value.fields.some((field) => holdsNamed(field.value)))
+}
+
+/** The value, known to have a name: from then on others may have the object too. */
+export function named(value: Value): Value {
+  switch (value.kind) {
+    case 'stored':
+      value.owner.isNamed = true
+      return value
+    case 'tuple':
+      return { ...value, items: value.items.map(named), isNamed: true }
+    case 'record':
+      return { ...value, fields: value.fields.map((field) => ({ ...field, value: named(field.value) })), isNamed: true }
+    default:
+      return value
+  }
+}
+
+/** Says that what an object holds now goes on under another name. */
+export function noteCopy(l: Lowering, { owner }: Stored, span: Span): void {
+  owner.copied ??= l.now()
+  if (l.loops.length !== owner.loops.length) owner.isCopiedAgain = true
+  checkCopies(l, owner, span)
+}
+
+/** Says that a field that is a scalar is assigned. */
+export function noteChange(l: Lowering, owner: Owner, span: Span): void {
+  owner.hasChangedScalars = true
+  owner.changed = l.now()
+  checkCopies(l, owner, span)
+}
+
+/** Says that a part that is an object becomes another. */
+export function noteReplaced(l: Lowering, owner: Owner, span: Span): void {
+  owner.hasReplacedParts = true
+  owner.changed = l.now()
+  checkCopies(l, owner, span)
+  checkParts(l, owner, span)
+  noteReassigned(l, owner, span)
+}
+
+/** A function that was given the object may still read it under its own name. */
+export function noteReassigned(l: Lowering, owner: Owner, span: Span): void {
+  if (l.lent.includes(owner)) refuseAlias(l, span, owner.name)
+}
+
+function checkCopies(l: Lowering, owner: Owner, span: Span): void {
+  const { name, isVariable, changed, copied, isCopiedAgain, isShared, hasChangedScalars } = owner
+  const isSeen = copied !== undefined && changed !== undefined && (isVariable || isCopiedAgain || changed > copied)
+  if (isSeen || (isShared && hasChangedScalars)) refuseAlias(l, span, name)
+}
+
+function checkParts(l: Lowering, { name, hasNamedParts, hasReplacedParts }: Owner, span: Span): void {
+  if (hasNamedParts && hasReplacedParts) refuseAlias(l, span, name)
+}
+
+function refuseAlias(l: Lowering, span: Span, name: string): void {
+  l.refuseWith(refusalOf('aliased-object', span, name))
+}
+
+/** An object or array that only an expression holds so far, as a literal of its parts; anything else as it is. */
+export function takenApart(l: Lowering, value: Value): Value {
+  if (value.kind !== 'expr' || !holdsLiteral(value.expr)) return value
+  return apart(l, value.expr) ?? value
+}
+
+function apart(l: Lowering, expr: Expr): Value | undefined {
+  if (expr.kind === 'ArrayLiteral') return { kind: 'tuple', items: expr.items.map((item) => takenApart(l, exprValue(item))) }
+  if (expr.kind === 'ObjectLiteral')
+    return { kind: 'record', fields: expr.fields.map(({ name, value }) => ({ name, value: takenApart(l, exprValue(value)) })) }
+  if (expr.kind !== 'Conditional') return exprValue(expr)
+  const test = l.stabilized(expr.test)
+  const [then, other] = [apart(l, expr.then), apart(l, expr.else)]
+  return then === undefined || other === undefined ? undefined : chosen(test, then, other)
+}
+
+/** `test ? a : b`, part by part; undefined where they differ in their parts. */
+function chosen(test: Expr, a: Value, b: Value): Value | undefined {
+  if (a.kind === 'expr' && b.kind === 'expr') return exprValue(conditional(test, a.expr, b.expr, test.span))
+  if (a.kind === 'tuple' && b.kind === 'tuple' && a.items.length === b.items.length) {
+    const items = a.items.map((item, i) => chosen(test, item, b.items[i] ?? REFUSED))
+    return items.includes(undefined) ? undefined : { kind: 'tuple', items: items as Value[] } // none is undefined
+  }
+  if (a.kind !== 'record' || b.kind !== 'record' || a.fields.length !== b.fields.length) return undefined
+  const fields = a.fields.map((field, i) => {
+    const other = b.fields[i]
+    return { name: field.name, value: other?.name === field.name ? chosen(test, field.value, other.value) : undefined }
+  })
+  return fields.some((field) => field.value === undefined)
+    ? undefined
+    : { kind: 'record', fields: fields as { name: string; value: Value }[] } // none is undefined
+}
+
+/** Whether a value is an object or array that the function made. */
+export function isAggregate(value: Value): boolean {
+  if (value.kind === 'expr') return holdsLiteral(value.expr)
+  return value.kind === 'tuple' || value.kind === 'record' || value.kind === 'stored'
+}

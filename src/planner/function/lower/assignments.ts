@@ -1,0 +1,292 @@
+/**
+ * Assignments: to locals, and to elements of row views. Everything else that is assigned belongs to someone outside
+ * the function, and is refused by name.
+ */
+import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Pattern, UpdateExpression } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { BIGINTS } from '../../../core/ir/irTypes.ts'
+import { checkedIndex, checkNumber } from '../lists/madeArrays.ts'
+import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from '../lists/stored.ts'
+import { refusalOf } from '../refusals.ts'
+import { binary, literal, makeIf, negated } from './build.ts'
+import { isBuffer } from './calls.ts'
+import { lowerExpression, operatorOf } from './expressions.ts'
+import type { Lowering } from './lowering.ts'
+import { staticName } from './members.ts'
+import { exprValue, REFUSED, type Stored, type Value } from './value.ts'
+
+/** A place that can be assigned. */
+type Place =
+  | { readonly kind: 'local'; readonly name: string; readonly userName: string }
+  /** A variable that holds objects, or a part that is one. */
+  | { readonly kind: 'whole'; readonly stored: Stored }
+  | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
+
+/** `x = e`, `w[k] += e`, `[a, b] = [b, a]`; the value only where it is wanted. */
+export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted: { readonly value: boolean }): Value {
+  const { left, operator, right } = node
+  if (left.type === 'ArrayPattern' || left.type === 'ObjectPattern') {
+    const value = l.stabilizedValue(lowerExpression(l, right))
+    l.verbs.bind(l, left, value, 'assign')
+    return value
+  }
+  if (operator === '=') {
+    if (left.type === 'Identifier') {
+      const value = lowerExpression(l, right)
+      assignTo(l, left, value)
+      return value.kind === 'expr' ? lowerPlainRead(l, left, value) : value
+    }
+    return assignElement(l, left, right, { node, wanted })
+  }
+  const place = placeOf(l, left, { twice: true })
+  if (place === undefined) {
+    lowerExpression(l, right)
+    return REFUSED
+  }
+  if (place.kind === 'whole') {
+    lowerExpression(l, right)
+    return l.refuse('object-as-value', left)
+  }
+  const current = read(place, l, left)
+  if (operator === '&&=' || operator === '||=' || operator === '??=') return logicalAssignment(l, place, { current, node, wanted })
+  const op = operatorOf(operator)
+  if (op === undefined) return l.refuse('operator', node, operator)
+  const [before, after] = l.inOrder([() => exprValue(current), () => lowerExpression(l, right)])
+  const [a, b] = [
+    before === undefined ? undefined : l.scalarOrNothing(before, left),
+    after === undefined ? undefined : l.scalarOrNothing(after, right),
+  ]
+  if (a === undefined || b === undefined) return REFUSED
+  return store(l, place, binary(op, a, b, l.span(node)), { node, wanted })
+}
+
+/** The value of `x = e` where x is a local: what x is now. */
+function lowerPlainRead(l: Lowering, left: Pattern & { type: 'Identifier' }, value: Value): Value {
+  const binding = l.unit.names.bindingOf.get(left)
+  const bound = binding === undefined ? undefined : l.bound.get(binding)
+  return bound?.kind === 'local' ? exprValue({ kind: 'Local', name: bound.name, span: l.span(left) }) : value
+}
+
+/** Assigns a value that was already computed. */
+export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | 'MemberExpression' }, value: Value): void {
+  const place = placeOf(l, target, { twice: false })
+  if (place === undefined || value.kind === 'refused') return
+  if (place.kind === 'whole') {
+    storeParts(l, place.stored, value, target)
+    return
+  }
+  if (value.kind !== 'expr' && place.kind === 'local') {
+    l.refuse('reassigns-value', target, place.userName)
+    return
+  }
+  const expr = l.scalarOrNothing(value, target)
+  if (expr !== undefined) store(l, place, expr, { node: target, wanted: { value: false } })
+}
+
+type Scalar = Exclude<Place, { kind: 'whole' }>
+
+interface Assigning {
+  readonly node: AnyNode
+  readonly wanted: { readonly value: boolean }
+}
+
+/** `w[k] = e`: w and k are evaluated before e. */
+function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assigning): Value {
+  let place = placeOf(l, left, { twice: false })
+  const between = l.out.length
+  const value = lowerExpression(l, right)
+  if (place?.kind === 'whole') {
+    storeParts(l, place.stored, value, how.node)
+    return place.stored
+  }
+  if (place?.kind === 'element' && l.out.length > between) {
+    const emitted = l.out.splice(between)
+    place = { ...place, subscripts: place.subscripts.map((one) => l.stabilized(one)) }
+    l.out.push(...emitted)
+  }
+  const expr = place === undefined ? undefined : l.scalarOrNothing(value, right)
+  return place === undefined || expr === undefined ? REFUSED : store(l, place, expr, how)
+}
+
+/** The value of an assignment is what was assigned, not what the array made of it. */
+function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assigning): Value {
+  const span = l.span(node)
+  if (place.kind === 'local') {
+    l.emit({ kind: 'Assign', local: place.name, value, span })
+    return exprValue({ kind: 'Local', name: place.name, span })
+  }
+  if (l.locals.has(place.array)) checkNumber(l, place.array, value, node)
+  if (!wanted.value) {
+    l.emit({ kind: 'Write', array: place.array, subscripts: place.subscripts, value, span })
+    return REFUSED
+  }
+  const subscripts = place.subscripts.map((one) => l.stabilized(one))
+  const kept = l.stabilized(value)
+  l.emit({ kind: 'Write', array: place.array, subscripts, value: kept, span })
+  return exprValue(kept)
+}
+
+function read(place: Scalar, l: Lowering, node: AnyNode): Expr {
+  const span = l.span(node)
+  return place.kind === 'local'
+    ? { kind: 'Local', name: place.name, span }
+    : { kind: 'Read', array: place.array, subscripts: place.subscripts, span }
+}
+
+function logicalAssignment(
+  l: Lowering,
+  place: Scalar,
+  how: Assigning & { readonly current: Expr; readonly node: AssignmentExpression },
+): Value {
+  const { current, node, wanted } = how
+  const span = l.span(node)
+  if (wanted.value && place.kind === 'element') return l.refuse('effect-in-expression', node)
+  const test =
+    node.operator === '&&=' ? current : node.operator === '||=' ? negated(current, span) : binary('==', current, literal(null, span), span)
+  const emitted = l.collect(() => {
+    const expr = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
+    if (expr !== undefined) store(l, place, expr, { node, wanted: { value: false } })
+  })
+  l.emit(...makeIf(test, emitted, [], span))
+  return place.kind === 'local' ? exprValue(current) : REFUSED
+}
+
+/** `x++`: a number or a bigint, so that it is x + 1 or x + 1n. */
+export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { readonly value: boolean }): Value {
+  const span = l.span(node)
+  const place = placeOf(l, node.argument, { twice: true })
+  if (place === undefined) return REFUSED
+  if (place.kind === 'whole') return l.refuse('object-as-value', node.argument)
+  const current = read(place, l, node.argument)
+  const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : l.dtypes.get(place.array) === 'i64'
+  if (place.kind === 'local') {
+    const allowed = isBigint ? BIGINTS : NUMBERS
+    l.checks.push({
+      expr: current,
+      holds: (kinds) => kinds?.every((kind) => allowed.has(kind)) === true,
+      refusal: refusalOf('increments-unknown', span, place.userName),
+      incremented: place.name,
+    })
+  }
+  const keepOld = wanted.value && !node.prefix
+  const old = keepOld ? l.temporary(current, 'old') : current
+  const next = binary(node.operator === '++' ? '+' : '-', old, literal(isBigint ? 1n : 1, span), span)
+  const value = store(l, place, next, { node, wanted: { value: wanted.value && node.prefix } })
+  return keepOld ? exprValue(old) : value
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+
+/** The place that a target names; undefined when it is refused. With `twice` the subscripts can be evaluated again. */
+function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean }): Place | undefined {
+  if (target.type === 'ParenthesizedExpression') return placeOf(l, target.expression, how)
+  if (target.type === 'Identifier') {
+    const binding = l.unit.names.bindingOf.get(target)
+    if (binding === undefined) {
+      const free = l.unit.freeOf(target)
+      if (free.kind === 'absent' && !free.inspector) l.refuse('captures-unreadable', target, target.name)
+      else l.refuse('assigns-captured-variable', target, target.name)
+      return undefined
+    }
+    const bound = l.bound.get(binding)
+    if (binding.kind === 'const') {
+      l.refuse('operator', target, 'an assignment to a constant')
+      return undefined
+    }
+    if (bound?.kind === 'value' && bound.value.kind === 'stored' && bound.value.owner.isVariable) {
+      noteReassigned(l, bound.value.owner, l.span(target))
+      return { kind: 'whole', stored: bound.value }
+    }
+    if (bound === undefined) l.refuse('use-before-declaration', target, target.name)
+    else if (bound.kind === 'value' && bound.value.kind !== 'refused') l.refuse('reassigns-value', target, target.name)
+    return bound?.kind === 'local' ? { kind: 'local', name: bound.name, userName: target.name } : undefined
+  }
+  if (target.type === 'MemberExpression') return elementPlace(l, target, how)
+  l.refuse('operator', target, 'this assignment')
+  return undefined
+}
+
+function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twice: boolean }): Place | undefined {
+  if (target.object.type === 'Super' || target.property.type === 'PrivateIdentifier') {
+    l.refuse('operator', target, 'private members or super')
+    return undefined
+  }
+  const object = lowerExpression(l, target.object)
+  const objectText = l.span(target.object).text
+  if (object.kind === 'view' && object.rank !== undefined && object.rank > object.prefix.length + 1) {
+    l.refuse('reassigns-value', target, l.span(target).text)
+    return undefined
+  }
+  if (object.kind === 'view') {
+    if (isBuffer(l, object.array)) l.refuse('unknown-method', target, `${objectText}[…] =`)
+    const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property), target.property) : undefined
+    if (index === undefined) {
+      if (!target.computed) l.refuse('view-as-value', target)
+      return undefined
+    }
+    const checked = checkedIndex(l, object.array, index, target)
+    return { kind: 'element', array: object.array, subscripts: [...object.prefix, how.twice ? l.stabilized(checked) : checked] }
+  }
+  switch (object.kind) {
+    case 'data':
+    case 'tableRow':
+    case 'recordRow':
+    case 'global':
+      l.refuse('mutates-captured-object', target, object.name)
+      break
+    case 'closure':
+    case 'builtin':
+      l.refuse('mutates-captured-object', target, objectText)
+      break
+    case 'expr':
+    case 'key':
+      l.refuse('mutates-element', target, objectText)
+      break
+    case 'env':
+    case 'shape':
+      l.refuse('mutates-element', target, objectText)
+      break
+    case 'handle':
+      l.refuse('handle-as-value', target, object.name)
+      break
+    case 'stored':
+      return partPlace(l, object, target)
+    case 'tuple':
+    case 'record':
+      if (object.site !== undefined) l.foundChanging.push(object.site)
+      l.refuse('mutates-literal', target)
+      break
+    case 'refused':
+      break
+  }
+  return undefined
+}
+
+/** The part of an object that a function made. */
+function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place | undefined {
+  const { property, computed } = target
+  const value = computed ? lowerExpression(l, property as Expression) : undefined // a private name was refused
+  const name = value === undefined ? (property.type === 'Identifier' ? property.name : undefined) : staticName(l, value)
+  if (name === undefined) {
+    if (value?.kind !== 'refused') l.refuse('computed-name', target)
+    if (object.site !== undefined) l.foundIndexed.push(object.site)
+    return undefined
+  }
+  const span = l.span(target)
+  const part = storedPart(object, name)
+  switch (part?.kind) {
+    case 'scalar':
+      noteChange(l, object.owner, span)
+      return { kind: 'local', name: part.local, userName: span.text }
+    case 'fields':
+    case 'items':
+      noteReplaced(l, object.owner, span)
+      return { kind: 'whole', stored: { kind: 'stored', storage: part, owner: object.owner, isPart: true } }
+    case 'fixed':
+      l.refuse('reassigns-value', target, span.text)
+      return undefined
+    case undefined:
+      l.refuse('adds-part', target, span.text)
+      return undefined
+  }
+}

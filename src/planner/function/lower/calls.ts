@@ -1,0 +1,373 @@
+/**
+ * Calls: methods of views and handles, functions of the platform, methods of strings, and functions of the user, which
+ * are written out.
+ */
+import type { AnyNode, CallExpression, Expression } from 'acorn'
+import { type Builtin, type Expr, METHODS, type Method } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { includedByRow, isNameByRow, writtenOut } from '../captures/capturedKeys.ts'
+import { partsCall } from '../captures/capturedLists.ts'
+import { keyedMethod } from '../captures/capturedLookups.ts'
+import { fromOutside, tableOf } from '../captures/outside.ts'
+import { hasTraps } from '../captures/traps.ts'
+import { extremeOf, overElements } from '../lists/iteration.ts'
+import { listMethod, OF_LISTS } from '../lists/lists.ts'
+import { calledArray, localMethod } from '../lists/localArrays.ts'
+import { refusalOf } from '../refusals.ts'
+import { binary, literal, logical, truth } from './build.ts'
+import { comparesObjects, dateMethod } from './dates.ts'
+import { elements } from './elements.ts'
+import { lowerExpression } from './expressions.ts'
+import type { Lowering } from './lowering.ts'
+import { memberValue } from './members.ts'
+import type { Regex } from './regexes.ts'
+import { timeCall } from './times.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+export function lowerCall(l: Lowering, node: CallExpression): Value {
+  const { callee } = node
+  if (callee.type === 'Super') return l.refuse('operator', node, 'super')
+  const array = calledArray(l, node)
+  if (array !== undefined) return array
+  if (callee.type === 'MemberExpression' && callee.object.type !== 'Super') {
+    const object = lowerExpression(l, callee.object)
+    const name = methodName(l, callee)
+    if (object.kind === 'refused') return REFUSED
+    if (name === undefined) return l.refuse('computed-name', node)
+    return methodCall(l, object, name, node)
+  }
+  const f = lowerExpression(l, callee)
+  if (f.kind === 'refused') {
+    for (const argument of node.arguments) lowerExpression(l, argument.type === 'SpreadElement' ? argument.argument : argument)
+    return REFUSED
+  }
+  return callValue(l, f, node, textOf(l, callee))
+}
+
+function methodName(l: Lowering, callee: CallExpression['callee'] & { type: 'MemberExpression' }): string | undefined {
+  const { property } = callee
+  if (!callee.computed) return property.type === 'Identifier' ? property.name : undefined
+  if (property.type === 'PrivateIdentifier') return undefined
+  const value = lowerExpression(l, property)
+  return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
+}
+
+function textOf(l: Lowering, node: AnyNode): string {
+  return l.span(node).text
+}
+
+/** Calls what an expression gave. */
+function callValue(l: Lowering, f: Value, node: CallExpression, name: string): Value {
+  if (f.kind === 'library') return timeCall(l, f.name, node)
+  if (f.kind !== 'closure' && f.kind !== 'builtin') {
+    if (f.kind === 'global')
+      return typeof f.value === 'function' && !f.name.includes('.') && !(f.name in globalThis)
+        ? l.refuse('captured-function', node, f.name)
+        : l.refuseCall(f.name, node)
+    if (f.kind === 'refused') return REFUSED
+    return l.refuseCall(name, node)
+  }
+  const extreme = f.kind === 'builtin' ? spreadExtreme(l, f.name, node) : undefined
+  if (extreme !== undefined) return extreme
+  const args = elements(l, node.arguments)
+  if (args === undefined) return REFUSED
+  if (f.kind === 'closure') return l.verbs.inline(l, f, args, node)
+  const exprs = argumentExprs(l, args, node)
+  if (exprs === undefined) return REFUSED
+  const [first, second] = exprs
+  if (f.name === 'Object.is' && first !== undefined && second !== undefined) comparesObjects(l, first, second, l.span(node))
+  return exprValue(calledBuiltin(f.name, exprs, l.span(node)))
+}
+
+/** `Date.UTC(2024, 0)` is a number. */
+function calledBuiltin(callee: Builtin, args: readonly Expr[], span: Span): Expr {
+  const numbers = args.flatMap((arg) => (arg.kind === 'Literal' && typeof arg.value === 'number' ? [arg.value] : []))
+  if (callee === 'Date.UTC' && numbers.length === args.length) return literal(Date.UTC(...(numbers as [number])), span)
+  return { kind: 'Call', callee, args, span }
+}
+
+/** `Math.max(...row)`; undefined for other calls. */
+function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if ((callee !== 'Math.max' && callee !== 'Math.min') || argument?.type !== 'SpreadElement' || another !== undefined) return undefined
+  const before = l.out.length
+  const value = extremeOf(l, callee, lowerExpression(l, argument.argument), node)
+  if (value === undefined) l.out.length = before // what is spread is lowered among the arguments
+  return value
+}
+
+function argumentExprs(l: Lowering, args: readonly Value[], node: CallExpression): Expr[] | undefined {
+  const exprs = args.map((value, i) => l.scalarOrNothing(value, node.arguments[i] ?? node))
+  return exprs.includes(undefined) ? undefined : (exprs as Expr[]) // none is undefined
+}
+
+/** `object.name(…)`, the object already evaluated. */
+export function methodCall(l: Lowering, object: Value, name: string, node: CallExpression): Value {
+  switch (object.kind) {
+    case 'handle':
+      return handleMethod(l, object, name, node)
+    case 'view':
+      return (
+        overElements(l, object, name, node) ??
+        listMethod(l, object, name, node) ??
+        (l.locals.has(object.array) ? localMethod(l, object, name, node) : viewMethod(l, object, name, node))
+      )
+    case 'expr':
+      return valueMethod(l, object.expr, name, node)
+    case 'data':
+      if (name === 'includes') return includes(l, object, node)
+      return (
+        hasOwn(l, object, name, node) ??
+        keyedMethod(l, object, name, node) ??
+        overElements(l, object, name, node) ??
+        listMethod(l, object, name, node) ??
+        callMember(l, object, name, node)
+      )
+    case 'tableRow':
+      return overElements(l, object, name, node) ?? listMethod(l, object, name, node) ?? l.refuse('captured-object', node, object.name)
+    case 'recordRow':
+      return l.refuse('captured-object', node, object.name)
+    case 'date':
+      return dateMethod(l, object, name, node)
+    case 'regex':
+      return matches(l, object, name, node)
+    case 'global':
+      return hasOwnCall(l, object, name, node) ?? partsCall(l, object, name, node) ?? callMember(l, object, name, node)
+    case 'builtin':
+    case 'env':
+    case 'record':
+      return callMember(l, object, name, node)
+    case 'tuple':
+    case 'stored': {
+      const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
+      if (list !== undefined) return includes(l, list, node)
+      // of elements that lie in memory there are loops
+      if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
+      if (name === 'push' || name === 'pop') return notYetGrowing(l, object, name, node)
+      return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
+    }
+    case 'key':
+    case 'shape':
+    case 'closure':
+    case 'library':
+      return l.refuse('unknown-method', node, name)
+    case 'refused':
+      return REFUSED
+  }
+}
+
+/** Of a literal that elements are pushed onto: how many, if that is known. The next try has room for them. */
+function notYetGrowing(l: Lowering, { site }: Value & { kind: 'tuple' | 'stored' }, name: string, node: CallExpression): Value {
+  const turns = site === undefined ? undefined : l.turnsInside(site.loops ?? 0)
+  if (site === undefined || turns === undefined || node.arguments.some(({ type }) => type === 'SpreadElement'))
+    return l.refuse('local-array-grows', node, 'a list')
+  l.foundGrowing.push({ site, count: name === 'push' ? turns * node.arguments.length : 0 })
+  return l.refuse('local-array-grows', node, 'a list')
+}
+
+/** A function kept in an object: `Math.exp(x)`, `env.f(x)`, `helpers.f(x)`. */
+function callMember(l: Lowering, object: Value, name: string, node: CallExpression): Value {
+  if (object.kind === 'data' && !Object.hasOwn(object.value, name)) {
+    const method = methodOf(l, object, name, node)
+    return method === undefined ? l.refuse('unknown-method', node, `${object.name}.${name}`) : callValue(l, method, node, name)
+  }
+  const f = memberValue(l, object, name, node)
+  const isMethod = object.kind === 'data' && f.kind === 'closure' && f.node.type !== 'ArrowFunctionExpression'
+  return callValue(l, isMethod ? { ...f, self: object } : f, node, textOf(l, node.callee))
+}
+
+/** A method of a captured object's class, whose `this` is the object; undefined for what no class of the user's has. */
+function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
+  for (let at: unknown = Object.getPrototypeOf(object.value); typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
+    if (hasTraps(at)) return undefined
+    const own = Object.getOwnPropertyDescriptor(at, name)
+    if (own === undefined) continue
+    if (typeof own.value !== 'function') return undefined
+    const f = fromOutside(l, own.value, `${object.name}.${name}`, object.origin, node)
+    return f.kind === 'closure' ? { ...f, self: object } : undefined
+  }
+  return undefined
+}
+
+/** Arguments evaluated in order, after an object whose parts cannot change. */
+function inOrderAfter(
+  l: Lowering,
+  before: readonly Expr[],
+  node: CallExpression,
+): { readonly before: readonly Expr[]; readonly args: Expr[] } | undefined {
+  const at = l.out.length
+  const values = elements(l, node.arguments)
+  if (values === undefined) return undefined
+  let kept = before
+  if (l.out.length > at) {
+    const emitted = l.out.splice(at)
+    kept = before.map((expr) => l.stabilized(expr))
+    l.out.push(...emitted)
+  }
+  const args = argumentExprs(l, values, node)
+  return args === undefined ? undefined : { before: kept, args }
+}
+
+function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, name: string, node: CallExpression): Value {
+  const span = l.span(node)
+  const { name: array, of } = object
+  const nothing = exprValue(literal(undefined, span))
+  const parts = inOrderAfter(l, [], node)
+  if (parts === undefined) return REFUSED
+  const { args } = parts
+  const last = args.at(-1)
+  const wrong = (): Value => l.refuse('method-arity', node, `${array}.${name}`)
+  if (of === 'accumulator') {
+    if (name !== 'add') return l.refuse('unknown-method', node, `${array}.${name}`)
+    if (args.length > 1) return wrong()
+    l.emit({ kind: 'Accumulate', accumulator: array, value: last ?? literal(undefined, span), span })
+    return nothing
+  }
+  if (of === 'rng') {
+    if (name !== 'uniform' && name !== 'normal' && name !== 'int') return l.refuse('unknown-method', node, `${array}.${name}`)
+    if (args.length !== (name === 'int' ? 1 : 0)) return wrong()
+    return exprValue({ kind: 'Draw', rng: array, method: name, args, span })
+  }
+  const isArray = of === 'array'
+  if (name === 'get') {
+    if (args.length === 0) return wrong()
+    const element: Expr = { kind: 'Read', array, subscripts: args, span }
+    return exprValue(l.booleans.has(array) ? truth(element) : element)
+  }
+  if (name === 'has' && isArray) return args.length === 0 ? wrong() : exprValue({ kind: 'Has', array, subscripts: args, span })
+  if (name === 'row') return { kind: 'view', array, prefix: args.map((arg) => l.stabilized(arg, 'row')) }
+  if ((name === 'set' && isArray) || name === 'add') {
+    if (args.length < 2 || last === undefined) return wrong()
+    l.emit({ kind: name === 'add' ? 'Add' : 'Write', array, subscripts: args.slice(0, -1), value: last, span })
+    return nothing
+  }
+  return l.refuse('unknown-method', node, `${array}.${name}`)
+}
+
+function viewMethod(l: Lowering, view: Value & { kind: 'view' }, name: string, node: CallExpression): Value {
+  const span = l.span(node)
+  const { array } = view
+  const parts = inOrderAfter(l, [], node)
+  if (parts === undefined) return REFUSED
+  const [index, value] = parts.args
+  const wrong = (): Value => l.refuse('method-arity', node, `${array}.row(…).${name}`)
+  if (name === 'get') {
+    if (index === undefined || parts.args.length !== 1) return wrong()
+    return exprValue({ kind: 'Read', array, subscripts: [...view.prefix, index], span })
+  }
+  if (name === 'set' || name === 'add') {
+    if (index === undefined || value === undefined || parts.args.length !== 2) return wrong()
+    if (name === 'set' && isBuffer(l, array)) return l.refuse('unknown-method', node, `${array}.row(…).set`)
+    l.emit({ kind: name === 'add' ? 'Add' : 'Write', array, subscripts: [...view.prefix, index], value, span })
+    return exprValue(literal(undefined, span))
+  }
+  return l.refuse('unknown-method', node, `${array}.row(…).${name}`)
+}
+
+export function isBuffer(l: Lowering, name: string): boolean {
+  return l.uses.some((use) => use.name === name && use.kind === 'buffer')
+}
+
+/** Methods that lists have too, under another meaning: only of what is certainly a string, number or date. */
+const AMBIGUOUS: ReadonlySet<string> = new Set([
+  'length',
+  'at',
+  'concat',
+  'includes',
+  'indexOf',
+  'lastIndexOf',
+  'slice',
+  'toString',
+  'valueOf',
+])
+const PRIMITIVES: ReadonlySet<string> = new Set([
+  'utf8',
+  'null',
+  'f64',
+  'f32',
+  'i64',
+  'i32',
+  'u32',
+  'i16',
+  'u16',
+  'i8',
+  'u8',
+  'bool',
+  'u64',
+  'timestamp',
+  'date',
+  'time',
+])
+
+function valueMethod(l: Lowering, object: Expr, name: string, node: CallExpression): Value {
+  const span = l.span(node)
+  const parts = inOrderAfter(l, [object], node)
+  const method = METHODS.find((one) => one === name)
+  if (parts === undefined) return REFUSED
+  const [of] = parts.before
+  if (method === undefined || method === 'length' || of === undefined) return l.refuse('unknown-method', node, name)
+  if (AMBIGUOUS.has(name)) {
+    const kinds = name === 'toString' || name === 'valueOf' ? PRIMITIVES : new Set(['utf8', 'null'])
+    l.checks.push({
+      expr: of,
+      holds: (types) => types?.every((kind) => kinds.has(kind)) === true,
+      refusal: refusalOf('ambiguous-method', span, name),
+    })
+  }
+  const expr: Expr = { kind: 'MethodCall', method: method satisfies Method, object: of, args: parts.args, optional: false, span }
+  return exprValue(expr)
+}
+
+/** `/x/.test(value)`. */
+function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: CallExpression): Value {
+  if (name !== 'test' || node.arguments.length !== 1) return l.refuse('regex', node)
+  const values = elements(l, node.arguments)
+  const [of] = values === undefined ? [] : (argumentExprs(l, values, node) ?? [])
+  return of === undefined ? REFUSED : exprValue({ kind: 'Matches', pattern, flags, of, span: l.span(node) })
+}
+
+/** `object.hasOwnProperty(name)`; undefined for what is no such call. */
+function hasOwn(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if (name !== 'hasOwnProperty' || Object.getPrototypeOf(object.value) !== Object.prototype || Object.hasOwn(object.value, name))
+    return undefined
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(lowerExpression(l, argument), argument)
+  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
+}
+
+/** `Object.hasOwn(object, name)`; undefined for what is no such call. */
+function hasOwnCall(l: Lowering, { value }: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
+  const [of, argument, another] = node.arguments
+  if (name !== 'hasOwn' || value !== Object || of?.type !== 'Identifier' || argument === undefined || another !== undefined)
+    return undefined
+  const object = lowerExpression(l, of)
+  if (object.kind !== 'data' || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(lowerExpression(l, argument), argument)
+  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
+}
+
+/** Captured lists up to this length are compared one by one. */
+export const LONGEST_INCLUDES = 32
+
+/** `names.includes(x)` of a short captured array: compared with each, which is the same but for NaN. */
+function includes(l: Lowering, data: Value & { kind: 'data' }, node: CallExpression): Value {
+  const span = l.span(node)
+  const table = tableOf(l, data)
+  const items = l.tables.find((one) => one.name === table)?.value
+  const [argument] = node.arguments
+  if (table === undefined || items === undefined || argument === undefined || node.arguments.length !== 1)
+    return l.refuse('captured-object', node, data.name)
+  if (items.length > LONGEST_INCLUDES || Array.from(items).some((item) => Number.isNaN(item)))
+    return includedByRow(l, data, items, node) ?? l.refuse('unknown-method', node, `${data.name}.includes`)
+  const value = lowerExpression(l, argument as Expression)
+  const expr = l.scalarOrNothing(value, argument)
+  if (expr === undefined) return REFUSED
+  const kept = l.stabilized(expr)
+  let result: Expr = literal(false, span)
+  for (let i = 0; i < items.length; i++) {
+    const same = binary('===', kept, { kind: 'Lookup', table, index: literal(i, span), span }, span)
+    result = i === 0 ? same : logical('||', result, same, span)
+  }
+  return exprValue(result)
+}

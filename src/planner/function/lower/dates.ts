@@ -1,0 +1,91 @@
+/**
+ * Dates from outside the function, or written out in it, as the numbers that comparisons and arithmetic make of them.
+ *
+ *     const from = new Date('1994-01-01')
+ *     (r) => r.day >= from                          day >= Parameter from, 757382400000
+ *     (r) => r.day >= new Date('1994-01-01')        day >= Literal 757382400000
+ */
+import type { CallExpression, NewExpression } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { parameterName } from '../captures/outside.ts'
+import { refusalOf } from '../refusals.ts'
+import { literal } from './build.ts'
+import type { Lowering } from './lowering.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+/** Methods that tell the same in every time zone. */
+const METHODS: ReadonlySet<string> = new Set(
+  'getTime valueOf getUTCFullYear getUTCMonth getUTCDate getUTCDay getUTCHours getUTCMinutes getUTCSeconds getUTCMilliseconds'.split(' '),
+)
+
+/**
+ * `new Date('1994-01-01')`, in a form that no time zone changes, or of a number: one that is known before the run is a point
+ * in time, any other one a value that functions of rows make.
+ */
+export function newDate(l: Lowering, node: NewExpression): Value | undefined {
+  const { callee, arguments: args } = node
+  const [argument] = args
+  if (callee.type !== 'Identifier' || argument === undefined || argument.type === 'SpreadElement' || args.length !== 1) return undefined
+  if (l.unit.names.bindingOf.get(callee) !== undefined) return undefined
+  const free = l.unit.freeOf(callee)
+  if (free.kind !== 'global' || free.value !== Date) return undefined
+  const span = l.span(node)
+  if (argument.type === 'Literal' && typeof argument.value === 'string') {
+    if (!IN_UTC.test(argument.value)) return undefined
+    return { kind: 'date', milliseconds: literal(new Date(argument.value).getTime(), span), name: span.text }
+  }
+  const given = l.verbs.value(l, argument)
+  if (given.kind === 'date') return given
+  const of = l.scalarOrNothing(given, argument)
+  if (of === undefined) return REFUSED
+  const isKnown = of.kind === 'Literal' || of.kind === 'Parameter'
+  const known = of.kind === 'Literal' ? of.value : l.parameters.find((one) => one.name === (of as { name: string }).name)?.value
+  if (isKnown && typeof known === 'number')
+    return { kind: 'date', milliseconds: answered(l, of, span.text, (time) => new Date(time).getTime()), name: span.text }
+  if (l.context.kind !== 'row') return undefined
+  l.checks.push({
+    expr: of,
+    holds: (kinds) => kinds?.every((kind) => NO_TEXTS.has(kind)) === true,
+    refusal: refusalOf('date-of-text', span, span.text),
+  })
+  return exprValue({ kind: 'Call', callee: 'new Date', args: [of], span })
+}
+
+/** What is no text, which JavaScript reads in the local time zone, and no bigint, which is refused. */
+const NO_TEXTS: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8 bool null timestamp date'.split(' '))
+
+/** The Date itself, for functions of rows: a copy, which has another identity. Undefined elsewhere. */
+export function dateItself(l: Lowering, date: Value & { kind: 'date' }): Expr | undefined {
+  if (l.context.kind !== 'row') return undefined
+  l.copiesDates = true
+  return { kind: 'Call', callee: 'new Date', args: [date.milliseconds], span: date.milliseconds.span }
+}
+
+/** Equality of values that may be Dates is one of objects: copies are not what they are copies of. */
+export function comparesObjects(l: Lowering, left: Expr, right: Expr, span: Span): void {
+  if (left.kind === 'Literal' || right.kind === 'Literal') return
+  l.checks.push({
+    expr: left,
+    holds: (kinds) => !l.copiesDates || kinds?.every((kind) => kind !== 'timestamp' && kind !== 'date') === true,
+    refusal: refusalOf('date-identity', span),
+  })
+}
+
+/** A day, which is one in UTC, or a time with its offset. */
+const IN_UTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** `from.getTime()`: what the Date answers does not change from row to row. */
+export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: string, node: CallExpression): Value {
+  if (!METHODS.has(name) || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
+  const { milliseconds } = date
+  if (name === 'getTime' || name === 'valueOf') return exprValue({ ...milliseconds, span: l.span(node) })
+  return exprValue(answered(l, milliseconds, `${date.name}.${name}()`, (time) => new Date(time)[name as 'getUTCDate']()))
+}
+
+function answered(l: Lowering, of: Expr, name: string, answer: (time: number) => number): Expr {
+  if (of.kind === 'Literal') return literal(answer(of.value as number), of.span) // times are numbers
+  const known = of.kind === 'Parameter' ? l.parameters.find((one) => one.name === of.name) : undefined
+  if (known === undefined) return of // no Date is anything else
+  return { kind: 'Parameter', name: parameterName(l, name, answer(known.value as number), known.origin), span: of.span } // a time
+}

@@ -1,0 +1,66 @@
+/**
+ * What is known of an index while a body is lowered: components of the key are whole numbers from 0 on, and counters of loops
+ * run from one number that is written out to another.
+ *
+ *     i % 3                                   0 to 2
+ *     k of for (let k = 1; k < 5; k++)        1 to 4
+ */
+import type { AnyNode, ForStatement } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { Lowering } from './lowering.ts'
+
+export interface IndexRange {
+  readonly low: number
+  readonly high: number
+}
+
+/** Whether the index is one of a list of so many. */
+export function isWithin(l: Lowering, index: Expr, length: number): boolean {
+  const range = rangeOf(l, index)
+  return range !== undefined && range.low >= 0 && range.high < length
+}
+
+/** Between which whole numbers the expression surely lies; undefined for what may be anything. */
+export function rangeOf(l: Lowering, expr: Expr): IndexRange | undefined {
+  switch (expr.kind) {
+    case 'Literal':
+      return typeof expr.value === 'number' && Number.isSafeInteger(expr.value) ? { low: expr.value, high: expr.value } : undefined
+    case 'Key':
+      return { low: 0, high: Number.MAX_SAFE_INTEGER }
+    case 'Local':
+      return l.counters.get(expr.name)
+    case 'Binary': {
+      const [a, b] = [rangeOf(l, expr.left), rangeOf(l, expr.right)]
+      if (a === undefined || b === undefined) return undefined
+      if (expr.operator === '+') return exact({ low: a.low + b.low, high: a.high + b.high })
+      if (expr.operator === '-') return exact({ low: a.low - b.high, high: a.high - b.low })
+      if (expr.operator === '%' && a.low >= 0 && b.low > 0) return { low: 0, high: Math.min(a.high, b.high - 1) }
+      return undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Sums of a key have a place beyond all lists, but not beyond what doubles hold exactly. */
+function exact({ low, high }: IndexRange): IndexRange | undefined {
+  return low >= -Number.MAX_SAFE_INTEGER && low <= Number.MAX_SAFE_INTEGER ? { low, high } : undefined
+}
+
+/** What the body of a loop sees of its counter; undefined where its bounds are not written out. */
+export function counterRange({ init, test, update }: ForStatement, name: string): IndexRange | undefined {
+  const declarator = init?.type === 'VariableDeclaration' && init.declarations.length === 1 ? init.declarations[0] : undefined
+  if (test?.type !== 'BinaryExpression' || test.left.type !== 'Identifier' || test.left.name !== name) return undefined
+  const [from, to] = [writtenNumber(declarator?.init), writtenNumber(test.right)]
+  if (from === undefined || to === undefined || !Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return undefined
+  if (update?.type !== 'UpdateExpression' || update.operator !== '++') return undefined
+  if (test.operator !== '<' && test.operator !== '<=') return undefined
+  return { low: from, high: test.operator === '<' ? to - 1 : to }
+}
+
+/** A number that is written out, with or without a sign. */
+function writtenNumber(node: AnyNode | null | undefined): number | undefined {
+  if (node?.type === 'Literal' && typeof node.value === 'number') return node.value
+  const value = node?.type === 'UnaryExpression' && node.operator === '-' ? writtenNumber(node.argument) : undefined
+  return value === undefined ? undefined : -value
+}

@@ -1,0 +1,176 @@
+/**
+ * Functions of the user written out where they are called.
+ *
+ *     const relu = (x) => { if (x < 0) return 0; return x }      y = relu(e)   -->   y = e < 0 ? 0 : e
+ *
+ * Each call has locals of its own. A function whose returns all stand at the end of their path needs no jumps; others
+ * leave a labelled block. Functions that call themselves become loops (`recursion.ts`).
+ */
+import type { AnyNode } from 'acorn'
+import { named } from '../lists/stored.ts'
+import type { FunctionNode } from '../source/ast.ts'
+import { isLikeLet } from '../source/scope.ts'
+import type { Unit } from '../unit.ts'
+import { literal } from './build.ts'
+import { lowerExpression } from './expressions.ts'
+import type { Frame, Lowering, Result } from './lowering.ts'
+import { selfCall, withRecursion } from './recursion.ts'
+import { hasEarlyReturn } from './statements.ts'
+import { exprValue, type Owner, REFUSED, type Value } from './value.ts'
+
+export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
+  const { unit, node: f } = closure
+  const running = l.frames.findLast((frame) => frame.node === f)
+  if (f.async) return l.refuse('async', node)
+  if (f.generator) return l.refuse('generator', node)
+  l.countCall()
+  if (l.isTooLarge) return REFUSED
+  const outer = l.unit
+  if (running !== undefined) return selfCall(l, running, closure, args, node)
+  // arguments are evaluated before the call, in order
+  const kept = args.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  const lent = l.lent.length
+  l.lent.push(...ownersOf(kept))
+  l.unit = unit
+  try {
+    return l.isRecursive({ unit, start: f.start }) ? recursiveCall(l, closure, kept, node) : withFrame(l, closure, kept, node)
+  } finally {
+    l.unit = outer
+    l.lent.length = lent
+  }
+}
+
+function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
+  const { unit, node: f } = closure
+  return withRecursion(l, closure, args, call, (frame, parameters) => {
+    enterFunction(l, unit, f)
+    inFrame(l, frame, () => {
+      for (const [i, param] of f.params.entries()) {
+        const binding = param.type === 'Identifier' ? unit.names.bindingOf.get(param) : undefined
+        const given = parameters[i]
+        if (binding === undefined || given === undefined) continue
+        l.bound.set(binding, typeof given === 'string' ? { kind: 'local', name: given } : { kind: 'value', value: given })
+      }
+      hoistVars(l, unit, f)
+      const { result } = frame
+      if (f.body.type === 'BlockStatement') l.verbs.statements(l, f.body.body)
+      else if (result !== undefined) {
+        const value = l.scalarOrNothing(lowerExpression(l, f.body), f.body)
+        if (value !== undefined) l.emit({ kind: 'Assign', local: result.local, value, span: value.span })
+      }
+      return REFUSED
+    })
+  })
+}
+
+function withFrame(
+  l: Lowering,
+  { unit, node: f, self, isLibrary }: Value & { kind: 'closure' },
+  args: readonly Value[],
+  call: AnyNode,
+): Value {
+  const frame = { node: f, unit, targets: [], ...(self === undefined ? {} : { self }), ...(isLibrary === undefined ? {} : { isLibrary }) }
+  const span = l.span(f)
+  enterFunction(l, unit, f)
+  const bindParameters = (): void => {
+    for (const [i, param] of f.params.entries()) {
+      if (param.type === 'RestElement') {
+        l.verbs.bind(l, param.argument, { kind: 'tuple', items: args.slice(i) }, 'declare')
+        return
+      }
+      const given = args[i] ?? exprValue(literal(undefined, span))
+      const binding = param.type === 'Identifier' ? l.unit.names.bindingOf.get(param) : undefined
+      const isConstant = binding !== undefined && binding.assignments === 0 && binding.declarators <= 1
+      if (given.kind === 'stored' && isConstant) l.bound.set(binding, { kind: 'value', value: named(given) })
+      else l.verbs.bind(l, param, given, 'declare')
+    }
+  }
+  if (f.body.type !== 'BlockStatement') {
+    return inFrame(l, frame, () => {
+      bindParameters()
+      return notAFunction(l, lowerExpression(l, f.body as Exclude<typeof f.body, { type: 'BlockStatement' }>), call)
+    })
+  }
+  const statements = f.body.body
+  const last = statements.at(-1)
+  const early = hasEarlyReturn(statements)
+  if (!early && (last?.type === 'ReturnStatement' || !endsInReturn(last))) {
+    return inFrame(l, frame, () => {
+      bindParameters()
+      hoistVars(l, unit, f)
+      const hasResult = last?.type === 'ReturnStatement'
+      l.verbs.statements(l, hasResult ? statements.slice(0, -1) : statements)
+      if (!hasResult || !last.argument) return exprValue(literal(undefined, span))
+      return notAFunction(l, lowerExpression(l, last.argument), call)
+    })
+  }
+  const local = l.newName('result')
+  const label = l.newLabel('call')
+  const result: Result = { local, label, breaks: early, stored: undefined, declarations: [], isScalar: false }
+  const body = l.collect(() => {
+    inFrame(l, { ...frame, result }, () => {
+      bindParameters()
+      hoistVars(l, unit, f)
+      l.verbs.statements(l, statements)
+      return REFUSED
+    })
+  })
+  l.emit(...(result.stored === undefined ? [{ kind: 'Let', local, span } as const] : result.declarations))
+  if (early) l.emit({ kind: 'Labeled', label, body, span })
+  else l.emit(...body)
+  if (result.stored !== undefined) {
+    // Who asks for a part of undefined fails.
+    if (result.isScalar || !alwaysReturns(statements)) return l.refuse('object-as-value', call)
+    return result.stored
+  }
+  return exprValue({ kind: 'Local', name: local, span })
+}
+
+/** Whether statements end in a return with a value, or fail, on every path that does not return before. */
+function alwaysReturns(statements: readonly AnyNode[]): boolean {
+  const last = statements.at(-1)
+  if (last?.type === 'BlockStatement') return alwaysReturns(last.body)
+  if (last?.type === 'IfStatement') return last.alternate != null && alwaysReturns([last.consequent]) && alwaysReturns([last.alternate])
+  return (last?.type === 'ReturnStatement' && last.argument != null) || last?.type === 'ThrowStatement'
+}
+
+/** Whose objects a function is given: as long as it runs, they go by two names. */
+function ownersOf(args: readonly Value[]): Owner[] {
+  return args.flatMap((value) => (value.kind === 'stored' ? [value.owner] : []))
+}
+
+function endsInReturn(last: AnyNode | undefined): boolean {
+  return last !== undefined && (last.type === 'IfStatement' || last.type === 'BlockStatement' || last.type === 'LabeledStatement')
+}
+
+/** A closure that outlives its call would see the locals of another call. */
+function notAFunction(l: Lowering, value: Value, call: AnyNode): Value {
+  return value.kind === 'closure' ? l.refuse('returns-function', call) : value
+}
+
+function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {
+  l.frames.push(frame)
+  try {
+    return work()
+  } finally {
+    l.frames.pop()
+  }
+}
+
+/** Forgets the locals of an earlier call. */
+export function enterFunction(l: Lowering, unit: Unit, f: FunctionNode): void {
+  for (const binding of unit.names.ownedBy.get(f.start) ?? []) {
+    l.bound.delete(binding)
+    if (binding.kind === 'self') l.bound.set(binding, { kind: 'value', value: { kind: 'closure', unit, node: f, name: binding.name } })
+  }
+}
+
+/** Declares the `var`s of a function at its start, but for those that may as well be declared where they stand. */
+export function hoistVars(l: Lowering, unit: Unit, f: FunctionNode): void {
+  for (const binding of unit.names.ownedBy.get(f.start) ?? []) {
+    if (binding.kind !== 'var' || binding.dropped || isLikeLet(binding)) continue
+    const local = l.newName(binding.name)
+    l.emit({ kind: 'Let', local, span: l.span(f) })
+    l.bound.set(binding, { kind: 'local', name: local })
+  }
+}

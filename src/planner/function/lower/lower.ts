@@ -1,0 +1,222 @@
+/**
+ * A function's normalized tree to the IR of `core/ir/functionIr.ts`, or the reasons why the IR cannot say it.
+ */
+import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTypes.ts'
+import type { Refusal } from '../../../core/span.ts'
+import { fromOutside } from '../captures/outside.ts'
+import { keptStored } from '../lists/stored.ts'
+import { refusalOf } from '../refusals.ts'
+import { bindArguments, bindPattern } from '../source/patterns.ts'
+import { type Unit, wholeSpan } from '../unit.ts'
+import { lowerAssignment, lowerUpdate } from './assignments.ts'
+import { lowerCall, methodCall } from './calls.ts'
+import { inputElement, type LowerContext } from './context.ts'
+import { lowerEffect, lowerExpression } from './expressions.ts'
+import { enterFunction, hoistVars, inlineCall } from './inline.ts'
+import { type Capacities, Lowering, type Missing, type Recursive, type Sites, type Verbs } from './lowering.ts'
+import { memberValue } from './members.ts'
+import { lowerReturned, lowerStatements } from './statements.ts'
+import type { Site } from './value.ts'
+
+const VERBS: Verbs = {
+  value: lowerExpression,
+  effect: lowerEffect,
+  statements: lowerStatements,
+  inline: inlineCall,
+  call: lowerCall,
+  method: methodCall,
+  bind: bindPattern,
+  assignment: lowerAssignment,
+  update: lowerUpdate,
+  member: memberValue,
+  fromOutside,
+  kept: keptStored,
+}
+
+export interface Lowered {
+  /** Absent when there are refusals. */
+  readonly ir?: FunctionIr
+  readonly refusals: readonly Refusal[]
+  readonly missing: readonly Missing[]
+  readonly captured: ReadonlyMap<string, unknown>
+  readonly typeOf: TypeOf
+  /** The function, and those of the user's that it calls. */
+  readonly units: ReadonlyMap<unknown, Unit>
+}
+
+export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
+  const [changing, indexed, growing] = [
+    new Map<unknown, Set<number>>(),
+    new Map<unknown, Set<number>>(),
+    new Map<unknown, Map<number, number>>(),
+  ]
+  const recursive = new Map<unknown, Map<number, boolean>>()
+  const known = { changing, indexed, growing, recursive }
+  let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
+  // Of which literals parts are assigned, or chosen, is known once all of the function has been seen.
+  while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
+  function learnAll(): boolean {
+    const isNew = [
+      learn(changing, tried.foundChanging),
+      learn(indexed, tried.foundIndexed),
+      learnCapacities(growing, tried.foundGrowing),
+      learnRecursive(recursive, tried.foundRecursive),
+    ]
+    return isNew.includes(true)
+  }
+  const { lowered, noNumbers } = tried
+  if (noNumbers.size === 0) return lowered
+  // What `x++` adds depends on whether x is a bigint, which types of locals say, which depend on what is added.
+  const again = lowerOnce(unit, context, { bigints: noNumbers, ...known }).lowered
+  return again.refusals.length < lowered.refusals.length ? again : lowered
+}
+
+/** Whether there was anything new among the literals. */
+function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolean {
+  let isNew = false
+  for (const { unit, start } of found) {
+    const starts = known.get(unit.f) ?? new Set()
+    known.set(unit.f, starts)
+    isNew ||= !starts.has(start)
+    starts.add(start)
+  }
+  return isNew
+}
+
+/** Whether there was anything new among functions that call themselves. */
+function learnRecursive(known: Map<unknown, Map<number, boolean>>, found: Lowering['foundRecursive']): boolean {
+  let isNew = false
+  for (const { site, isDeep } of found) {
+    const starts = known.get(site.unit.f) ?? new Map<number, boolean>()
+    known.set(site.unit.f, starts)
+    if (starts.get(site.start) === true || starts.get(site.start) === isDeep) continue
+    starts.set(site.start, isDeep)
+    isNew = true
+  }
+  return isNew
+}
+
+/** Whether more is pushed onto a literal than was known. */
+function learnCapacities(known: Map<unknown, Map<number, number>>, found: Lowering['foundGrowing']): boolean {
+  const sums = new Map<unknown, Map<number, number>>()
+  for (const { site, count } of found) {
+    const starts = sums.get(site.unit.f) ?? new Map<number, number>()
+    sums.set(site.unit.f, starts)
+    starts.set(site.start, (starts.get(site.start) ?? 0) + count)
+  }
+  let isNew = false
+  for (const [f, starts] of sums) {
+    const before = known.get(f) ?? new Map<number, number>()
+    known.set(f, before)
+    for (const [start, count] of starts) {
+      if (count <= (before.get(start) ?? -1)) continue
+      before.set(start, count)
+      isNew = true
+    }
+  }
+  return isNew
+}
+
+interface Tried {
+  readonly lowered: Lowered
+  /** Locals that are incremented and were found to be no numbers. */
+  readonly noNumbers: ReadonlySet<string>
+  readonly foundChanging: readonly Site[]
+  readonly foundIndexed: readonly Site[]
+  readonly foundGrowing: Lowering['foundGrowing']
+  readonly foundRecursive: Lowering['foundRecursive']
+}
+
+function lowerOnce(
+  unit: Unit,
+  context: LowerContext,
+  given: {
+    readonly bigints: ReadonlySet<string>
+    readonly changing: Sites
+    readonly indexed: Sites
+    readonly growing: Capacities
+    readonly recursive: Recursive
+  },
+): Tried {
+  const l = new Lowering(context, unit, { verbs: VERBS, ...given })
+  const noNumbers = new Set<string>()
+  const { node } = unit
+  const span = wholeSpan(unit)
+  l.frames.push({ node, unit, targets: [] })
+  if (node.async) l.refuse('async', node)
+  else if (node.generator) l.refuse('generator', node)
+  else {
+    enterFunction(l, unit, node)
+    bindArguments(l, node.params)
+    if (node.body.type === 'BlockStatement') {
+      hoistVars(l, unit, node)
+      l.verbs.statements(l, node.body.body)
+    } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
+    else lowerReturned(l, node.body)
+  }
+  const body = withoutLastReturn(l.out)
+  const typeOf = inferTypes(body, typeSources(l))
+  for (const check of l.checks) {
+    const found = typeOf(check.expr)
+    if (found === undefined) continue
+    const { type, nullable } = found
+    const kinds = type.kind === 'unknown' ? undefined : nullable ? [type.kind, 'null' as const] : [type.kind]
+    if (check.holds(kinds)) continue
+    l.refuseWith(check.refusal)
+    if (check.incremented !== undefined) noNumbers.add(check.incremented)
+  }
+  if (l.isTooLarge) l.refuseWith(refusalOf('too-large', span))
+  const name = unit.f.name === '' ? (context.kind === 'row' ? context.method : 'body') : unit.f.name
+  const { refusals, missing, captured, units } = l
+  units.set(unit.f, unit)
+  const ir = refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}
+  return {
+    lowered: { ...ir, refusals, missing, captured, typeOf, units },
+    noNumbers,
+    foundChanging: l.foundChanging,
+    foundIndexed: l.foundIndexed,
+    foundGrowing: l.foundGrowing,
+    foundRecursive: l.foundRecursive,
+  }
+}
+
+/** A return without a value at the very end says nothing. */
+function withoutLastReturn(body: FunctionIr['body']): FunctionIr['body'] {
+  const last = body.at(-1)
+  return last?.kind === 'Return' && last.value === undefined ? body.slice(0, -1) : body
+}
+
+/** What the body really names; a name may have been taken out of env and never used. */
+function usedParts(body: FunctionIr['body'], l: Lowering): Omit<FunctionIr, 'name' | 'span' | 'body'> {
+  const names = new Set<string>()
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'Write' || stmt.kind === 'Add') names.add(stmt.array)
+    if (stmt.kind === 'Accumulate') names.add(stmt.accumulator)
+    for (const top of expressionsOf(stmt))
+      visitExpr(top, (expr) => {
+        for (const name of namesIn(expr)) names.add(name)
+      })
+  })
+  const used = (one: { readonly name: string }): boolean => names.has(one.name)
+  const tables = l.tables.filter(used).map(({ of: _, ...table }) => table)
+  return { keyRank: l.keyRank, parameters: l.parameters.filter(used), tables, uses: l.uses.filter(used) }
+}
+
+/** The parameter, tables, array or generator that an expression itself names. */
+function namesIn(expr: Expr): readonly string[] {
+  if (expr.kind === 'Parameter') return [expr.name]
+  if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return [expr.table]
+  if (expr.kind === 'Find') return [expr.keys, ...(expr.values === undefined ? [] : [expr.values])]
+  if (expr.kind === 'Draw') return [expr.rng]
+  return expr.kind === 'Read' || expr.kind === 'Has' || expr.kind === 'Extent' ? [expr.array] : []
+}
+
+function typeSources(l: Lowering): TypeSources {
+  return {
+    input: (argument) => inputElement(l.context, argument),
+    parameter: (name) => l.parameters.find((one) => one.name === name)?.value,
+    table: (name) => l.tables.find((one) => one.name === name)?.value,
+    dtype: (array) => l.dtypes.get(array),
+  }
+}

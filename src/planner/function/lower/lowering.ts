@@ -1,0 +1,511 @@
+/**
+ * The state of one lowering, and the order of evaluation.
+ *
+ * IR expressions have no effects, JavaScript's do: an assignment or an inlined call inside an expression is emitted as
+ * statements before it. What was evaluated earlier and could change, or fail, is then kept in a temporary, so that
+ * everything still happens in the order of the source (`inOrder`).
+ */
+import type { AnyNode, Expression, Pattern, Statement } from 'acorn'
+import type { ColumnType, Field } from '../../../core/data/schema.ts'
+import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Refusal, Span } from '../../../core/span.ts'
+import { forbiddenCall, type Reason, refusalOf } from '../refusals.ts'
+import type { FunctionNode } from '../source/ast.ts'
+import type { Binding } from '../source/scope.ts'
+import { noteNumber } from '../surelyNumbers.ts'
+import type { Unit } from '../unit.ts'
+import { literal } from './build.ts'
+import { inputElement, type LowerContext } from './context.ts'
+import type { IndexRange } from './indexRanges.ts'
+import type { Recursion, StackArrays } from './recursion.ts'
+import { exprValue, type HandleKind, type Origin, type Owner, REFUSED, type Site, type Stored, type Value } from './value.ts'
+
+/** What a local name of the user's function stands for. */
+export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
+
+/** Something that `break` or `continue` can leave. */
+export interface Target {
+  readonly kind: 'loop' | 'block'
+  readonly sourceLabels: readonly string[]
+  readonly label: string | undefined
+  /** `continue` leaves this block instead. */
+  readonly continueLabel?: string
+  /** Whether a plain `break` means this one. */
+  readonly plainBreak: boolean
+  /** A loop of which no loop is left: its turns stand one after another. */
+  readonly isWrittenOut?: boolean
+}
+
+/** One function being lowered: the outermost, or one written out where it is called. */
+export interface Frame {
+  readonly node: FunctionNode
+  readonly unit: Unit
+  /** What `this` is, in a method. */
+  readonly self?: Value
+  /** A function of the library, whose subscripts are inside. */
+  readonly isLibrary?: true
+  /** What it does where it calls itself. */
+  readonly recursion?: Recursion
+  /** Where an inlined function leaves its result; absent for the outermost. */
+  readonly result?: Result
+  readonly targets: Target[]
+}
+
+export interface Result {
+  readonly local: string
+  readonly label: string
+  readonly breaks: boolean
+  /** Locals for an object, where that is what it returns. */
+  stored: Stored | undefined
+  /** Their declarations, which stand before the function. */
+  readonly declarations: Stmt[]
+  /** Whether it returns a number, a text or nothing somewhere. */
+  isScalar: boolean
+}
+
+/** Literals that are lowered in another way in this try, by the functions they are written in. */
+export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
+
+/** How many elements are pushed onto literals at most, by the functions they are written in and their places. */
+export type Capacities = ReadonlyMap<unknown, ReadonlyMap<number, number>>
+
+/** Functions that call themselves, by the functions they are written in and their places: whether some call is not the last thing. */
+export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
+
+export interface Missing {
+  readonly name: string
+  /** Whose rows do not have it, where they are not those that are iterated over. */
+  readonly array?: { readonly name: string; readonly fields: readonly Field[] }
+  readonly span: Span
+}
+
+/** Something to decide once the types of all locals are known. */
+export interface Check {
+  readonly expr: Expr
+  readonly holds: (types: readonly ColumnType['kind'][] | undefined) => boolean
+  readonly refusal: Refusal
+  /** A local, where this is about whether it is a number that `++` or `--` changes. */
+  readonly incremented?: string
+}
+
+/** Above this many nodes the inlined function is refused. */
+const LARGEST_BODY = 20_000
+const CALL_WEIGHT = 10
+
+interface Given {
+  readonly verbs: Verbs
+  readonly bigints: ReadonlySet<string>
+  readonly changing: Sites
+  readonly indexed: Sites
+  readonly growing: Capacities
+  readonly recursive: Recursive
+}
+
+export class Lowering {
+  readonly context: LowerContext
+  out: Stmt[] = []
+  unit: Unit
+  readonly frames: Frame[] = []
+  readonly bound: Map<Binding, Bound> = new Map()
+  /** Locals that are never assigned after their declaration, where they can be seen now. */
+  readonly stableLocals: Set<string> = new Set()
+  readonly refusals: Refusal[] = []
+  readonly missing: Missing[] = []
+  readonly checks: Check[] = []
+  readonly parameters: { name: string; value: Primitive; origin: Origin }[] = []
+  readonly tables: { name: string; value: ArrayLike<Primitive>; origin: Origin; of: unknown; made?: true }[] = []
+  readonly uses: { name: string; kind: HandleKind; origin: Origin }[] = []
+  /** Element types of arrays in use, where they are known. */
+  readonly dtypes: Map<string, string> = new Map()
+  /** Extents of arrays in use, where they are known. */
+  readonly shapes: Map<string, readonly number[]> = new Map()
+  /** Arrays whose elements are true and false. */
+  readonly booleans: Set<string> = new Set()
+  readonly captured: Map<string, unknown> = new Map()
+  readonly units: Map<unknown, Unit> = new Map()
+  keyRank = 0
+  /** The verbs, set by `lower.ts`: they need each other, so they meet here instead of importing one another. */
+  readonly verbs: Verbs
+  /** Locals that `++` and `--` change by 1n. */
+  readonly bigints: ReadonlySet<string>
+  /** Literals whose parts are assigned after they are made. */
+  readonly changing: Sites
+  /** Those found to be in this try. */
+  readonly foundChanging: Site[] = []
+  /** Array literals of which elements are chosen by what the function computes. */
+  readonly indexed: Sites
+  readonly foundIndexed: Site[] = []
+  /** The shapes of arrays that a loop's body makes for itself, by name. */
+  readonly locals: Map<string, readonly number[]> = new Map()
+  /** Locals that hold how many elements there are, of those that grow. */
+  readonly sizes: Map<string, string> = new Map()
+  /** The literals that they are, of those that are pushed onto. */
+  readonly madeIn: Map<string, Site> = new Map()
+  /** Turns of the loops around, where that is known. */
+  readonly trips: Map<number, number> = new Map()
+  /** Array literals that elements are pushed onto, and how many at most. */
+  readonly growing: Capacities
+  /** Functions that call themselves: whether not as the last thing that they do. */
+  readonly recursive: Recursive
+  readonly foundRecursive: { readonly site: Site; readonly isDeep: boolean }[] = []
+  readonly foundGrowing: { readonly site: Site; readonly count: number }[] = []
+  /** Those of them that are plain arrays. */
+  readonly lists: Set<string> = new Set()
+  /** Arrays of functions that call themselves, by function. */
+  readonly stacks: Map<FunctionNode, StackArrays> = new Map()
+  /** Locals that are surely numbers, and never anything else. */
+  readonly numbers: Set<string> = new Set()
+  /** Counters of the loops around, whose bounds are written out. */
+  readonly counters: Map<string, IndexRange> = new Map()
+  /** Tables made of captured constants of several parts, by the constant. */
+  readonly partsOfConstants: Map<object, Record<string, string>> = new Map()
+  /** How many arrays it made, and their bytes. */
+  localArrays = 0
+  localBytes = 0
+  /** The loops around what is being lowered, each with a number of its own. */
+  readonly loops: number[] = []
+  /** Whose objects the functions being written out were given. */
+  readonly lent: Owner[] = []
+  /** Whether a Date from outside became a value, which is a copy of it. */
+  copiesDates = false
+  /** Whether a condition somewhere chooses an object that has a name. */
+  choosesNamed = false
+  /** What the literal being lowered is called. */
+  nameHint: string | undefined
+  #time = 0
+  #loopsBegun = 0
+  readonly #names = new Set<string>()
+  #nodes = 0
+
+  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed, growing, recursive }: Given) {
+    this.context = context
+    this.unit = unit
+    this.verbs = verbs
+    this.bigints = bigints
+    this.changing = changing
+    this.indexed = indexed
+    this.growing = growing
+    this.recursive = recursive
+    if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
+  }
+
+  get frame(): Frame {
+    const frame = this.frames.at(-1)
+    if (frame === undefined) throw new Error('no function is being lowered')
+    return frame
+  }
+
+  span(node: { readonly start: number; readonly end: number }): Span {
+    return this.unit.spanOf(node)
+  }
+
+  emit(...statements: readonly Stmt[]): void {
+    this.out.push(...statements)
+    this.#nodes += statements.length
+  }
+
+  /** `work` lowers what a loop does again and again. */
+  inLoop<T>(work: () => T): T {
+    this.loops.push(this.#loopsBegun++)
+    try {
+      return work()
+    } finally {
+      this.loops.pop()
+    }
+  }
+
+  /** The loop being lowered turns so often. */
+  noteTurns(count: number | undefined): void {
+    const loop = this.loops.at(-1)
+    if (loop !== undefined && count !== undefined) this.trips.set(loop, count)
+  }
+
+  /** A number that grows from one question to the next, as places in the source do. */
+  now(): number {
+    return this.#time++
+  }
+
+  /** What the literal about to be lowered is called, once. */
+  takeName(otherwise: string): string {
+    const name = this.nameHint ?? otherwise
+    this.nameHint = undefined
+    return name
+  }
+
+  isChanging({ unit, start }: Site): boolean {
+    return this.changing.get(unit.f)?.has(start) === true
+  }
+
+  /** How many elements are pushed onto a literal; undefined for most. */
+  capacityOf({ unit, start }: Site): number | undefined {
+    return this.growing.get(unit.f)?.get(start)
+  }
+
+  /** Whether a function calls itself, as far as is known. */
+  isRecursive({ unit, start }: Site): boolean {
+    return this.recursive.get(unit.f)?.has(start) === true
+  }
+
+  /** Whether it does so, and then does something else. */
+  isDeep({ unit, start }: Site): boolean {
+    return this.recursive.get(unit.f)?.get(start) === true
+  }
+
+  /** How often what is being lowered runs for each time that the loops around `outer` turn; undefined where that is not known. */
+  turnsInside(outer: number): number | undefined {
+    return this.loops.slice(outer).reduce<number | undefined>((all, loop) => {
+      const own = this.trips.get(loop)
+      return all === undefined || own === undefined ? undefined : all * own
+    }, 1)
+  }
+
+  isIndexed({ unit, start }: Site): boolean {
+    return this.indexed.get(unit.f)?.has(start) === true
+  }
+
+  /** Counts a call that is written out; expressions alone can grow without any statement. */
+  countCall(): void {
+    this.#nodes += CALL_WEIGHT
+  }
+
+  get isTooLarge(): boolean {
+    return this.#nodes >= LARGEST_BODY
+  }
+
+  /** Runs `work`, whose statements go to a list of their own. */
+  collectInto<T>(list: Stmt[], work: () => T): T {
+    const outer = this.out
+    this.out = list
+    try {
+      return work()
+    } finally {
+      this.out = outer
+    }
+  }
+
+  /** Runs `work` and returns what it emitted instead of emitting it. */
+  collect(work: () => void): Stmt[] {
+    const inner: Stmt[] = []
+    this.collectInto(inner, work)
+    return inner
+  }
+
+  refuse(code: Reason, node: { readonly start: number; readonly end: number }, name = '', what = ''): Value {
+    return this.refuseWith(refusalOf(code, this.span(node), name, what))
+  }
+
+  refuseCall(name: string, node: AnyNode): Value {
+    return this.refuseWith({ ...forbiddenCall(name), span: this.span(node) })
+  }
+
+  refuseWith(refusal: Refusal): Value {
+    const same = this.refusals.some(
+      (one) =>
+        one.code === refusal.code &&
+        one.message === refusal.message &&
+        one.span?.line === refusal.span?.line &&
+        one.span?.column === refusal.span?.column,
+    )
+    if (!same) this.refusals.push(refusal)
+    return REFUSED
+  }
+
+  /** A name that nothing else in the IR has: `k`, `k$1`, … */
+  newName(wanted: string): string {
+    let name = wanted
+    for (let n = 1; this.#names.has(name); n++) name = `${wanted}$${n}`
+    this.#names.add(name)
+    return name
+  }
+
+  newLabel(wanted: string): string {
+    return this.newName(wanted)
+  }
+
+  /** Keeps the value an expression has now in a local of its own. */
+  temporary(expr: Expr, name = 'temp'): Expr {
+    const local = this.newName(name)
+    this.stableLocals.add(local)
+    noteNumber(this, local, expr)
+    this.emit({ kind: 'Let', local, init: expr, span: expr.span })
+    return { kind: 'Local', name: local, span: expr.span }
+  }
+
+  /**
+   * Whether an expression gives the same value wherever it is evaluated later, without failing, and is small enough to
+   * be repeated: literals, keys, parameters, columns, constant locals, and arithmetic on those.
+   */
+  isStable(expr: Expr, budget = 3): boolean {
+    switch (expr.kind) {
+      case 'Literal':
+        return typeof expr.value !== 'bigint' // with which arithmetic may fail
+      case 'Parameter':
+      case 'Input':
+      case 'Key':
+      case 'Extent':
+      case 'LookupLength':
+        return true
+      case 'Local':
+        return this.stableLocals.has(expr.name)
+      case 'Field':
+        return expr.of.kind === 'Input' && inputElement(this.context, expr.of.argument).kind === 'row'
+      case 'Unary':
+        return budget > 0 && this.isStable(expr.operand, budget - 1)
+      case 'Binary':
+        return budget > 0 && this.isStable(expr.left, budget - 1) && this.isStable(expr.right, budget - 1)
+      case 'Logical':
+      case 'Conditional':
+      case 'Call':
+      case 'MethodCall':
+      case 'Matches':
+      case 'Read':
+      case 'Has':
+      case 'Lookup':
+      case 'Find':
+      case 'Draw':
+      case 'ArrayLiteral':
+      case 'ObjectLiteral':
+        return false
+    }
+  }
+
+  stabilized(expr: Expr, name?: string): Expr {
+    return this.isStable(expr) ? expr : this.temporary(expr, name)
+  }
+
+  /** The same value, whose parts do not change any more. */
+  stabilizedValue(value: Value): Value {
+    switch (value.kind) {
+      case 'expr':
+        return this.isStable(value.expr) ? value : exprValue(this.temporary(value.expr))
+      case 'tuple':
+        return { ...value, items: value.items.map((item) => this.stabilizedValue(item)) }
+      case 'record':
+        return { ...value, fields: value.fields.map((field) => ({ ...field, value: this.stabilizedValue(field.value) })) }
+      case 'stored':
+        return this.verbs.kept(this, value)
+      case 'key':
+      case 'env':
+      case 'handle':
+      case 'view':
+      case 'shape':
+      case 'data':
+      case 'tableRow':
+      case 'recordRow':
+      case 'date':
+      case 'regex':
+      case 'closure':
+      case 'builtin':
+      case 'library':
+      case 'global':
+      case 'refused':
+        return value
+    }
+  }
+
+  /** Evaluates one after another; when a later one emits statements, the earlier values are kept before them. */
+  inOrder(work: readonly (() => Value)[]): Value[] {
+    const values: Value[] = []
+    for (const one of work) {
+      const before = this.out.length
+      const value = one()
+      if (this.out.length > before && values.length > 0) {
+        const emitted = this.out.splice(before)
+        for (const [i, earlier] of values.entries()) values[i] = this.stabilizedValue(earlier)
+        this.out.push(...emitted)
+      }
+      values.push(value)
+    }
+    return values
+  }
+
+  /** The value as a number, string, boolean, … ; anything else is refused. */
+  scalar(value: Value, node: AnyNode): Expr {
+    const expr = this.scalarOrNothing(value, node)
+    return expr ?? literal(undefined, this.span(node))
+  }
+
+  /** The same for an operator that makes a number of a Date. */
+  numberOrNothing(value: Value, node: AnyNode): Expr | undefined {
+    return value.kind === 'date' ? value.milliseconds : this.scalarOrNothing(value, node)
+  }
+
+  scalarOrNothing(value: Value, node: AnyNode): Expr | undefined {
+    switch (value.kind) {
+      case 'expr':
+        if (holdsLiteral(value.expr)) {
+          this.refuse('object-as-value', node)
+          return undefined
+        }
+        return value.expr
+      case 'key':
+        this.refuse('key-as-value', node)
+        return undefined
+      case 'env':
+        this.refuse('env-as-value', node)
+        return undefined
+      case 'handle':
+        this.refuse('handle-as-value', node, value.name)
+        return undefined
+      case 'view':
+        this.refuse('view-as-value', node)
+        return undefined
+      case 'shape':
+        this.refuse('handle-as-value', node, `${value.array}.shape`)
+        return undefined
+      case 'data':
+      case 'tableRow':
+      case 'recordRow':
+        this.refuse('captured-object', node, value.name)
+        return undefined
+      case 'date':
+        this.refuse('date-as-value', node, value.name)
+        return undefined
+      case 'regex':
+        this.refuse('regex', node)
+        return undefined
+      case 'closure':
+      case 'builtin':
+      case 'library':
+        this.refuse('function-as-value', node)
+        return undefined
+      case 'global':
+        this.refuseCall(value.name, node)
+        return undefined
+      case 'tuple':
+      case 'record':
+      case 'stored':
+        this.refuse('object-as-value', node)
+        return undefined
+      case 'refused':
+        return undefined
+    }
+  }
+}
+
+/** Whether an expression gives an array or object that was written out, which can only be returned. */
+export function holdsLiteral(expr: Expr): boolean {
+  if (expr.kind === 'Conditional') return holdsLiteral(expr.then) || holdsLiteral(expr.else)
+  return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
+}
+
+export interface Verbs {
+  /** What an expression gives; its effects are emitted. */
+  readonly value: (l: Lowering, node: Expression) => Value
+  /** An expression for its effects. */
+  readonly effect: (l: Lowering, node: Expression) => void
+  readonly statements: (l: Lowering, nodes: readonly Statement[]) => void
+  /** Writes a function out where it is called. */
+  readonly inline: (l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode) => Value
+  readonly call: (l: Lowering, node: Expression & { type: 'CallExpression' }) => Value
+  readonly method: (l: Lowering, object: Value, name: string, node: Expression & { type: 'CallExpression' }) => Value
+  /** Gives the names of a pattern their values. */
+  readonly bind: (l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign') => void
+  readonly assignment: (l: Lowering, node: Expression & { type: 'AssignmentExpression' }, wanted: { readonly value: boolean }) => Value
+  readonly update: (l: Lowering, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
+  /** What a name or a member means. */
+  readonly member: (l: Lowering, object: Value, name: Value | string, node: AnyNode) => Value
+  /** What goes on standing for an object whose parts are locals. */
+  readonly kept: (l: Lowering, value: Stored) => Value
+  readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
+}

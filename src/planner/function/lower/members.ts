@@ -1,0 +1,232 @@
+/**
+ * What `object.name` and `object[index]` mean, by what the object is.
+ */
+import type { AnyNode } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { valueByRow, writtenOut } from '../captures/capturedKeys.ts'
+import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
+import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
+import { hasTraps } from '../captures/traps.ts'
+import { checkedIndex, lengthIn } from '../lists/madeArrays.ts'
+import { partOf } from '../lists/stored.ts'
+import { refusalOf } from '../refusals.ts'
+import { literal } from './build.ts'
+import { inputElement, rankOf } from './context.ts'
+import type { Lowering } from './lowering.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+/** Names that objects have from JavaScript itself, which no column is meant by. */
+const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype)])
+
+/** A member whose name is written out, or computed from an expression. */
+export function memberValue(l: Lowering, object: Value, property: Value | string, node: AnyNode): Value {
+  const name = typeof property === 'string' ? property : staticName(l, property)
+  if (name === undefined) return indexed(l, object, property as Value, node)
+  switch (object.kind) {
+    case 'expr':
+      return fieldOf(l, object.expr, name, { optional: false }, node)
+    case 'key':
+      return keyMember(l, name, node)
+    case 'env':
+      return envValue(l, name, node)
+    case 'handle':
+      if (name === 'shape' && object.of === 'array') return { kind: 'shape', array: object.name }
+      return l.refuse('handle-as-value', node, `${object.name}.${name}`)
+    case 'view':
+      if (name === 'length') return exprValue(lengthIn(l, object, node))
+      return isIndexName(name) ? viewElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
+    case 'shape':
+      if (isIndexName(name)) return exprValue({ kind: 'Extent', array: object.array, axis: Number(name), span: l.span(node) })
+      return l.refuse('handle-as-value', node, `${object.array}.shape`)
+    case 'data':
+      return dataMember(l, object, name, node)
+    case 'recordRow':
+      return fieldOfRow(object, name, l, node)
+    case 'tableRow': {
+      const span = l.span(node)
+      if (name === 'length') return exprValue(rowThatIsThere(l, object, node).length)
+      return isIndexName(name) ? elementOfRow(object, literal(Number(name), span), l, node) : l.refuse('captured-object', node, object.name)
+    }
+    case 'date':
+      return l.refuse('unknown-method', node, name)
+    case 'regex':
+      return l.refuse('regex', node)
+    case 'global':
+      return globalMember(l, object, name, node)
+    case 'tuple':
+      if (name === 'length') return exprValue(literal(object.items.length, l.span(node)))
+      if (!isIndexName(name)) return l.refuse('unknown-method', node, name)
+      return object.items[Number(name)] ?? exprValue(literal(undefined, l.span(node)))
+    case 'record': {
+      const field = object.fields.find((one) => one.name === name)
+      if (field !== undefined) return field.value
+      return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
+    }
+    case 'stored': {
+      const span = l.span(node)
+      const part = partOf(object, name, span)
+      if (part !== undefined) return part
+      if (object.storage.kind === 'items' && name === 'length') return exprValue(literal(object.storage.items.length, span))
+      const isKnown = INHERITED.has(name) || (object.storage.kind === 'items' && !isIndexName(name))
+      return isKnown ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, span))
+    }
+    case 'builtin':
+      return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
+    case 'closure':
+    case 'library':
+      return l.refuse('function-as-value', node)
+    case 'refused':
+      return REFUSED
+  }
+}
+
+/** The name that a computed member has on every run: a literal, or a captured constant. */
+export function staticName(l: Lowering, property: Value): string | undefined {
+  if (property.kind !== 'expr') return undefined
+  const { expr } = property
+  if (expr.kind === 'Literal' && typeof expr.value === 'string') return expr.value
+  if (expr.kind === 'Literal' && typeof expr.value === 'number') return isIndexName(String(expr.value)) ? String(expr.value) : undefined
+  if (expr.kind !== 'Parameter') return undefined
+  const value = l.parameters.find((one) => one.name === expr.name)?.value
+  return typeof value === 'string' ? value : undefined
+}
+
+function isIndexName(name: string): boolean {
+  return /^(0|[1-9]\d{0,9})$/.test(name)
+}
+
+/** A field of a row or struct, or a property of a string, number or date. */
+export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly optional: boolean }, node: AnyNode): Value {
+  const span = l.span(node)
+  if (of.kind === 'Input') {
+    const element = inputElement(l.context, of.argument)
+    if (element.kind === 'row') {
+      if (element.fields.some((field) => field.name === name)) return exprValue({ kind: 'Field', of, name, optional: false, span })
+      if (INHERITED.has(name)) return l.refuse('unknown-method', node, name)
+      l.missing.push({ name, span })
+      return REFUSED
+    }
+  }
+  if (of.kind === 'Read' && l.context.kind === 'loop' && !INHERITED.has(name)) {
+    const array = Object.hasOwn(l.context.env, of.array) ? l.context.env[of.array] : undefined
+    const fields = array === undefined || array.kind === 'constant' ? undefined : array.fields
+    if (fields?.some((field) => field.name === name) === false) {
+      l.missing.push({ name, span, array: { name: of.array, fields } })
+      return REFUSED
+    }
+  }
+  if (name === 'length') {
+    const text = of.kind === 'Parameter' ? l.parameters.find((one) => one.name === of.name)?.value : undefined
+    if (typeof text === 'string') return exprValue(literal(text.length, span))
+    const expr: Expr = { kind: 'MethodCall', method: 'length', object: of, args: [], optional: how.optional, span }
+    const isString = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => kind === 'utf8' || kind === 'null') === true
+    l.checks.push({ expr: of, holds: isString, refusal: refusalOf('ambiguous-method', span, 'length') })
+    return exprValue(expr)
+  }
+  if (isIndexName(name)) {
+    const table = of.kind === 'Parameter' ? tableOfString(l, of.name) : undefined
+    if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
+    return l.refuse('string-index', node)
+  }
+  if (INHERITED.has(name)) return l.refuse('unknown-method', node, name)
+  return exprValue({ kind: 'Field', of, name, optional: how.optional, span })
+}
+
+export function keyComponent(l: Lowering, axis: number, node: AnyNode): Value {
+  const rank = rankOf(l.context)
+  if (rank !== undefined && axis >= rank) return exprValue(literal(undefined, l.span(node)))
+  l.keyRank = Math.max(l.keyRank, axis + 1)
+  return exprValue({ kind: 'Key', axis, span: l.span(node) })
+}
+
+function keyMember(l: Lowering, name: string, node: AnyNode): Value {
+  if (isIndexName(name)) return keyComponent(l, Number(name), node)
+  const rank = rankOf(l.context)
+  if (name === 'length' && rank !== undefined) return exprValue(literal(rank, l.span(node)))
+  return l.refuse('key-as-value', node)
+}
+
+function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, node: AnyNode): Value {
+  const subscripts = [...view.prefix, index]
+  if (view.rank !== undefined && view.rank > subscripts.length) return { ...view, prefix: [...view.prefix, l.stabilized(index, 'row')] }
+  const last = checkedIndex(l, view.array, index, node)
+  return exprValue({ kind: 'Read', array: view.array, subscripts: [...view.prefix, last], span: l.span(node) })
+}
+
+function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {
+  if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
+  if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
+  if (object.kind === 'data') {
+    const table = tableOf(l, object)
+    const index = l.scalarOrNothing(property, node)
+    if (index === undefined) return REFUSED
+    if (table === undefined)
+      return valueByRow(l, object, index, node) ?? nestedRow(l, object, index, node) ?? l.refuse('captured-object', node, object.name)
+    return exprValue({ kind: 'Lookup', table, index, span: l.span(node) })
+  }
+  if (object.kind === 'tableRow') return elementOfRow(object, l.scalar(property, node), l, node)
+  if (object.kind === 'expr') {
+    const table = object.expr.kind === 'Parameter' ? tableOfString(l, object.expr.name) : undefined
+    if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
+    if (object.expr.kind === 'Input' && inputElement(l.context, object.expr.argument).kind !== 'scalar')
+      return l.refuse('computed-name', node)
+    return l.refuse('string-index', node)
+  }
+  if (object.kind === 'handle') return l.refuse('handle-as-value', node, object.name)
+  const constants = object.kind === 'tuple' || object.kind === 'record' ? writtenOut(l, object) : undefined
+  if (constants !== undefined) return indexed(l, constants, property, node)
+  if ((object.kind === 'tuple' || object.kind === 'stored') && object.site !== undefined) l.foundIndexed.push(object.site)
+  return l.refuse('computed-name', node)
+}
+
+function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string, node: AnyNode): Value {
+  const { value } = object
+  const isArray = Array.isArray(value) || ArrayBuffer.isView(value)
+  if (isArray && (name === 'length' || isIndexName(name))) {
+    const table = tableOf(l, object)
+    const span = l.span(node)
+    if (table !== undefined && name === 'length') return exprValue({ kind: 'LookupLength', table, span })
+    if (table !== undefined && isOddOne(value, Number(name)))
+      return fromOutside(l, (value as readonly unknown[])[Number(name)], `${object.name}[${name}]`, object.origin, node)
+    if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
+  } else if (isArray) {
+    return l.refuse('captured-object', node, object.name) // `capturedNow.ts` compares what arrays hold, not what they have beside it
+  }
+  const own = Object.getOwnPropertyDescriptor(value, name)
+  if (own === undefined) {
+    const isBehind = isArray && isIndexName(name) // the length of a list is compared from run to run
+    return name in value || (isArray && !isBehind)
+      ? l.refuse('captured-object', node, object.name)
+      : exprValue(literal(undefined, l.span(node)))
+  }
+  if (!('value' in own)) return l.refuse('captured-object', node, object.name)
+  const inside = isIndexName(name) ? `${object.name}[${name}]` : `${object.name}.${name}`
+  return fromOutside(l, own.value, inside, object.origin, node)
+}
+
+/** Whether an element is a text, or one among others that are not of its type: a table of these is none of numbers. */
+function isOddOne(list: object, index: number): boolean {
+  if (!Array.isArray(list) || index >= list.length) return false
+  const type = typeof list[index]
+  return type === 'string' || list.some((one) => typeof one !== type)
+}
+
+function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: string, node: AnyNode): Value {
+  const full = object.name === 'globalThis' ? name : `${object.name}.${name}`
+  if ((typeof object.value !== 'object' && typeof object.value !== 'function') || object.value === null) return l.refuseCall(full, node)
+  if (hasTraps(object.value)) return l.refuse('captured-proxy', node, full)
+  const property = propertyOf(object.value, name)
+  if (property === undefined) return l.refuse('captured-object', node, object.name)
+  return globalValue(l, full, property.value, node)
+}
+
+/** What an object has under a name, itself or from its prototypes; undefined behind a getter, which is not called, and in a Proxy. */
+function propertyOf(object: object, name: string): { readonly value: unknown } | undefined {
+  for (let at: unknown = object; typeof at === 'object' || typeof at === 'function'; at = Object.getPrototypeOf(at)) {
+    if (at === null) break
+    if (hasTraps(at)) return undefined
+    const own = Object.getOwnPropertyDescriptor(at, name)
+    if (own !== undefined) return 'value' in own ? { value: own.value } : undefined
+  }
+  return { value: undefined }
+}

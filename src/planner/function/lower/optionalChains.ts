@@ -1,0 +1,99 @@
+/**
+ * Chains with `?.`: conditionals in the IR.
+ */
+import type { AnyNode, Expression } from 'acorn'
+import { memberOf } from '../lists/literals.ts'
+import { binary, conditional, literal, negated } from './build.ts'
+import type { Lowering } from './lowering.ts'
+import { fieldOf } from './members.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+/** `a?.b`, `a?.b.c`, `a?.m(x)`: nothing after `?.` is evaluated when a is null or undefined. */
+export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpression' | 'CallExpression' }, whole: AnyNode): Value {
+  const head = optionalHead(node)
+  if (head === undefined) return hasOptional(node) ? l.refuse('operator', whole, 'this form of ?.') : l.verbs.value(l, node)
+  const span = l.span(whole)
+  const inner = head.object
+  const object =
+    (inner.type === 'MemberExpression' || inner.type === 'CallExpression') && hasOptional(inner)
+      ? lowerChain(l, inner, inner)
+      : l.verbs.value(l, inner)
+  if ((object.kind === 'tableRow' || object.kind === 'recordRow') && object.absent !== undefined)
+    return ofRow(l, node, head.member, object, whole)
+  // keys, views, handles and literals are there
+  if (object.kind !== 'expr') return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
+  if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
+    return fieldOf(l, object.expr, head.member.property.name, { optional: true }, whole)
+  }
+  const kept = l.stabilized(object.expr)
+  let rest: Value = REFUSED
+  const emitted = l.collect(() => {
+    rest = afterHead(l, node, head.member, exprValue(kept))
+  })
+  const value = l.scalarOrNothing(rest, whole)
+  if (value === undefined) return REFUSED
+  if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
+  if (value.kind === 'MethodCall' && value.object === kept) return exprValue({ ...value, optional: true })
+  return exprValue(conditional(binary('==', kept, literal(null, span), span), literal(undefined, span), value, span))
+}
+
+/** What is behind `?.` of a row that may not be there. */
+function ofRow(
+  l: Lowering,
+  node: Expression,
+  member: AnyNode,
+  { absent, ...row }: Value & { readonly kind: 'tableRow' | 'recordRow' },
+  whole: AnyNode,
+): Value {
+  const span = l.span(whole)
+  let rest: Value = REFUSED
+  const emitted = l.collect(() => {
+    rest = afterHead(l, node, member, row as Value)
+  })
+  const value = l.scalarOrNothing(rest, whole)
+  if (value === undefined || absent === undefined) return REFUSED
+  if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
+  return exprValue(conditional(negated(absent, span), value, literal(undefined, span), span))
+}
+
+interface OptionalHead {
+  readonly object: Expression
+  readonly member: Expression & { type: 'MemberExpression' }
+}
+
+/** The last `?.` of a chain, on a member: `a?.b?.c` is `(a?.b)?.c`. */
+function optionalHead(node: Expression): OptionalHead | undefined {
+  if (node.type === 'MemberExpression') {
+    if (node.object.type === 'Super') return undefined
+    if (node.optional) return { object: node.object, member: node }
+    return optionalHead(node.object)
+  }
+  if (node.type === 'CallExpression' && !node.optional && node.callee.type !== 'Super') return optionalHead(node.callee)
+  return undefined
+}
+
+function hasOptional(node: Expression): boolean {
+  if (node.type === 'MemberExpression') return node.optional || (node.object.type !== 'Super' && hasOptional(node.object))
+  if (node.type === 'CallExpression') return node.optional || (node.callee.type !== 'Super' && hasOptional(node.callee))
+  return false
+}
+
+/** The rest of a chain with its head's object already evaluated. */
+function afterHead(l: Lowering, node: Expression, member: AnyNode, object: Value): Value {
+  if (node === member && node.type === 'MemberExpression') {
+    if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, object, l.verbs.value(l, node.property), node)
+    return memberOf(l, object, node.property.type === 'Identifier' ? node.property.name : '', node)
+  }
+  if (node.type === 'MemberExpression' && node.object.type !== 'Super') {
+    const of = afterHead(l, node.object, member, object)
+    if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, of, l.verbs.value(l, node.property), node)
+    return memberOf(l, of, node.property.type === 'Identifier' ? node.property.name : '', node)
+  }
+  if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression' && node.callee.object.type !== 'Super') {
+    const { callee } = node
+    const of = callee === member ? object : afterHead(l, callee.object as Expression, member, object)
+    if (callee.computed || callee.property.type !== 'Identifier') return l.refuse('computed-name', node)
+    return l.verbs.method(l, of, callee.property.name, node)
+  }
+  return l.refuse('operator', node, 'this form of ?.')
+}

@@ -1,0 +1,243 @@
+/**
+ * Statements: each node type of acorn to what it emits.
+ */
+import type { AnyNode, Expression, Statement } from 'acorn'
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
+import { isAggregate, returnStored } from '../lists/stored.ts'
+import { lowerSwitch } from '../normalize/switches.ts'
+import { someNode } from '../source/ast.ts'
+import { conditional, literal, makeIf } from './build.ts'
+import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
+import { lowerDoWhile, lowerFor, lowerWhile } from './loops.ts'
+import type { Lowering } from './lowering.ts'
+
+export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
+  hoistFunctions(l, nodes)
+  for (const node of nodes) {
+    if (l.isTooLarge) return
+    lowerStatement(l, node, [])
+  }
+}
+
+/** Function declarations are there from the start of their block. */
+export function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {
+  for (const node of nodes) {
+    if (node.type !== 'FunctionDeclaration') continue
+    const binding = l.unit.names.bindingOf.get(node.id)
+    if (binding === undefined) continue
+    if (binding.assignments > 0 || binding.declarators > 1) l.refuse('reassigns-value', node, node.id.name)
+    l.bound.set(binding, { kind: 'value', value: { kind: 'closure', unit: l.unit, node, name: node.id.name } })
+  }
+}
+
+function lowerStatement(l: Lowering, node: Statement, labels: readonly string[]): void {
+  const span = l.span(node)
+  switch (node.type) {
+    case 'EmptyStatement':
+    case 'DebuggerStatement':
+    case 'FunctionDeclaration':
+      return
+    case 'ExpressionStatement':
+      if (node.directive === undefined) lowerEffect(l, node.expression)
+      return
+    case 'BlockStatement':
+      if (labels.length > 0) {
+        labeledBlock(l, node, labels)
+        return
+      }
+      lowerStatements(l, node.body)
+      return
+    case 'VariableDeclaration':
+      if (node.kind === 'using' || node.kind === 'await using') {
+        l.refuse('operator', node, 'using')
+        return
+      }
+      for (const one of node.declarations) {
+        l.nameHint = one.id.type === 'Identifier' ? one.id.name : undefined
+        const value = one.init ? lowerExpression(l, one.init) : undefined
+        l.nameHint = undefined
+        if (value !== undefined) l.verbs.bind(l, one.id, value, 'declare')
+        else if (node.kind !== 'var') l.verbs.bind(l, one.id, { kind: 'expr', expr: literal(undefined, span) }, 'declare')
+      }
+      return
+    case 'ReturnStatement':
+      lowerReturn(l, node)
+      return
+    case 'IfStatement': {
+      const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
+      const then = l.collect(() => lowerStatement(l, node.consequent, []))
+      const other = l.collect(() => {
+        if (node.alternate) lowerStatement(l, node.alternate, [])
+      })
+      if (test !== undefined) l.emit(...makeIf(test, then, other, span))
+      return
+    }
+    case 'LabeledStatement':
+      if (isLoopOrLabel(node.body)) {
+        lowerStatement(l, node.body, [...labels, node.label.name])
+        return
+      }
+      labeledBlock(l, node.body, [...labels, node.label.name])
+      return
+    case 'ForStatement':
+      lowerFor(l, node, labels)
+      return
+    case 'WhileStatement':
+      lowerWhile(l, node, labels)
+      return
+    case 'DoWhileStatement':
+      lowerDoWhile(l, node, labels)
+      return
+    case 'ForOfStatement':
+      lowerForOf(l, node, labels)
+      return
+    case 'SwitchStatement':
+      lowerSwitch(l, node, labels)
+      return
+    case 'BreakStatement':
+      lowerBreak(l, node)
+      return
+    case 'ContinueStatement':
+      lowerContinue(l, node)
+      return
+    case 'ThrowStatement':
+      lowerThrow(l, node)
+      return
+    case 'ForInStatement':
+      lowerForIn(l, node, labels)
+      return
+    case 'ClassDeclaration':
+    case 'TryStatement':
+    case 'WithStatement':
+      forbidden(l, node)
+      return
+  }
+}
+
+function isLoopOrLabel(node: AnyNode): boolean {
+  return /^(For|ForIn|ForOf|While|DoWhile|Labeled|Switch|Block)Statement$/.test(node.type)
+}
+
+/** `label: { … break label … }` */
+function labeledBlock(l: Lowering, node: Statement, labels: readonly string[]): void {
+  const label = l.newLabel(labels[0] ?? 'block')
+  const target = { kind: 'block', sourceLabels: labels, label, plainBreak: false } as const
+  l.frame.targets.push(target)
+  const body = l.collect(() => lowerStatement(l, node, []))
+  l.frame.targets.pop()
+  l.emit({ kind: 'Labeled', label, body, span: l.span(node) })
+}
+
+function lowerBreak(l: Lowering, node: Statement & { type: 'BreakStatement' }): void {
+  const span = l.span(node)
+  const { targets } = l.frame
+  const name = node.label?.name
+  const target = targets.findLast((one) => (name === undefined ? one.plainBreak : one.sourceLabels.includes(name)))
+  if (target === undefined) return
+  const isInnermost = target.kind === 'loop' && target.isWrittenOut !== true && targets.findLast((one) => one.kind === 'loop') === target
+  if (isInnermost && (name === undefined || target.label === undefined)) l.emit({ kind: 'Break', span })
+  else if (target.label !== undefined) l.emit({ kind: 'Break', label: target.label, span })
+}
+
+function lowerContinue(l: Lowering, node: Statement & { type: 'ContinueStatement' }): void {
+  const span = l.span(node)
+  const { targets } = l.frame
+  const name = node.label?.name
+  const target = targets.findLast((one) => one.kind === 'loop' && (name === undefined || one.sourceLabels.includes(name)))
+  if (target === undefined) return
+  if (target.continueLabel !== undefined) l.emit({ kind: 'Break', label: target.continueLabel, span })
+  else if (name === undefined || target.label === undefined) l.emit({ kind: 'Continue', span })
+  else l.emit({ kind: 'Continue', label: target.label, span })
+}
+
+function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' }): void {
+  const span = l.span(node)
+  const { result } = l.frame
+  if (result === undefined) {
+    if (node.argument) lowerReturned(l, node.argument)
+    else l.emit({ kind: 'Return', span })
+    return
+  }
+  const value = node.argument ? lowerExpression(l, node.argument) : undefined
+  if (value?.kind === 'closure') l.refuse('returns-function', node)
+  else if (value !== undefined && node.argument && isAggregate(value)) returnStored(l, result, value, node.argument)
+  else if (value !== undefined && node.argument) {
+    result.isScalar = true
+    const expr = l.scalarOrNothing(value, node.argument)
+    if (expr !== undefined) l.emit({ kind: 'Assign', local: result.local, value: expr, span })
+  }
+  if (node.argument === null || node.argument === undefined) result.isScalar = true
+  if (result.breaks) l.emit({ kind: 'Break', label: result.label, span })
+}
+
+/** `return c ? a : b`, as one expression where neither branch has effects, as an if otherwise. */
+export function lowerReturned(l: Lowering, node: Expression): void {
+  const span = l.span(node)
+  if (node.type === 'ConditionalExpression') {
+    const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
+    const then = l.collect(() => lowerReturned(l, node.consequent))
+    const other = l.collect(() => lowerReturned(l, node.alternate))
+    if (test === undefined) return
+    const [a, b] = [onlyReturn(then), onlyReturn(other)]
+    if (a !== undefined && b !== undefined) l.emit({ kind: 'Return', value: conditional(test, a, b, span), span })
+    else l.emit(...makeIf(test, then, other, span))
+    return
+  }
+  const value = returned(l, lowerExpression(l, node), node)
+  if (value !== undefined) emitReturn(l, value, span)
+}
+
+function onlyReturn(stmts: readonly Stmt[]): Expr | undefined {
+  const [only] = stmts
+  return stmts.length === 1 && only?.kind === 'Return' ? only.value : undefined
+}
+
+/** In a loop body a returned undefined is no value: the element stays. */
+function emitReturn(l: Lowering, value: Expr | undefined, span: Stmt['span']): void {
+  const isNothing = (expr: Expr | undefined): boolean => expr === undefined || (expr.kind === 'Literal' && expr.value === undefined)
+  if (value === undefined || (l.context.kind === 'loop' && isNothing(value))) l.emit({ kind: 'Return', span })
+  else if (l.context.kind === 'loop' && value.kind === 'Conditional' && (isNothing(value.then) || isNothing(value.else))) {
+    const branch = (expr: Expr): Stmt[] => l.collect(() => emitReturn(l, expr, span))
+    l.emit(...makeIf(value.test, branch(value.then), branch(value.else), span))
+  } else l.emit({ kind: 'Return', value, span })
+}
+
+function lowerThrow(l: Lowering, node: Statement & { type: 'ThrowStatement' }): void {
+  const { argument } = node
+  const made = argument.type === 'NewExpression' || argument.type === 'CallExpression' ? argument : undefined
+  const name = made?.callee.type === 'Identifier' && l.unit.names.free.has(made.callee) ? made.callee : undefined
+  const free = name === undefined ? undefined : l.unit.freeOf(name)
+  const error = free?.kind === 'global' ? ERRORS.find((one) => one === free.name) : undefined
+  if (error === undefined || made === undefined || made.arguments.length > 1) {
+    l.refuse('throws-value', node)
+    return
+  }
+  const [message] = made.arguments
+  if (message === undefined) {
+    l.emit({ kind: 'Throw', error, span: l.span(node) })
+    return
+  }
+  if (message.type === 'SpreadElement') {
+    l.refuse('spread', message)
+    return
+  }
+  const text = l.scalarOrNothing(lowerExpression(l, message), message)
+  if (text !== undefined) l.emit({ kind: 'Throw', error, message: text, span: l.span(node) })
+}
+
+const ERRORS = ['Error', 'RangeError', 'TypeError'] as const
+
+/** Whether a function body has a return that is not the last thing on its path. */
+export function hasEarlyReturn(statements: readonly Statement[]): boolean {
+  return statements.some((statement, i) => {
+    if (i < statements.length - 1) return someNode(statement, (node) => node.type === 'ReturnStatement', { intoFunctions: false })
+    if (statement.type === 'BlockStatement') return hasEarlyReturn(statement.body)
+    if (statement.type === 'IfStatement') {
+      const branches = [statement.consequent, ...(statement.alternate ? [statement.alternate] : [])]
+      return branches.some((branch) => hasEarlyReturn(branch.type === 'BlockStatement' ? branch.body : [branch]))
+    }
+    if (statement.type === 'ReturnStatement') return false
+    return someNode(statement, (node) => node.type === 'ReturnStatement', { intoFunctions: false })
+  })
+}

@@ -1,0 +1,204 @@
+/**
+ * Patterns: `[i, j]`, `{ W, H: h }`, `{ stars = 0, ...rest }`, for declarations, parameters and assignments.
+ */
+import type { AnyNode, Pattern } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
+import { constantOf, elementsOf } from '../lists/listElements.ts'
+import { fieldsOfValue } from '../lists/literals.ts'
+import { listOf } from '../lists/localArrays.ts'
+import { named, partsOf, storedVariable, takenApart } from '../lists/stored.ts'
+import { assignTo } from '../lower/assignments.ts'
+import { binary, conditional, literal, truth } from '../lower/build.ts'
+import { type Argument, argumentAt } from '../lower/context.ts'
+import { evaluate, lowerExpression } from '../lower/expressions.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { keyComponent, memberValue } from '../lower/members.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { noteNumber } from '../surelyNumbers.ts'
+import { type Binding, isLikeLet } from './scope.ts'
+
+export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign'): void {
+  switch (pattern.type) {
+    case 'Identifier': {
+      const binding = l.unit.names.bindingOf.get(pattern)
+      if (mode === 'assign' || binding === undefined) {
+        assignTo(l, pattern, value)
+        return
+      }
+      declare(l, binding, value, pattern)
+      return
+    }
+    case 'MemberExpression':
+      assignTo(l, pattern, value)
+      return
+    case 'AssignmentPattern':
+      bindPattern(l, pattern.left, withDefault(l, value, pattern), mode)
+      return
+    case 'RestElement':
+      l.refuse('rest-parameter', pattern)
+      bindRefused(l, pattern)
+      return
+    case 'ArrayPattern':
+      bindArray(l, pattern, value, mode)
+      return
+    case 'ObjectPattern':
+      bindObject(l, pattern, value, mode)
+      return
+  }
+}
+
+/** Gives a declared name its value: the value itself where nothing can change it, otherwise a local. */
+export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNode): void {
+  const hoisted = l.bound.get(binding)
+  const isConstant = binding.assignments === 0 && binding.declarators <= 1 && isLikeLet(binding)
+  if (hoisted?.kind === 'local' && !isLikeLet(binding)) {
+    const expr = l.scalarOrNothing(value, node)
+    if (expr !== undefined) l.emit({ kind: 'Assign', local: hoisted.name, value: expr, span: l.span(node) })
+    return
+  }
+  const whole = takenApart(l, value)
+  if (whole.kind !== 'expr') {
+    const variable = isConstant ? undefined : storedVariable(l, binding.name, whole, node)
+    if (!isConstant && variable === undefined && whole.kind !== 'refused') l.refuse('reassigns-value', node, binding.name)
+    l.bound.set(binding, { kind: 'value', value: variable ?? named(l.stabilizedValue(whole)) })
+    return
+  }
+  if (isConstant && l.isStable(whole.expr)) {
+    l.bound.set(binding, { kind: 'value', value: whole })
+    return
+  }
+  const local = l.newName(binding.name)
+  const expr = l.scalarOrNothing(whole, node)
+  l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
+  if (isConstant) {
+    l.stableLocals.add(local)
+    noteNumber(l, local, expr)
+  }
+  l.bound.set(binding, { kind: 'local', name: local })
+}
+
+/** What was refused is bound as such, so that it is not refused again where it is used. */
+function bindRefused(l: Lowering, pattern: AnyNode): void {
+  if (pattern.type === 'Identifier') {
+    const binding = l.unit.names.bindingOf.get(pattern)
+    if (binding !== undefined) l.bound.set(binding, { kind: 'value', value: REFUSED })
+  } else if (pattern.type === 'RestElement') bindRefused(l, pattern.argument)
+}
+
+/** `x = d`: d where the value is undefined. */
+function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'AssignmentPattern' }): Value {
+  if (value.kind !== 'expr') return value
+  const span = l.span(pattern)
+  if (value.expr.kind === 'Literal') return value.expr.value === undefined ? lowerExpression(l, pattern.right) : value
+  const kept = l.stabilized(value.expr)
+  let other: Expr | undefined
+  const emitted = l.collect(() => {
+    other = l.scalarOrNothing(lowerExpression(l, pattern.right), pattern.right)
+  })
+  if (other === undefined) return REFUSED
+  if (emitted.length > 0) return l.refuse('effect-in-expression', pattern)
+  return exprValue(conditional(binary('===', kept, literal(undefined, span), span), other, kept, span))
+}
+
+function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, value: Value, mode: 'declare' | 'assign'): void {
+  const simple = mode === 'declare' && pattern.elements.every((element) => element?.type === 'Identifier')
+  const taken = takenApart(l, value)
+  // Of an array each part is read after the one before has been assigned, which may be a part of the same array.
+  const source = taken.kind === 'tuple' && !simple ? l.stabilizedValue(taken) : taken
+  const known =
+    source.kind === 'tuple' ||
+    (source.kind === 'stored' && source.storage.kind === 'items') ||
+    source.kind === 'key' ||
+    source.kind === 'tableRow' ||
+    source.kind === 'view' ||
+    source.kind === 'shape' ||
+    source.kind === 'refused' ||
+    (source.kind === 'data' && Array.isArray(source.value))
+  if (!known) l.refuse('destructures-value', pattern)
+  for (const [i, element] of pattern.elements.entries()) {
+    if (element === null) continue
+    const rest = element.type === 'RestElement' && source.kind === 'view' ? restOf(l, source, i, pattern) : undefined
+    if (element.type === 'RestElement' && rest !== undefined) bindPattern(l, element.argument, rest, mode)
+    else if (!known || element.type === 'RestElement') {
+      if (element.type === 'RestElement') l.refuse('rest-parameter', element)
+      bindPattern(l, element.type === 'RestElement' ? element.argument : element, REFUSED, mode)
+    } else if (source.kind === 'key') bindPattern(l, element, keyComponent(l, i, element), mode)
+    else bindPattern(l, element, memberValue(l, source, String(i), element), mode)
+  }
+  if (source.kind === 'tuple') for (const extra of source.items.slice(pattern.elements.length)) evaluate(l, extra, pattern)
+}
+
+/** The elements of a list from an index on; undefined where there are none, or nobody knows how many. */
+function restOf(l: Lowering, source: Value & { kind: 'view' }, from: number, node: AnyNode): Value | undefined {
+  const elements = elementsOf(l, source, node)
+  const length = elements && constantOf(l, elements.length)
+  if (elements === undefined || length === undefined || length <= from) return undefined
+  const span = l.span(node)
+  return listOf(
+    l,
+    Array.from({ length: length - from }, (_, k) => elements.item(literal(from + k, span))),
+    node,
+  )
+}
+
+function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, value: Value, mode: 'declare' | 'assign'): void {
+  const whole = takenApart(l, value)
+  const source = whole.kind === 'expr' ? exprValue(l.stabilized(whole.expr)) : whole.kind === 'stored' ? whole : l.stabilizedValue(whole)
+  const taken = new Set<string>()
+  for (const property of pattern.properties) {
+    if (property.type === 'RestElement') {
+      const fields =
+        source.kind === 'refused'
+          ? undefined
+          : fieldsOfValue(l, source.kind === 'stored' ? partsOf(source, l.span(property)) : source, property)
+      const rest: Value = fields === undefined ? REFUSED : { kind: 'record', fields: fields.filter((field) => !taken.has(field.name)) }
+      bindPattern(l, property.argument, rest, mode)
+      continue
+    }
+    const { key } = property
+    const name = property.computed
+      ? undefined
+      : key.type === 'Identifier'
+        ? key.name
+        : key.type === 'Literal'
+          ? String(key.value)
+          : undefined
+    if (name === undefined) {
+      l.refuse('computed-name', property)
+      bindPattern(l, property.value, REFUSED, mode)
+      continue
+    }
+    taken.add(name)
+    bindPattern(l, property.value, source.kind === 'refused' ? REFUSED : memberValue(l, source, name, property), mode)
+  }
+}
+
+/** The element of an array that a loop iterates over may lie in memory as 1 or 0. */
+function inputOf(l: Lowering, { argument, element }: Argument & { kind: 'input' }, span: Span): Expr {
+  const input: Expr = { kind: 'Input', argument, span }
+  const isBoolean = l.context.kind === 'loop' && element.kind === 'scalar' && element.type.kind === 'bool' && !element.nullable
+  return isBoolean ? truth(input) : input
+}
+
+/** Parameters of the outermost function. */
+export function bindArguments(l: Lowering, params: readonly Pattern[]): void {
+  for (const [position, param] of params.entries()) {
+    const argument = argumentAt(l.context, position)
+    const span = l.span(param)
+    switch (argument.kind) {
+      case 'input':
+        bindPattern(l, param, exprValue(inputOf(l, argument, span)), 'declare')
+        break
+      case 'key':
+        bindPattern(l, param, { kind: 'key' }, 'declare')
+        break
+      case 'env':
+        bindPattern(l, param, { kind: 'env' }, 'declare')
+        break
+      case 'nothing':
+        bindPattern(l, param, exprValue(literal(undefined, span)), 'declare')
+        break
+    }
+  }
+}

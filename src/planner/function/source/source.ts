@@ -1,0 +1,96 @@
+/**
+ * A function's own text, parsed: `Function.prototype.toString` and acorn.
+ *
+ * Methods print as `m(r) { … }`, which is no expression, so text is parsed as `(text)` first and as `({text})` then.
+ * Places are those of the user's file where it is found (see `location.ts`); otherwise they count from 1 within the
+ * function's own text.
+ */
+import { type AnyNode, type Program, parse } from 'acorn'
+import { behindEnv } from '../../../core/ir/withEnv.ts'
+import type { Span } from '../../../core/span.ts'
+import { type FunctionNode, isFunctionNode } from './ast.ts'
+import { excerptOf, lineOf, lineStarts, locationOf } from './location.ts'
+
+export interface FunctionSource {
+  readonly text: string
+  readonly node: FunctionNode
+  /** The place of a node of this function, with the excerpt on one line. */
+  readonly spanOf: (node: { readonly start: number; readonly end: number }) => Span
+  /** What the user calls an identifier that a tool may have renamed. */
+  readonly nameOf: (node: { readonly name: string; readonly start: number }) => string
+}
+
+/** Why there is no tree: the code is not available, it is a class, or the parser does not know it. */
+export type NoSource = 'native' | 'class' | 'unparsable'
+
+const LONGEST_EXCERPT = 80
+const parsed = new WeakMap<object, FunctionSource | NoSource>()
+
+/** The parsed source of a function; kept per function object, since its text never changes. */
+export function sourceOf(f: (...args: never[]) => unknown): FunctionSource | NoSource {
+  const known = parsed.get(f)
+  if (known !== undefined) return known
+  const source = readSource(f, behindEnv(f)?.text ?? Function.prototype.toString.call(f))
+  parsed.set(f, source)
+  return source
+}
+
+function readSource(f: (...args: never[]) => unknown, text: string): FunctionSource | NoSource {
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) return 'native'
+  if (/^class\b/.test(text)) return 'class'
+  for (const [before, after] of [
+    ['(', '\n)'],
+    ['({', '\n})'],
+  ] as const) {
+    const program = parseText(before + text + after)
+    const node = program === undefined ? undefined : functionIn(program)
+    if (node !== undefined) return { text, node, ...placesOf(f, text, node, before.length) }
+  }
+  return 'unparsable'
+}
+
+function parseText(code: string): Program | undefined {
+  for (const sourceType of ['script', 'module'] as const) {
+    try {
+      return parse(code, { ecmaVersion: 'latest', sourceType, allowSuperOutsideMethod: true, checkPrivateFields: false })
+    } catch {
+      // not in this form; the next one is tried
+    }
+  }
+  return undefined
+}
+
+/** The function of `(f)` or of the only property of `({ f })`. */
+function functionIn(program: Program): FunctionNode | undefined {
+  const [statement] = program.body
+  if (program.body.length !== 1 || statement?.type !== 'ExpressionStatement') return undefined
+  let node: AnyNode = statement.expression
+  if (node.type === 'ObjectExpression') {
+    const [property] = node.properties
+    if (node.properties.length !== 1 || property?.type !== 'Property' || property.kind === 'set') return undefined
+    node = property.value
+  }
+  return isFunctionNode(node) ? node : undefined
+}
+
+function placesOf(
+  f: (...args: never[]) => unknown,
+  text: string,
+  whole: FunctionNode,
+  offset: number,
+): Pick<FunctionSource, 'spanOf' | 'nameOf'> {
+  const lines = lineStarts(text)
+  const location = behindEnv(f) === undefined ? locationOf(f, text, whole.type === 'ArrowFunctionExpression') : undefined
+  const spanOf: FunctionSource['spanOf'] = (node) => {
+    const start = Math.max(0, node.start - offset)
+    const excerpt = excerptOf(text, start, node.end - offset, location, LONGEST_EXCERPT)
+    const short = excerpt.length > LONGEST_EXCERPT ? `${excerpt.slice(0, LONGEST_EXCERPT - 1)}…` : excerpt
+    const place = location?.placeOf(start)
+    if (location !== undefined && place !== undefined) return { file: location.file, ...place, text: short }
+    const line = lineOf(lines, start)
+    return { line: line + 1, column: start - (lines[line] ?? 0) + 1, text: short }
+  }
+  const nameOf: FunctionSource['nameOf'] = ({ name, start }) =>
+    location !== undefined && text.startsWith(name, start - offset) ? location.nameAt(start - offset, name) : name
+  return { spanOf, nameOf }
+}

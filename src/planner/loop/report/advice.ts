@@ -1,0 +1,170 @@
+/**
+ * The smallest edit that would free a loop.
+ *
+ * Edits are tried, not guessed: each says which conflicts it removes, and the schedule of what is left is chosen anew.
+ * The first that reaches the wanted schedule (or a freer one) is the advice; single edits come before combinations.
+ */
+import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { exprId } from '../../../core/ir/irFacts.ts'
+import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
+import type { Access } from '../accesses/accesses.ts'
+import type { Conflict } from '../dependence/dependence.ts'
+import { type Vector, vectorId } from '../dependence/reach.ts'
+import { chooseSchedule, distinctVectors, KINDS, type PlannedKind } from '../schedule.ts'
+
+export interface AdviceContext {
+  readonly spec: LoopSpec
+  readonly ir: FunctionIr
+  readonly conflicts: readonly Conflict[]
+  /** The vectors of the conflicts, each once. */
+  readonly vectors: readonly Vector[]
+  /** Whether the loop runs in parallel as it is. */
+  readonly parallel: boolean
+}
+
+interface Edit {
+  readonly text: string
+  /** Whether the loop means the same afterwards, but for the order of additions. */
+  readonly keepsMeaning?: true
+  readonly order?: 'any'
+  /** Whether the conflict would be gone. */
+  removes(conflict: Conflict): boolean
+}
+
+const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: () => false }
+
+/**
+ * Answers, for each schedule kind, with the smallest edit after which the loop can run like that or freer, if one was
+ * found. A loop that is parallel already is only told of edits that keep its meaning.
+ */
+export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (wanted: PlannedKind) => string | undefined {
+  const order = spec.options.order ?? 'serial'
+  const orders = order === 'serial' ? [ORDER] : []
+  const onArrays = arrayEdits(spec, ir, conflicts).map((edits) => edits.filter((edit) => !parallel || edit.keepsMeaning === true))
+  const single = onArrays.flat()
+  const candidates: Edit[][] = [
+    ...orders.map((edit) => [edit]),
+    ...single.map((edit) => [edit]),
+    ...single.flatMap((edit) => orders.map((other) => [edit, other])),
+    onArrays.flatMap((edits) => edits.slice(0, 1)),
+    onArrays.flatMap((edits) => edits.slice(-1)),
+  ]
+  // Many edits leave the same vectors.
+  const reached = new Map<string, number>()
+  const rankAfter = (edits: Edit[]): number => {
+    const left = distinctVectors(conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict))))
+    const space = { extents: spec.over.extents, order: edits.some((edit) => edit.order === 'any') ? ('any' as const) : order }
+    const id = [space.order, ...left.map(vectorId)].join(' | ')
+    const rank = reached.get(id) ?? KINDS.indexOf(chooseSchedule(left, space).schedule.kind)
+    reached.set(id, rank)
+    return rank
+  }
+  return (wanted) => {
+    const found = candidates.find((edits) => edits.length > 0 && rankAfter(edits) <= KINDS.indexOf(wanted))
+    return found?.map((edit) => edit.text).join(', and ')
+  }
+}
+
+/** For each array with conflicts, the edits that would free it, the smallest first. */
+function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): Edit[][] {
+  const arrays = [...new Set(conflicts.map((conflict) => conflict.from.array))]
+  return arrays.map((array) => {
+    const own = conflicts.filter((conflict) => conflict.from.array === array)
+    const name = own[0]?.from.name ?? ''
+    const onArray = (conflict: Conflict) => conflict.from.array === array
+    const edits: Edit[] = []
+    const uses = usesOf(spec, ir, array)
+    const update = uses.updates > 0 && uses.sets === 0 && uses.reads === 0 ? uses.firstUpdate : undefined
+    if (update !== undefined) {
+      const scalar = own.every(({ from, to }) => [from, to].every(isConstantElement))
+      if (scalar)
+        edits.push({
+          text: `sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of ${update}`,
+          keepsMeaning: true,
+          removes: onArray,
+        })
+      else edits.push({ text: `write ${name}.add(…) instead of ${update}`, keepsMeaning: true, removes: onArray })
+    }
+    const index = indexArrayOf(spec, own)
+    if (index !== undefined) {
+      const text = `promise { assume: { distinct: ['${index}'] } } if the values of ${index} differ between iterations`
+      edits.push({
+        text,
+        removes: (conflict) => onArray(conflict) && [conflict.from, conflict.to].every((access) => readsFrom(access, index)),
+      })
+    }
+    if (own.some((conflict) => conflict.kind !== 'output')) edits.push(otherArray(name, own, onArray))
+    // What says where others write has to be there at once.
+    const places = conflicts.some(({ from, to }) => readsFrom(from, name) || readsFrom(to, name))
+    if (uses.sets === 0 && uses.updates + uses.adds > 0 && !places)
+      edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
+    if (uses.adds === 0 && own.every((conflict) => conflict.kind === 'output')) edits.push(ownElements(name, onArray))
+    return edits
+  })
+}
+
+/** Reading one array and writing another keeps the meaning where each element is read before it is written. */
+function otherArray(name: string, conflicts: readonly Conflict[], onArray: (conflict: Conflict) => boolean): Edit {
+  const removes = (conflict: Conflict) => onArray(conflict) && conflict.kind !== 'output'
+  const text = `write to another array than ${name}`
+  if (conflicts.every((conflict) => conflict.kind !== 'flow')) return { text, keepsMeaning: true, removes }
+  return { text: `${text}, if reads may see its values from before the loop`, removes }
+}
+
+/** No iteration reads what another writes: with an element each, or a row, none would be in another's way. */
+function ownElements(name: string, onArray: (conflict: Conflict) => boolean): Edit {
+  return { text: `give ${name} an axis for the iterations, so that each writes its own, and pick from it after the loop`, removes: onArray }
+}
+
+/** What a body does with an array: updates are `A.set(k, A.get(k) + x)`, which `add` would do as well. */
+interface Uses {
+  /** Reads that are no part of an update. */
+  readonly reads: number
+  readonly sets: number
+  readonly updates: number
+  readonly adds: number
+  readonly firstUpdate: string | undefined
+}
+
+function usesOf(spec: LoopSpec, ir: FunctionIr, array: number): Uses {
+  const isArray = (name: string) => {
+    const binding = spec.env[name]
+    return binding?.kind === 'array' && binding.array === array
+  }
+  let reads = 0
+  let sets = 0
+  let adds = 0
+  const updates: string[] = []
+  visitStmts(ir.body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (node) => {
+        if ((node.kind === 'Read' || node.kind === 'Has') && isArray(node.array)) reads++
+      })
+    }
+    if ((stmt.kind !== 'Write' && stmt.kind !== 'Add') || !isArray(stmt.array)) return
+    const { value } = stmt
+    const sum = value.kind === 'Binary' && (value.operator === '+' || value.operator === '-') ? value : undefined
+    const old = sum === undefined ? [] : sum.operator === '+' ? [sum.left, sum.right] : [sum.left]
+    const readsSame = (expr: Expr) => expr.kind === 'Read' && isArray(expr.array) && exprId(expr.subscripts) === exprId(stmt.subscripts)
+    if (stmt.kind === 'Add') adds++
+    else if (old.some(readsSame)) updates.push(stmt.span.text)
+    else sets++
+  })
+  // The element iterated over is read by each iteration, and a value returned is set.
+  const iterated = spec.over.array === array ? 1 : 0
+  return { reads: reads - updates.length + iterated, sets: sets + iterated, updates: updates.length, adds, firstUpdate: updates[0] }
+}
+
+function isConstantElement({ subscripts }: Access): boolean {
+  return subscripts.every((subscript) => subscript.kind === 'affine' && subscript.form.terms.length === 0)
+}
+
+/** The array in env whose values are the unknown subscripts, as `next` in `A.set(next.get(i), x)`. */
+function indexArrayOf(spec: LoopSpec, conflicts: readonly Conflict[]): string | undefined {
+  const names = Object.keys(spec.env).filter((name) => spec.env[name]?.kind === 'array')
+  return names.find((name) => conflicts.length > 0 && conflicts.every(({ from, to }) => readsFrom(from, name) && readsFrom(to, name)))
+}
+
+function readsFrom({ subscripts }: Access, name: string): boolean {
+  return subscripts.some((subscript) => subscript.kind === 'unknown' && subscript.reads === name)
+}

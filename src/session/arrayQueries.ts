@@ -1,0 +1,27 @@
+/** How an array store has its indexes built and its queries answered: by plans, through the optimizer, as all else that runs. */
+
+import type { Storage } from '../core/arrays/storage.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import type { ArrayStoreOptions } from '../exec/tables/arrayStore.ts'
+import type { Executor } from '../exec/tables/executor.ts'
+import { optimize } from '../planner/optimize.ts'
+
+/** The plans of queries of storage, which differ in nothing but the selectors. */
+const lookups = new WeakMap<Storage, LogicalPlan>()
+
+export function queriesBy(executor: Executor): Pick<ArrayStoreOptions, 'index' | 'lookup'> {
+  return {
+    index: async (plan, form) => await executor.index(optimize(plan).plan, form),
+    lookup: (plan, index, answer) => executor.lookup(optimizedLookup(plan), index, answer),
+  }
+}
+
+function optimizedLookup(plan: LogicalPlan): LogicalPlan {
+  if (plan.kind !== 'IndexLookup' || plan.input.kind !== 'Stored') return optimize(plan).plan
+  const { storage } = plan.input
+  const known = lookups.get(storage)
+  if (known?.kind === 'IndexLookup') return { ...known, selectors: plan.selectors }
+  const optimized = optimize(plan).plan
+  lookups.set(storage, optimized)
+  return optimized
+}

@@ -1,0 +1,331 @@
+/**
+ * The engine behind DistArray handles: puts stored arrays in place, optimizes, runs, and answers queries from storage.
+ *
+ *     collect()    plan -> stored leaves -> optimize -> executor
+ *     at(), row()  storage of the plan, sorted by key once and kept -> lookup
+ *     set()        storage that the array owns from then on -> write
+ */
+
+import type { Key, Selector, Shape } from '../core/arrays/indexSpace.ts'
+import type { Batch, Column, TypedArray } from '../core/data/column.ts'
+import { ownColumn } from '../core/data/columnSlices.ts'
+import { type ElementType, VALUE_COLUMN } from '../core/data/schema.ts'
+import { defined } from '../core/defined.ts'
+import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm, WriteTarget } from '../core/engine.ts'
+import { PlanError } from '../core/errors.ts'
+import type { UserFunction } from '../core/ir/functionIr.ts'
+import { joinedSignal } from '../core/joinedSignal.ts'
+import type { Moment } from '../core/moment.ts'
+import { isKnown } from '../core/plan/elements.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import type { WriteAccess } from '../core/ports.ts'
+import { assignSlice, type EditContext, setKey, updateKey } from '../exec/arrays/edit.ts'
+import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from '../exec/arrays/query.ts'
+import { SMALL_ROWS } from '../exec/tables/operators/partitions.ts'
+import { PlanRecord } from '../exec/tables/planRecord.ts'
+import type { Keeper } from '../exec/tables/run.ts'
+import { toArrowTable, toRecordBatch } from '../io/arrow/arrowBatches.ts'
+import { arrowSchemaOf, arrowTypeOf } from '../io/arrow/arrowTypes.ts'
+import { writeArrow } from '../io/arrow/writeArrow.ts'
+import { checkFolder } from '../io/bytes/atomicFile.ts'
+import { writeCsv } from '../io/csv/writeCsv.ts'
+import { type Encoder, type EncodeTask, encode } from '../io/encode.ts'
+import { writeNdjson } from '../io/json/writeNdjson.ts'
+import { checkPartitionsPlace, PARQUET_EXTENSION, writePartitions } from '../io/partitions/writePartitions.ts'
+import { checkRequests } from '../io/reading.ts'
+import { rowsOf } from '../io/regroup.ts'
+import { type Written, writeParquet } from '../io/writeParquet.ts'
+import { explainPlan } from '../planner/explain.ts'
+import { requireCompiled } from '../planner/function/requireCompiled.ts'
+import type { RowFunctions } from '../planner/function/rowFunctions.ts'
+import { returnedElement } from '../planner/function/userFunction.ts'
+import { optimize } from '../planner/optimize.ts'
+import type { Runtime } from './runtime.ts'
+import { type StoredForm, writeStored } from './storedFiles.ts'
+
+export class SessionEngine implements Engine {
+  readonly seed: number
+  readonly #runtime: Runtime
+
+  readonly #functions: RowFunctions
+
+  constructor(runtime: Runtime, { seed, functions }: { readonly seed: number; readonly functions: RowFunctions }) {
+    this.#runtime = runtime
+    this.#functions = functions
+    this.seed = seed
+  }
+
+  lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction {
+    const lowered = this.#functions.lower(f, context)
+    if (this.#runtime.require === 'compiled' && context.isAction !== true) requireCompiled(lowered, context.method)
+    return lowered
+  }
+
+  returnedElement(f: UserFunction, context: RowLambdaContext): ElementType {
+    return returnedElement(f, { kind: 'row', ...context })
+  }
+
+  moment(plan: LogicalPlan): Moment {
+    return this.#runtime.store.moment(plan)
+  }
+
+  holdings(): Holdings {
+    const { store, stopped } = this.#runtime
+    return { isOpen: !stopped.aborted, of: (node) => store.held(node) }
+  }
+
+  async execute(plan: LogicalPlan, options: ExecuteOptions = {}): Promise<readonly Batch[]> {
+    const { store, executor } = this.#open()
+    return await store.use(plan, async (resolved) => ordinary(await executor.execute(optimize(resolved).plan, options)), options.moment)
+  }
+
+  async *stream(plan: LogicalPlan, options: ExecuteOptions = {}): AsyncGenerator<Batch, void, undefined> {
+    const { store, executor } = this.#open()
+    const moment = options.moment ?? store.moment(plan)
+    const { resolved, leave } = await store.enter(plan, moment)
+    try {
+      const optimized = optimize(resolved).plan
+      if (executor.streams(optimized, options)) {
+        for await (const batch of executor.stream(optimized, options)) yield* ordinary([batch])
+        return
+      }
+    } finally {
+      leave()
+    }
+    // the consumer may write between two batches what the plan reads: it must not have to wait for itself
+    yield* await this.execute(plan, { ...options, moment })
+  }
+
+  async fold(plan: LogicalPlan, kind: FoldKind, moment?: Moment): Promise<Folded | undefined> {
+    const { store, executor } = this.#open()
+    return await store.use(plan, async (resolved) => await executor.fold(optimize(resolved).plan, kind), moment)
+  }
+
+  explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
+    const { executor, store, spark } = this.#runtime
+    const index = store.stats(plan)
+    let called: LogicalPlan
+    try {
+      called = store.asCalled(plan)
+    } catch (error) {
+      if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // which the action throws
+      throw error
+    }
+    const ours = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
+    const placed = spark === undefined ? undefined : (optimized: LogicalPlan): LogicalPlan => spark.placed(optimized)
+    const optimized = placed === undefined ? ours : placed(ours)
+    const functions = executor.explainFunctions(optimized)
+    const kernels = options.verbose ? { columns: executor.explainColumns(optimized), groups: executor.explainGroups(optimized) } : {}
+    return explainPlan(called, {
+      ...options,
+      index: { ...index, array: store.asStored(plan) },
+      ...defined({ functions, placed, ...kernels }),
+    })
+  }
+
+  async analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string> {
+    const { store, executor, spark } = this.#open()
+    const record = new PlanRecord()
+    const run = async (resolved: LogicalPlan): Promise<number> => {
+      const started = performance.now()
+      await executor.execute(optimize(resolved).plan, { record })
+      return performance.now() - started
+    }
+    // what is materialized runs here as it runs at its first use; where it has, it is a table that is there
+    const isThere = store.stats(plan).storage !== 'none'
+    const milliseconds = await store.use(plan.kind === 'Materialize' && !isThere ? plan.input : plan, run)
+    const called = store.asCalled(plan)
+    const placed = spark === undefined ? undefined : (optimized: LogicalPlan): LogicalPlan => spark.placed(optimized)
+    const remote = options.verbose ? await spark?.explained(optimize(called).plan) : undefined
+    return explainPlan(called, { ...options, milliseconds, ...defined({ ran: record.ran(), placed, remote }) })
+  }
+
+  async shape(plan: LogicalPlan): Promise<readonly number[]> {
+    const { store } = this.#open()
+    if (plan.keys.kind === 'explicit') return plan.keys.shape ?? (await store.read(plan, shapeOfStorage))
+    const batches = await this.execute(plan)
+    return [batches.reduce((rows, batch) => rows + batch.length, 0)]
+  }
+
+  arrowSchema(element: ElementType): ReturnType<Engine['arrowSchema']> {
+    return element.kind === 'scalar' ? arrowTypeOf(element.type, VALUE_COLUMN) : arrowSchemaOf(element)
+  }
+
+  toArrowTable(element: ElementType, batches: readonly Batch[]): ReturnType<Engine['toArrowTable']> {
+    return toArrowTable(batches, isKnown(element) ? element : (batches[0]?.element ?? element))
+  }
+
+  toRecordBatch(element: ElementType, batch: Batch): ReturnType<Engine['toRecordBatch']> {
+    return toRecordBatch(batch, isKnown(element) ? element : batch.element)
+  }
+
+  async at(plan: LogicalPlan, key: Key): Promise<unknown> {
+    const value = await this.#open().store.query(plan, key, (storage, name) => atKey(storage, key, name))
+    return typeof value === 'boolean' && isNumeric(plan.element) ? Number(value) : value
+  }
+
+  async slice(
+    plan: LogicalPlan,
+    selectors: readonly Selector[],
+    method: string,
+  ): Promise<{ readonly shape: Shape; readonly data: TypedArray }> {
+    return await this.#open().store.query(plan, selectors, (storage, name) => sliceStorage(storage, selectors, { method, name }))
+  }
+
+  async toTypedArray(plan: LogicalPlan): Promise<TypedArray> {
+    return await this.#open().store.read(plan, toTypedArray, { keep: false })
+  }
+
+  async set(plan: LogicalPlan, key: Key, value: unknown): Promise<void> {
+    const { store, arena } = this.#open()
+    await store.write(plan, (storage, name) => setKey(storage, key, value, context('set', name, arena)))
+  }
+
+  async assign(plan: LogicalPlan, selectors: readonly Selector[], data: TypedArray | readonly number[] | number): Promise<void> {
+    const { store, arena } = this.#open()
+    const replacesAll = selectors.every((selector) => selector === null)
+    await store.write(plan, (storage, name) => assignSlice(storage, selectors, data, context('assign', name, arena)), { replacesAll })
+  }
+
+  async update(plan: LogicalPlan, key: Key, f: (value: never) => unknown): Promise<void> {
+    const { store, arena } = this.#open()
+    await store.write(plan, (storage, name) => updateKey(storage, key, f, context('update', name, arena)))
+  }
+
+  async release(plan: LogicalPlan): Promise<void> {
+    await this.#open().store.release(plan)
+  }
+
+  async write(plan: LogicalPlan, { method, ...target }: WriteTarget, form: WriteForm): Promise<Written> {
+    checkRequests(method, target)
+    const { stopped } = this.#open()
+    const signal = target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])
+    const where = { ...target, signal }
+    if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, ...where })
+    // what the rows are is in the file's header: it must be known before the first of them is written
+    const moment = this.#open().store.moment(plan)
+    const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}
+    const folders = partitionBy === undefined ? undefined : { ...where, existing, extension: PARQUET_EXTENSION }
+    if (!isKnown(plan.element)) await (folders === undefined ? checkFolder(where.path, where) : checkPartitionsPlace(folders))
+    const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
+    if (known !== undefined) return await this.#written(known, { ...where, element: known[0]?.element ?? plan.element, form })
+    const { store, executor } = this.#open()
+    // batches are read where they lie: nobody writes to them until the last is encoded
+    const { resolved, leave } = await store.enter(plan, moment)
+    const lent = new Lent()
+    try {
+      const optimized = optimize(resolved).plan
+      const batches = async function* (): AsyncGenerator<Batch, void, undefined> {
+        // Arrow's writer encodes nothing on workers, and copies what it gets at once
+        if (executor.streams(optimized, { signal })) yield* executor.stream(optimized, { signal }, form.kind === 'arrow' ? undefined : lent)
+        else yield* await executor.execute(optimized, { signal })
+      }
+      return await this.#written(batches(), { ...where, element: plan.element, form, done: (batch) => lent.free(batch) })
+    } finally {
+      lent.freeAll()
+      leave()
+    }
+  }
+
+  async #written(
+    batches: AsyncIterable<Batch> | Iterable<Batch>,
+    {
+      form,
+      done,
+      ...where
+    }: WriteAccess & {
+      readonly element: ElementType
+      readonly path: string
+      readonly signal: AbortSignal
+      readonly form: Exclude<WriteForm, StoredForm>
+      readonly done?: (batch: Batch) => void
+    },
+  ): Promise<Written> {
+    const request = { ...where, batches, encoder: this.#encoder(where.signal, done) }
+    switch (form.kind) {
+      case 'parquet': {
+        const { kind: _, partitionBy, ...options } = form
+        return partitionBy === undefined
+          ? await writeParquet({ ...request, options })
+          : await writePartitions({ ...request, options: { ...options, partitionBy } })
+      }
+      case 'arrow':
+        return await writeArrow({ ...request, options: defined({ compression: form.compression }) })
+      case 'csv': {
+        const { kind: _, ...options } = form
+        return await writeCsv({ ...request, options })
+      }
+      case 'ndjson':
+        return await writeNdjson(request)
+    }
+  }
+
+  /** Bytes of what is written are made by workers; those of small batches here, which takes less than to tell a worker. */
+  #encoder(signal: AbortSignal, done?: (batch: Batch) => void): Encoder {
+    const { pool } = this.#open()
+    const run = async (task: EncodeTask): Promise<Uint8Array> => {
+      if (rowsOf(task.parts) < SMALL_ROWS) return encode(task)
+      return (await pool.run('encode', { ...task, parts: task.parts.map(sent) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
+    }
+    return { width: pool.size, run, ...defined({ done }) }
+  }
+
+  #open(): Runtime {
+    this.#runtime.checkOpen()
+    return this.#runtime
+  }
+}
+
+/** Whether elements are numbers: those of a bool array are, unless it was filled with a boolean. */
+function isNumeric(element: ElementType): boolean {
+  return element.kind === 'scalar' && element.type.kind !== 'bool'
+}
+
+/** The batches in ordinary buffers: what came straight from storage may be written once its lock is gone. */
+function ordinary(batches: readonly Batch[]): readonly Batch[] {
+  return batches.map((batch) => ({
+    ...batch,
+    columns: batch.columns.map((column) => (isShared(column) ? ownColumn(column) : column)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => (isOfArena(axis) ? axis.slice() : axis)) }),
+  }))
+}
+
+/** Batches of a run's memory that a writer reads there. */
+class Lent implements Keeper {
+  readonly #frees = new Map<Batch, () => void>()
+  readonly #ends: (() => void)[] = []
+
+  keep(batch: Batch, free: () => void): void {
+    this.#frees.set(batch, free)
+  }
+
+  atEnd(free: () => void): void {
+    this.#ends.push(free)
+  }
+
+  free(batch: Batch): void {
+    this.#frees.get(batch)?.()
+    this.#frees.delete(batch)
+  }
+
+  freeAll(): void {
+    for (const end of this.#ends) end()
+  }
+}
+
+/** The batch as another thread gets it: what lies in the arena is there already. */
+function sent(batch: Batch): Batch {
+  return { ...batch, columns: batch.columns.map((column) => (isShared(column) ? column : ownColumn(column))) }
+}
+
+function isShared({ validity, values, offsets, children }: Column): boolean {
+  return [validity, values, offsets].some((buffer) => buffer !== undefined && isOfArena(buffer)) || (children?.some(isShared) ?? false)
+}
+
+function isOfArena({ buffer }: ArrayBufferView): boolean {
+  return buffer instanceof SharedArrayBuffer
+}
+
+function context(method: string, name: string, arena: EditContext['arena']): EditContext {
+  return { method, name, arena }
+}

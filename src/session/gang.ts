@@ -1,0 +1,32 @@
+/** Processes that run one program: the first has it, the others run parts of its loops. Loaded where a gang is asked for. */
+import { GangError } from '../core/errors.ts'
+import { Gang } from '../exec/gang/gang.ts'
+import type { GangSettings } from '../exec/gang/links/settings.ts'
+import { serveGang } from '../exec/gang/node.ts'
+import { threadProgram } from '../exec/workers/threadProgram.ts'
+import type { Runtime } from './runtime.ts'
+
+/** A process that lost its gang asks to be started again: EX_TEMPFAIL of sysexits.h. */
+const LOST_STATUS = 75
+
+let gang: Promise<Gang> | undefined
+
+/** The gang of this process, which is told when the process exits; the same for all sessions. */
+export async function driverGang(settings: GangSettings): Promise<Gang> {
+  gang ??= Gang.start(settings, threadProgram()).then((found) => {
+    process.once('exit', (code) => found.releaseNow(code))
+    return found
+  })
+  return await gang
+}
+
+/** Serves until the program has ended, and then ends this process as that one did. */
+export async function serveDriver(settings: GangSettings, { pool, arena, worthThreadsMs }: Runtime): Promise<never> {
+  try {
+    process.exit(await serveGang(settings, threadProgram(), { pool, arena, worthThreadsMs }))
+  } catch (error) {
+    if (!(error instanceof GangError)) throw error
+    process.stderr.write(`GangError on rank ${settings.rank}: ${error.message}\n`)
+    process.exit(LOST_STATUS)
+  }
+}

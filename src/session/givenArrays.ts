@@ -1,0 +1,63 @@
+/**
+ * Arrays that are made with their elements, which the program or a file has: these go straight to the array's storage, and the plan
+ * does not hold them.
+ */
+
+import { type Shape, sizeOfShape } from '../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage } from '../core/arrays/storage.ts'
+import type { TypedArray } from '../core/data/column.ts'
+import { valueText } from '../core/data/columnBuilder.ts'
+import type { DType, ElementType } from '../core/data/schema.ts'
+import { PlanError } from '../core/errors.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { makeZeros } from '../exec/arrays/makeArray.ts'
+import { eachRow } from '../exec/arrays/rows.ts'
+import type { Runtime } from './runtime.ts'
+
+type Given = Pick<Runtime, 'arena' | 'store'>
+
+/** The plan of an array that holds what `storage` does, and owns it. `booleans`: elements of a bool array are true and false, not 1 and 0. */
+export function givenPlan(
+  name: string,
+  storage: DenseStorage | SparseStorage,
+  { store, dtype, booleans = false }: Pick<Given, 'store'> & { readonly dtype: DType; readonly booleans?: boolean },
+): LogicalPlan {
+  const { shape } = storage
+  const element: ElementType = { kind: 'scalar', type: { kind: dtype === 'bool' && !booleans ? 'u8' : dtype }, nullable: false }
+  const keys = { kind: 'explicit', rank: shape.length, shape, dense: storage.kind === 'dense' } as const
+  const plan: LogicalPlan = { kind: 'Array', name, shape, dtype, init: { kind: 'given' }, element, keys }
+  store.give(plan, storage)
+  return plan
+}
+
+/** The plan of a dense array with a copy of the values, row by row. The shape is one. */
+export function typedArrayPlan(values: TypedArray, shape: Shape, { arena, store }: Given): LogicalPlan {
+  const name = `fromTypedArray([${shape.join(', ')}])`
+  const dtype = dtypeOf(values)
+  const size = sizeOfShape(shape)
+  if (values.length !== size) {
+    throw new PlanError(
+      `${name} needs ${size} values, the product of its extents, and was given ${values.length}. Give another shape, or the values that belong to it.`,
+    )
+  }
+  const storage = makeZeros(shape, dtype, name, arena)
+  eachRow(storage, (row, first) => row.set(values.subarray(first, first + row.length) as never)) // of one class, as the dtype says
+  return givenPlan(name, storage, { store, dtype })
+}
+
+const DTYPES = (Object.keys(ARRAY_OF_DTYPE) as DType[]).filter((dtype) => dtype !== 'bool') // its bytes are u8 to JavaScript
+
+function dtypeOf(values: unknown): DType {
+  const dtype = DTYPES.find((dtype) => values instanceof ARRAY_OF_DTYPE[dtype])
+  if (dtype !== undefined) return dtype
+  const cure =
+    values instanceof BigUint64Array
+      ? ' Where they fit, BigInt64Array.from(values) has the same integers.'
+      : values instanceof Uint8ClampedArray
+        ? ' Uint8Array.from(values) has the same integers.'
+        : Array.isArray(values)
+          ? ' Write Float64Array.from(values) for numbers, BigInt64Array.from(values) for bigints.'
+          : ''
+  const classes = DTYPES.map((dtype) => ARRAY_OF_DTYPE[dtype].name).join(', ')
+  throw new PlanError(`fromTypedArray() takes one of ${classes}; it was given ${valueText(values)}.${cure}`)
+}

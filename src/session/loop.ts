@@ -1,0 +1,514 @@
+/**
+ * The loop handle: joins the front end, the analysis and the runtime behind `session.loop`.
+ *
+ *     loop()   body -> IR -> plan                         nothing runs
+ *     run()    lock the arrays -> cut blocks -> passes
+ */
+
+import { checkBoolean, checkCount, checkOneOf, checkSignal } from '../core/arguments.ts'
+import type { Storage } from '../core/arrays/storage.ts'
+import { callSite } from '../core/callSite.ts'
+import { defined } from '../core/defined.ts'
+import type { Engine } from '../core/engine.ts'
+import { isError } from '../core/isError.ts'
+import { joinedSignal } from '../core/joinedSignal.ts'
+import type { KeptInput } from '../core/loop/checkpoint.ts'
+import { type Loop, RUN_OPTIONS, type RunOptions } from '../core/loop/loop.ts'
+import type { LoopPlan, MeasuredPass } from '../core/loop/loopPlan.ts'
+import type { LoopReport, PassReport, VerifyReport } from '../core/loop/loopReport.ts'
+import type { AnalyzedLoop } from '../core/loop/loopSpec.ts'
+import { machinesOf, type SimulateOptions, type Simulation } from '../core/loop/simulation.ts'
+import { checkOptions } from '../core/options.ts'
+import { type Shown, showAs } from '../core/show/shown.ts'
+import { counted, countText } from '../core/show/width.ts'
+import { copyStorage } from '../exec/arrays/storageBlocks.ts'
+import type { LedgerCall } from '../exec/ledger/ledger.ts'
+import { blocksAlong } from '../exec/loops/blocks/cutBlocks.ts'
+import { kernelCode } from '../exec/loops/kernelCode.ts'
+import { type KernelForecast, kernelForecast } from '../exec/loops/kernelForecast.ts'
+import type { PassResult, PreparedLoop } from '../exec/loops/loopRun.ts'
+import { codeOfParts } from '../exec/loops/partKernels.ts'
+import { SplitLoop } from '../exec/loops/splitLoop.ts'
+import { type ExplainedKernel, explainLoop } from '../planner/loop/report/explain.ts'
+import { notCompiledError } from '../planner/loop/report/requireCompiled.ts'
+import { type Analysis, LoopAnalysis } from './loopAnalysis.ts'
+import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
+import { arrayText, callText, capturedDigest, keptPass, whyNotRecorded } from './loopLedger.ts'
+import { LoopPreparation, type Prepared } from './loopPreparation.ts'
+import { checkRequest, type LoopRequest } from './loopRequest.ts'
+import type { Runtime } from './runtime.ts'
+
+/** Of variables that are shown. */
+const MOST_VARIABLES = 20
+
+export class LoopHandle implements Loop {
+  readonly #runtime: Runtime
+  readonly #engine: Engine
+  readonly #request: LoopRequest
+  readonly #analysis: LoopAnalysis
+  readonly #preparation: LoopPreparation
+  #measured: MeasuredPass | undefined
+  #toldNotRecorded = false
+  #forecasted: { readonly analyzed: AnalyzedLoop; readonly forecast: KernelForecast | undefined } | undefined
+  /** Passes of this handle so far: what its generators are keyed by. */
+  #passes = 0
+  /** Of these, those that a checkpoint knew. */
+  #skipped = 0
+  /** The versions of what the loop only reads when it was last checked for races. */
+  #checkedRaces: string | undefined
+
+  /** `entry` is the function that the program called. */
+  constructor(runtime: Runtime, engine: Engine, request: LoopRequest, entry: (...args: never[]) => unknown) {
+    this.#runtime = runtime
+    this.#engine = engine
+    this.#request = request
+    checkRequest(request)
+    this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite(entry))
+    this.#preparation = new LoopPreparation(runtime, engine, request, this.#analysis)
+    if (this.#mustBeCompiled) this.#checkCompiled(this.plan.kernel)
+  }
+
+  static {
+    showAs<LoopHandle>(LoopHandle.prototype, (loop) => loop.#shown())
+  }
+
+  /** The plan as it was found, and where the last pass ran; nothing is estimated or compiled for it. */
+  #shown(): Shown {
+    const { plan } = this.#analysis.analyzed
+    const prepared = this.#preparation.last?.loop
+    const { kind, axes } = plan.schedule
+    const order = kind === 'serial' || axes.length === 0 ? kind : `${kind} on ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
+    const forecast = this.#forecasted?.analyzed === this.#analysis.analyzed ? this.#forecasted.forecast : undefined
+    const { target } = prepared?.kernel ?? forecast?.kernel ?? plan.kernel
+    // before a kernel was tried, only that there is none is sure
+    const isSure = prepared !== undefined || forecast !== undefined || target === 'as-is'
+    const { where, because } = prepared?.execution ?? plan.execution
+    const place = prepared === undefined ? '' : `, on ${where === 'workers' ? 'the workers' : "the caller's thread"}`
+    const variables = plan.variables.map(({ name, class: kind, origin }) => [name, kind, origin])
+    return {
+      what: 'Loop',
+      title: `${this.#name}: ${order}${isSure ? `, kernel ${target}` : ''}${place}`,
+      grid: {
+        columns: ['variable', 'is', 'from'].map((name) => ({ name, type: '', side: 'left' })),
+        rows: variables.slice(0, MOST_VARIABLES),
+      },
+      notes: [
+        ...(variables.length > MOST_VARIABLES ? [`and ${counted(variables.length - MOST_VARIABLES, 'more variable')}`] : []),
+        `schedule: ${plan.schedule.reason}`,
+        `execution: ${because}`,
+        this.#passes === 0
+          ? 'It has not run; explain() says more.'
+          : `${countText(this.#passes)} ${this.#passes === 1 ? 'pass' : 'passes'} ran; explain() says more.`,
+      ],
+    }
+  }
+
+  get plan(): LoopPlan {
+    const { plan } = this.#analysis.analyzed
+    const prepared = this.#preparation.last?.loop
+    const checkpoint = defined({ checkpoint: this.#kept() })
+    if (prepared === undefined) {
+      const { kernel = undecided(plan.kernel), predictedMilliseconds } = this.#forecast() ?? {}
+      return { ...plan, ...checkpoint, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
+    }
+    const finding = this.#preparation.last?.finding
+    const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
+    const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
+    const { kernel = plan.kernel, processes, predictedMilliseconds } = prepared
+    const execution = { ...prepared.execution, ...defined({ processes }) }
+    const cost = defined({ predictedMilliseconds, measured: this.#measured })
+    return { ...plan, ...checkpoint, ...partsOf(plan, prepared), schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
+  }
+
+  explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
+    checkOptions('explain()', options, ['format', 'kernel'])
+    if (options.format !== undefined) checkOneOf('The format of explain()', options.format, ['text', 'json'])
+    if (options.kernel !== undefined) checkBoolean('The kernel of explain()', options.kernel)
+    const analyzed = { ...this.#analysis.analyzed, plan: this.plan }
+    const format = options.format === undefined ? {} : { format: options.format }
+    return explainLoop(analyzed, { ...format, ...(options.kernel === true ? { kernel: this.#explainedKernel() } : {}) })
+  }
+
+  #explainedKernel(): ExplainedKernel {
+    const prepared = this.#preparation.last?.loop
+    if (prepared !== undefined) return { loops: prepared.innerLoops ?? [], ...defined({ code: prepared.kernelCode?.() }) }
+    const forecast = this.#forecast()
+    if (forecast === undefined) return { loops: [] }
+    const codes = forecast.plans.map((plan) => kernelCode(plan))
+    const [code] = codes.length > 1 ? [codeOfParts(codes)] : codes
+    return { loops: forecast.innerLoops, ...defined({ code }) }
+  }
+
+  /** The kernel as far as it is known before a run. */
+  #forecast(): KernelForecast | undefined {
+    const analyzed = this.#analysis.analyzed
+    if (this.#forecasted?.analyzed !== analyzed) {
+      const { accumulators, rngs, buffers } = this.#analysis.bindings
+      const forecast = kernelForecast({
+        analyzed,
+        accumulators: accumulatorInputs(accumulators),
+        rngs,
+        buffers: new Map([...buffers].map(([name, buffer]) => [name, bufferFunctions(buffer, this.#engine)])),
+        addresses: this.#runtime.arena.addresses,
+      })
+      this.#forecasted = { analyzed, forecast }
+    }
+    return this.#forecasted.forecast
+  }
+
+  async run(options: RunOptions = {}): Promise<LoopReport> {
+    checkOptions('run()', options, RUN_OPTIONS)
+    const started = performance.now()
+    const passes: PassReport[] = []
+    const analysis = this.#analysis.read()
+    const asked = options.passes ?? 1
+    const signal = this.#startRun(asked, options.signal)
+    const call = this.#recorded(analysis)
+    const skipped = this.#skipKnown(analysis, call, asked)
+    // every pass under one lock: who asks for the arrays after this call gets them after its last pass
+    if (asked > skipped.count) {
+      this.#passEvent(1)
+      await this.#preparation.use(
+        analysis,
+        async (prepared, again) => {
+          for (const pass of this.#reported(await skipped.reports, asked)) passes.push(pass)
+          for (let next = prepared; ; next = await again()) {
+            if (passes.length > 0) {
+              this.#runtime.checkOpen()
+              this.#passEvent(passes.length + 1)
+            }
+            const { reports, failed } = await this.#runPasses(next, passes.length + 1, asked - passes.length, { signal, analysis, call })
+            for (const pass of this.#reported(reports, asked)) passes.push(pass)
+            if (failed !== undefined) throw failed.reason
+            if (passes.length >= asked) return
+          }
+        },
+        signal,
+        { by: call === undefined ? undefined : 'pass', stays: true },
+      )
+    } else if (asked > 0) {
+      this.#passEvent(1)
+      for (const pass of this.#reported(await skipped.reports, asked)) passes.push(pass)
+    }
+    const predictions = passes.flatMap(({ predictedMilliseconds }) => predictedMilliseconds ?? [])
+    return {
+      passes,
+      milliseconds: performance.now() - started,
+      ...(predictions.length < passes.length || asked === 0 ? {} : { predictedMilliseconds: predictions.reduce((sum, ms) => sum + ms, 0) }),
+      schedule: this.#analysis.analyzed.plan.schedule.kind,
+      workers: asked === 0 ? 1 : (this.#measured?.workers ?? 1),
+    }
+  }
+
+  async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
+    checkOptions('passes()', options, ['signal'])
+    let analysis = this.#analysis.read()
+    const captures = analysis.analyzed.plan.variables.some(({ origin }) => origin === 'capture')
+    const signal = this.#startRun(count, options.signal)
+    const call = this.#recorded(analysis)
+    for (let number = 1; number <= count; number++) {
+      this.#runtime.checkOpen()
+      // between two passes the program may change what the closure sees
+      if (number > 1 && captures) analysis = this.#analysis.read()
+      this.#passEvent(number)
+      if (call?.isKnown === true) {
+        yield* this.#reported(await this.#skipKnown(analysis, call, 1).reports, count)
+        continue
+      }
+      const run = (prepared: Prepared) => this.#runPasses(prepared, number, 1, { signal, analysis, call })
+      const { reports, failed } = await this.#preparation.use(analysis, run, signal, {
+        by: call === undefined ? undefined : 'pass',
+        stays: true,
+      })
+      yield* this.#reported(reports, count)
+      if (failed !== undefined) throw failed.reason
+    }
+  }
+
+  /** Gives what ends the run: its own signal, and that of the session. */
+  #startRun(count: number, given: AbortSignal | undefined): AbortSignal {
+    checkCount('The number of passes', count, 0)
+    if (given !== undefined) checkSignal('The signal of a run', given)
+    this.#runtime.checkOpen()
+    if (this.#asksForRaces() === true) this.#checkedRaces = undefined
+    return given === undefined ? this.#runtime.stopped : joinedSignal([given, this.#runtime.stopped])
+  }
+
+  get #name(): string {
+    return this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
+  }
+
+  get #mustBeCompiled(): boolean {
+    return this.#runtime.require === 'compiled' || this.#request.options.require === 'compiled'
+  }
+
+  #checkCompiled(kernel: LoopPlan['kernel']): void {
+    const error = notCompiledError(this.#analysis.analyzed, kernel)
+    if (error !== undefined) throw error
+  }
+
+  /** What the first pass of a run tells of a body that is not compiled, where that is allowed. */
+  #tellFallback({ kernel }: PreparedLoop, pass: number): void {
+    if (kernel?.target !== 'as-is') return
+    if (this.#mustBeCompiled) this.#checkCompiled(kernel)
+    if (pass > 1) return
+    const [reason] = kernel.because ?? []
+    const { span: place } = this.#analysis.analyzed.spec.body
+    const { message = 'The body runs as it stands.', cure = '', span = place } = reason ?? {}
+    this.#runtime.events.next({ kind: 'fallback', what: this.#name, because: message, span, cure, runs: 'caller' })
+  }
+
+  #passEvent(number: number): void {
+    this.#runtime.events.next({ kind: 'pass', phase: 'started', loop: this.#name, pass: { number } })
+  }
+
+  /** The passes of a batch, each when its events were told; the first was said to have started. */
+  *#reported(reports: readonly PassReport[], total: number): Generator<PassReport, void, undefined> {
+    const { events } = this.#runtime
+    for (const [at, pass] of reports.entries()) {
+      if (at > 0) this.#passEvent(pass.number)
+      events.next({ kind: 'pass', phase: 'finished', loop: this.#name, pass })
+      events.next({ kind: 'progress', job: this.#name, done: pass.number, total })
+      yield pass
+    }
+  }
+
+  async serialOrder(): Promise<Int32Array> {
+    this.#runtime.checkOpen()
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => loop.serialOrder(), undefined, { looks: true })
+  }
+
+  async verify(): Promise<VerifyReport> {
+    this.#runtime.checkOpen()
+    return await this.#preparation.use(
+      this.#analysis.read(),
+      async ({ loop }) => await loop.verify(this.#passes, { signal: this.#runtime.stopped }),
+    )
+  }
+
+  async simulate(options: SimulateOptions): Promise<Simulation> {
+    const machines = machinesOf(options, this.#runtime.pool.size)
+    this.#runtime.checkOpen()
+    const { simulatedLoop } = await import('./simulatedLoop.ts')
+    const stays = this.#mayStay
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => simulatedLoop(loop, machines, { stays }), undefined, {
+      looks: true,
+    })
+  }
+
+  /** Whether to check for races: undefined leaves it to where the program runs. */
+  #asksForRaces(): boolean | undefined {
+    return this.#request.options.checkRaces ?? this.#runtime.checkRaces
+  }
+
+  /**
+   * Asked for: before the first pass of a run, and whenever an array that the loop only reads has another version.
+   * Unasked: once, under test.
+   */
+  async #checkRaces(prepared: Prepared, analysis: Analysis, signal: AbortSignal | undefined): Promise<void> {
+    const asked = this.#asksForRaces()
+    if (asked === false || (asked === undefined && (process.env.NODE_ENV !== 'test' || this.#checkedRaces !== undefined))) return
+    const { store, events } = this.#runtime
+    const written = new Set(this.#analysis.analyzed.writtenArrays)
+    const read = [...this.#analysis.nodes].filter((node) => !written.has(store.identity(node)))
+    const versions = read.map((node) => store.version(node)).join()
+    if (this.#checkedRaces === versions) return
+    await this.#bringHome(prepared, analysis)
+    const check = await prepared.loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
+    this.#checkedRaces = versions
+    if (asked === true && check.kind === 'skipped') {
+      events.next({ kind: 'fallback', what: 'checkRaces', because: `Nothing was checked: ${check.because}.` })
+    }
+  }
+
+  // ------------------------------------------------------------------ checkpoints
+
+  /** What becomes of the passes in a checkpoint; undefined where there is none. */
+  #kept(): LoopPlan['checkpoint'] {
+    const { ledger } = this.#runtime
+    if (ledger === undefined) return undefined
+    const analysis = this.#analysis.now
+    const why = whyNotRecorded(analysis, this.#preparation.accesses(analysis))
+    const isAsItStands = this.#preparation.last?.loop.kernel?.target === 'as-is'
+    const passesSkipped = this.#skipped
+    if (why !== undefined || isAsItStands)
+      return { kept: false, because: `Its passes run again on each start: ${why ?? 'its body runs as it stands'}.`, passesSkipped }
+    const { folder, closedBecause } = ledger
+    if (closedBecause !== undefined) return { kept: false, because: closedBecause, passesSkipped }
+    return { kept: true, because: `Its passes are kept in ${folder}.`, passesSkipped }
+  }
+
+  /** The call as a checkpoint knows it; undefined where none is kept, or its passes run again whenever the program does. */
+  #recorded(analysis: Analysis): LedgerCall | undefined {
+    const { ledger, store } = this.#runtime
+    const accesses = ledger === undefined ? [] : this.#preparation.accesses(analysis)
+    if (ledger === undefined) return undefined
+    const because = whyNotRecorded(analysis, accesses)
+    if (because !== undefined) {
+      this.#tellNotRecorded(because)
+      return undefined
+    }
+    const { overPlan, over } = this.#analysis
+    const { name: _, ...options } = this.#request.options
+    const place = overPlan === undefined ? over.label : arrayText(overPlan)
+    const text = callText(analysis, { name: this.#name, over: place, options })
+    return ledger.begin(text, store.keptBy(ledger, accesses))
+  }
+
+  #tellNotRecorded(why: string): void {
+    if (this.#toldNotRecorded) return
+    this.#toldNotRecorded = true
+    const because = `Its passes are not kept in the checkpoint and run again on each start: ${why}.`
+    this.#runtime.events.next({ kind: 'fallback', what: this.#name, because })
+  }
+
+  /** Of passes that are known and not run, at most `most`: their arrays are asked for now, as those of passes that run. */
+  #skipKnown(
+    analysis: Analysis,
+    call: LedgerCall | undefined,
+    most: number,
+  ): { readonly count: number; readonly reports: Promise<readonly PassReport[]> } {
+    const { ledger, store } = this.#runtime
+    const count = call === undefined ? 0 : Math.min(most, call.passes.length - call.had)
+    if (ledger === undefined || call === undefined || count === 0) return { count: 0, reports: Promise.resolve([]) }
+    const captured = capturedDigest(analysis)
+    const skip = (inputs: readonly KeptInput[]): readonly PassReport[] => {
+      const first = call.had + 1
+      this.#skipped += count
+      return ledger.skip(call, count, { before: this.#passes, captured, inputs }).map((pass, i) => this.#finishPass(first + i, pass))
+    }
+    const reports = store.skipPasses(this.#preparation.accesses(analysis), skip, count)
+    reports.catch(() => undefined) // whoever awaits it hears of it
+    return { count, reports }
+  }
+
+  /** Runs passes and has them recorded, where they are. */
+  async #runPasses(
+    prepared: Prepared,
+    number: number,
+    most: number,
+    {
+      signal,
+      analysis,
+      call,
+    }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly call: LedgerCall | undefined },
+  ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+    const { loop } = prepared
+    const { ledger, store } = this.#runtime
+    const stays = this.#mayStay && loop.canStay === true
+    if (!stays) await this.#bringHome(prepared, analysis)
+    if (ledger === undefined || call === undefined) return await this.#passesOf(prepared, number, most, { signal, analysis, stays })
+    if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#name} runs as it stands by what its arrays hold.`)
+    const inputs = store.holdings(this.#preparation.accesses(analysis))
+    const before = this.#passes
+    ledger.start()
+    let isOver = false
+    try {
+      const outcome = await this.#passesOf(prepared, number, most, { signal, analysis, stays })
+      const captured = capturedDigest(analysis)
+      for (const [i, report] of outcome.reports.entries()) {
+        const { workers } = this.#measured ?? { workers: 1 }
+        ledger.record(call, keptPass(report, { workers, before: before + i, captured, inputs: i === 0 ? inputs : [] }))
+      }
+      isOver = outcome.failed === undefined
+      return outcome
+    } finally {
+      if (isOver) ledger.end()
+      else ledger.failed()
+    }
+  }
+
+  /** Whether what passes write may stay in other processes: checkpoints and copies read arrays where they are made. */
+  get #mayStay(): boolean {
+    return this.#runtime.ledger === undefined && this.#request.options.atomic !== true
+  }
+
+  async #bringHome({ storages }: Prepared, analysis: Analysis): Promise<void> {
+    await this.#preparation.bringHome(this.#preparation.accesses(analysis), storages)
+  }
+
+  async #passesOf(
+    prepared: Prepared,
+    number: number,
+    most: number,
+    { signal, analysis, stays }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly stays: boolean },
+  ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+    const { loop } = prepared
+    this.#tellFallback(loop, number)
+    await this.#checkRaces(prepared, analysis, signal)
+    signal?.throwIfAborted() // nothing was written yet
+    const atomic = this.#request.options.atomic === true
+    const restore = atomic ? loop.snapshot() : undefined
+    try {
+      const { passes, failed } = await loop.runPasses(this.#passes, atomic ? 1 : most, { stays, ...defined({ signal }) })
+      const reports = passes.map((result, i) => this.#finishPass(number + i, result))
+      if (failed === undefined) return { reports }
+      this.#undo(restore, failed.reason)
+      return { reports, failed }
+    } catch (error) {
+      this.#undo(restore, error)
+      throw error
+    }
+  }
+
+  #finishPass(number: number, result: PassResult): PassReport {
+    this.#passes++
+    for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
+    const accumulators: Record<string, number> = {}
+    for (const [name, accumulator] of this.#analysis.bindings.accumulators) {
+      const value = result.accumulators[name]
+      accumulator.finishPass(value)
+      accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
+    }
+    const { milliseconds, predictedMilliseconds, workers, balance, iterations, delayed } = result
+    this.#measured = { milliseconds, ...defined({ predictedMilliseconds }), workers, balance }
+    return { number, milliseconds, ...defined({ predictedMilliseconds }), balance, iterations, accumulators, ...defined({ delayed }) }
+  }
+
+  #undo(restore: (() => void) | undefined, error: unknown): void {
+    if (restore === undefined) this.#markLost(error)
+    else restore()
+  }
+
+  /** Storage that a pass made anew, because it got keys: into the arena, where workers see it. */
+  #replaceStorage(array: number, storage: Storage): void {
+    const { store, arena } = this.#runtime
+    for (const node of this.#analysis.nodes) {
+      if (store.identity(node) === array) store.replaceStorage(node, copyStorage(storage, arena, store.label(node)))
+    }
+    this.#preparation.dispose()
+  }
+
+  /** A pass that failed has written a part of what it writes; a buffer's array is as it was when nothing was flushed. */
+  #markLost(error: unknown): void {
+    const why = isError(error) ? (error.message.split('\n')[0] ?? '') : String(error)
+    const { store } = this.#runtime
+    const written = new Set(this.#analysis.analyzed.writtenArrays)
+    const flushed = [...this.#analysis.bindings.buffers.values()]
+      .filter(({ options: { maxDelay, flushes = 1, apply } }) => maxDelay !== undefined || flushes > 1 || apply !== undefined)
+      .map(({ target }) => ownPlanOf(target, 'a buffer in env', this.#engine))
+    const direct = [...this.#analysis.nodes].filter((node) => written.has(store.identity(node)))
+    for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
+  }
+}
+
+/** A body that may be compiled, for arrays of which too little is known before a run. */
+function undecided(kernel: LoopPlan['kernel']): LoopPlan['kernel'] {
+  return kernel.target === 'js'
+    ? { ...kernel, note: 'or as it stands: the first run decides, once it is known what the arrays hold' }
+    : kernel
+}
+
+/** The planned parts with their blocks. */
+function partsOf({ parts }: LoopPlan, prepared: PreparedLoop): Pick<LoopPlan, 'parts'> {
+  if (parts === undefined || !(prepared instanceof SplitLoop)) return {}
+  return {
+    parts: parts.map(({ schedule, statements }, at) => {
+      const loop = prepared.parts[at]?.loop
+      return {
+        schedule: { ...schedule, blocks: loop === undefined || schedule.kind === 'serial' ? [] : blocksAlong(loop.blocks) },
+        statements,
+      }
+    }),
+  }
+}

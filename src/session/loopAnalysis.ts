@@ -1,0 +1,213 @@
+/**
+ * The analysis of a loop's body, done again when what it captures has changed: every run computes with what the plain
+ * loop would see.
+ */
+
+import { DistArray, planOf } from '../core/arrays/distArray.ts'
+import type { IndexSpace } from '../core/arrays/indexSpace.ts'
+import { defined } from '../core/defined.ts'
+import type { Engine } from '../core/engine.ts'
+import { LoopError } from '../core/errors.ts'
+import type { AnalyzedLoop, LoopOver } from '../core/loop/loopSpec.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { sameItems } from '../core/sameItems.ts'
+import type { ArrayStore } from '../exec/tables/arrayStore.ts'
+import { capturedHandles } from '../planner/function/captures/capturedHandles.ts'
+import { type CapturedState, capturedNow, sameCaptures } from '../planner/function/captures/capturedNow.ts'
+import { irText } from '../planner/function/irText.ts'
+import type { LocalArray } from '../planner/function/lower/context.ts'
+import { lowerFunction } from '../planner/function/userFunction.ts'
+import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
+import type { LoopData } from '../planner/loop/costedLoop.ts'
+import { notParallelError } from '../planner/loop/report/requireParallel.ts'
+import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
+import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
+
+/** What the loops of a session share. */
+export interface LoopContext {
+  readonly engine: Engine
+  readonly store: ArrayStore
+}
+
+/** What was read and found at the call of a run, which computes with it whatever is read later. */
+export interface Analysis {
+  readonly study: Study
+  /** As studied, or as the data of the last run decided. */
+  readonly analyzed: AnalyzedLoop
+  readonly bindings: Bindings
+  /** Of the captured tables, as they were read. */
+  readonly lengths: readonly number[]
+  /** What the body captured when it was analysed; undefined where that cannot be compared. */
+  readonly captured: CapturedState | undefined
+}
+
+export class LoopAnalysis {
+  readonly #request: LoopRequest
+  readonly #context: LoopContext
+  readonly #site: string | undefined
+  readonly over: LoopOver
+  /** The array iterated over; undefined for a range. */
+  readonly overPlan: LogicalPlan | undefined
+  /** Of the pass under way, or the last one. */
+  #now: Analysis
+  /** As the captures were read last. */
+  #latest: Analysis
+  /** Stand for those that the body makes. */
+  readonly #locals = new Map<string, DistArray<unknown>>()
+
+  constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
+    this.#request = request
+    this.#context = context
+    this.#site = site
+    this.overPlan = isIndexSpace(request.over) ? undefined : ownPlanOf(request.over, 'the array iterated over', context.engine)
+    this.over = this.overPlan === undefined ? overOfSpace(request.over as IndexSpace) : overOfPlan(this.overPlan, context.store)
+    this.#now = this.#analyze(this.#capturedNow())
+    this.#latest = this.#now
+    checkPromises(request.options, this.bindings.arrays)
+    this.#checkParallel(this.#now)
+  }
+
+  /** As it was read last for a run. */
+  get now(): Analysis {
+    return this.#now
+  }
+
+  get analyzed(): AnalyzedLoop {
+    return this.#now.analyzed
+  }
+
+  get bindings(): Bindings {
+    return this.#now.bindings
+  }
+
+  /** The arrays that the loop reads or writes, those behind buffers not among them. */
+  get nodes(): ReadonlySet<LogicalPlan> {
+    return this.nodesOf(this.#now)
+  }
+
+  nodesOf({ bindings }: Analysis): ReadonlySet<LogicalPlan> {
+    return new Set([...(this.overPlan === undefined ? [] : [this.overPlan]), ...bindings.arrays.values()])
+  }
+
+  /** Reads the captured values again, for a run that begins; a loop whose captures are what they were stays as it is. */
+  read(): Analysis {
+    const captured = this.#capturedNow()
+    const { captured: before } = this.#latest
+    if (captured !== undefined && before !== undefined && sameCaptures(captured, before)) return this.#latest
+    const next = this.#analyze(captured)
+    if (sameInputs(this.#latest, next) && sameBindings(this.#latest.bindings, next.bindings)) {
+      const same = { ...this.#latest, captured }
+      if (this.#now === this.#latest) this.#now = same
+      this.#latest = same
+      return same
+    }
+    this.#checkParallel(next)
+    this.#latest = next
+    return next
+  }
+
+  /** A pass computes with what its run has read. */
+  adopt(analysis: Analysis): void {
+    if (analysis.study !== this.#now.study) this.#now = analysis // otherwise it is settled by the data
+  }
+
+  /** Chooses among the legal schedules by the data of a run: the same data, the same schedule. */
+  settle(data: LoopData): void {
+    const settled = { ...this.#now, analyzed: loopWithData(this.#now.study, data) }
+    if (this.#latest === this.#now) this.#latest = settled
+    this.#now = settled
+  }
+
+  #checkParallel({ analyzed }: Analysis): void {
+    if (this.#request.options.require !== 'parallel') return
+    const error = notParallelError(analyzed)
+    if (error !== undefined) throw error
+  }
+
+  #capturedNow(): CapturedState | undefined {
+    const { env, body } = this.#request
+    return capturedNow(body, env, isHandle)
+  }
+
+  /** What a body that runs as it stands may touch by its own captures. */
+  #withAllHandles(captured: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
+    const { env, body } = this.#request
+    const { engine } = this.#context
+    const all = new Map(captured)
+    const known = new Set([...Object.values(env), ...captured.values()])
+    for (const [handle, wanted] of capturedHandles(body, (value) => isHandle(value) && isOf(value, engine))) {
+      if (known.has(handle)) continue
+      let name = wanted
+      for (let n = 1; Object.hasOwn(env, name) || all.has(name); n++) name = `${wanted}$${n}`
+      all.set(name, handle)
+    }
+    return all
+  }
+
+  /** The same array for the same of the body's, however often it is analysed. */
+  #localArray({ number, text, dtype, shape }: LocalArray): DistArray<unknown> {
+    const key = `${number} ${dtype} ${shape.join(' ')}`
+    const element = { kind: 'scalar', type: { kind: dtype }, nullable: false } as const
+    const keys = { kind: 'explicit', rank: shape.length, shape, dense: true } as const
+    const plan = { kind: 'Array', name: text, shape, dtype, init: { kind: 'zeros' }, element, keys } as const
+    const array = this.#locals.get(key) ?? new DistArray(this.#context.engine, plan)
+    this.#locals.set(key, array)
+    return array
+  }
+
+  #withLocals(bindings: Bindings): Bindings {
+    const own = new Set<LogicalPlan>([...this.#locals.values()].map(planOf))
+    const isLocal = (name: string): boolean => own.has(bindings.arrays.get(name) as LogicalPlan) // undefined is none of them
+    const env = Object.entries(bindings.env).map(([name, binding]) =>
+      isLocal(name) ? ([name, { ...binding, isLocal: true }] as const) : ([name, binding] as const),
+    )
+    return { ...bindings, env: Object.fromEntries(env) }
+  }
+
+  #analyze(captured: CapturedState | undefined): Analysis {
+    const { env, body, options } = this.#request
+    const { engine } = this.#context
+    const element = this.over.element
+    const lowered = lowerFunction(body, {
+      kind: 'loop',
+      ...(element === undefined ? {} : { overElement: element }),
+      isRange: this.overPlan === undefined,
+      rank: this.over.rank,
+      env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValueOf(value, engine) ?? { kind: 'constant', value }])),
+      classify: (value) => envValueOf(value, engine),
+      localArray: (local) => this.#localArray(local),
+    })
+    if (lowered.isAsync) {
+      throw new LoopError(
+        'The body of a loop is async. Iterations run synchronously: load what it awaits into arrays before the loop, or use forEach or collect.',
+        lowered.fn.refusals,
+      )
+    }
+    const known = lowered.fn.ir === undefined ? this.#withAllHandles(lowered.captured) : lowered.captured
+    const bindings = this.#withLocals(bindNames(env, known, this.#context))
+    const tables = lowered.fn.ir?.tables ?? []
+    const study = studyLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) })
+    return {
+      study,
+      analyzed: study.loop,
+      bindings,
+      lengths: tables.map(({ value }) => value.length),
+      captured,
+    }
+  }
+}
+
+/** Whether two analyses of one body saw the same captured values. */
+function sameInputs(a: Analysis, b: Analysis): boolean {
+  const [left, right] = [a.analyzed.spec.body.ir, b.analyzed.spec.body.ir]
+  if (left === undefined || right === undefined) return left === right
+  return (
+    irText(left) === irText(right) &&
+    left.parameters.length === right.parameters.length &&
+    left.parameters.every(
+      (parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value),
+    ) &&
+    sameItems(a.lengths, b.lengths) &&
+    left.tables.every(({ value }, i) => value === right.tables[i]?.value && ArrayBuffer.isView(value)) // others may hold another kind of values
+  )
+}

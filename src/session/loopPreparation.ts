@@ -1,0 +1,242 @@
+/**
+ * A loop made ready for its passes: every array locked, its storage as it lies now, and what the runtime prepared for it,
+ * which is used again while neither the analysis nor a storage has changed.
+ */
+
+import type { IndexSpace } from '../core/arrays/indexSpace.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from '../core/arrays/storage.ts'
+import type { DType } from '../core/data/schema.ts'
+import { defined } from '../core/defined.ts'
+import type { Engine } from '../core/engine.ts'
+import { Bug, PlanError } from '../core/errors.ts'
+import type { AnalyzedLoop } from '../core/loop/loopSpec.ts'
+import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { sameItems } from '../core/sameItems.ts'
+import type { Finding } from '../exec/loops/inspector/finding.ts'
+import { Inspector } from '../exec/loops/inspector/inspector.ts'
+import type { LoopInputs } from '../exec/loops/loopInputs.ts'
+import { type PreparedLoop, prepareLoop } from '../exec/loops/loopRun.ts'
+import { otherTurn, TURN_MS } from '../exec/loops/preparedLoop.ts'
+import type { Access } from '../exec/tables/arrayStore.ts'
+import type { LoopData } from '../planner/loop/costedLoop.ts'
+import { nothingFoundError } from '../planner/loop/report/requireParallel.ts'
+import type { Analysis, LoopAnalysis } from './loopAnalysis.ts'
+import { accumulatorInputs, bufferFunctions, isBoolean, ownPlanOf } from './loopBindings.ts'
+import type { LoopRequest } from './loopRequest.ts'
+import type { Runtime } from './runtime.ts'
+
+export interface Prepared {
+  readonly analyzed: AnalyzedLoop
+  readonly storages: readonly Storage[]
+  readonly finding: Finding | undefined
+  readonly loop: PreparedLoop
+}
+
+export class LoopPreparation {
+  readonly #runtime: Runtime
+  readonly #engine: Engine
+  readonly #request: LoopRequest
+  readonly #analysis: LoopAnalysis
+  readonly #inspector = new Inspector()
+  #prepared: Prepared | undefined
+  #locked: { readonly analyzed: AnalyzedLoop; readonly accesses: readonly Access[] } | undefined
+  /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(runtime: Runtime, engine: Engine, request: LoopRequest, analysis: LoopAnalysis) {
+    this.#runtime = runtime
+    this.#engine = engine
+    this.#request = request
+    this.#analysis = analysis
+  }
+
+  /** As the last pass left it; undefined before the first. */
+  get last(): Prepared | undefined {
+    return this.#prepared
+  }
+
+  /** The next pass prepares anew. */
+  dispose(): void {
+    this.#prepared?.loop.dispose()
+    this.#prepared = undefined
+  }
+
+  /**
+   * Runs something in its turn, with the arrays of `analysis` locked. They are asked for now: whoever asks for them after this call gets
+   * them after it. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage. Who `looks`
+   * writes nothing.
+   */
+  async use<T>(
+    analysis: Analysis,
+    run: (prepared: Prepared, again: () => Promise<Prepared>) => Promise<T>,
+    signal?: AbortSignal,
+    { looks, ...options }: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly looks?: true } = {},
+  ): Promise<T> {
+    const before = this.#turn
+    const accesses = this.accesses(analysis)
+    const asked = looks === undefined ? accesses : accesses.map(({ node }): Access => ({ node, mode: 'read' }))
+    // turns are taken in the order in which arrays are asked for: no pass has what the one before it waits for
+    const turn = this.#runtime.store.withArrays(
+      asked,
+      async (found) => {
+        await before
+        this.#analysis.adopt(analysis)
+        const again = (): Promise<Prepared> => {
+          const left = this.#runtime.store.betweenPasses(accesses, found)
+          return this.#prepare(accesses, asDenseWhereSo(accesses, left), signal)
+        }
+        return await run(await this.#prepare(accesses, asDenseWhereSo(accesses, found), signal), again)
+      },
+      options,
+    )
+    const over = turn.catch(() => undefined) // the next pass does not fail of this one
+    const { passes } = this.#runtime
+    this.#turn = over
+    passes.add(over)
+    try {
+      return await turn
+    } finally {
+      passes.delete(over)
+    }
+  }
+
+  /** The arrays to lock; the same list for the same analysis. */
+  accesses(analysis: Analysis): readonly Access[] {
+    const { analyzed, bindings } = analysis
+    if (this.#locked?.analyzed === analyzed) return this.#locked.accesses
+    const { store } = this.#runtime
+    const written = new Set(analyzed.writtenArrays)
+    const buffered = [...bindings.buffers.values()].map((buffer) => ownPlanOf(buffer.target, 'a buffer in env', this.#engine))
+    const accesses = [...new Set([...this.#analysis.nodesOf(analysis), ...buffered])].map((node): Access => {
+      return { node, mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read' }
+    })
+    this.#locked = { analyzed, accesses }
+    return accesses
+  }
+
+  async #prepare(accesses: readonly Access[], storages: readonly Storage[], signal: AbortSignal | undefined): Promise<Prepared> {
+    const old = this.#prepared
+    const isSame = old?.analyzed === this.#analysis.analyzed && sameItems(old.storages, storages)
+    if (old !== undefined && isSame && old.analyzed.schedule.kind !== 'colored') return old
+    const byNode = new Map(accesses.map(({ node }, i) => [node, storages[i] as Storage])) // one access, one storage
+    if (!isSame) this.#analysis.settle(this.#data(byNode))
+    const inputs = this.#inputs(byNode)
+    const isColored = this.#analysis.analyzed.schedule.kind === 'colored'
+    if (isColored) await this.bringHome(accesses, storages)
+    const finding = isColored ? await this.#inspect(inputs, signal) : undefined
+    if (old !== undefined && isSame && old.finding === finding) return old
+    this.#prepared = undefined // the runtime disposes of it, or uses it again
+    const { pool, arena, worthThreadsMs, gang } = this.#runtime
+    const resources = { pool, arena, ...defined({ worthThreadsMs, gang }) }
+    const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
+    this.#prepared = { analyzed: this.#analysis.analyzed, storages, finding, loop }
+    return this.#prepared
+  }
+
+  /** Brings what passes have left in other processes of arrays that are locked: before anything but such a pass uses them. */
+  async bringHome(accesses: readonly Access[], storages: readonly Storage[]): Promise<void> {
+    const left = this.#runtime.gang?.journal(this.#runtime.arena)
+    for (const [i, { mode }] of accesses.entries()) await left?.use(storages[i] as Storage, mode) // one access, one storage
+  }
+
+  /** What the cost model wants to know of the arrays. */
+  #data(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopData {
+    const { arrays, buffers } = this.#analysis.bindings
+    const over = this.#analysis.overPlan
+    const space = over === undefined ? undefined : byNode.get(over)
+    const extents = space === undefined ? (this.#request.over as IndexSpace).extents : shapeOf(space)
+    return {
+      extents,
+      isBox: space?.kind !== 'sparse',
+      ...(space?.kind === 'sparse' ? { keys: space.keys } : {}),
+      shapeOf: (name) => {
+        const buffer = buffers.get(name)
+        const node = buffer === undefined ? arrays.get(name) : ownPlanOf(buffer.target, name, this.#engine)
+        const storage = node === undefined ? undefined : byNode.get(node)
+        return storage === undefined ? undefined : shapeOf(storage)
+      },
+    }
+  }
+
+  /** What the data of a colored loop says, which may be that nothing can run in parallel. */
+  async #inspect(inputs: LoopInputs, signal: AbortSignal | undefined): Promise<Finding | undefined> {
+    const { store } = this.#runtime
+    const versions = new Map([...this.#analysis.nodes].map((node) => [store.identity(node), store.version(node)]))
+    const turns = { everyMs: TURN_MS, other: otherTurn, signal }
+    const finding = await this.#inspector.finding(inputs, (array) => versions.get(array) ?? '', turns)
+    if (finding?.kind === 'nothing' && this.#request.options.require === 'parallel')
+      throw nothingFoundError(this.#analysis.analyzed, finding.text)
+    return finding
+  }
+
+  #inputs(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopInputs {
+    const { store } = this.#runtime
+    const storageOf = (node: LogicalPlan): Storage => {
+      const storage = byNode.get(node)
+      if (storage === undefined) throw new Bug(`${store.label(node)} was not locked for the loop.`)
+      return storage
+    }
+    const tellingOf = (node: LogicalPlan) => ({ version: () => store.version(node), made: () => store.made(node) })
+    const { arrays, buffers, accumulators, rngs, handles } = this.#analysis.bindings
+    const over = this.#analysis.overPlan
+    return {
+      analyzed: this.#analysis.analyzed,
+      over:
+        over === undefined
+          ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
+          : { kind: 'storage', storage: storageOf(over), array: store.identity(over), ...tellingOf(over) },
+      arrays: new Map(
+        [...arrays].map(([name, node]) => {
+          const input = { storage: storageOf(node), array: store.identity(node), label: name, ...tellingOf(node) }
+          return [name, isBoolean(node.element) ? { ...input, isBoolean: true } : input]
+        }),
+      ),
+      buffers: new Map(
+        [...buffers].map(([name, buffer]) => {
+          const node = ownPlanOf(buffer.target, name, this.#engine)
+          const storage = storageOf(node)
+          if (storage.kind !== 'dense') throw new PlanError(`${name} is a buffer of a sparse array. Buffers need a dense array.`)
+          return [name, { storage, array: store.identity(node), label: name, ...tellingOf(node), ...bufferFunctions(buffer, this.#engine) }]
+        }),
+      ),
+      accumulators: accumulatorInputs(accumulators),
+      rngs,
+      envObject: this.#request.env,
+      handles,
+    }
+  }
+}
+
+function shapeOf(storage: Storage): readonly number[] {
+  return storage.kind === 'table' ? [storage.length] : storage.shape
+}
+
+/** Dense views of tables, by the table's storage: the same view for the same storage. */
+const denseViews = new WeakMap<Storage, DenseStorage>()
+
+/** Booleans that may be null by their plan are read as true, false or null, whatever the data has: bodies are lowered by the plan. */
+function asDenseWhereSo(accesses: readonly Access[], storages: readonly Storage[]): readonly Storage[] {
+  return storages.map((storage, i) => {
+    const element = accesses[i]?.node.element
+    return element?.kind === 'scalar' && element.type.kind === 'bool' && element.nullable ? storage : asDense(storage)
+  })
+}
+
+/** A table of plain numbers is a dense array of one axis over the same buffer; everything else is what it is. */
+function asDense(storage: Storage): Storage {
+  const known = denseViews.get(storage)
+  if (known !== undefined) return known
+  if (storage.kind !== 'table' || storage.element.kind !== 'scalar') return storage
+  const [column] = storage.columns
+  const { kind } = storage.element.type
+  if (column?.values === undefined || column.validity !== undefined || !(kind in ARRAY_OF_DTYPE)) return storage
+  const dense: DenseStorage = {
+    kind: 'dense',
+    shape: [storage.length],
+    dtype: kind as DType,
+    strides: [1],
+    data: column.values as DenseStorage['data'],
+  } // a dtype's own array
+  denseViews.set(storage, dense)
+  return dense
+}

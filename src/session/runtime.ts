@@ -1,0 +1,83 @@
+/** What the parts of a session share: memory, workers, storage, events. Made by `session.ts`, used by `engine.ts` and `loop.ts`. */
+import type { Subject } from 'rxjs'
+import { valueText } from '../core/data/columnBuilder.ts'
+import { PlanError } from '../core/errors.ts'
+import type { SessionEvent } from '../core/sessionEvent.ts'
+import type { Ledger } from '../exec/ledger/ledger.ts'
+import type { LoopGang } from '../exec/loops/preparedLoop.ts'
+import type { SharedArena } from '../exec/memory/arena.ts'
+import { hasWideMemory, mostBytes } from '../exec/memory/wideMemory.ts'
+import type { ArrayStore } from '../exec/tables/arrayStore.ts'
+import type { Executor } from '../exec/tables/executor.ts'
+import type { WorkerPool } from '../exec/workers/worker.ts'
+import type { SparkTables } from './sparkTables.ts'
+
+export interface Runtime {
+  readonly arena: SharedArena
+  readonly pool: WorkerPool
+  readonly store: ArrayStore
+  readonly executor: Executor
+  readonly events: Subject<SessionEvent>
+  /** What loops do that do not say: true checks every run for races, undefined small loops under test only. */
+  readonly checkRaces: boolean | undefined
+  /** 'compiled': functions and bodies that would run as JavaScript are errors. */
+  readonly require?: 'compiled' | undefined
+  /** Other processes that run passes with this one. */
+  readonly gang?: LoopGang | undefined
+  /** The passes that a checkpoint keeps. */
+  readonly ledger?: Ledger | undefined
+  /** Where tables of the session are, if not here. */
+  readonly spark?: SparkTables | undefined
+  /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
+  readonly worthThreadsMs: number | undefined
+  /** Aborted when the session stops: ends what waits for files and servers. */
+  readonly stopped: AbortSignal
+  /** Passes under way, which `stop()` waits for. */
+  readonly passes: Set<Promise<unknown>>
+  /** Throws when the session was stopped. */
+  checkOpen(): void
+}
+
+const SHORT_PASSES: unique symbol = Symbol('distarray.shortPassesOnWorkers')
+
+/** To spread into the options of a session, for tests: passes run on its workers however short they are. */
+export const shortPassesOnWorkers: object = { [SHORT_PASSES]: true }
+
+export function worthThreadsMsOf(options: object): number | undefined {
+  return SHORT_PASSES in options ? 0 : undefined
+}
+
+const WITH_GANG: unique symbol = Symbol('distarray.runningWith')
+
+/** To spread into the options of a session, for tests: its loops run on these processes. */
+export function runningWith(gang: LoopGang): object {
+  return { [WITH_GANG]: gang }
+}
+
+export function gangOf(options: object): LoopGang | undefined {
+  return WITH_GANG in options ? (options[WITH_GANG] as LoopGang) : undefined // as runningWith made it
+}
+
+const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
+
+/**
+ * Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). Throws PlanError for others, and
+ * above what the engine gives: 16 GiB where it has memory of 64-bit addresses, else 4 GiB.
+ */
+export function bytesOf(memory: number | string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(KB|MB|GB)$/.exec(typeof memory === 'string' ? memory : '') ?? []
+  const bytes = typeof memory === 'number' ? memory : Number(digits) * UNITS[unit as keyof typeof UNITS]
+  if (!Number.isFinite(bytes) || bytes < 2 ** 20) {
+    throw new PlanError(`memory is ${valueText(memory)}. It is a number of bytes, at least 1 MB, or text as '512MB' or '2GB'.`)
+  }
+  if (bytes > mostBytes()) throw new PlanError(tooMuchText(valueText(memory), hasWideMemory()))
+  return Math.floor(bytes)
+}
+
+/** Why a session cannot have so much. */
+export function tooMuchText(memory: string, isWide: boolean): string {
+  const [most, why, cure] = isWide
+    ? ['16GB', 'and that is the largest that the engine gives', '']
+    : ['4GB', "and this engine's has 32-bit addresses, which end there", ' Node 24 has 64-bit addresses, and gives up to 16 GB.']
+  return `memory is ${memory}. A session has '${most}' at the most: its arrays lie in one memory of WebAssembly, ${why}.${cure}\nAsk for '${most}' or less, and leave what does not fit in files, which plans read in pieces.`
+}

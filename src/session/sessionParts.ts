@@ -1,0 +1,79 @@
+/**
+ * What a session is made of that outlives it for a moment: memory and workers. Nothing here holds the session, so that one that
+ * a program drops without `stop()` is garbage, and its threads end with it.
+ */
+import type { Subject } from 'rxjs'
+import { valueText } from '../core/data/columnBuilder.ts'
+import { PlanError } from '../core/errors.ts'
+import type { SessionEvent } from '../core/sessionEvent.ts'
+import { createArena, type SharedArena } from '../exec/memory/arena.ts'
+import { reclaim } from '../exec/memory/lease.ts'
+import type { SpillOptions } from '../exec/tables/executor.ts'
+import { spillError } from '../exec/tables/spill/segments.ts'
+import { createPool } from '../exec/workers/pool.ts'
+import type { WorkerPool } from '../exec/workers/worker.ts'
+import { SpillFolder } from '../io/bytes/spillFolder.ts'
+import { letGo } from '../planner/function/captures/inspected.ts'
+import { bytesOf } from './runtime.ts'
+import { HANDLERS } from './taskHandlers.ts'
+
+export function sessionArena(memory: number | string | undefined): SharedArena {
+  const arena = createArena(memory === undefined ? {} : { budgetBytes: bytesOf(memory) })
+  arena.onPressure = () => {
+    letGo() // functions that were looked at hold arrays
+    return reclaim(arena)
+  }
+  return arena
+}
+
+/** Where a session spills to. */
+export interface SessionSpill extends SpillOptions {
+  readonly remove: () => void
+}
+
+const ALWAYS: unique symbol = Symbol('distarray.spillingAlways')
+
+/** To spread into the options of a session, for tests: whatever can be spilled is, in so many parts of so many bytes. */
+export function spillingAlways(parts: NonNullable<SpillOptions['always']>): object {
+  return { [ALWAYS]: parts }
+}
+
+export function sessionSpill(options: { readonly spillFolder?: string }): SessionSpill {
+  const { spillFolder: path } = options
+  const always = ALWAYS in options ? { always: options[ALWAYS] as NonNullable<SpillOptions['always']> } : {} // as spillingAlways made it
+  if (path !== undefined && (typeof path !== 'string' || path === ''))
+    throw new PlanError(`spillFolder is ${valueText(path)}. It is the path of a folder.`)
+  const folder = new SpillFolder(path)
+  return {
+    ...always,
+    remove: () => folder.remove(),
+    file: () => {
+      try {
+        return folder.file()
+      } catch (error) {
+        throw spillError(folder.parent, 'written', error)
+      }
+    },
+  }
+}
+
+/** The workers; threads are told of in `events` as long as somebody holds that. */
+export function sessionPool(workers: number, arena: SharedArena, events: Subject<SessionEvent>): WorkerPool {
+  const listening = new WeakRef(events)
+  return createPool({
+    workers,
+    arena,
+    events: (event) => listening.deref()?.next({ kind: 'worker', ...event }),
+    handlers: {
+      url: '../../session/threadHandlers.ts', // as `threadMain.ts` imports it; the package's threads have theirs with them
+      table: HANDLERS,
+    },
+  })
+}
+
+const dropped = new FinalizationRegistry<WorkerPool>((pool) => void pool.stop())
+
+/** Ends the pool's threads once `owner`, which all that can use them holds, is garbage. */
+export function endWith(owner: object, pool: WorkerPool): void {
+  dropped.register(owner, pool)
+}
