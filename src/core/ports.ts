@@ -116,6 +116,8 @@ export interface Access extends WriteAccess {
   readonly given?: GivenFiles | undefined
   /** Who makes requests. Default: the platform. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /** Files that other reads of the same thread want as well. Default: each read opens its own. */
+  readonly files?: OpenFiles | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
   readonly scratch?: Scratch | undefined
   /** Where the values of a column go, by its number among those that are read: as many bytes as they take, and of texts one for the place of each in a dictionary of up to 256. */
@@ -211,6 +213,16 @@ export interface PageOfValues {
   readonly values: number
   /** The bits of an index of the dictionary's entries, which runs of them are made of; absent where the page has values. */
   readonly indexBits?: number
+}
+
+export interface OpenFile {
+  close(): Promise<void>
+}
+
+/** Files that stay open between reads, and are closed by whoever lends them. */
+export interface OpenFiles {
+  /** The open file of this path, which `make` opens where none is yet. */
+  opened<F extends OpenFile>(path: string, make: () => Promise<F>): Promise<F>
 }
 
 /** Memory that is used again. */

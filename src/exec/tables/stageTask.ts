@@ -22,6 +22,7 @@ import { type AsofTask, runAsofTask } from './asof/asofTask.ts'
 import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
 import { type CodedTexts, countedTexts } from './columns/texts/loadedTexts.ts'
+import { withOpenFiles } from './openFiles.ts'
 import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
 import { groupValues, type ValuesTask } from './operators/groupBy/groupValuesTask.ts'
 import { type PartitionTask, runPartitionTask } from './operators/groupBy/partitionTask.ts'
@@ -189,7 +190,7 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
 async function readInput(
   input: TaskInput,
   { readSplit, signal }: StageServices,
-  to: Pick<Access, 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
+  to: Pick<Access, 'files' | 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
   newArray: NewArray = ordinary,
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
@@ -207,15 +208,17 @@ async function readInput(
 /** The splits one after another. */
 async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], services: StageServices): Promise<StageResult> {
   const results: StageResult[] = []
-  for (const { input, firstRow } of reads)
-    results.push(
-      await withScratch(async (scratch) => {
-        const { rows } = input.split
-        const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
-        const to = { scratch, into, dictionaries: true, pages: pageKernels(services.arena) } as const
-        return placedSplit(await readInput(input, services, to), { wholes, firstRow }, services)
-      }),
-    )
+  await withOpenFiles(async (files) => {
+    for (const { input, firstRow } of reads)
+      results.push(
+        await withScratch(async (scratch) => {
+          const { rows } = input.split
+          const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
+          const to = { files, scratch, into, dictionaries: true, pages: pageKernels(services.arena) } as const
+          return placedSplit(await readInput(input, services, to), { wholes, firstRow }, services)
+        }),
+      )
+  })
   const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
   return {
     ...{ rowsIn: [], nulls, coded: results.flatMap(({ coded = [] }) => coded) },

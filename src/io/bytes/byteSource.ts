@@ -35,8 +35,16 @@ export function nameOfPath(path: string): string {
   return basename(new URL(path).pathname) || path
 }
 
+/** The bytes; those of a file that others read as well are opened once, and closed when all are done with it. */
 export async function openBytes(path: string, access: Access = {}): Promise<ByteSource> {
-  access.signal?.throwIfAborted()
+  const { files, signal } = access
+  signal?.throwIfAborted()
+  if (files === undefined) return await openOwn(path, access)
+  const shared = await files.opened(path, () => openOwn(path, access))
+  return { ...shared, close: () => Promise.resolve() }
+}
+
+async function openOwn(path: string, access: Access): Promise<ByteSource> {
   const given = access.given !== undefined && Object.hasOwn(access.given, path) ? access.given[path] : undefined
   if (given !== undefined) return 'at' in given ? openFile(given.at, access) : bytesInMemory(given.bytes, path)
   if (isS3(path)) return openHttp(path, s3Access(access))
