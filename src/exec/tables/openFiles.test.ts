@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openBytes } from '../io/byteSource.ts'
+import { openBytes } from '../../io/bytes/byteSource.ts'
 import { withOpenFiles } from './openFiles.ts'
 
 test('a file is opened by the first who reads it, and closed after the last', async () => {

@@ -1,5 +1,5 @@
 /** Files that stay open for reads which follow one another: opening one takes about as long as reading some pages of it. */
-import type { OpenFile, OpenFiles } from '../core/ports.ts'
+import type { OpenFile, OpenFiles } from '../../core/ports.ts'
 
 /** What `use` gives, which has read all that it wants of the files when it ends. */
 export async function withOpenFiles<T>(use: (files: OpenFiles) => Promise<T>): Promise<T> {
