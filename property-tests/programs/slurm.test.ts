@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { startSlurm } from '../slurmCluster.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PROGRAM = `${process.execPath} --import tsx ${join(ROOT, 'property-tests/programs/slurmProgram.ts')}`
+const PROGRAM = `${process.execPath} --import tsx ${join(ROOT, 'property-tests/programs/jobProgram.ts')}`
 const CLI = `${process.execPath} --import tsx ${join(ROOT, 'src/cli.ts')}`
 
 const cluster = await startSlurm(3)

@@ -1,6 +1,6 @@
 /**
- * Trains a model, the same alone and in a Slurm job. In the job's first attempt a process of it is killed in the middle of a pass and,
- * once it has joined again, rank 0. What stands before Session.start() runs in every process.
+ * Trains a model, the same alone and in a job of Slurm or Spark. In the job's first attempt a process of it is killed in the middle of a
+ * pass and, once it has joined again, rank 0. What stands before Session.start() runs in every process.
  */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
