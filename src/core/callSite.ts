@@ -52,8 +52,16 @@ export function pathOf(script: string): string {
   return script.startsWith('file://') ? fileURLToPath(script) : script
 }
 
+const userFiles = new Map<string, boolean>()
+
 function isUserFile(script: string): boolean {
   if (script.startsWith('node:')) return false
-  const path = pathOf(script)
-  return OWN_FOLDER === undefined || !path.startsWith(OWN_FOLDER) || /\.test\.ts$/.test(path)
+  if (OWN_FOLDER === undefined) return true
+  let known = userFiles.get(script)
+  if (known === undefined) {
+    const path = pathOf(script)
+    known = !path.startsWith(OWN_FOLDER) || /\.test\.ts$/.test(path)
+    userFiles.set(script, known)
+  }
+  return known
 }

@@ -4,7 +4,7 @@
  * what functions are compiled to.
  *
  * Every property of the shared globals, of their prototypes and of the iterators is compared, which takes some 50
- * microseconds: once for an action, not once for a row. Getters are compared, not called.
+ * microseconds: once for an action, not once for a row or a function. Getters are compared, not called.
  */
 
 /** Globals that every thread of Node has, with the same meaning. */
@@ -53,6 +53,24 @@ const getters: readonly Property[] = properties.flatMap(({ object, name, is }) =
 /** What the program has changed of the platform; undefined where that is nothing. */
 export function changedPlatform(): Changed | undefined {
   return isUnchanged() ? undefined : changes()
+}
+
+let wasUnchanged = false
+
+/**
+ * The same for who asks again at the call of an action: while the program builds a chain, without a turn of the event loop in
+ * between, the platform is compared for the first function alone.
+ */
+export function changedBeforeAction(): Changed | undefined {
+  if (wasUnchanged) return undefined
+  const changed = changedPlatform()
+  if (changed === undefined) {
+    wasUnchanged = true
+    queueMicrotask(() => {
+      wasUnchanged = false
+    })
+  }
+  return changed
 }
 
 function isUnchanged(): boolean {

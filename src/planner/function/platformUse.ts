@@ -7,7 +7,7 @@ import { type ColumnType, type ElementType, fieldsOf } from '../../core/data/sch
 import type { Refusal, Span } from '../../core/span.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
 import { hasChangedTimeZone } from '../../core/timeZone.ts'
-import { type Changed, changedPlatform } from './platform.ts'
+import type { Changed } from './platform.ts'
 import { platformName } from './portable.ts'
 import { refusalOf } from './refusals.ts'
 import { childNodes } from './source/ast.ts'
@@ -71,12 +71,7 @@ function usesLocalTime({ names, computes }: Named, inputs: readonly ElementType[
 }
 
 /** Why a function of these elements must run as it stands; undefined where the platform is to it as it was. */
-export function changedReason(
-  named: Named,
-  inputs: readonly ElementType[],
-  span: Span,
-  changed: Changed | undefined = changedPlatform(),
-): Refusal | undefined {
+export function changedReason(named: Named, inputs: readonly ElementType[], span: Span, changed: Changed | undefined): Refusal | undefined {
   const noticed = changed === undefined ? undefined : noticedChange(named, changed)
   if (noticed !== undefined) return refusalOf('changed-platform', span, noticed)
   if (!hasChangedTimeZone() || !usesLocalTime(named, inputs)) return undefined

@@ -4,6 +4,7 @@
 import type { Identifier } from 'acorn'
 import type { Span } from '../../core/span.ts'
 import { boundTarget, readCaptures } from './captures/captures.ts'
+import { atOnce } from './captures/inspected.ts'
 import { normalize } from './normalize/normalize.ts'
 import type { FunctionNode } from './source/ast.ts'
 import { type Names, resolveNames } from './source/scope.ts'
@@ -65,16 +66,20 @@ export function unitOf(f: AnyFunction): Unit | NoSource {
   return { f: target, source, node, names, freeOf, isFree: (one) => free.has(one) || renamed.has(one), spanOf: source.spanOf }
 }
 
+interface FreeNames {
+  /** The function behind `f`, where that is bound. */
+  readonly target: AnyFunction
+  readonly source: FunctionSource
+  readonly names: Names
+  readonly meanings: ReadonlyMap<string, Free>
+}
+
 /** What a function's free names mean now. */
-export function freeNamesOf(f: AnyFunction):
-  | NoSource
-  | {
-      /** The function behind `f`, where that is bound. */
-      readonly target: AnyFunction
-      readonly source: FunctionSource
-      readonly names: Names
-      readonly meanings: ReadonlyMap<string, Free>
-    } {
+export function freeNamesOf(f: AnyFunction): FreeNames | NoSource {
+  return atOnce(() => readFreeNames(f))
+}
+
+function readFreeNames(f: AnyFunction): FreeNames | NoSource {
   let target = f
   let source = sourceOf(f)
   if (source === 'native') {

@@ -15,6 +15,7 @@ import type { LowerContext } from './lower/context.ts'
 import { lowerUnit } from './lower/lower.ts'
 import type { Missing } from './lower/lowering.ts'
 import { elementReturnedBy } from './lower/returned.ts'
+import { changedBeforeAction, changedPlatform } from './platform.ts'
 import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse.ts'
 import { portableOf, usesThis } from './portable.ts'
 import { refusalOf } from './refusals.ts'
@@ -59,7 +60,7 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const common = { original: f, text: textOfUnit(shown), span }
   if (context.kind === 'row' && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
     const named = namedBy(units.values())
-    const changed = changedReason(named, context.inputs, span)
+    const changed = changedReason(named, context.inputs, span, changedBeforeAction())
     const fn: UserFunction =
       changed === undefined
         ? { ...common, ir: lowered.ir, refusals: lowered.refusals }
@@ -69,7 +70,9 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const printed = f !== unit.f && usesThis(unit.node) ? refusalOf('this', span) : portableOf(unit, units)
   const named = namedBy(units.values())
   const inputs = context.kind === 'row' ? context.inputs : []
-  const portable = ('source' in printed ? changedReason(named, inputs, span) : undefined) ?? printed
+  // a loop is not looked at again when it runs
+  const changed = context.kind === 'row' ? changedBeforeAction : changedPlatform
+  const portable = ('source' in printed ? changedReason(named, inputs, span, changed()) : undefined) ?? printed
   const fn: UserFunction = {
     ...common,
     ...(lowered.ir === undefined ? {} : { ir: lowered.ir }),

@@ -77,6 +77,7 @@ export function letGo(): void {
   const { session, post } = connection
   looks = 0
   held.clear()
+  seenAtOnce?.clear()
   connection = undefined
   // what was written to the console meanwhile; a debugger that listens shows it, and may ask for it later
   if (url() === undefined) post('Runtime.discardConsoleEntries', {})
@@ -85,7 +86,25 @@ export function letGo(): void {
 
 /** What a function has besides its properties: its scopes, where it stands, what it binds. */
 export function internalsOf(id: string): readonly Runtime.InternalPropertyDescriptor[] {
-  return connected().post('Runtime.getProperties', { objectId: id, ownProperties: true }).internalProperties ?? []
+  const seen = seenAtOnce?.get(id)
+  if (seen !== undefined) return seen
+  const internals = connected().post('Runtime.getProperties', { objectId: id, ownProperties: true }).internalProperties ?? []
+  seenAtOnce?.set(id, internals)
+  return internals
+}
+
+/** What was seen of functions since `atOnce` began; the scopes that it shows are copies. */
+let seenAtOnce: Map<string, readonly Runtime.InternalPropertyDescriptor[]> | undefined
+
+/** Does what looks at one function for several reasons, with no code of the program's in between: the inspector is asked once. */
+export function atOnce<R>(work: () => R): R {
+  if (seenAtOnce !== undefined) return work()
+  seenAtOnce = new Map()
+  try {
+    return work()
+  } finally {
+    seenAtOnce = undefined
+  }
 }
 
 export function propertiesOf(id: string): readonly Runtime.PropertyDescriptor[] {
