@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { parseTime } from '../../core/time/texts.ts'
+import { Session } from '../../session/session.ts'
 import { changedPlatform } from './platform.ts'
 import { lowerFunction } from './userFunction.ts'
 
@@ -73,4 +74,17 @@ test('another time zone is noticed by who asks for local time, for good', () => 
   if (TZ === undefined) delete process.env.TZ
   else process.env.TZ = TZ
   expect(whereRuns(hours, DATES)).toBe(reason)
+})
+
+test('while a chain is built the platform is compared once; an action compares it again', async () => {
+  const session = await Session.start({ workers: 1, progress: false })
+  try {
+    const { cbrt } = Math
+    const table = session.fromColumns({ a: Float64Array.of(8, 27) })
+    const first = table.map((r) => r.a + 1)
+    change(Math, 'cbrt', (v: number) => cbrt(v) + 100) // no turn of the event loop since
+    expect(await first.map((v) => Math.cbrt(v - 1)).collect()).toEqual([102, 103])
+  } finally {
+    await session.stop()
+  }
 })
