@@ -86,13 +86,10 @@ test('a loop over a chain reads what the chain captures by its pass', async () =
   expect([...(await total.toTypedArray())]).toEqual([10, 20, 30, 40])
 })
 
-test('a function of the same text at another place, or over another variable, is another function', async () => {
+test('a function of the same text over another variable is another function', async () => {
   const scaled = (factor: number) => table.map((r) => r.a * factor)
   expect(await Promise.all([scaled(2).collect(), scaled(3).collect()])).toEqual([
     [2, 4, 6, 8],
     [3, 6, 9, 12],
   ])
-  const places = [table.map((r) => r.a / ({} as never)), table.map((r) => r.a / ({} as never))].map((chain) => chain.explain())
-  const [one, other] = (await Promise.all(places)).map((text) => /rowFunctions\.test\.ts:\d+:(\d+)/.exec(text)?.[1])
-  expect(Number(other) - Number(one)).toBeGreaterThan(0)
 })

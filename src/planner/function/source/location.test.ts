@@ -25,7 +25,7 @@ const functions = {
 
     x.set(i + 1, x.get(i))
   },
-  async: async (i) => x.get(i),
+  async: async (i) => x.get(i), again: async (i) => x.get(i),
   declared,
   method: model.step,
   expression: function (i) { return x.get(i) },
@@ -54,6 +54,7 @@ const PLACES = [
   'arrow FILE 12:5 x.set(i + 1, x.get(i))',
   'arrow FILE 12:18 x.get(i)',
   'async FILE 14:23 x.get(i)',
+  'again FILE 14:53 x.get(i)', // the same text at another place
   'declared FILE 22:10 x.get(i)',
   'method FILE 6:20 x.get(i)',
   'expression FILE 17:37 x.get(i)',
