@@ -80,10 +80,10 @@ test('while a chain is built the platform is compared once; an action compares i
   const session = await Session.start({ workers: 1, progress: false })
   try {
     const { cbrt } = Math
-    const table = session.fromColumns({ a: Float64Array.of(8, 27) })
+    const table = session.fromColumns({ a: new Float64Array(200_000).fill(8) })
     const first = table.map((r) => r.a + 1)
     change(Math, 'cbrt', (v: number) => cbrt(v) + 100) // no turn of the event loop since
-    expect(await first.map((v) => Math.cbrt(v - 1)).collect()).toEqual([102, 103])
+    expect(await first.map((v) => Math.cbrt(v - 1)).max()).toBe(102)
   } finally {
     await session.stop()
   }

@@ -95,7 +95,7 @@ test('of a minified bundle with a source map; without one, of the bundle', () =>
 test('a text that is not where V8 says gives places within the function', () => {
   const moved = PROGRAM.replace('for (const [name, f]', `Function.prototype.toString = () => '(i) => i.get(i)'\nfor (const [name, f]`)
   writeFileSync(join(folder, 'moved.mjs'), moved)
-  const names = ['arrow', 'async', 'declared', 'method', 'expression', 'names', 'quoted', 'elsewhere']
+  const names = ['arrow', 'async', 'again', 'declared', 'method', 'expression', 'names', 'quoted', 'elsewhere']
   expect(placesIn('moved.mjs')).toEqual(names.map((name) => `${name} - 1:8 i.get(i)`))
 })
 
