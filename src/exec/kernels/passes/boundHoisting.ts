@@ -1,4 +1,6 @@
 /**
+ * Bound hoisting.
+ *
  * Loops that end at an element which they do not write are counted loops for a kernel, which knows what memory arrays share:
  *
  *     for (let e = first.get(v); e < first.get(v + 1); e++) sum += rank.get(from.get(e))

@@ -1,4 +1,6 @@
 /**
+ * Full unrolling.
+ *
  * Innermost loops of few turns, written out turn by turn: the index is a number in each, and so are the places in a row.
  *
  *     for (let k = 0; k < 3; k++) s += w[idx[k]]      becomes      s += w[idx[0]];  s += w[idx[1]];  s += w[idx[2]]

@@ -1,4 +1,6 @@
 /**
+ * Index-set splitting.
+ *
  * Loops whose body asks whether its index is at a border: the turns between the borders run apart from the others, as a
  * body without those questions, whose subscripts are inside.
  *

@@ -1,4 +1,6 @@
 /**
+ * Strength reduction of places.
+ *
  * Iterations as inner loops: along the last axis of a box, or along the rows of a table, the next iteration's key is the
  * next number. A body without loops of its own is then compiled as the body of an innermost loop is (`wasmLoops.ts`).
  *

@@ -1,4 +1,6 @@
 /**
+ * Kept registers of software pipelining.
+ *
  * Rows of f32 that an iteration's sum has read are kept as doubles for its update, where the update runs beside the next
  * iteration's sum (`softwarePipelining.ts`).
  *

@@ -1,4 +1,6 @@
 /**
+ * Paired division.
+ *
  * Two quotients by one division, where a loop adds quotients of elements named by data:
  *
  *     for e: s += x[at[e]] / d          becomes     for e by 2: q = (x[at[e]], x[at[e + 1]]) / (d, d);  s += q0;  s += q1

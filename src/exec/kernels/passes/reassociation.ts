@@ -1,4 +1,6 @@
 /**
+ * Reassociation and invariant factoring.
+ *
  * Linear combinations by their coefficients, in fast and relaxed precision: factors that do not change in a loop are
  * multiplied out before it.
  *

@@ -1,4 +1,6 @@
 /**
+ * Scalar replacement.
+ *
  * What an innermost loop keeps in locals instead of memory: elements that do not change while it runs, and what the turn
  * before has written.
  *

@@ -1,4 +1,6 @@
 /**
+ * Software pipelining, the iteration that begins.
+ *
  * Code of an iteration that has not begun, written while another one is: its keys, elements and locals are in places of
  * their own, and what it reaches is asked for before it is reached, so that nothing fails ahead of its time.
  */

@@ -1,4 +1,6 @@
 /**
+ * Software pipelining.
+ *
  * The end of an iteration beside the beginning of the next one, in exact precision: a loop that updates rows, and the sum in
  * order that the next iteration begins with, are one loop over their common index. The sum's additions wait for each other;
  * meanwhile the update's lanes compute.

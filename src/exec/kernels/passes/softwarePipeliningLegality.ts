@@ -1,4 +1,6 @@
 /**
+ * Software pipelining, when it is legal.
+ *
  * Bodies whose end may run beside the beginning of the next iteration: of `softwarePipelining.ts`, what is legal.
  *
  *     head;  for k: sum;  middle;  for k: update;  tail

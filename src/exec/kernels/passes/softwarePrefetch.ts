@@ -1,4 +1,6 @@
 /**
+ * Software prefetch.
+ *
  * Touch-ahead: where iterations reach rows of arrays that no cache holds, at subscripts that are known when an iteration
  * begins, the lines of a batch of iterations are loaded before the first of them runs.
  *

@@ -1,4 +1,6 @@
 /**
+ * Unroll-and-jam.
+ *
  * Several turns of a loop in one pass over the loop inside it, where each adds to the same row: the row is loaded and
  * stored once for all of them.
  *

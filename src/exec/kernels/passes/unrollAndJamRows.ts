@@ -1,4 +1,6 @@
 /**
+ * Unroll-and-jam of rows.
+ *
  * Two rows at a time, where a turn waits for the one before it: while one row's turn waits, the other's computes.
  *
  *     for i: for j: a[i][j] = f(a[i][j - 1], a[i - 1][j])

@@ -1,4 +1,6 @@
 /**
+ * Outer-loop vectorization.
+ *
  * Iterations as lanes although the body has loops: each lane is an iteration, and the loops inside take their turns for all
  * lanes at once. What an iteration adds, it adds in its own order, so that sums in exact precision have lanes as well.
  *
