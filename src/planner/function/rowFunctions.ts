@@ -22,7 +22,7 @@ import { elementText, sameElement } from '../../core/plan/elements.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
 import { changedCapture, type Difference, type RowCaptures, rowCaptures } from './captures/rowCaptures.ts'
 import { variablesBehind } from './captures/variablesBehind.ts'
-import { type Changed, changedPlatform } from './platform.ts'
+import { type Changed, changedBeforeAction, changedPlatform } from './platform.ts'
 import { changedReason } from './platformUse.ts'
 import { refusalOf } from './refusals.ts'
 import { type LoweredFunction, lowerFunction, returnedElement } from './userFunction.ts'
@@ -49,7 +49,7 @@ export class RowFunctions {
 
   /** The function as it is when the plan is made. */
   lower(f: UserFunction['original'], context: RowLambdaContext): UserFunction {
-    const lowered = lowerFunction(f, { kind: 'row', ...context })
+    const lowered = lowerFunction(f, { kind: 'row', ...context }, changedBeforeAction)
     const { fn } = lowered
     if (!needsCaller(fn)) this.#known.set(fn, read(lowered, context, returned(fn, context)))
     return fn
@@ -110,7 +110,7 @@ export class RowFunctions {
     const { isOpaque, isLive } = known.captures
     const mayHaveChanged = isOpaque || (isLive && known.lowered.fn.ir?.tables.some(({ made }) => made === true) === true)
     if (difference === undefined && !mayHaveChanged) return known.now
-    const lowered = lowerFunction(f.original, { kind: 'row', ...known.context })
+    const lowered = lowerFunction(f.original, { kind: 'row', ...known.context }, () => platform)
     const next = read(lowered, known.context, known.element)
     checkElement(f, known, returned(lowered.fn, known.context), difference)
     this.#known.set(f, next)

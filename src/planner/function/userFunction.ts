@@ -15,7 +15,7 @@ import type { LowerContext } from './lower/context.ts'
 import { lowerUnit } from './lower/lower.ts'
 import type { Missing } from './lower/lowering.ts'
 import { elementReturnedBy } from './lower/returned.ts'
-import { changedBeforeAction, changedPlatform } from './platform.ts'
+import { type Changed, changedPlatform } from './platform.ts'
 import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse.ts'
 import { portableOf, usesThis } from './portable.ts'
 import { refusalOf } from './refusals.ts'
@@ -36,9 +36,14 @@ export interface LoweredFunction {
 
 /**
  * Source, captures, IR or refusals of a function. Throws PlanError for a column that does not exist, for an async row lambda,
- * and for one that mixes bigint columns with numbers; whether a loop body is async is reported.
+ * and for one that mixes bigint columns with numbers; whether a loop body is async is reported. `changedOf`: what the program has changed
+ * of the platform, as far as the caller knows it already.
  */
-export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFunction {
+export function lowerFunction(
+  f: AnyFunction,
+  context: LowerContext,
+  changedOf: () => Changed | undefined = changedPlatform,
+): LoweredFunction {
   const unit = unitOf(f)
   if (typeof unit === 'string')
     return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false, units: new Map(), named: NOTHING_NAMED }
@@ -60,7 +65,7 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const common = { original: f, text: textOfUnit(shown), span }
   if (context.kind === 'row' && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
     const named = namedBy(units.values())
-    const changed = changedReason(named, context.inputs, span, changedBeforeAction())
+    const changed = changedReason(named, context.inputs, span, changedOf())
     const fn: UserFunction =
       changed === undefined
         ? { ...common, ir: lowered.ir, refusals: lowered.refusals }
@@ -70,9 +75,7 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const printed = f !== unit.f && usesThis(unit.node) ? refusalOf('this', span) : portableOf(unit, units)
   const named = namedBy(units.values())
   const inputs = context.kind === 'row' ? context.inputs : []
-  // a loop is not looked at again when it runs
-  const changed = context.kind === 'row' ? changedBeforeAction : changedPlatform
-  const portable = ('source' in printed ? changedReason(named, inputs, span, changed()) : undefined) ?? printed
+  const portable = ('source' in printed ? changedReason(named, inputs, span, changedOf()) : undefined) ?? printed
   const fn: UserFunction = {
     ...common,
     ...(lowered.ir === undefined ? {} : { ir: lowered.ir }),

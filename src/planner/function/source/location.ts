@@ -30,25 +30,23 @@ export function locationOf(f: (...args: never[]) => unknown, text: string, isArr
   // V8 counts from the first token of an arrow function, but from the parameters of any other.
   const head = isArrow ? '' : text.slice(0, text.indexOf('('))
   if (head.includes('\n')) return undefined
-  return foundBefore(text, `${position.line}:${position.column} ${scripts.join()}`, () => {
+  return foundBefore(`${position.line}:${position.column} ${scripts.join()}\n${text}`, () => {
     const start = { line: position.line, column: position.column - head.length }
     return search(scripts, text, start)
   })
 }
 
-/** Locations by the functions' texts, and by the place and the scripts that they were searched with. */
-const found = new Map<string, Map<string, Location | undefined>>()
-const MOST_TEXTS = 512
+/** Locations by the functions' texts, and the places and scripts that they were searched with. */
+const found = new Map<string, Location | undefined>()
+const MOST_FOUND = 1024
 
 /** A function that makes a chain makes the functions in it anew each time it is called: they stand where they stood. */
-function foundBefore(text: string, where: string, look: () => Location | undefined): Location | undefined {
-  let places = found.get(text)
-  if (places === undefined) {
-    if (found.size >= MOST_TEXTS) found.clear()
-    found.set(text, (places = new Map()))
+function foundBefore(key: string, look: () => Location | undefined): Location | undefined {
+  if (!found.has(key)) {
+    if (found.size >= MOST_FOUND) found.clear()
+    found.set(key, look())
   }
-  if (!places.has(where)) places.set(where, look())
-  return places.get(where)
+  return found.get(key)
 }
 
 function search(scripts: readonly string[], text: string, start: Position): Location | undefined {
