@@ -78,7 +78,7 @@ export async function groupedRows(
 }
 
 /** Columns that kernels hash and compare, or have nothing but nulls. */
-function isCompared(key: Column | undefined): boolean {
+export function isCompared(key: Column | undefined): boolean {
   if (key === undefined) return false
   if (key.type.kind === 'struct')
     return key.validity === undefined && (key.children ?? []).every((child) => child.type.kind !== 'struct' && isCompared(child))
@@ -128,15 +128,15 @@ interface Coding {
   readonly counts: number
 }
 
-class GroupRun {
+export class GroupRun {
   private readonly key: Column
   private readonly services: GroupServices
   private readonly memory: GroupMemory
   private readonly ranges: readonly Range[]
-  constructor(key: Column, services: GroupServices) {
+  constructor(key: Column, services: GroupServices, operator: WideOperator['kind'] = 'HashAggregateExec') {
     this.key = key
     this.services = services
-    this.memory = new GroupMemory(services.arena)
+    this.memory = new GroupMemory(services.arena, operator)
     this.ranges = rangesOf(key.length, services.workers)
   }
 

@@ -10,12 +10,11 @@ import type { ColumnType } from '../../core/data/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
 import { seenAnew } from '../memory/shareColumns.ts'
-import { batchAs, concatBatches, type ExecBatch, unifyElements } from './operators/batches.ts'
+import { batchAs, concatBatches, type ExecBatch, mapBatch, unifyElements } from './operators/batches.ts'
 import { keyTypeOf, MOST_ROWS, tooMany, unmatchedPiece } from './operators/join/hashJoin.ts'
 import type { JoinTask } from './operators/join/joinTask.ts'
 import { rangesOf } from './operators/partitions.ts'
 import { allOf } from './scheduler.ts'
-import { mapBatch } from './stageTask.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 

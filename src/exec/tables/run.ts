@@ -69,6 +69,7 @@ import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
 import { sharedWork } from './sharedWork.ts'
+import { bytesBeyond } from './spill/expectedGroups.ts'
 import { type External, externalOf } from './spill/external.ts'
 import { ExternalRun } from './spill/externalRun.ts'
 import { isInVain, type SpillingRun, spillingServices } from './spill/spilling.ts'
@@ -878,7 +879,7 @@ export class Run {
     const [only] = plan.inputs
     this.record?.ranAs(given, plan)
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
-      return await this.foldedGroups(plan.operator, plan, only)
+      return await this.foldedGroups(plan.operator, plan, only, how)
     const grouped = await this.groupedAtOnce(plan)
     if (grouped !== undefined) return this.cut([grouped])
     const distinct = elementGroups(plan)
@@ -944,18 +945,26 @@ export class Run {
   }
 
   /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */
-  private async foldedGroups(operator: Aggregation, plan: Wide, input: PhysicalPlan): Promise<Dataset> {
+  private async foldedGroups(operator: Aggregation, plan: Wide, input: PhysicalPlan, { isBounded }: Whole): Promise<Dataset> {
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: operator.kind })
     this.record?.addPlace(plan, 'caller')
     const groups = new FoldedGroups(operator.aggregates)
     const charge = new Charge(this.options.arena, operator.kind)
+    const total = isBounded === true ? partitionsRead(input) : undefined
+    let done = 0
     try {
       for await (const { batches, blocks } of this.results(input)) {
-        for (const batch of batches) if (batch.length > 0) groups.add(batch)
+        const before = groups.size
+        let last = 0
+        for (const batch of batches) if (batch.length > 0) last += groups.add(batch)
         this.blocks.free(blocks)
         this.record?.addTaken(input, rowsIn(batches))
         charge.raiseTo(groups.bytes)
+        done++
+        const seen = { groups: groups.size, fresh: groups.size - before, last, done, total: total ?? done }
+        const beyond = bytesBeyond(seen, groups.bytes, this.options.arena.budgetBytes)
+        if (beyond !== undefined) charge.raiseTo(beyond)
       }
       const result = groups.finish(operator)
       this.emit({ kind: 'stage', phase: 'finished', stage: operator.kind, rows: result.length, milliseconds: performance.now() - started })
@@ -1205,7 +1214,7 @@ function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
     case 'GroupMapExec':
       return 'its function is called with pairs or groups of rows'
     case 'DistinctExec':
-      return 'its elements are no columns of a table in memory'
+      return 'its elements hold lists or objects, or memory is short'
     case 'HashAggregateExec':
     case 'HashJoinExec':
     case 'DrawExec':
@@ -1214,6 +1223,11 @@ function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
     case 'RepartitionExec':
       return 'one task takes it whole'
   }
+}
+
+/** How many partitions a pipeline gives, where its source is cut into them. */
+function partitionsRead(plan: PhysicalPlan): number | undefined {
+  return plan.kind === 'PipelineExec' && plan.input.kind === 'ScanExec' ? splitsRead(plan.input).length : undefined
 }
 
 function keepsPieces(operator: WideOperator): boolean {

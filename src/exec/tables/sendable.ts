@@ -8,8 +8,8 @@ import type { ArraySource } from '../../core/ports.ts'
 import type { Aggregate, ExecFunction, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { AsofWork } from './asof/asofTask.ts'
-import type { ExecBatch } from './operators/batches.ts'
-import { mapBatch, type PlacedRead, type StageTask, type TaskInput } from './stageTask.ts'
+import { type ExecBatch, mapBatch } from './operators/batches.ts'
+import type { PlacedRead, StageTask, TaskInput } from './stageTask.ts'
 
 export function sendable(task: StageTask): StageTask {
   switch (task.kind) {

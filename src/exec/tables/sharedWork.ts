@@ -1,6 +1,7 @@
 /** Wide operators that all workers carry out together, by tasks of their own. */
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { asofRows } from './asof/asofRun.ts'
+import { distinctRows } from './distinctRun.ts'
 import { type GroupServices, groupedRows } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'
 import type { ExecBatch } from './operators/batches.ts'
@@ -24,9 +25,12 @@ export async function sharedWork(
       return await sortedBatches(operator, first, services)
     case 'WindowExec':
       return first.some((batch) => batch.length > 0) ? await windowedBatches(operator, first, services) : undefined
+    case 'DistinctExec': {
+      const found = await distinctRows(first, services)
+      return found && [found]
+    }
     case 'GroupReduceExec':
     case 'GroupMapExec':
-    case 'DistinctExec':
     case 'DrawExec':
     case 'IndexExec':
     case 'ShuffleKeysExec':

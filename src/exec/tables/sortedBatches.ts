@@ -46,7 +46,7 @@ export async function sortedBatches(
 }
 
 /** The batches as one: on a worker where that copies. */
-async function together(batches: readonly ExecBatch[], { run }: SortedServices): Promise<ExecBatch | undefined> {
+export async function together(batches: readonly ExecBatch[], { run }: SortedServices): Promise<ExecBatch | undefined> {
   const [first] = batches
   if (first === undefined || batches.length === 1) return first
   const isFree = (list: (batch: ExecBatch) => readonly Column[]): boolean =>

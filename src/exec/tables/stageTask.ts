@@ -15,7 +15,7 @@ import { fallbacksOf } from '../kernels/fallbacks.ts'
 import { numberKernels } from '../kernels/tables/numberKernels.ts'
 import type { Arena } from '../memory/arena.ts'
 import { arraysIn, withScratch } from '../memory/scratchMemory.ts'
-import { copyInto, mapBuffers } from '../memory/shareColumns.ts'
+import { copyInto } from '../memory/shareColumns.ts'
 import { withAbortSignal } from '../workers/abortSignal.ts'
 import type { TaskHandler } from '../workers/worker.ts'
 import { type AsofTask, runAsofTask } from './asof/asofTask.ts'
@@ -23,7 +23,7 @@ import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/load
 import { pageKernels } from './columns/pageValues.ts'
 import { type CodedTexts, countedTexts } from './columns/texts/loadedTexts.ts'
 import { withOpenFiles } from './openFiles.ts'
-import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
+import { concatBatches, type ExecBatch, mapBatch, takeBatch } from './operators/batches.ts'
 import { groupValues, type ValuesTask } from './operators/groupBy/groupValuesTask.ts'
 import { type PartitionTask, runPartitionTask } from './operators/groupBy/partitionTask.ts'
 import { openNarrow, runWide } from './operators/index.ts'
@@ -31,7 +31,8 @@ import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/join/j
 import type { Narrow } from './operators/operator.ts'
 import { RowFailure } from './operators/rows/rowFailure.ts'
 import { runSortTask, type SortTask } from './operators/sort/sortTask.ts'
-import { type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput, worked } from './spill/spillTask.ts'
+import { type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
+import { worked } from './spill/workedPart.ts'
 import { runWindowTask, type WindowTask } from './windows/windowTask.ts'
 
 export type TaskInput =
@@ -178,6 +179,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
 /** Steps over a partition. `scratch`: for what lives no longer than the task. */
 async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: StageServices, scratch?: Scratch): Promise<StageResult> {
   const newArray = scratch === undefined ? ordinary : arraysIn(scratch)
+  if (task.input.kind === 'worked') return await workedOn(task.input, task, services, newArray)
   const batches = await readInput(task.input, services, { scratch }, newArray)
   const rowsIn = new Array<number>(task.steps.length).fill(0)
   const spentMs = new Array<number>(task.steps.length).fill(0)
@@ -187,15 +189,36 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
   return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
 }
 
+/** What an operator gives of a part, which no steps go over. */
+async function workedOn(
+  input: WorkedInput,
+  { spill, partition }: Extract<StageTask, { kind: 'narrow' }>,
+  services: StageServices,
+  newArray: NewArray,
+): Promise<StageResult> {
+  const { batches, blocks } = await worked(input, { arena: services.arena, run: (task) => runStageTask(task, services), newArray })
+  try {
+    if (spill === undefined) {
+      const shared = share(batches, services, input.operator.kind)
+      return { rowsIn: [], ...shared, blocks: [...blocks, ...shared.blocks] }
+    }
+    const done = spilled(batches, spill, partition, newArray)
+    for (const { offset } of blocks) services.arena.free(offset)
+    return { rowsIn: [], batches: [], blocks: [], spilled: done }
+  } catch (error) {
+    for (const { offset } of blocks) services.arena.free(offset)
+    throw error
+  }
+}
+
 async function readInput(
-  input: TaskInput,
+  input: Exclude<TaskInput, WorkedInput>,
   { readSplit, signal }: StageServices,
   to: Pick<Access, 'files' | 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
   newArray: NewArray = ordinary,
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
   if (input.kind === 'spilled') return unspilled(input, newArray)
-  if (input.kind === 'worked') return worked(input, newArray)
   return await readSplit(input.source, input.split, input.columns, input.predicate, {
     signal,
     waits: !isMainThread,
@@ -339,17 +362,5 @@ function sharedJoin({ batches, blocks, ...outcome }: JoinOutcome, services: Stag
   } catch (error) {
     for (const { offset } of blocks) services.arena.free(offset)
     throw error
-  }
-}
-
-type Buffer = NonNullable<Column['values']>
-
-/** The batch over other buffers. */
-export function mapBatch(batch: ExecBatch, change: <B extends Buffer>(buffer: B) => B): ExecBatch {
-  return {
-    ...batch,
-    columns: batch.columns.map((column) => mapBuffers(column, change)),
-    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => change(axis)) }),
-    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => mapBuffers(column, change)) }),
   }
 }

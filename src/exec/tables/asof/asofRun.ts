@@ -4,11 +4,10 @@
  */
 import type { Column } from '../../../core/data/column.ts'
 import { seenAnew } from '../../memory/shareColumns.ts'
-import { concatBatches, type ExecBatch } from '../operators/batches.ts'
+import { concatBatches, type ExecBatch, mapBatch } from '../operators/batches.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { allOf } from '../scheduler.ts'
 import type { SortedServices } from '../sortedBatches.ts'
-import { mapBatch } from '../stageTask.ts'
 import type { AsofOperator } from './matches.ts'
 import { joinedWith, keysOf, wantedColumns } from './sides.ts'
 

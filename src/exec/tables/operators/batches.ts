@@ -11,6 +11,7 @@ import { positionsOf } from '../../../core/data/fieldPositions.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, scalarType, VALUE_COLUMN } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
 import { isKnown } from '../../../core/plan/elements.ts'
+import { mapBuffers } from '../../memory/shareColumns.ts'
 import { takenColumn } from './gather/takenTexts.ts'
 
 /** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
@@ -244,5 +245,15 @@ function widerType(actual: ColumnType, declared: ColumnType): ColumnType {
     return sameType(both, declared) ? declared : actual
   } catch {
     return actual // the data say otherwise than the plan: they are right
+  }
+}
+
+/** The batch over other buffers. */
+export function mapBatch(batch: ExecBatch, change: <B extends NonNullable<Column['values']>>(buffer: B) => B): ExecBatch {
+  return {
+    ...batch,
+    columns: batch.columns.map((column) => mapBuffers(column, change)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => change(axis)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => mapBuffers(column, change)) }),
   }
 }

@@ -12,6 +12,7 @@ import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.
 import { takeColumn } from '../../../core/data/columnSlices.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import { comparatorOf, sortedRows } from '../operators/sort/order.ts'
+import { keysBefore } from './keySearch.ts'
 
 export interface Boundaries {
   readonly descending: Directions
@@ -56,22 +57,8 @@ export function isOneKey({ before }: Boundaries, part: number): boolean {
 
 /** The part of each key: how many boundaries come before it. */
 export function partsByKey(column: Column, { keys, before, descending }: Boundaries): Int32Array {
-  const { length } = column
   const both = together([column, keys]) as Column // there are two
-  const compare = comparatorOf(both, descending)
-  const parts = new Int32Array(length)
-  for (let i = 0; i < length; i++) {
-    let low = 0
-    let high = keys.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const order = compare(i, length + middle)
-      if (order > 0 || (order === 0 && before[middle] === 1)) low = middle + 1
-      else high = middle
-    }
-    parts[i] = low
-  }
-  return parts
+  return keysBefore(both, column.length, { before, descending })
 }
 
 /** The columns as one, of a type that holds the values of all. */

@@ -21,8 +21,6 @@ import {
   takeBatch,
   unifyElements,
 } from '../operators/batches.ts'
-import { runWide } from '../operators/index.ts'
-import { RowFailure } from '../operators/rows/rowFailure.ts'
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
 import { MOST_ROWS, rowsInOrder } from './rowNumbers.ts'
@@ -225,21 +223,6 @@ export function unspilled({ segments, shape, inOrder }: SpilledInput, newArray: 
   const batches = readSegments(segments, newArray).map((batch) => shaped(batch, shape))
   const whole = batches.length === 0 ? [shape] : batches
   return inOrder === undefined ? whole : [ordered(concatBatches(whole, undefined, newArray), inOrder, newArray)]
-}
-
-/** The operator over the rows of a part, which `newArray` makes room for. */
-export function worked({ operator, sides }: WorkedInput, newArray: NewArray): readonly ExecBatch[] {
-  const inputs = sides.map((side) => concatBatches(unspilled(side, newArray), undefined, newArray))
-  try {
-    return runWide(operator, inputs)
-  } catch (error) {
-    const number = error instanceof RowFailure ? (inputs[0]?.hidden?.at(-1)?.values?.[error.position] as number) : undefined // functions are of groups, whose rows are numbered
-    if (error instanceof RowFailure && number !== undefined) {
-      error.partition = Math.floor(number / MOST_ROWS)
-      error.position = number % MOST_ROWS
-    }
-    throw error
-  }
 }
 
 function shaped(batch: ExecBatch, shape: ExecBatch): ExecBatch {

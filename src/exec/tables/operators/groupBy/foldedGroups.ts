@@ -36,8 +36,12 @@ export class FoldedGroups {
     this.folds = aggregates.map(foldOf)
   }
 
-  /** Takes the next partition's part; keeps none of its buffers. */
-  add({ hidden = [] }: ExecBatch): void {
+  get size(): number {
+    return this.keys.size
+  }
+
+  /** Takes the next partition's part, and says how many groups that has; keeps none of its buffers. */
+  add({ hidden = [] }: ExecBatch): number {
     const [forms, key, ...columns] = hidden
     if (key === undefined) throw new Bug('A partition left no groups.')
     const groups = this.keys.add(key)
@@ -48,6 +52,7 @@ export class FoldedGroups {
       next += own.length
       fold.add({ form, columns: own, groups, size: this.keys.size })
     }
+    return groups.length
   }
 
   /** About how many bytes are kept. */

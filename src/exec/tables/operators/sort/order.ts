@@ -3,12 +3,12 @@
  * earlier dates first; null last in both directions. Descending reverses everything but the nulls.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
-import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { type ColumnType, typeText } from '../../../../core/data/schema.ts'
 import { PlanError } from '../../../../core/errors.ts'
 import type { Directions } from '../../../../core/plan/logicalPlan.ts'
 import { radixRows } from '../../../kernels/js/radixSort.ts'
 import { isTuple } from '../hashing/tupleKeys.ts'
+import { textComparator } from './textOrder.ts'
 
 export type Compare = (a: number, b: number) => number
 
@@ -62,11 +62,8 @@ function presentComparator(key: Column, directions: Directions): Compare {
     case 'binary':
     case 'object':
       return orderless(type)
-    case 'utf8': {
-      const read = valueReader(key)
-      const texts = Array.from({ length: key.length }, (_, i) => read(i) as string | null)
-      return directed((a, b) => compareValues(texts[a] as string, texts[b] as string), descending)
-    }
+    case 'utf8':
+      return directed(textComparator(key), descending)
     case 'f64':
     case 'f32':
     case 'i32':
@@ -85,7 +82,7 @@ function presentComparator(key: Column, directions: Directions): Compare {
     case 'time':
     case 'timestamp': {
       const values = key.values as BigInt64Array
-      return directed((a, b) => compareValues(values[a] as bigint, values[b] as bigint), descending)
+      return directed((a, b) => compareBigints(values[a] as bigint, values[b] as bigint), descending)
     }
   }
 }
@@ -127,6 +124,6 @@ function compareNumbers(a: number, b: number): number {
   return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
 }
 
-function compareValues<V extends string | bigint>(a: V, b: V): number {
+function compareBigints(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
