@@ -91,6 +91,27 @@ test('what is clearly more than memory holds is not read in vain first', async (
   await small.stop()
 })
 
+for (const { name, rows, rowGroupRows, memory } of [
+  { name: 'groups', rows: 100_000, rowGroupRows: 1_000, memory: '2MB' },
+  { name: 'distinct', rows: 600_000, rowGroupRows: 10_000, memory: '4MB' },
+] as const)
+  test(`${name} that the first partitions tell to be more than memory holds are not tried to the end`, async () => {
+    const file = join(folder, 'finer.parquet')
+    const columns = { k: Float64Array.from({ length: rows }, (_, i) => i), v: new Float64Array(rows) }
+    await large.fromColumns(columns).writeParquet(file, { rowGroupRows })
+    const small = await Session.start({ workers: 1, memory, progress: false })
+    const done: number[] = []
+    small.events.subscribe((event) => {
+      if (event.kind === 'stage' && event.phase === 'started' && event.stage.includes('finer')) done.push(0)
+      if (event.kind === 'progress' && event.job.includes('finer')) done.push((done.pop() ?? 0) + 1)
+    })
+    const table = (await small.readParquet(file)) as unknown as DistArray<{ readonly k: number; readonly v: number }>
+    const query = name === 'groups' ? table.groupBy((r) => r.k).agg({ total: sum((r) => r.v) }) : table.distinct()
+    for await (const _ of query.batches());
+    expect(done).toEqual([expect.toSatisfy((first: number) => first < 10), rows / rowGroupRows])
+    await small.stop()
+  })
+
 test('explain says how much was spilled', async () => {
   const small = await Session.start({ workers: 1, memory: '2MB', progress: false })
   const rows = (await small.readParquet(path)) as unknown as DistArray<Row>

@@ -69,7 +69,7 @@ import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
 import { sharedWork } from './sharedWork.ts'
-import { bytesBeyond } from './spill/expectedGroups.ts'
+import { groupsBeyond, partitionsBeyond } from './spill/expected.ts'
 import { type External, externalOf } from './spill/external.ts'
 import { ExternalRun } from './spill/externalRun.ts'
 import { isInVain, type SpillingRun, spillingServices } from './spill/spilling.ts'
@@ -112,6 +112,8 @@ export class Run {
   private readonly files: string[] = []
   /** Wide operators that memory did not hold as a whole. */
   private readonly beyond = new Set<PhysicalPlan>()
+  /** Operators under way that there is another way for where memory is short. */
+  private tries = 0
   /** Where what runs is measured; absent where nobody asks. */
   readonly record: PlanRecord | undefined
   constructor(options: ExecutorOptions, { signal, record }: RunOptions = {}) {
@@ -570,6 +572,10 @@ export class Run {
       blocks.push(...result.blocks)
       if (isHandedOn || limited) this.record?.addTaken(plan, rowsIn(result.batches))
       if (rows >= limit) break
+      if (this.tries === 0 || input.kind !== 'stored') continue
+      const progress = { done: partitions.length, total: input.partitions.length }
+      const bytes = blocks.reduce((sum, block) => sum + block.bytes, 0)
+      this.checkRoom(partitionsBeyond(progress, bytes, this.options.arena.budgetBytes), stageName(plan))
     }
     const used = input.kind === 'stored' ? this.blocks.keep(input.blocks, batchesOf(partitions)) : []
     return { kind: 'stored', partitions: agreed(partitions), blocks: [...blocks, ...used] }
@@ -777,6 +783,7 @@ export class Run {
     if (isInVain(plan, this.options.arena.budgetBytes)) this.beyond.add(plan)
     if (!this.isBeyond(plan)) {
       const undo = this.marked()
+      this.tries++
       try {
         return await this.wide(plan, { isBounded: true })
       } catch (error) {
@@ -784,6 +791,8 @@ export class Run {
         undo()
         this.record?.runsAsPlanned(plan)
         this.beyond.add(plan)
+      } finally {
+        this.tries--
       }
     }
     return { kind: 'streamed', results: this.parts(plan, external) }
@@ -963,8 +972,7 @@ export class Run {
         charge.raiseTo(groups.bytes)
         done++
         const seen = { groups: groups.size, fresh: groups.size - before, last, done, total: total ?? done }
-        const beyond = bytesBeyond(seen, groups.bytes, this.options.arena.budgetBytes)
-        if (beyond !== undefined) charge.raiseTo(beyond)
+        this.checkRoom(groupsBeyond(seen, groups.bytes, this.options.arena.budgetBytes), operator.kind)
       }
       const result = groups.finish(operator)
       this.emit({ kind: 'stage', phase: 'finished', stage: operator.kind, rows: result.length, milliseconds: performance.now() - started })
@@ -972,6 +980,12 @@ export class Run {
     } finally {
       charge.end()
     }
+  }
+
+  /** MemoryError where so many bytes are expected that there is no room for them. */
+  private checkRoom(expected: number | undefined, operator: string): void {
+    const { arena } = this.options
+    if (expected !== undefined) arena.free(arena.reserve(expected, operator))
   }
 
   private cut(batches: readonly ExecBatch[], blocks: readonly Block[] = []): Dataset {

@@ -1,11 +1,16 @@
 /** Wide operators that all workers carry out together, by tasks of their own. */
+import { MemoryError } from '../../core/errors.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { asofRows } from './asof/asofRun.ts'
-import { distinctRows } from './distinctRun.ts'
-import { type GroupServices, groupedRows } from './groupRun.ts'
+import { ResultBlocks } from './columns/resultBlocks.ts'
+import { gatheredColumns, isGatherable } from './gatherRun.ts'
+import { GroupRun, type GroupServices, groupedRows, isCompared } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'
-import type { ExecBatch } from './operators/batches.ts'
-import { sortedBatches } from './sortedBatches.ts'
+import { type ExecBatch, elementColumn } from './operators/batches.ts'
+import { withoutKeys } from './operators/operator.ts'
+import { wholeMilliseconds } from './operators/sort/wholeMilliseconds.ts'
+import { sortedBatches, together } from './sortedBatches.ts'
+import { SortRun } from './sortRun.ts'
 import { windowedBatches } from './windows/windowRun.ts'
 
 /** The result in pieces, at least one; undefined for what is one task. */
@@ -46,4 +51,32 @@ async function groups(
 ): Promise<readonly ExecBatch[] | undefined> {
   const found = batches.some((batch) => batch.length > 0) ? await groupedRows(operator, batches, services) : undefined
   return found && [found]
+}
+
+/** The first of equal elements, which are found as groups are; undefined for what kernels do not compare or gather, or where memory is short. */
+async function distinctRows(batches: readonly ExecBatch[], services: GroupServices): Promise<ExecBatch | undefined> {
+  const filled = batches.filter((batch) => batch.length > 0).map(withoutKeys)
+  const whole = await together(filled, services)
+  if (whole === undefined) return undefined
+  const key = wholeMilliseconds(elementColumn(whole))
+  const columns = [...whole.columns, ...(whole.hidden ?? [])]
+  if (!isCompared(key) || !columns.every(isGatherable)) return undefined
+  const run = new GroupRun(key, services, 'DistinctExec')
+  const gather = new SortRun(services)
+  const blocks = new ResultBlocks(services.arena, 'DistinctExec')
+  try {
+    const { order, length } = await run.groups()
+    if (length === whole.length) return whole
+    const taken = await gatheredColumns(columns, { address: order, length }, gather, { workers: services.workers, blocks })
+    services.hold(blocks.handedOver())
+    const shown = taken.slice(0, whole.columns.length)
+    return { element: whole.element, length, columns: shown, ...(whole.hidden && { hidden: taken.slice(shown.length) }) }
+  } catch (error) {
+    blocks.freeAll()
+    if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
+    throw error
+  } finally {
+    run.end()
+    gather.end()
+  }
 }

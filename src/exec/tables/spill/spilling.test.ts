@@ -6,6 +6,7 @@ import { columnFromValues } from '../../../core/data/columnBuilder.ts'
 import { SpillError } from '../../../core/errors.ts'
 import { rowBatch, scalarBatch, sliceBatch } from '../operators/batches.ts'
 import { boundariesOf, isOneKey, partsBetween, partsByKey } from './boundaries.ts'
+import { expectedGroups, groupsBeyond, partitionsBeyond } from './expected.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
 import { readSegments, type Segment, writeSegments } from './segments.ts'
 
@@ -133,4 +134,24 @@ describe('boundaries', () => {
   })
 
   test('of nothing are none', () => expect(boundariesOf([], false, 4)).toBeUndefined())
+})
+
+describe('of what is to come', () => {
+  test('groups are as many as the last partition says that are not seen yet', () => {
+    const seen = { groups: 234, last: 120, fresh: 114, done: 2, total: 80 }
+    expect(expectedGroups(seen)).toBe(2_400)
+    expect(expectedGroups({ ...seen, total: 3 })).toBe(348)
+    expect(expectedGroups({ ...seen, groups: 120, fresh: 0 })).toBe(120)
+    expect(expectedGroups({ ...seen, groups: 240, fresh: 120 })).toBe(240 + 78 * 120)
+  })
+
+  test('nothing is said before there are some partitions, nor of what memory may hold', () => {
+    const seen = { groups: 234, last: 120, fresh: 114, done: 2, total: 80 }
+    expect(groupsBeyond(seen, 234, 1_900)).toBe(2_400)
+    expect(groupsBeyond(seen, 234, 2_000)).toBeUndefined()
+    expect(groupsBeyond({ ...seen, done: 1 }, 234, 1)).toBeUndefined()
+    expect(partitionsBeyond({ done: 4, total: 80 }, 12, 100)).toBe(240)
+    expect(partitionsBeyond({ done: 4, total: 80 }, 12, 120)).toBeUndefined()
+    expect(partitionsBeyond({ done: 3, total: 80 }, 12, 1)).toBeUndefined()
+  })
 })
