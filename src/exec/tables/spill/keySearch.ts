@@ -33,7 +33,7 @@ export function keysBefore(
   return parts
 }
 
-/** Numbers in the order of the keys, equal ones where they say too little; null is last. Boundaries begin at `first`. */
+/** Numbers in the order of the keys, equal ones, or NaN, where they say too little; null is last. Boundaries begin at `first`. */
 function wordsOf(keys: Column, first: number, descending: boolean): Float64Array {
   const { type, children: [part] = [], validity, length } = keys
   const isTuple = type.kind === 'struct' && part !== undefined
@@ -47,13 +47,8 @@ function presentWords(keys: Column, first: number): Float64Array {
   const { type, values, length } = keys
   if (type.kind === 'utf8') return textWords(keys, first, length)
   const words = new Float64Array(length)
-  if (values === undefined) return words
   if (values instanceof BigInt64Array || values instanceof BigUint64Array)
     for (let i = 0; i < length; i++) words[i] = Number(values[i] as bigint) // rounding keeps the order
-  else
-    for (let i = 0; i < length; i++) {
-      const value = values[i] as number // i < length
-      words[i] = Number.isNaN(value) ? Number.POSITIVE_INFINITY : value
-    }
+  else if (values !== undefined) words.set(values)
   return words
 }
