@@ -119,13 +119,10 @@ export class RowFunctions {
 }
 
 /** The captured variables of a function and its helpers, but for functions. */
-function variablesOf({ units }: LoweredFunction): (readonly [string, unknown])[] {
+function variablesOf({ meanings }: LoweredFunction): (readonly [string, unknown])[] {
   const found = new Map<string, unknown>()
-  for (const unit of units.values()) {
-    for (const node of unit.names.free) {
-      const free = unit.freeOf(node)
-      if (free.kind === 'captured' && typeof free.value !== 'function') found.set(free.name, free.value)
-    }
+  for (const names of meanings.values()) {
+    for (const [name, free] of names) if (free.kind === 'captured' && typeof free.value !== 'function') found.set(name, free.value)
   }
   return [...found]
 }
@@ -156,7 +153,7 @@ function returned(fn: UserFunction, context: RowLambdaContext): ElementType {
 }
 
 function read(lowered: LoweredFunction, context: RowLambdaContext, element: ElementType): Known {
-  const captures = rowCaptures(lowered.fn.original, lowered.units)
+  const captures = rowCaptures(lowered.fn.original, lowered.meanings)
   return { context, element, lowered, now: withCopies(lowered.fn, captures), captures }
 }
 

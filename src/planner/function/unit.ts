@@ -27,6 +27,8 @@ export interface Unit {
   /** The meaning of a free identifier of `node`. */
   readonly freeOf: (node: Identifier) => Free
   readonly isFree: (node: Identifier) => boolean
+  /** What the names mean that its text leaves free. */
+  readonly meanings: ReadonlyMap<string, Free>
   readonly spanOf: FunctionSource['spanOf']
 }
 
@@ -63,7 +65,7 @@ export function unitOf(f: AnyFunction): Unit | NoSource {
     renamed.get(node) ?? meanings.get(node.name) ?? { kind: 'absent', name: node.name, inspector: true }
   const node = normalize(source.node, { names, freeOf, rename: (made, free) => renamed.set(made, free) })
   const free = names.free
-  return { f: target, source, node, names, freeOf, isFree: (one) => free.has(one) || renamed.has(one), spanOf: source.spanOf }
+  return { f: target, source, node, names, freeOf, meanings, isFree: (one) => free.has(one) || renamed.has(one), spanOf: source.spanOf }
 }
 
 interface FreeNames {
@@ -96,10 +98,13 @@ function readFreeNames(f: AnyFunction): FreeNames | NoSource {
   }
   const wanted = new Set<string>()
   for (const node of names.free) wanted.add(node.name)
-  const captures = readCaptures(target, wanted)
-  const meanings = new Map<string, Free>()
-  for (const name of wanted) meanings.set(name, meaningOf(name, captures))
-  return { target, source, names, meanings }
+  return { target, source, names, meanings: meaningsIn(target, wanted) }
+}
+
+/** What names mean now that a function leaves free. */
+export function meaningsIn(f: AnyFunction, names: ReadonlySet<string>): ReadonlyMap<string, Free> {
+  const captures = readCaptures(f, names)
+  return new Map([...names].map((name) => [name, meaningOf(name, captures)]))
 }
 
 /** Whether a global means the same as long as the program does not replace parts of the platform. */

@@ -11,6 +11,9 @@ import { behindEnv } from '../../core/ir/withEnv.ts'
 import { missingColumnMessage } from '../../core/nearestNames.ts'
 import { placeText, type Refusal, type Span } from '../../core/span.ts'
 import { checkBigints } from './bigintMixes.ts'
+import { atOnce } from './captures/inspected.ts'
+import type { Meanings } from './captures/rowCaptures.ts'
+import { behindOf, keep, keptOf, type Literal, literalOf } from './literals.ts'
 import type { LowerContext } from './lower/context.ts'
 import { lowerUnit } from './lower/lower.ts'
 import type { Missing } from './lower/lowering.ts'
@@ -20,17 +23,19 @@ import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse
 import { portableOf, usesThis } from './portable.ts'
 import { refusalOf } from './refusals.ts'
 import { textOfUnit } from './source/print.ts'
-import { type AnyFunction, type Unit, unitOf, wholeSpan } from './unit.ts'
+import { type AnyFunction, type Free, meaningsIn, type Unit, unitOf, wholeSpan } from './unit.ts'
 
 export type { EnvValue, LowerContext } from './lower/context.ts'
+
+type RowContext = LowerContext & { readonly kind: 'row' }
 
 export interface LoweredFunction {
   readonly fn: UserFunction
   /** Captured handles (DistArray, accumulator, …) by the name the IR uses. */
   readonly captured: ReadonlyMap<string, unknown>
   readonly isAsync: boolean
-  /** The function, and those of the user's that it may call, as far as they were looked into. */
-  readonly units: ReadonlyMap<unknown, Unit>
+  /** What is free in the function, and in those of the user's that it may call, as far as they were looked into. */
+  readonly meanings: Meanings
   readonly named: Named
 }
 
@@ -44,9 +49,44 @@ export function lowerFunction(
   context: LowerContext,
   changedOf: () => Changed | undefined = changedPlatform,
 ): LoweredFunction {
+  return context.kind === 'row' ? atOnce(() => lowerRow(f, context, changedOf)) : lowerAnew(f, context, changedOf)
+}
+
+/** As a function of the same place was lowered before, where all is the same to it. */
+function lowerRow(f: AnyFunction, context: RowContext, changedOf: () => Changed | undefined): LoweredFunction {
+  const literal = literalOf(f)
+  if (literal === undefined) return lowerAnew(f, context, changedOf)
+  const meanings = literal.free === undefined ? undefined : meaningsIn(f, literal.free)
+  const behind = meanings === undefined ? undefined : behindOf(f, context, meanings)
+  const kept = behind === undefined ? undefined : keptOf(literal, behind)
+  if (meanings !== undefined && kept !== undefined) {
+    const fn = unlessChanged({ ...kept.fn, original: f }, kept.named, context, changedOf)
+    return { fn, captured: new Map(), isAsync: false, meanings: new Map([[f, meanings]]), named: kept.named }
+  }
+  const lowered = lowerAnew(f, context, changedOf)
+  const own = lowered.meanings.get(f)
+  if (own !== undefined) keepLowered(f, context, { literal, own, lowered })
+  return lowered
+}
+
+/** Keeps what lowering gave, where it is compiled and depends on nothing but what can be compared. */
+function keepLowered(
+  f: AnyFunction,
+  context: RowContext,
+  { literal, own, lowered }: { readonly literal: Literal; readonly own: ReadonlyMap<string, Free>; readonly lowered: LoweredFunction },
+): void {
+  literal.free ??= new Set(own.keys())
+  const { fn, named, meanings, captured } = lowered
+  const { original: _, ...others } = fn
+  if (fn.ir === undefined || fn.ir.uses.length > 0 || fn.ir.tables.length > 0 || meanings.size > 1 || captured.size > 0) return
+  const behind = behindOf(f, context, own)
+  if (behind !== undefined) keep(literal, { fn: others, named, behind })
+}
+
+function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Changed | undefined): LoweredFunction {
   const unit = unitOf(f)
   if (typeof unit === 'string')
-    return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false, units: new Map(), named: NOTHING_NAMED }
+    return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false, meanings: new Map(), named: NOTHING_NAMED }
   const shown = shownUnit(unit)
   const isAsync = isAsyncUnit(shown)
   const span = wholeSpan(shown)
@@ -65,12 +105,8 @@ export function lowerFunction(
   const common = { original: f, text: textOfUnit(shown), span }
   if (context.kind === 'row' && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
     const named = namedBy(units.values())
-    const changed = changedReason(named, context.inputs, span, changedOf())
-    const fn: UserFunction =
-      changed === undefined
-        ? { ...common, ir: lowered.ir, refusals: lowered.refusals }
-        : { ...common, refusals: [changed], unportable: changed }
-    return { fn, captured, isAsync, units, named }
+    const fn = unlessChanged({ ...common, ir: lowered.ir, refusals: lowered.refusals }, named, context, changedOf)
+    return { fn, captured, isAsync, meanings: meaningsOfAll(units), named }
   }
   const printed = f !== unit.f && usesThis(unit.node) ? refusalOf('this', span) : portableOf(unit, units)
   const named = namedBy(units.values())
@@ -82,7 +118,19 @@ export function lowerFunction(
     refusals: lowered.refusals,
     ...('source' in portable ? { portable } : { unportable: portable }),
   }
-  return { fn, captured, isAsync, units, named }
+  return { fn, captured, isAsync, meanings: meaningsOfAll(units), named }
+}
+
+/** A compiled row function, which runs as it stands where the program has changed what it names of the platform. */
+function unlessChanged(fn: UserFunction, named: Named, { inputs }: RowContext, changedOf: () => Changed | undefined): UserFunction {
+  const changed = changedReason(named, inputs, fn.span, changedOf())
+  if (changed === undefined) return fn
+  const { ir: _, ...others } = fn
+  return { ...others, refusals: [changed], unportable: changed }
+}
+
+function meaningsOfAll(units: ReadonlyMap<unknown, Unit>): Meanings {
+  return new Map([...units].map(([f, { meanings }]) => [f, meanings]))
 }
 
 /** The element type of what a function returns; unknown where only running it can tell. */

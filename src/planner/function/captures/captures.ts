@@ -88,15 +88,15 @@ export function boundTarget(f: AnyFunction): AnyFunction | undefined {
   }
 }
 
-/** Line and column, from 0, of a function in its script; undefined where the inspector does not tell. */
-export function scriptPosition(f: AnyFunction): { readonly line: number; readonly column: number } | undefined {
+/** Line and column, from 0, of a function in its script, and the script's number; undefined where the inspector does not tell. */
+export function scriptPosition(f: AnyFunction): { readonly script: string; readonly line: number; readonly column: number } | undefined {
   try {
     return inspect(f, (id) => {
       // the protocol's own form of a location
       const at = internalsOf(id).find((property) => property.name === '[[FunctionLocation]]')?.value?.value as
-        | { readonly lineNumber: number; readonly columnNumber?: number }
+        | { readonly scriptId: string; readonly lineNumber: number; readonly columnNumber?: number }
         | undefined
-      return at === undefined ? undefined : { line: at.lineNumber, column: at.columnNumber ?? 0 }
+      return at === undefined ? undefined : { script: at.scriptId, line: at.lineNumber, column: at.columnNumber ?? 0 }
     })
   } catch {
     return undefined

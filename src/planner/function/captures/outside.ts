@@ -13,6 +13,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { isPlainRegex, regexOf } from '../lower/regexes.ts'
 import { exprValue, type Origin, REFUSED, type Value } from '../lower/value.ts'
 import { type AnyFunction, type Free, unitOf } from '../unit.ts'
+import { isPlainDate } from './plainDate.ts'
 import { hasTraps } from './traps.ts'
 
 /** The platform's functions by identity, so that a captured `sqrt` is Math.sqrt. */
@@ -72,7 +73,7 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
   }
   if (typeof value === 'function') return functionValue(l, value as AnyFunction, name, node) // callable, and only its text is looked at
   if (typeof value === 'object' && value !== null) {
-    const time = timeOf(value)
+    const time = isPlainDate(value) ? Date.prototype.getTime.call(value) : undefined
     const regex = types.isRegExp(value) && isPlainRegex(value) ? regexOf({ pattern: value.source, flags: value.flags }) : undefined
     if (regex !== undefined) return regex
     if (time === undefined) return { kind: 'data', value, name, origin }
@@ -80,12 +81,6 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
   }
   if (typeof value === 'symbol') return l.refuse('captured-object', node, name)
   return exprValue({ kind: 'Parameter', name: parameterName(l, name, value as Primitive, origin), span: l.span(node) }) // all other types are gone
-}
-
-/** What a Date is as a number: of those without properties of their own. */
-function timeOf(value: object): number | undefined {
-  if (!types.isDate(value) || Object.getPrototypeOf(value) !== Date.prototype || Reflect.ownKeys(value).length > 0) return undefined
-  return Date.prototype.getTime.call(value)
 }
 
 function functionValue(l: Lowering, value: AnyFunction, name: string, node: AnyNode): Value {

@@ -7,8 +7,9 @@
  * How many items follow an item is told by those before it. Getters are compared by identity and not called.
  */
 import { types } from 'node:util'
+import { meaningsOf } from '../literals.ts'
 import { isPlatformFunction } from '../portable.ts'
-import { type AnyFunction, type Free, freeNamesOf, type Unit } from '../unit.ts'
+import type { AnyFunction, Free } from '../unit.ts'
 import { hasTraps } from './traps.ts'
 
 /** Beyond these it takes longer to look than to lower the function anew, or to copy than to run. */
@@ -27,9 +28,12 @@ export interface RowCaptures {
   readonly isOpaque: boolean
 }
 
-/** What the function captures. `units`: functions with their captures as they were read just now. */
-export function rowCaptures(f: AnyFunction, units: ReadonlyMap<unknown, Unit>): RowCaptures {
-  const reading = new Reading(undefined, units)
+/** What the names of functions mean. */
+export type Meanings = ReadonlyMap<unknown, ReadonlyMap<string, Free>>
+
+/** What the function captures. `known`: what was read of functions just now. */
+export function rowCaptures(f: AnyFunction, known: Meanings): RowCaptures {
+  const reading = new Reading(undefined, known)
   reading.function(f)
   return reading
 }
@@ -55,16 +59,16 @@ class Reading implements RowCaptures {
   isOpaque = false
   changed: Difference | undefined
   readonly #before: readonly unknown[] | undefined
-  readonly #units: ReadonlyMap<unknown, Unit>
+  readonly #known: Meanings
   readonly #seen = new Set<unknown>()
   #at = 0
   #properties = 0
   #functions = 0
   #variable = ''
 
-  constructor(before: readonly unknown[] | undefined, units: ReadonlyMap<unknown, Unit>) {
+  constructor(before: readonly unknown[] | undefined, known: Meanings) {
     this.#before = before
-    this.#units = units
+    this.#known = known
   }
 
   function(f: AnyFunction): void {
@@ -74,7 +78,7 @@ class Reading implements RowCaptures {
       return
     }
     const outer = this.#variable
-    for (const [name, meaning] of this.#meanings(f)) {
+    for (const [name, meaning] of this.#known.get(f) ?? meaningsOf(f) ?? []) {
       if (this.changed !== undefined) return
       this.#variable = name
       this.#note(meaning.kind)
@@ -83,17 +87,6 @@ class Reading implements RowCaptures {
     }
     this.#variable = outer
     this.#beside(f)
-  }
-
-  #meanings(f: AnyFunction): ReadonlyMap<string, Free> {
-    const unit = this.#units.get(f)
-    if (unit !== undefined) {
-      const meanings = new Map<string, Free>()
-      for (const node of unit.names.free) if (!meanings.has(node.name)) meanings.set(node.name, unit.freeOf(node))
-      return meanings
-    }
-    const free = freeNamesOf(f)
-    return typeof free === 'string' ? new Map() : free.meanings
   }
 
   /** What a function has of its own, and its prototype. */
