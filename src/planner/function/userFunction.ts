@@ -76,11 +76,9 @@ function keepLowered(
   { literal, own, lowered }: { readonly literal: Literal; readonly own: ReadonlyMap<string, Free>; readonly lowered: LoweredFunction },
 ): void {
   literal.free ??= new Set(own.keys())
-  const { fn, named, meanings, captured } = lowered
-  const { original: _, ...others } = fn
-  if (fn.ir === undefined || fn.ir.uses.length > 0 || fn.ir.tables.length > 0 || meanings.size > 1 || captured.size > 0) return
-  const behind = behindOf(f, context, own)
-  if (behind !== undefined) keep(literal, { fn: others, named, behind })
+  const { original: _, ...fn } = lowered.fn
+  const behind = fn.ir === undefined ? undefined : behindOf(f, context, own)
+  if (behind !== undefined) keep(literal, { fn, named: lowered.named, behind })
 }
 
 function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Changed | undefined): LoweredFunction {
