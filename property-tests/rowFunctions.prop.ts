@@ -73,8 +73,8 @@ const HELPERS = [
 /** Ways to call the helper \`h\` with the number \`x\`. */
 const CALLS = [
   'h(x)',
-  '[x].map(h)[0]',
-  '[x].map((v) => h(v))[0]',
+  '[x].flatMap(h)[0]',
+  '[x].flatMap((v) => h(v))[0]',
   'h.call(null, x)',
   'h.apply(null, [x])',
   'h`$' + '{x}`', // in two, or linters take it for a template that was meant
@@ -107,7 +107,7 @@ const VALUES = [
   'plain.exec(r.s).index',
   '(r.s.match(/v/g) ?? []).length',
   'r.s.replace(/v/g, (m) => m + x)',
-  '[fee.rate].map((v) => v * x)[0]',
+  '[fee.rate].flatMap((v) => v * x)[0]',
   'fee(x) + [x].length',
   'new Point(x).twice()',
   '[hidden.rate][0]',
@@ -132,7 +132,7 @@ const VALUES = [
   'Math.cbrt(x)',
   '[Math.cbrt(x)][0]',
   "r.s.padStart(6, '-')",
-  "[r.s].map((s) => s.padStart(6, '-'))[0]",
+  "[r.s].flatMap((s) => s.padStart(6, '-'))[0]",
   'r.s[["repeat"][0]](2)',
   '[x, 1].lastOne?.() ?? -1',
   '[...r.s].join("-")',
@@ -306,7 +306,7 @@ type Capture = keyof typeof CAPTURES
 /** The number in a row function: as it stands, where the function is not compiled, and where it cannot leave its thread. */
 const PLACES = {
   compiled: (read: string) => read,
-  copied: (read: string) => `[${read}].map((w) => w)[0]`,
+  copied: (read: string) => `[${read}].flatMap((w) => w)[0]`,
   'as it stands': (read: string) => `(calls++, ${read})`,
 } as const
 type Place = keyof typeof PLACES

@@ -24,11 +24,11 @@ function whereRuns(f: (v: never) => unknown, context: typeof ROW | typeof DATES 
 }
 
 const compiled = (v: number) => Math.cbrt(v)
-const copied = (v: number) => [v].map((w) => Math.cbrt(w))[0]
-const other = (v: number) => [v].map((w) => w + 1)[0]
-const computing = (v: number) => [v].map((w) => w)[['at', 'map'][0] as 'at'](0)
+const copied = (v: number) => [v].flatMap((w) => Math.cbrt(w))[0]
+const other = (v: number) => [v].flatMap((w) => w + 1)[0]
+const computing = (v: number) => [v].flatMap((w) => w + 0)[['at', 'map'][0] as 'at'](0)
 const { cbrt } = Math
-const aliased = (v: number) => [v].map(cbrt)[0]
+const aliased = (v: number) => [v].flatMap(cbrt)[0]
 const all = [compiled, copied, other, computing, aliased]
 
 test('the platform as it was', () => {
@@ -58,7 +58,7 @@ test('a polyfill is noticed by who names it; a method that all have, by all', ()
 test('getters of the platform are compared, and a class that takes the place of a global is noticed', () => {
   const { Date: before } = globalThis
   change(globalThis, 'Date', class extends before {})
-  expect(whereRuns((v: number) => [new Date(v)].map((d) => d.getTime())[0])).toBe(
+  expect(whereRuns((v: number) => [new Date(v)].flatMap((d) => d.getTime())[0])).toBe(
     'The program has changed Date, which other threads and compiled functions do not share.',
   )
   expect(whereRuns(other)).toBe('copied')

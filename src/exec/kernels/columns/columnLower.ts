@@ -60,6 +60,9 @@ class Lowering {
   private readonly parameters = new Map<string, ColumnValue>()
   /** Columns, and validities of made Dates, that are there in the lanes which are taken: tests around say so. */
   private presence: ReadonlySet<string> = new Set()
+  /** What follows a block that may be left early, by its label. */
+  private readonly behind = new Map<string, readonly Stmt[]>()
+  private statements = 0
 
   constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, arrays: boolean) {
     this.w = w
@@ -71,6 +74,7 @@ class Lowering {
   /** What the statements return; undefined when they may end without. */
   body(stmts: readonly Stmt[], locals: Locals): ColumnValue | undefined {
     for (const [i, stmt] of stmts.entries()) {
+      if (++this.statements > MOST_STATEMENTS) throw new NotCompiled('what follows its conditions is too long', stmt.span)
       switch (stmt.kind) {
         case 'Let':
           if (stmt.init === undefined) locals.delete(stmt.local)
@@ -88,14 +92,23 @@ class Lowering {
         case 'If': {
           const test = truth(this.w, this.expr(stmt.test, locals))
           const rest = stmts.slice(i + 1)
+          if (rest.some(branches) && this.assigned(stmt, test, locals)) break
           // what follows is part of both sides, so that a side may return or assign
           const then = this.where(stmt.test, true, locals, () => this.body([...stmt.then, ...rest], new Map(locals)))
           const otherwise = this.where(stmt.test, false, locals, () => this.body([...stmt.else, ...rest], new Map(locals)))
           return then === undefined || otherwise === undefined ? undefined : choose(this.w, test, then, otherwise)
         }
+        case 'Labeled': {
+          const rest = stmts.slice(i + 1)
+          this.behind.set(stmt.label, rest)
+          return this.body([...stmt.body, ...rest], locals)
+        }
+        case 'Break': {
+          const rest = stmt.label === undefined ? undefined : this.behind.get(stmt.label)
+          if (rest === undefined) throw new NotCompiled('it leaves a loop', stmt.span)
+          return this.body(rest, locals)
+        }
         case 'For':
-        case 'Labeled':
-        case 'Break':
         case 'Continue':
         case 'Throw':
         case 'Write':
@@ -105,6 +118,31 @@ class Lowering {
       }
     }
     return undefined
+  }
+
+  /**
+   * An if that assigns and does nothing else, before others: each variable is one value or the other, so that what follows is computed once.
+   * False where the two are of different kinds.
+   */
+  private assigned(stmt: Extract<Stmt, { kind: 'If' }>, test: number, locals: Locals): boolean {
+    if (![...stmt.then, ...stmt.else].every(onlyAssigns)) return false
+    const side = (is: boolean, body: readonly Stmt[]): Locals => {
+      const own = new Map(locals)
+      this.where(stmt.test, is, locals, () => this.body(body, own))
+      return own
+    }
+    const [then, otherwise] = [side(true, stmt.then), side(false, stmt.else)]
+    try {
+      const chosen = [...then].flatMap(([name, value]): readonly [string, ColumnValue][] => {
+        const other = otherwise.get(name)
+        return other === undefined ? [] : [[name, choose(this.w, test, value, other)]]
+      })
+      for (const [name, value] of chosen) locals.set(name, value)
+      return true
+    } catch (error) {
+      if (error instanceof NotCompiled) return false
+      throw error
+    }
   }
 
   private expr(expr: Expr, locals: Locals): ColumnValue {
@@ -264,11 +302,21 @@ class Lowering {
   }
 }
 
+/** So many statements are lowered at most, what follows an if once for each of its sides. */
+const MOST_STATEMENTS = 4_096
+
+function branches(stmt: Stmt): boolean {
+  return stmt.kind === 'If' || stmt.kind === 'Labeled'
+}
+
+function onlyAssigns(stmt: Stmt): boolean {
+  if (stmt.kind === 'If') return [...stmt.then, ...stmt.else].every(onlyAssigns)
+  return stmt.kind === 'Assign' || stmt.kind === 'Let' || stmt.kind === 'Evaluate'
+}
+
 const NOT_COLUMNS = {
   For: 'it contains a loop',
-  Labeled: 'it leaves a block early',
-  Break: 'it leaves a block early',
-  Continue: 'it leaves a block early',
+  Continue: 'it contains a loop',
   Throw: 'it may throw',
   Write: 'it writes',
   Add: 'it writes',

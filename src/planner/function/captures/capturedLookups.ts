@@ -29,20 +29,21 @@ const MOST_ELEMENTS = 2 ** 20
 const PLACES_A_KEY = 8
 const FEW_PLACES = 1_024
 
-/** A row of a list of lists, by a computed index; undefined for other data. */
-export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode): Value | undefined {
+/** A row of a list of lists, by a computed index; undefined for other data. `absent`: whether there is none, where that is known otherwise. */
+export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode, known: { readonly absent?: Expr } = {}): Value | undefined {
   const { value, name } = data
-  if (l.context.kind !== 'loop' || !Array.isArray(value)) return undefined
+  if (!Array.isArray(value)) return undefined
   const rows: readonly unknown[] = value
   const [first] = rows
-  if (isPlainRecord(first)) return recordRow(l, data, rows, index)
+  const rowAt = (): Row => (known.absent === undefined ? rowOf(l, index, rows.length) : { row: index, absent: known.absent })
+  if (isPlainRecord(first)) return recordRow(l, data, rows, rowAt)
   if (first === undefined || !rows.every(isList)) return undefined
   const columns = first === undefined ? 0 : (rows[0] as readonly Primitive[]).length // as just asked
-  if (!rows.every((row) => row.length === columns)) return raggedRow(l, data, rows, rowOf(l, index, rows.length), node)
+  if (!rows.every((row) => row.length === columns)) return raggedRow(l, data, rows, rowAt(), node)
   if (columns === 0 || rows.length * columns > MOST_ELEMENTS) return undefined
   const table = tableFor(l, data, 'values', () => numbersOf(rows.flat()))
   const span = l.span(node)
-  const { row, ...rest } = rowOf(l, index, rows.length)
+  const { row, ...rest } = rowAt()
   return { kind: 'tableRow', table, start: binary('*', row, literal(columns, span), span), length: literal(columns, span), name, ...rest }
 }
 
@@ -101,20 +102,27 @@ export function rowThatIsThere<V extends Value & { readonly kind: 'tableRow' | '
   return rest as unknown as V // without what is known now
 }
 
-/** An object of a list whose objects have the same fields, all of them numbers; undefined for other lists. */
-function recordRow(l: Lowering, data: Data, rows: readonly unknown[], index: Expr): Value | undefined {
+/** An object of a list whose objects have primitives in the same fields; undefined for other lists. */
+function recordRow(l: Lowering, data: Data, rows: readonly unknown[], rowAt: () => Row): Value | undefined {
   const names = Object.keys(rows[0] as object)
   if (names.length === 0 || names.includes('__proto__') || rows.length * names.length > MOST_ELEMENTS) return undefined
   const isAlike = (row: unknown): boolean => {
     if (!isPlainRecord(row) || Reflect.ownKeys(row).length !== names.length) return false
-    return names.every((name) => typeof Object.getOwnPropertyDescriptor(row, name)?.value === 'number')
+    return names.every((name) => isPrimitive(Object.getOwnPropertyDescriptor(row, name)))
   }
   if (!rows.every(isAlike)) return undefined
   const tables = names.map((name): [string, string] => {
-    const values = (): Float64Array => Float64Array.from(rows, (row) => (row as Record<string, number>)[name] as number) // as looked at above
+    const values = (): ArrayLike<Primitive> => numbersOf(rows.map((row) => (row as Record<string, Primitive>)[name])) // as looked at above
     return [name, tableFor(l, data, name, values)]
   })
-  return { kind: 'recordRow', tables: new Map(tables), name: data.name, ...rowOf(l, index, rows.length) }
+  return { kind: 'recordRow', tables: new Map(tables), name: data.name, ...rowAt() }
+}
+
+/** Whether a property is there, and holds a primitive. */
+function isPrimitive(own: PropertyDescriptor | undefined): boolean {
+  if (own === undefined || !('value' in own)) return false
+  const value: unknown = own.value
+  return value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol')
 }
 
 function isPlainRecord(value: unknown): value is object {
@@ -125,7 +133,7 @@ function isPlainRecord(value: unknown): value is object {
 export function fieldOfRow(of: Value & { kind: 'recordRow' }, field: string, l: Lowering, node: AnyNode): Value {
   const { tables, row, name } = rowThatIsThere(l, of, node)
   const table = tables.get(field)
-  if (table !== undefined) return exprValue(unary('+', { kind: 'Lookup', table, index: row, span: l.span(node) }, l.span(node)))
+  if (table !== undefined) return exprValue(inTable(l, { kind: 'Lookup', table, index: row, span: l.span(node) }))
   return field in Object.prototype ? l.refuse('captured-object', node, name) : exprValue(literal(undefined, l.span(node)))
 }
 

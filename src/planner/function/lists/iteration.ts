@@ -22,6 +22,8 @@ import { type ByIndex, constantOf, elementsOf, rowElements } from './listElement
 
 /** Turns that are written out. */
 const MOST_TURNS = 64
+/** Of lists of primitives in functions of rows, whose kernels over columns have no loops. */
+const MOST_IN_ROWS = 16
 
 export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
   const call = iteratedCall(l, node.right)
@@ -49,7 +51,8 @@ function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement,
     if (declaration !== undefined) l.verbs.bind(l, declaration.id, bound, 'declare')
     l.verbs.statements(l, [node.body])
   }
-  const byIndex = areFewTexts(over) ? undefined : elementsOf(l, over, node.right)
+  const isShort = areFewTexts(over) || (l.context.kind === 'row' && (fewOf(over) ?? MOST_IN_ROWS + 1) <= MOST_IN_ROWS)
+  const byIndex = isShort ? undefined : elementsOf(l, over, node.right)
   if (byIndex !== undefined) eachByIndex(l, byIndex, node, labels, turn)
   else if (!writtenOut(l, over, node, labels, turn)) {
     const rows = rowElements(l, over, node.right)

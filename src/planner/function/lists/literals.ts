@@ -48,7 +48,7 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 }
 
 /** A literal: its parts, or, where they are assigned later, locals for them. */
-function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
+export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list

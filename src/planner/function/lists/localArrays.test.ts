@@ -211,12 +211,8 @@ test('for … of over rows, lists and captured constants', () => {
     }),
   ).toMatchInlineSnapshot(
     `
-    "let key = $rates_entries[0][0]
-    let value = $rates_entries[0][1]
-    y[key] += (value * @0)
-    let key$1 = $rates_entries[1][0]
-    let value$1 = $rates_entries[1][1]
-    y[key$1] += (value$1 * @0)"
+    "y[$rates_entries[0][0]] += ($rates_entries[0][1] * @0)
+    y[$rates_entries[1][0]] += ($rates_entries[1][1] * @0)"
   `,
   )
 })

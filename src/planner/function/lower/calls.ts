@@ -13,6 +13,7 @@ import { hasTraps } from '../captures/traps.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
+import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { refusalOf } from '../refusals.ts'
 import { binary, literal, logical, truth } from './build.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
@@ -119,8 +120,10 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return (
         hasOwn(l, object, name, node) ??
         keyedMethod(l, object, name, node) ??
+        (l.context.kind === 'row' ? shortListMethod(l, object, name, node) : undefined) ??
         overElements(l, object, name, node) ??
         listMethod(l, object, name, node) ??
+        shortListMethod(l, object, name, node) ??
         callMember(l, object, name, node)
       )
     case 'tableRow':
@@ -141,6 +144,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'stored': {
       const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
+      const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
+      if (short !== undefined) return short
       // of elements that lie in memory there are loops
       if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
       if (name === 'push' || name === 'pop') return notYetGrowing(l, object, name, node)
@@ -359,7 +364,11 @@ function includes(l: Lowering, data: Value & { kind: 'data' }, node: CallExpress
   if (table === undefined || items === undefined || argument === undefined || node.arguments.length !== 1)
     return l.refuse('captured-object', node, data.name)
   if (items.length > LONGEST_INCLUDES || Array.from(items).some((item) => Number.isNaN(item)))
-    return includedByRow(l, data, items, node) ?? l.refuse('unknown-method', node, `${data.name}.includes`)
+    return (
+      includedByRow(l, data, items, node) ??
+      listMethod(l, data, 'includes', node) ??
+      l.refuse('unknown-method', node, `${data.name}.includes`)
+    )
   const value = lowerExpression(l, argument as Expression)
   const expr = l.scalarOrNothing(value, argument)
   if (expr === undefined) return REFUSED

@@ -8,6 +8,7 @@ import { isNameByRow } from '../captures/capturedKeys.ts'
 import { freeValue } from '../captures/outside.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
+import { filteredLength } from '../lists/shortLists.ts'
 import { holdsNamed, noteCopy, partsOf } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
@@ -62,6 +63,8 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     case 'MemberExpression': {
       const { object, property, computed } = node
       if (object.type === 'Super' || property.type === 'PrivateIdentifier') return l.refuse('operator', node, 'private members or super')
+      const count = filteredLength(l, node)
+      if (count !== undefined) return count
       if (!computed) return memberOf(l, lowerExpression(l, object), property.type === 'Identifier' ? property.name : '', node)
       const [of, name] = l.inOrder([() => lowerExpression(l, object), () => lowerExpression(l, property)])
       return of === undefined || name === undefined ? REFUSED : memberOf(l, of, name, node)

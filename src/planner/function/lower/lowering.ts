@@ -345,6 +345,8 @@ export class Lowering {
       case 'Extent':
       case 'LookupLength':
         return true
+      case 'Lookup':
+        return expr.index.kind === 'Literal' // captured tables stay as they are for a pass
       case 'Local':
         return this.stableLocals.has(expr.name)
       case 'Field':
@@ -360,7 +362,6 @@ export class Lowering {
       case 'Matches':
       case 'Read':
       case 'Has':
-      case 'Lookup':
       case 'Find':
       case 'Draw':
       case 'ArrayLiteral':
