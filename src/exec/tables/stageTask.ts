@@ -31,8 +31,8 @@ import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/join/j
 import type { Narrow } from './operators/operator.ts'
 import { RowFailure } from './operators/rows/rowFailure.ts'
 import { runSortTask, type SortTask } from './operators/sort/sortTask.ts'
-import { type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
-import { worked } from './spill/workedPart.ts'
+import { isOrdered, type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
+import { type Made, ordered, type PartServices, worked } from './spill/workedPart.ts'
 import { runWindowTask, type WindowTask } from './windows/windowTask.ts'
 
 export type TaskInput =
@@ -179,8 +179,11 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
 /** Steps over a partition. `scratch`: for what lives no longer than the task. */
 async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: StageServices, scratch?: Scratch): Promise<StageResult> {
   const newArray = scratch === undefined ? ordinary : arraysIn(scratch)
-  if (task.input.kind === 'worked') return await workedOn(task.input, task, services, newArray)
-  const batches = await readInput(task.input, services, { scratch }, newArray)
+  const { input } = task
+  const part: PartServices = { arena: services.arena, run: (one) => runStageTask(one, services), newArray }
+  if (input.kind === 'worked') return handedOver(await worked(input, part), task, services, newArray)
+  if (input.kind === 'spilled' && isOrdered(input)) return handedOver(await ordered(input, part), task, services, newArray)
+  const batches = await readInput(input, services, { scratch }, newArray)
   const rowsIn = new Array<number>(task.steps.length).fill(0)
   const spentMs = new Array<number>(task.steps.length).fill(0)
   const out = runSteps(task, batches, { rowsIn, spentMs })
@@ -189,24 +192,26 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
   return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
 }
 
-/** What an operator gives of a part, which no steps go over. */
-async function workedOn(
-  input: WorkedInput,
+/** What was made of a part, which no steps go over: the result, or spilled in its turn. */
+function handedOver(
+  { batches, blocks }: Made,
   { spill, partition }: Extract<StageTask, { kind: 'narrow' }>,
   services: StageServices,
   newArray: NewArray,
-): Promise<StageResult> {
-  const { batches, blocks } = await worked(input, { arena: services.arena, run: (task) => runStageTask(task, services), newArray })
+): StageResult {
+  const free = (): void => {
+    for (const { offset } of blocks) services.arena.free(offset)
+  }
   try {
     if (spill === undefined) {
-      const shared = share(batches, services, input.operator.kind)
+      const shared = share(batches, services, 'ExchangeExec')
       return { rowsIn: [], ...shared, blocks: [...blocks, ...shared.blocks] }
     }
     const done = spilled(batches, spill, partition, newArray)
-    for (const { offset } of blocks) services.arena.free(offset)
+    free()
     return { rowsIn: [], batches: [], blocks: [], spilled: done }
   } catch (error) {
-    for (const { offset } of blocks) services.arena.free(offset)
+    free()
     throw error
   }
 }

@@ -220,7 +220,7 @@ export class ExternalRun {
   private async startsOf(worked: readonly Part[], place: RowNumbers): Promise<Float64Array> {
     const { parts } = this.services
     for await (const { batches, blocks } of this.services.streamed(worked, { limited: true })) {
-      const numbers = numbersOf(concatBatches(batches), place).sort()
+      const numbers = numbersOf(concatBatches(batches), place).slice().sort()
       this.services.free(blocks)
       if (numbers.length === 0) continue
       const found = Array.from({ length: parts - 1 }, (_, p) => numbers[Math.floor(((p + 1) * numbers.length) / parts)] as number) // p + 1 < parts

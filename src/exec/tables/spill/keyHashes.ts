@@ -7,22 +7,23 @@
 import { type Column, isValid } from '../../../core/data/column.ts'
 import { NUMBERS } from '../../../core/data/columnConversions.ts'
 import { valueReader } from '../../../core/data/columnReaders.ts'
+import { type NewArray, ordinary } from '../../../core/data/columnSlices.ts'
 import { hashOf } from '../operators/hashing/keyTable.ts'
 
 /** What null is hashed to, and only null surely. */
 const NULL_HASH = 0
 
 /** The hashes of the column's values, as whole numbers of 32 bits. */
-export function keyHashes(column: Column): Int32Array {
-  const hashes = presentHashes(column)
+export function keyHashes(column: Column, newArray: NewArray = ordinary): Int32Array {
+  const hashes = presentHashes(column, newArray)
   if (column.validity !== undefined) for (let i = 0; i < hashes.length; i++) if (!isValid(column, i)) hashes[i] = NULL_HASH
   return hashes
 }
 
-function presentHashes(column: Column): Int32Array {
+function presentHashes(column: Column, newArray: NewArray): Int32Array {
   const { type, length, values, offsets, children = [] } = column
-  const hashes = new Int32Array(length)
-  if (type.kind === 'null' || type.kind === 'unknown') return hashes
+  const hashes = newArray(Int32Array, length)
+  if (type.kind === 'null' || type.kind === 'unknown') return hashes.fill(NULL_HASH)
   if (NUMBERS.has(type.kind) && values !== undefined) {
     for (let i = 0; i < length; i++) hashes[i] = hashOfNumber(values[i] as number) // NUMBERS says so
     return hashes
@@ -32,8 +33,9 @@ function presentHashes(column: Column): Int32Array {
     return hashes
   }
   if (type.kind === 'struct') {
+    hashes.fill(0)
     for (const [f, { name }] of type.fields.entries()) {
-      const [parts, seed] = [keyHashes(children[f] as Column), hashOfText(name)] // a child for each field
+      const [parts, seed] = [keyHashes(children[f] as Column, newArray), hashOfText(name)] // a child for each field
       for (let i = 0; i < length; i++) hashes[i] = ((hashes[i] as number) + within(parts[i] as number, seed)) | 0
     }
     return hashes
@@ -95,7 +97,8 @@ function mixed(low: number, high: number): number {
   return hashOf(low, high) || 1
 }
 
-/** The part of each row: one of `parts`. Another `level` tells apart rows that the one before put together. */
+/** The part of each row, one of `parts`, in the place of its hash. Another `level` tells apart rows that the one before put together. */
 export function partsByHash(hashes: Int32Array, parts: number, level: number): Int32Array {
-  return hashes.map((hash) => (mixed(hash, level + 1) >>> 0) % parts)
+  for (let i = 0; i < hashes.length; i++) hashes[i] = (hashOf(hashes[i] as number, level + 1) >>> 0) * (parts / 2 ** 32) // i < length
+  return hashes
 }

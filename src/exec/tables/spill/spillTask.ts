@@ -69,6 +69,13 @@ export interface SpilledInput {
   readonly inOrder?: { readonly place: RowNumbers; readonly scalar: boolean }
 }
 
+/** Segments whose rows have an order. */
+export type OrderedInput = SpilledInput & Required<Pick<SpilledInput, 'inOrder'>>
+
+export function isOrdered(input: SpilledInput): input is OrderedInput {
+  return input.inOrder !== undefined
+}
+
 /** What an operator gives of a part of each of its inputs. */
 export interface WorkedInput {
   readonly kind: 'worked'
@@ -123,25 +130,42 @@ function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partitio
 
 /** The rows of each part that has some, in their order. */
 function partsOf(batch: ExecBatch, by: SpillBy, newArray: NewArray): readonly { readonly part: number; readonly batch: ExecBatch }[] {
-  if (by.kind === 'whole') return [{ part: 0, batch }]
-  const parts = partOfEach(batch, by)
-  const starts = new Int32Array(partCount(by) + 1)
-  for (const part of parts) starts[part + 1] = (starts[part + 1] as number) + 1 // a part is below the count of parts
-  for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
-  const filled = Array.from({ length: starts.length - 1 }, (_, part) => ({
+  switch (by.kind) {
+    case 'whole':
+      return [{ part: 0, batch }]
+    case 'number':
+      return slicesAt(batch, startsByNumber(numbersOf(batch, by.place), by.starts))
+    case 'hash':
+    case 'key': {
+      const parts = partOfEach(batch, by, newArray)
+      const starts = new Int32Array(partCount(by) + 1)
+      for (let row = 0; row < parts.length; row++) {
+        const next = (parts[row] as number) + 1 // a part is below the count of parts
+        starts[next] = (starts[next] as number) + 1
+      }
+      for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
+      // what comes in the order of its keys lies together already
+      const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts, newArray), newArray)
+      return slicesAt(together, starts)
+    }
+  }
+}
+
+/** Of a batch whose parts begin at these rows, the parts that have some. */
+function slicesAt(batch: ExecBatch, starts: Int32Array): readonly { readonly part: number; readonly batch: ExecBatch }[] {
+  return Array.from({ length: starts.length - 1 }, (_, part) => ({
     part,
     from: starts[part] as number,
     to: starts[part + 1] as number,
-  })).filter(({ from, to }) => from < to)
-  // what comes in the order of its numbers lies together already
-  const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts), newArray)
-  return filled.map(({ part, from, to }) => ({ part, batch: sliceBatch(together, from, to) }))
+  }))
+    .filter(({ from, to }) => from < to)
+    .map(({ part, from, to }) => ({ part, batch: sliceBatch(batch, from, to) }))
 }
 
 /** The rows of one part after those of another, in their order. */
-function rowsByPart(parts: Int32Array, starts: Int32Array): Int32Array {
+function rowsByPart(parts: Int32Array, starts: Int32Array, newArray: NewArray): Int32Array {
   const next = starts.slice()
-  const rows = new Int32Array(parts.length)
+  const rows = newArray(Int32Array, parts.length)
   for (let row = 0; row < rows.length; row++) {
     const part = parts[row] as number // one for each row
     const at = next[part] as number
@@ -156,39 +180,29 @@ function isAscending(parts: Int32Array): boolean {
   return true
 }
 
-function partCount(by: Exclude<SpillBy, { kind: 'whole' }>): number {
-  switch (by.kind) {
-    case 'hash':
-      return by.parts
-    case 'key':
-      return partsBetween(by.boundaries)
-    case 'number':
-      return by.starts.length + 1
-  }
+type ByKey = Extract<SpillBy, { kind: 'hash' | 'key' }>
+
+function partCount(by: ByKey): number {
+  return by.kind === 'hash' ? by.parts : partsBetween(by.boundaries)
 }
 
-function partOfEach(batch: ExecBatch, by: Exclude<SpillBy, { kind: 'whole' }>): Int32Array {
-  switch (by.kind) {
-    case 'hash':
-      return partsByHash(keyHashes(keyOf(batch, by.key)), by.parts, by.level)
-    case 'key':
-      return partsByKey(keyOf(batch, { from: 'hidden' }), by.boundaries)
-    case 'number':
-      return partsByNumber(numbersOf(batch, by.place), by.starts)
-  }
+function partOfEach(batch: ExecBatch, by: ByKey, newArray: NewArray): Int32Array {
+  if (by.kind === 'key') return partsByKey(keyOf(batch, { from: 'hidden' }), by.boundaries)
+  return partsByHash(keyHashes(keyOf(batch, by.key), newArray), by.parts, by.level)
 }
 
-/** How many of the starts are at each number or before it. Operators keep the order of rows, so numbers only grow. */
-function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
-  const parts = new Int32Array(numbers.length)
-  let part = 0
-  for (let row = 0; row < numbers.length; row++) {
-    const number = numbers[row] as number // row < length
-    if (part > 0 && number < (starts[part - 1] as number)) throw new Bug('What comes of a part is not in the order of its numbers.')
-    while (part < starts.length && (starts[part] as number) <= number) part++
-    parts[row] = part
+/** The first row of each part, and the end of the last: where numbers reach the starts. Operators keep the order of rows, so numbers only grow. */
+function startsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
+  for (let row = 1; row < numbers.length; row++)
+    if ((numbers[row] as number) < (numbers[row - 1] as number)) throw new Bug('What comes of a part is not in the order of its numbers.') // row < length
+  const rows = new Int32Array(starts.length + 2)
+  for (let p = 1, row = 0; p <= starts.length; p++) {
+    const start = starts[p - 1] as number // p - 1 < length
+    while (row < numbers.length && (numbers[row] as number) < start) row++
+    rows[p] = row
   }
-  return parts
+  rows[starts.length + 1] = numbers.length
+  return rows
 }
 
 function keyOf(batch: ExecBatch, key: SpillKey): Column {
@@ -206,10 +220,11 @@ function columnNamed({ element, columns }: ExecBatch, name: string): Column | un
   return columns[fieldsOf(element).findIndex((field) => field.name === name)]
 }
 
-/** The numbers of rows. */
+/** The numbers of rows, in the column itself where it has them all. */
 export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
   const columns = place.in === 'hidden' ? [batch.hidden?.at(-1)] : place.names.map((name) => columnNamed(batch, name))
   const [first, second] = columns.map((column) => ({ values: column?.values, validity: column?.validity }))
+  if (second === undefined && first?.validity === undefined && first?.values instanceof Float64Array) return first.values
   const numbers = new Float64Array(batch.length)
   for (let row = 0; row < numbers.length; row++) {
     const isThere = first?.validity === undefined || ((first.validity[row >> 3] as number) & (1 << (row & 7))) !== 0
@@ -237,7 +252,7 @@ function ordered(batch: ExecBatch, { place, scalar }: NonNullable<SpilledInput['
   return withoutNumbers(takeBatch(batch, rows, newArray), place, scalar)
 }
 
-function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: boolean): ExecBatch {
+export function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: boolean): ExecBatch {
   if (place.in === 'hidden') {
     const { hidden: _, ...rest } = batch
     return rest

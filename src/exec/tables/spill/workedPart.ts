@@ -1,84 +1,54 @@
 /**
- * What an operator gives of a part: as all workers carry it out over the whole (`sharedWork.ts`), by kernels over the arena, but
- * by the worker alone that has the part. Where memory is short for that, over ordinary memory, as one task.
+ * What comes of a part, by kernels over the arena: what an operator gives of it, as all workers carry it out over the whole
+ * (`sharedWork.ts`), but by the worker alone that has the part; and its rows in the order of their numbers. Where memory is short
+ * for that, or no kernel does it, it is made in ordinary memory, as one task.
  */
-
 import type { NewArray } from '../../../core/data/columnSlices.ts'
 import { MemoryError } from '../../../core/errors.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { Blocks } from '../blocks.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
+import { gatheredColumns, isGatherable } from '../gatherRun.ts'
 import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { runWide } from '../operators/index.ts'
 import { RowFailure } from '../operators/rows/rowFailure.ts'
 import { sharedWork } from '../sharedWork.ts'
+import { SortRun } from '../sortRun.ts'
 import type { Block, StageResult, StageTask } from '../stageTask.ts'
-import { MOST_ROWS } from './rowNumbers.ts'
-import { unspilled, type WorkedInput } from './spillTask.ts'
+import { MOST_ROWS, rowsInOrder } from './rowNumbers.ts'
+import { numbersOf, type OrderedInput, type SpilledInput, unspilled, type WorkedInput, withoutNumbers } from './spillTask.ts'
 
-export interface WorkedServices {
+export interface PartServices {
   readonly arena: Arena
   /** Carries out a task at once. */
-  readonly run: (task: StageTask) => Promise<Pick<StageResult, 'batches' | 'blocks'>>
+  readonly run: (task: StageTask) => Promise<Made>
   /** Makes room for what is read, until the task ends. */
   readonly newArray: NewArray
 }
 
 /** What there is of the part, and the blocks that it lies in. */
-export async function worked(input: WorkedInput, services: WorkedServices): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
-  return (await byKernels(input, services)) ?? { batches: asOneTask(input, services.newArray), blocks: [] }
-}
+export type Made = Pick<StageResult, 'batches' | 'blocks'>
 
-/** Undefined where kernels do not carry out the operator, or where memory is short for them. */
-async function byKernels(
-  { operator, sides }: WorkedInput,
-  { arena, run, newArray }: WorkedServices,
-): Promise<Pick<StageResult, 'batches' | 'blocks'> | undefined> {
-  const own = new Blocks(arena)
-  const taken: Block[] = []
-  const hold = (blocks: readonly Block[]): void => {
-    own.add(blocks)
-    taken.push(...blocks)
-  }
-  const inputs: ExecBatch[] = []
-  try {
-    for (const side of sides) {
-      const read = new ResultBlocks(arena, operator.kind)
-      try {
-        inputs.push(concatBatches(unspilled(side, newArray), undefined, arraysOf(read)))
-        hold(read.handedOver())
-      } catch (error) {
-        read.freeAll()
-        throw error
-      }
+/** What an operator gives of a part. */
+export async function worked({ operator, sides }: WorkedInput, services: PartServices): Promise<Made> {
+  const { newArray } = services
+  const made = await inArena(services, operator.kind, async ({ whole, ...shared }) => {
+    const inputs: ExecBatch[] = []
+    for (const side of sides) inputs.push(whole(side))
+    try {
+      return await sharedWork(
+        operator,
+        inputs.map((batch) => [batch]),
+        shared,
+      )
+    } catch (error) {
+      throw withPlace(error, inputs)
     }
-    const runHere = async (task: StageTask): Promise<readonly ExecBatch[]> => {
-      const made = await run(task)
-      hold(made.blocks)
-      return made.batches
-    }
-    const batches = await sharedWork(
-      operator,
-      inputs.map((batch) => [batch]),
-      { workers: 1, arena, hold, isBounded: true, run: runHere },
-    )
-    if (batches === undefined) own.freeAll()
-    return batches && { batches, blocks: own.keep(taken, batches) }
-  } catch (error) {
-    own.freeAll()
-    if (error instanceof MemoryError) return undefined
-    throw withPlace(error, inputs)
-  }
-}
-
-function arraysOf(blocks: ResultBlocks): NewArray {
-  return (ArrayOf, length) => blocks.like(new ArrayOf(0), length)
-}
-
-function asOneTask({ operator, sides }: WorkedInput, newArray: NewArray): readonly ExecBatch[] {
+  })
+  if (made !== undefined) return made
   const inputs = sides.map((side) => concatBatches(unspilled(side, newArray), undefined, newArray))
   try {
-    return runWide(operator, inputs)
+    return { batches: runWide(operator, inputs), blocks: [] }
   } catch (error) {
     throw withPlace(error, inputs)
   }
@@ -92,4 +62,74 @@ function withPlace(error: unknown, [first]: readonly ExecBatch[]): unknown {
     error.position = number % MOST_ROWS
   }
   return error
+}
+
+/** The rows of a part in the order of their numbers, which they have no more. */
+export async function ordered({ inOrder, ...part }: OrderedInput, services: PartServices): Promise<Made> {
+  const { place, scalar } = inOrder
+  const made = await inArena(services, 'ExchangeExec', async ({ whole, ...shared }) => {
+    const numbered = whole(part)
+    const batch = withoutNumbers(numbered, place, scalar)
+    if (batch.keys !== undefined || batch.hidden !== undefined || !batch.columns.every(isGatherable)) return undefined
+    const run = new SortRun(shared)
+    const blocks = new ResultBlocks(services.arena, 'ExchangeExec')
+    try {
+      const rows = { address: run.memory.addressOf(rowsInOrder(numbersOf(numbered, place))), length: batch.length }
+      const columns = await gatheredColumns(batch.columns, rows, run, { workers: 1, blocks })
+      shared.hold(blocks.handedOver())
+      return [{ ...batch, columns }]
+    } catch (error) {
+      blocks.freeAll()
+      throw error
+    } finally {
+      run.end()
+    }
+  })
+  return made ?? { batches: unspilled({ ...part, inOrder }, services.newArray), blocks: [] }
+}
+
+/** What all workers share their work by, for one that works alone; and a part as one batch in the arena. */
+interface Alone {
+  readonly workers: 1
+  readonly arena: Arena
+  readonly isBounded: true
+  readonly hold: (blocks: readonly Block[]) => void
+  readonly run: (task: StageTask) => Promise<readonly ExecBatch[]>
+  readonly whole: (part: SpilledInput) => ExecBatch
+}
+
+/** What is made in the arena; undefined, with nothing left there, where nothing is made or memory is short. */
+async function inArena(
+  { arena, run, newArray }: PartServices,
+  operator: string,
+  make: (alone: Alone) => Promise<readonly ExecBatch[] | undefined>,
+): Promise<Made | undefined> {
+  const own = new Blocks(arena)
+  const taken: Block[] = []
+  const hold = (blocks: readonly Block[]): void => {
+    own.add(blocks)
+    taken.push(...blocks)
+  }
+  const runHere = async (task: StageTask): Promise<readonly ExecBatch[]> => {
+    const { batches, blocks } = await run(task)
+    hold(blocks)
+    return batches
+  }
+  const whole = (part: SpilledInput): ExecBatch => {
+    const read = new ResultBlocks(arena, operator)
+    try {
+      return concatBatches(unspilled(part, newArray), undefined, (ArrayOf, length) => read.like(new ArrayOf(0), length))
+    } finally {
+      hold(read.handedOver())
+    }
+  }
+  try {
+    const batches = await make({ workers: 1, arena, isBounded: true, hold, run: runHere, whole })
+    if (batches === undefined) own.freeAll()
+    return batches && { batches, blocks: own.keep(taken, batches) }
+  } catch (error) {
+    own.freeAll()
+    if (error instanceof MemoryError) return undefined
+    throw error
+  }
 }
