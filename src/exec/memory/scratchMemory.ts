@@ -6,30 +6,41 @@ import type { NewArray } from '../../core/data/columnSlices.ts'
 import type { Scratch } from '../../core/ports.ts'
 
 const ALIGNED = 8
-/** Larger ones are not kept. */
+/** Memory comes in pieces of so many bytes, or in larger ones for what needs them. */
+const PIECE_BYTES = 2 ** 22
+/** More is not kept. */
 const KEPT_BYTES = 2 ** 26
 /** Tasks on the caller's thread may be under way at the same time. */
 const KEPT = 2
 
 class ScratchMemory implements Scratch {
-  private memory = new ArrayBuffer(0)
+  private pieces: ArrayBuffer[] = []
+  /** The piece that is being used, and how much of it is. */
+  private at = 0
   private used = 0
-  private wanted = 0
 
   bytes(length: number): Uint8Array {
     const room = Math.ceil(length / ALIGNED) * ALIGNED
-    this.wanted += room
-    if (this.used + room > this.memory.byteLength) return new Uint8Array(length)
-    const found = new Uint8Array(this.memory, this.used, length)
+    let piece = this.pieces[this.at]
+    while (piece !== undefined && this.used + room > piece.byteLength) {
+      piece = this.pieces[++this.at]
+      this.used = 0
+    }
+    if (piece === undefined) {
+      piece = new ArrayBuffer(Math.max(room, PIECE_BYTES))
+      this.pieces.push(piece)
+    }
+    const found = new Uint8Array(piece, this.used, length)
     this.used += room
     return found
   }
 
-  /** All of it can be used again; next time there is room for as much as was asked for. */
+  /** All of it can be used again. */
   reset(): void {
-    if (this.wanted > this.memory.byteLength && this.wanted <= KEPT_BYTES) this.memory = new ArrayBuffer(this.wanted)
+    let bytes = 0
+    this.pieces = this.pieces.filter(({ byteLength }) => (bytes += byteLength) <= KEPT_BYTES)
+    this.at = 0
     this.used = 0
-    this.wanted = 0
   }
 }
 

@@ -54,9 +54,11 @@ export interface SpillingRun {
 
 /** What is spilled is read so many bytes at a time. */
 const PIECE_BYTES = 2 ** 22
-/** Of the budget: an operator has its rows, what it computes with, and its result. */
-const BUDGET_PER_PART = 8
-/** Each worker has the rows of a part several times, outside of the budget. */
+/** Of the budget: what is held beside what is computed with it. */
+const BUDGET_PER_HELD = 8
+/** Of the budget: each worker has the rows of a part, what it computes with, and its result. */
+const BUDGET_PER_PART = 16
+/** Each worker has the rows of a part once or twice outside of the budget, and its decoder a few times. */
 const MOST_PART_BYTES = 2 ** 24
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
 const SAMPLED_PARTITIONS = 16
@@ -118,8 +120,8 @@ function inPieces(rows: SpilledInput): Dataset {
 
 export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices {
   const { always } = run.spill ?? {}
-  const heldBytes = always?.partBytes ?? Math.floor(run.budgetBytes / BUDGET_PER_PART)
-  const partBytes = always?.partBytes ?? Math.min(MOST_PART_BYTES, heldBytes)
+  const heldBytes = always?.partBytes ?? Math.floor(run.budgetBytes / BUDGET_PER_HELD)
+  const partBytes = always?.partBytes ?? Math.min(MOST_PART_BYTES, Math.floor(run.budgetBytes / BUDGET_PER_PART))
   const spilled = { ...stepless(SPILLED), input: { ...SPILLED, name: `of ${plan.operator.kind}` } }
   return {
     ...{ partBytes, heldBytes },
