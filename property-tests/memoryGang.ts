@@ -108,12 +108,12 @@ export function memoryGang(
     const lengths = message.parts.map(({ byteLength }) => byteLength)
     const last = message.type === 'done' ? lengths.pop() : undefined // what goes back in boxes
     const rest = lengths.reduce((sum, length) => sum + length, 0)
-    planned += last ?? rest
+    planned += message.type === 'flushed' ? 0 : (last ?? rest)
     if (message.type === 'rows') {
       served.messages++
       served.bytes += rest
     }
-    if (last !== undefined) changed += rest
+    if (last !== undefined || message.type === 'flushed') changed += rest
     if (message.type === 'make') made++
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`
     queues.set(key, [...(queues.get(key) ?? []), { from, to, message }])

@@ -88,6 +88,20 @@ test('rounds run on workers where they are worth it, and serially where iteratio
   )
 })
 
+test('a function that joins updates goes to the workers', async () => {
+  const n = 20_000
+  const w = session.zeros([8])
+  const most = w.buffer({ flushes: 4, combine: (a: number, b: number) => (a > b ? a : b) })
+  const loop = session.loop(session.range(n), { most }, ([i], { most }) => {
+    let x = 0
+    for (let k = 0; k < 1000; k++) x += Math.sqrt(i + k)
+    most.add(i % 8, x)
+  })
+  await loop.run()
+  expect(loop.plan.execution.where).toBe('workers')
+  expect(await loop.verify()).toMatchObject({ identical: true })
+})
+
 test('what a failed pass flushed is lost with it', async () => {
   const w = session.zeros([4])
   const loop = session.loop(session.range(100), { w: w.buffer({ flushes: 10 }) }, ([i], { w }) => {

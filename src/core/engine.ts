@@ -21,6 +21,8 @@ export interface RowLambdaContext {
   readonly key?: { readonly argument: number; readonly rank: number }
   /** Of an action, which calls the function itself on the caller's thread. */
   readonly isAction?: boolean
+  /** Of an update buffer, whose kernels call the function itself, on any thread. */
+  readonly isCalled?: boolean
 }
 
 export type FoldKind = 'sum' | 'min' | 'max' | 'count'

@@ -197,7 +197,7 @@ export function bufferFunctions(
 ): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay' | 'rounds'> {
   const number = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
   const helper = (f: (a: number, b: number) => number, method: string) =>
-    engine.lowerRowLambda(f as (...args: never[]) => unknown, { method, inputs: [number, number] })
+    engine.lowerRowLambda(f as (...args: never[]) => unknown, { method, inputs: [number, number], isCalled: true })
   const { combine, apply, maxDelay, flushes = 1, staleness = 0, budget = Number.POSITIVE_INFINITY } = options
   const rounds = { count: flushes, staleness, most: Math.floor(budget / BYTES_PER_UPDATE) }
   return {

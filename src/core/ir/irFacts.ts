@@ -37,6 +37,14 @@ export function usesLocal(stmts: readonly Stmt[], local: string): boolean {
   return found
 }
 
+/** Names of arrays and buffers whose elements the statements read. */
+export function readIn(stmts: readonly Stmt[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  const see = (expr: Expr): void => visitExpr(expr, (one) => void ((one.kind === 'Read' || one.kind === 'Has') && names.add(one.array)))
+  visitStmts(stmts, (stmt) => expressionsOf(stmt).forEach(see))
+  return names
+}
+
 /** A text that expressions have in common if and only if they are the same, wherever they stand. */
 export function exprId(expr: Expr | readonly Expr[]): string {
   return JSON.stringify(expr, (name, value: unknown) => (name === 'span' ? undefined : written(value)))

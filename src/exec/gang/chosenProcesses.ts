@@ -26,10 +26,12 @@ export interface SharedPass {
   readonly storageOf: (number: number) => DenseStorage
   /** Of whole arrays. */
   readonly missingBytes: number
+  /** How often a round follows another, and bytes of all rounds. */
+  readonly rounds: { readonly count: number; readonly bytes: number }
 }
 
 export function chosenProcesses(
-  { placement: { order, arrays }, movement: { nodes, fetches }, blocks, storageOf, missingBytes }: SharedPass,
+  { placement: { order, arrays }, movement: { nodes, fetches }, blocks, storageOf, missingBytes, rounds }: SharedPass,
   { count, aloneMs, workers }: { readonly count: number; readonly aloneMs: number; readonly workers: number },
 ): NonNullable<LoopPlan['execution']['processes']> {
   const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, storageOf)
@@ -39,7 +41,7 @@ export function chosenProcesses(
   const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
   const waits = Math.max(...nodes.map(({ takes }) => takes.length))
   const part = order.isFree ? 1 / count : busiestShare(blocks, count * workers) / busiestShare(blocks, workers)
-  const sendMs = ((once / PASSES + compared + moved) * NS_PER_BYTE) / 1e6 + waits * EDGE_MS
+  const sendMs = ((once / PASSES + compared + moved + rounds.bytes) * NS_PER_BYTE) / 1e6 + (waits + 2 * rounds.count) * EDGE_MS
   const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
   const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
   return { count: togetherMs < aloneMs ? count : 1, because: text }

@@ -4,6 +4,7 @@
  */
 import { deserialize, serialize } from 'node:v8'
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import { defined } from '../../core/defined.ts'
 import { Bug, GangError } from '../../core/errors.ts'
 import type { PortableFunction } from '../../core/ir/functionIr.ts'
 import { copyOf } from '../../core/ir/portableCopy.ts'
@@ -18,6 +19,13 @@ interface SentArray {
   readonly isBoolean?: boolean
 }
 
+interface SentBuffer extends SentArray {
+  readonly combine: 'sum' | PortableFunction
+  readonly applies: boolean
+  /** In a pass, where it is flushed between them: elsewhere, by the process that the program runs in. */
+  readonly rounds?: number
+}
+
 export interface LoopDefinition {
   readonly id: string
   readonly analyzed: AnalyzedLoop
@@ -25,7 +33,7 @@ export interface LoopDefinition {
     | { readonly kind: 'range'; readonly extents: readonly number[] }
     | { readonly kind: 'storage'; readonly storage: number; readonly array: number }
   readonly arrays: readonly (readonly [string, SentArray])[]
-  readonly buffers: readonly (readonly [string, SentArray & { readonly combine: 'sum' | PortableFunction; readonly applies: boolean }])[]
+  readonly buffers: readonly (readonly [string, SentBuffer])[]
   readonly accumulators: readonly (readonly [string, AccumulatorInput | 'custom'])[]
   readonly rngs: readonly (readonly [string, number])[]
   /** How many blocks the loop has everywhere, and the lanes whose blocks are for the receiver. */
@@ -69,7 +77,7 @@ export function definitionOf(
     arrays: [...inputs.arrays].map(([name, input]) => [name, { ...sent(input), ...(input.isBoolean === true ? { isBoolean: true } : {}) }]),
     buffers: [...inputs.buffers].map(([name, input]) => {
       const combine = input.combine === 'sum' ? input.combine : (input.combine.portable as PortableFunction) // as whyNotDefined has seen
-      return [name, { ...sent(input), combine, applies: input.apply !== undefined }]
+      return [name, { ...sent(input), combine, applies: input.apply !== undefined, ...defined({ rounds: input.rounds?.count }) }]
     }),
     accumulators: [...inputs.accumulators].map(([name, input]) => [name, typeof input === 'string' ? input : 'custom']),
     rngs: [...inputs.rngs],
@@ -126,9 +134,11 @@ export function inputsFrom(
         : { kind: 'storage', storage: storageOf(over.storage), array: over.array, version: () => versionOf(over.storage) },
     arrays: new Map(named(arrays).map(({ name, one, storage }) => [name, { ...one, storage }])),
     buffers: new Map(
-      named(buffers).map(({ name, one: { combine, applies, ...one }, storage }) => {
+      named(buffers).map(({ name, one: { combine, applies, rounds: count, ...one }, storage }) => {
         const apply = applies ? { apply: { original: calledElsewhere } } : {}
-        return [name, { ...one, storage: storage as DenseStorage, combine: combine === 'sum' ? combine : helperFrom(combine), ...apply }]
+        const rounds = count === undefined ? {} : { rounds: { count, staleness: 0, most: Number.POSITIVE_INFINITY } }
+        const helper = combine === 'sum' ? combine : helperFrom(combine)
+        return [name, { ...one, storage: storage as DenseStorage, combine: helper, ...apply, ...rounds }]
       }),
     ),
     accumulators: new Map(

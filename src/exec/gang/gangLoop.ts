@@ -15,33 +15,30 @@ import type { FunctionIr, Primitive } from '../../core/ir/functionIr.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { IterationSpace } from '../loops/blocks/blockSchedule.ts'
-import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
 import { type Captured, KernelLoop, type Others, type PassOptions } from '../loops/kernelLoop.ts'
 import { storagesOf } from '../loops/kernelPlan.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
-import type { PassTurn } from '../loops/loopTask.ts'
 import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
 import type { Arena } from '../memory/arena.ts'
+import { AskedPass } from './askedPass.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
 import { definitionOf } from './definition.ts'
 import type { Formed, Part, Shared } from './formed.ts'
-import type { Answer, Gang, Other } from './gang.ts'
+import type { Gang, Other } from './gang.ts'
 import type { Journal } from './journal.ts'
 import type { Needed } from './movement/belongings.ts'
-import { unpackBoxes } from './movement/boxWire.ts'
 import { Edges } from './movement/edges.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import { type Movement, Movements } from './movement/movement.ts'
-import type { NodeMoves, NumberedBox } from './movement/moves.ts'
+import type { NodeMoves } from './movement/moves.ts'
 import { madeIn, neededOf, settlePass, versionIn, withoutMade } from './movement/needs.ts'
-import { applyParts, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
-import { labelIn, placementOf, rowsOf } from './movement/placement.ts'
-import { fetchRows, serveRows } from './movement/rowSupply.ts'
+import { labelIn, type Placement, placementOf, rowsOf } from './movement/placement.ts'
+import { betweenRounds } from './movement/rounds.ts'
+import { fetchRows } from './movement/rowSupply.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
-import { supply, supplyBoxes } from './movement/supply.ts'
 import type { Ends } from './movement/transfers.ts'
 
 /** Of a gang that has lost all others. */
@@ -59,6 +56,8 @@ export class GangLoop extends KernelLoop {
   #servedText = ''
   /** Arrays that processes have made by themselves. */
   readonly #made = new Set<string>()
+  /** Of the last pass that was asked for in rounds. */
+  #roundBytes = 0
   #isDisposed = false
   #formed: Formed | undefined
   /** What keeps the loop in this process, of an epoch. */
@@ -77,7 +76,9 @@ export class GangLoop extends KernelLoop {
   override get processes(): LoopPlan['execution']['processes'] {
     if (this.#stays !== undefined) return { count: 1, because: this.#stays.because }
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
-    return this.#last.count === 1 ? this.#last : { ...this.#last, because: `${this.#last.because}${this.#madeText}${this.#servedText}` }
+    return this.#last.count === 1
+      ? this.#last
+      : { ...this.#last, because: `${this.#last.because}${this.#roundsText}${this.#madeText}${this.#servedText}` }
   }
 
   /** Undefined where the loop stays in this process. */
@@ -145,6 +146,12 @@ export class GangLoop extends KernelLoop {
 
   get #madeText(): string {
     return this.#made.size === 0 ? '' : ` Each makes what it needs of ${[...this.#made].join(', ')} by itself, as it was described.`
+  }
+
+  get #roundsText(): string {
+    const { rounds } = this.blocks
+    if (rounds === undefined || this.#roundBytes === 0) return ''
+    return ` What its ${rounds.length - 1} rounds added, and what that changed, took ${this.#roundBytes.toLocaleString('en-US')} bytes in the last pass.`
   }
 
   get #storages(): readonly Storage[] {
@@ -216,18 +223,17 @@ export class GangLoop extends KernelLoop {
     const { own, parts } = this.#share(formed)
     const run = this.#gang.nextRun()
     const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
-    const others: Others = {
-      portion: own,
-      outside: edges,
-      start: (turn, signal) => this.#start({ run, formed, parts, needed, served, movement, edges }, turn, signal),
-    }
     let isOver = false
     try {
       await fetchBoxes(this.#gang, movement.fetches)
       for (const [storage, { by, fetches }] of served)
         if (fetches !== undefined) await fetchRows(this.#gang, formed.id, storage as DenseStorage, { by, fetches })
+      const madeBy = this.#madeBy
+      const asked = new AskedPass({ gang: this.#gang, loop: this, run, formed, parts, needed, served, movement, edges, madeBy })
+      const others: Others = { portion: own, outside: edges, start: asked.start }
       const result = await super.runPasses(pass, 1, { signal, captured, others })
       isOver = result.failed === undefined
+      if (isOver) this.#roundBytes = asked.roundBytes
       return result
     } finally {
       this.#settle(formed, needed, isOver ? movement : undefined)
@@ -299,8 +305,22 @@ export class GangLoop extends KernelLoop {
     const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
     const nodes = withoutMade(movement.nodes, (number) => this.#madeBy(this.#storageOf(number)) !== undefined)
     const missingBytes = this.#gang.missingBytes(id, needed)
-    const pass = { placement, movement: { ...movement, nodes }, blocks, storageOf: this.#storageOf, missingBytes }
+    const pass = {
+      placement,
+      movement: { ...movement, nodes },
+      blocks,
+      storageOf: this.#storageOf,
+      missingBytes,
+      rounds: this.#roundsOf(placement),
+    }
     return chosenProcesses(pass, { count, aloneMs, workers })
+  }
+
+  /** As the last pass had them, or else what they can be at the most. */
+  #roundsOf(placement: Placement): { readonly count: number; readonly bytes: number } {
+    const { count, updates, flushed } = betweenRounds(this, placement)
+    const others = new Set(placement.order.owners).size - 1
+    return { count, bytes: this.#roundBytes || count * (updates + others * flushed) }
   }
 
   #needed({ placement }: Formed, served: Served = NOTHING_SERVED): Needed[] {
@@ -331,66 +351,6 @@ export class GangLoop extends KernelLoop {
       storageOf: this.#storageOf,
       send: (to, head, parts) => this.#gang.sendEdge(to, head, parts),
     })
-  }
-
-  async #start(
-    {
-      run,
-      formed,
-      parts,
-      needed,
-      served,
-      movement,
-      edges,
-    }: {
-      readonly run: number
-      readonly formed: Formed
-      readonly parts: readonly Part[]
-      readonly needed: readonly Needed[]
-      readonly served: Served
-      readonly movement: Movement<Other>
-      readonly edges: Edges | undefined
-    },
-    { pass, parameters }: Omit<PassTurn, 'share' | 'shares'>,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly ShareResult[]> {
-    const heads = new Map<Other, Omit<RunHead, 'run' | 'least'>>()
-    for (const part of parts) {
-      const moves = movement.nodes[part.node] as NodeMoves // one for each process
-      for (const one of needed) {
-        const array = served.get(one.storage)
-        const rows = array?.rows[part.node]
-        if (rows !== undefined) serveRows(this.#gang, part.other, formed.id, { needed: one, rows, isAll: array?.fetches !== undefined })
-      }
-      supply(this.#gang, part.other, needed, part.definition)
-      supplyBoxes(this.#gang, part.other, moves.starts, this.#madeBy)
-      const { tables } = this.captured
-      const isSame = part.tables.length === tables.length && part.tables.every((table, i) => sameTable(table, tables[i]))
-      if (!isSame) part.tables = tables.map((table) => copied(table))
-      const { sends, takes, ends } = moves
-      const isKnown = part.moves === moves
-      part.moves = moves
-      const told = { ...(isSame ? {} : { tables: part.tables }), ...(isKnown ? {} : { moves: { sends, takes, ends } }) }
-      heads.set(part.other, { loop: formed.id, pass, parameters, ...told })
-    }
-    const results: ShareResult[] = []
-    const took = ({ rank, head, parts: sent }: Answer): void => {
-      const { definition, moves } = parts.find(({ other }) => other.rank === rank) as Part // one that was asked
-      const { from, to, compared } = definition
-      const regions = [...compared.map((number) => regionOf(this.#gang.storageOf(number))), ...regionsOfLanes(this.lanes, from, to)]
-      applyParts(regions, sent)
-      unpackBoxes(
-        (moves?.ends ?? []).map((box) => this.#stored(box)),
-        sent[2 * regions.length] as Uint8Array, // the last part
-      )
-      results.push(...head.results.map((result) => ({ ...result, rank })))
-    }
-    await this.#gang.run(run, heads, signal, { took, edge: (edge) => edges?.take(edge) })
-    return results
-  }
-
-  #stored({ storage, box }: NumberedBox): { readonly storage: DenseStorage; readonly box: NumberedBox['box'] } {
-    return { storage: this.#storageOf(storage), box }
   }
 
   #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {

@@ -22,10 +22,11 @@ import { type LinkEvents, Links } from './links/links.ts'
 import type { InMessage } from './links/messages.ts'
 import type { GangSettings } from './links/settings.ts'
 import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './movement/boxWire.ts'
-import { type Before, changesOf, copyOf, filledWith } from './movement/changes.ts'
+import { type Before, changesOf, copyOf, filledWith, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
 import type { Moves, NumberedBox } from './movement/moves.ts'
 import {
+  applyParts,
   type BoxesHead,
   type DoneHead,
   type FailedHead,
@@ -40,6 +41,7 @@ import {
   sentResults,
   type ValuesHead,
 } from './movement/passWire.ts'
+import { endsPass, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
 import { packRows, type Rows, unpackRows } from './movement/servedRows.ts'
 import { refill, storageFrom } from './storageWire.ts'
 
@@ -55,6 +57,8 @@ interface KnownLoop {
   readonly portion: Portion
   readonly definition: LoopDefinition
   readonly compared: readonly Storage[]
+  /** What these held before the pass under way. */
+  before: readonly Before[]
   tables: RunHead['tables']
   moves: Moves
 }
@@ -161,6 +165,7 @@ export class GangNode {
       if (type === 'values') this.#keep(value as ValuesHead, parts)
       else if (type === 'boxes') this.#put(value as BoxesHead, parts)
       else if (type === 'make') this.#make(value as MakeHead)
+      else if (type === 'flushed') this.#flushed(value as FlushedHead, parts)
       else if (type === 'keys')
         this.#keys.set(nameOfKeys(value as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of gang.ts
       else if (type === 'rows') this.#serve(value as RowsHead, parts)
@@ -191,6 +196,14 @@ export class GangNode {
     this.#hold(boxes)
     makeBoxes(this.#stored(boxes), spec)
     this.#changed(boxes)
+  }
+
+  #flushed({ storages }: FlushedHead, parts: readonly Uint8Array[]): void {
+    applyParts(
+      storages.map((number) => regionOf(this.#dense(number))),
+      parts,
+    )
+    for (const number of storages) (this.#storages.get(number) as KnownStorage).version++ // known
   }
 
   /** What comes before a pass is for its blocks, whose kernels reach one piece. */
@@ -266,7 +279,15 @@ export class GangNode {
       throw new Bug(`A loop has ${own} blocks here, and ${count} on rank 0.`)
     }
     const compared = definition.compared.map((number) => known(number).storage)
-    this.#loops.set(id, { loop, portion: loop.portionOf(from, to), definition, compared, tables: undefined, moves: NO_MOVES })
+    this.#loops.set(id, {
+      loop,
+      portion: loop.portionOf(from, to),
+      definition,
+      compared,
+      before: [],
+      tables: undefined,
+      moves: NO_MOVES,
+    })
   }
 
   #forget({ loops, storages }: ForgetHead): void {
@@ -312,26 +333,30 @@ export class GangNode {
     this.#early.delete(run)
   }
 
-  async #runPortion(known: KnownLoop, { run, pass, parameters, tables, moves }: RunHead, signal: AbortSignal): Promise<void> {
+  async #runPortion(known: KnownLoop, { run, pass, round, parameters, tables, moves }: RunHead, signal: AbortSignal): Promise<void> {
     const { loop, portion, definition, compared } = known
     const { arena } = this.#resources
     known.tables = tables ?? known.tables ?? []
     known.moves = moves ?? known.moves
-    const regions = compared.map(regionOf)
-    const before = regions.map(copyOf)
+    const isLast = endsPass(loop.blocks, round)
+    if (round === undefined || round === 0) known.before = compared.map((storage) => copyOf(regionOf(storage)))
     const edges = this.#edgesOf(run, known)
     let results: readonly ShareResult[] = []
     try {
-      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges })
+      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges, round })
       results = done.results
       if (this.#failure !== undefined) throw this.#failure.error
-      const lanes = regionsOfLanes(done.lanes, definition.from, definition.to)
-      const all = [...regions, ...lanes]
-      const changes = all.map((region, i) => changesOf(region, before[i] ?? emptyOf(region)))
-      const ends = packBoxes(this.#stored(known.moves.ends))
+      const regions = isLast ? compared.map(regionOf) : []
+      const lanes = regionsOfLanes(lanesOfRound(done.lanes, isLast), definition.from, definition.to)
+      const changes = [
+        ...regions.map((region, i) => changesOf(region, known.before[i] as Before)), // as many
+        ...lanes.map((region) => orAll(changesOf(region, emptyOf(region)), region)),
+      ]
+      const ends = packBoxes(isLast ? this.#stored(known.moves.ends) : [])
       const head: DoneHead = { run, results: sentResults(results, arena), bytes: edges?.bytes ?? 0 }
       this.#send('done', head, [...partsOfChanges(changes), ends])
     } finally {
+      if (isLast) known.before = []
       for (const { passes } of results) for (const { accumulators } of passes) for (const part of accumulators) freePart(part, arena)
     }
   }

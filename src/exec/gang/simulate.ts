@@ -16,6 +16,7 @@ import type { LoopInputs } from '../loops/loopInputs.ts'
 import { predictedMs } from '../loops/passCost.ts'
 import type { Lanes } from '../loops/reductions/reductionCopies.ts'
 import { Belongings, type Keeping, type Needed } from './movement/belongings.ts'
+import { mostBytes } from './movement/changes.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
 import { Movements, type Ranked } from './movement/movement.ts'
 import type { NodeMoves, NumberedBox } from './movement/moves.ts'
@@ -32,6 +33,7 @@ import {
 } from './movement/needs.ts'
 import { sizeOfRegion } from './movement/passWire.ts'
 import { type Placement, placementOf } from './movement/placement.ts'
+import { betweenRounds, mostBytesOfCopies } from './movement/rounds.ts'
 import type { Ends } from './movement/transfers.ts'
 
 /** Sending and receiving a byte, beside the time that it is on its way; comparing it. */
@@ -174,35 +176,31 @@ class MadeUp implements Keeping {
   }
 }
 
-/** Words of arrays that are compared, each with where it lies, and of the private copies of nodes above 0. */
-function changedBytesOf({ loop: { lanes }, placement: { arrays, bounds, order } }: PlacedLoop): number {
+/** Words of arrays that are compared, each with where it lies, and of the private copies of nodes above 0; and what moves between rounds. */
+function changedBytesOf(placed: PlacedLoop): number {
+  const {
+    loop: { lanes },
+    placement: { arrays, bounds, order },
+  } = placed
   const others = new Set(order.owners).size - 1
   const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? mostBytes(sizeOfRegion(storage)) : 0), 0)
-  const [first, count] = [bounds[1] as number, bounds.at(-1) as number]
-  const copies = lanes.reduce((sum, { data, touched, length }) => {
-    const one = mostBytes(data.subarray(0, length)) + (touched === undefined ? 0 : mostBytes(touched.subarray(0, length)))
-    return sum + one * (count - first)
-  }, 0)
-  return compared * others + copies
-}
-
-/** A run of changed words is told by two numbers. */
-function mostBytes(region: { readonly byteLength: number; readonly BYTES_PER_ELEMENT: number }): number {
-  const width = Math.min(4, region.BYTES_PER_ELEMENT)
-  return region.byteLength + Math.ceil(region.byteLength / width / 2) * 16
+  const copies = mostBytesOfCopies(lanes, (bounds.at(-1) as number) - (bounds[1] as number))
+  const between = betweenRounds(placed.loop, placed.placement)
+  return compared * others + copies + between.count * (between.updates + others * between.flushed)
 }
 
 function passOf(
-  {
+  placed: PlacedLoop,
+  { nodes, fetched, whole, bytesOf }: Sent,
+  { threads, bytesPerMs, latencyMs }: Machines,
+): { readonly milliseconds: number; readonly waitingMs: number } {
+  const {
     loop: { blocks, aloneMs },
     placement: {
       arrays,
       order: { owners },
     },
-  }: PlacedLoop,
-  { nodes, fetched, whole, bytesOf }: Sent,
-  { threads, bytesPerMs, latencyMs }: Machines,
-): { readonly milliseconds: number; readonly waitingMs: number } {
+  } = placed
   const takeMs = (bytes: number): number => bytes / bytesPerMs + bytes * MS_PER_BYTE
   const sendFree = new Float64Array(nodes.length)
   sendFree[0] = fetched === 0 ? 0 : 2 * latencyMs + takeMs(fetched)
@@ -215,24 +213,46 @@ function passOf(
   const free = nodes.map((_, node) => new Float64Array(threads).fill(start[node] as number))
   const last = Float64Array.from(start)
   const busy = new Float64Array(nodes.length)
-  const queue = new ReadyBlocks(blocks.count, owners, nodes).begin(blocks)
-  for (let block = queue.next(free); block !== undefined; block = queue.next(free)) {
-    const node = owners[block.number] as number
-    const size = (blocks.to[block.number] as number) - (blocks.from[block.number] as number)
-    const took = blocks.iterations === 0 ? 0 : (aloneMs * size) / blocks.iterations
-    const end = block.start + took
-    ;(free[node] as Float64Array)[block.thread] = end
-    busy[node]! += took
-    last[node] = Math.max(last[node] as number, end)
-    for (let i = blocks.successorStart[block.number] as number; i < (blocks.successorStart[block.number + 1] as number); i++) {
-      const after = blocks.successors[i] as number
-      if (owners[after] === node) queue.release(after, end)
-    }
-    for (const { to, boxes } of queue.sendsOf(block.number)) {
-      sendFree[node] = Math.max(sendFree[node] as number, end) + takeMs(bytesOf(boxes))
-      for (const after of queue.releasedBy(block.number, to)) queue.release(after, (sendFree[node] as number) + latencyMs)
+  const queue = new ReadyBlocks(blocks, owners, nodes)
+  const { rounds = [0, blocks.count] } = blocks
+  const between = betweenRounds(placed.loop, placed.placement)
+  for (const [round, from] of rounds.slice(0, -1).entries()) {
+    if (round > 0) barrier()
+    queue.open(from, rounds[round + 1] as number)
+    runBlocks()
+  }
+  function runBlocks(): void {
+    for (let block = queue.next(free); block !== undefined; block = queue.next(free)) {
+      const node = owners[block.number] as number
+      const size = (blocks.to[block.number] as number) - (blocks.from[block.number] as number)
+      const took = blocks.iterations === 0 ? 0 : (aloneMs * size) / blocks.iterations
+      const end = block.start + took
+      ;(free[node] as Float64Array)[block.thread] = end
+      busy[node]! += took
+      last[node] = Math.max(last[node] as number, end)
+      for (let i = blocks.successorStart[block.number] as number; i < (blocks.successorStart[block.number + 1] as number); i++) {
+        const after = blocks.successors[i] as number
+        if (owners[after] === node) queue.release(after, end)
+      }
+      for (const { to, boxes } of queue.sendsOf(block.number)) {
+        sendFree[node] = Math.max(sendFree[node] as number, end) + takeMs(bytesOf(boxes))
+        for (const after of queue.releasedBy(block.number, to)) queue.release(after, (sendFree[node] as number) + latencyMs)
+      }
     }
   }
+
+  /** All have done a round: what they added comes together, and what that changed goes to them. */
+  function barrier(): void {
+    const others = nodes.flatMap((_, node) => (node > 0 && owners.includes(node) ? node : []))
+    let at = last[0] as number
+    for (const node of others) at = Math.max(at, (last[node] as number) + latencyMs) + takeMs(between.updates / others.length)
+    ;(free[0] as Float64Array).fill(at)
+    for (const node of others) {
+      at += takeMs(between.flushed)
+      ;(free[node] as Float64Array).fill(at + latencyMs)
+    }
+  }
+
   const compareMs = arrays.reduce(
     (sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength * MS_PER_BYTE : 0),
     0,
@@ -256,10 +276,16 @@ class ReadyBlocks {
   readonly #sends = new Map<number, NodeMoves['sends'][number][]>()
   readonly #releases = new Map<string, readonly number[]>()
 
-  constructor(count: number, owners: Int32Array, nodes: readonly NodeMoves[]) {
+  constructor({ count, successorStart, successors }: BlockSchedule, owners: Int32Array, nodes: readonly NodeMoves[]) {
     this.#owners = owners
     this.#waits = new Int32Array(count)
     this.#readyAt = new Float64Array(count)
+    for (let block = 0; block < count; block++) {
+      for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
+        const after = successors[i] as number
+        if (owners[after] === owners[block]) this.#waits[after]!++ // what waits for other nodes, below
+      }
+    }
     this.#ready = nodes.map(() => [])
     for (const [node, { sends, takes }] of nodes.entries()) {
       for (const send of sends) this.#sends.set(send.block, [...this.sendsOf(send.block), send])
@@ -270,16 +296,9 @@ class ReadyBlocks {
     }
   }
 
-  /** Counts what a block waits for in its own node, and lets those go that wait for nothing. */
-  begin({ successorStart, successors, count }: BlockSchedule): this {
-    for (let block = 0; block < count; block++) {
-      for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
-        const after = successors[i] as number
-        if (this.#owners[after] === this.#owners[block]) this.#waits[after]!++
-      }
-    }
-    for (let block = 0; block < count; block++) if (this.#waits[block] === 0) this.#ready[this.#owners[block] as number]?.push(block)
-    return this
+  /** Lets those of blocks `from` up to `to` go that wait for nothing. */
+  open(from: number, to: number): void {
+    for (let block = from; block < to; block++) if (this.#waits[block] === 0) this.#ready[this.#owners[block] as number]?.push(block)
   }
 
   sendsOf(block: number): readonly NodeMoves['sends'][number][] {

@@ -36,7 +36,7 @@ import type { LoopTask, PassTurn } from './loopTask.ts'
 import { balanceOf, type PassTimes, predictedMs } from './passCost.ts'
 import { type LoopResources, type PassesResult, type PassResult, Prepared, replacedBy, type VerifyResult } from './preparedLoop.ts'
 import { type AccumulatorPart, freePart } from './reductions/accumulatorLog.ts'
-import { delayedOf, endRound, flushLanes, type Lanes, startLanes } from './reductions/reductionCopies.ts'
+import { delayedOf, endRound, flushLanes, type Lanes, resetRound, startLanes } from './reductions/reductionCopies.ts'
 import { roundEnds, roundsOf } from './reductions/rounds.ts'
 import { dtypeOfTable, sameStructure } from './structure.ts'
 import { firstDifference } from './verify.ts'
@@ -60,8 +60,8 @@ export interface Others {
   readonly portion: Portion
   /** What its blocks wait for elsewhere. */
   readonly outside?: Outside | undefined
-  /** Resolves when what they wrote and added lies here. */
-  start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined): Promise<readonly ShareResult[]>
+  /** Runs their blocks of the pass, or of one of its rounds. Resolves when what they wrote and added lies here. */
+  start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined, round?: number): Promise<readonly ShareResult[]>
 }
 
 export interface PassOptions {
@@ -85,6 +85,8 @@ export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
   readonly signal: AbortSignal
   /** What the portion's blocks wait for elsewhere. */
   readonly outside?: Outside | undefined
+  /** Which of the pass's rounds to run, where it has some. */
+  readonly round?: number | undefined
 }
 
 export class KernelLoop extends Prepared {
@@ -246,7 +248,7 @@ export class KernelLoop extends Prepared {
       const turn = { parameters, pass, passes, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
       await this.#begin()
       if (portion.blocks.rounds === undefined) rounds = [await this.#attempt(portion, turn, workers, { signal, others, outside })]
-      else rounds = await this.#runRounds(portion, turn, workers, signal)
+      else rounds = await this.#runRounds(portion, turn, workers, { signal, others })
       const results = rounds.flat()
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
@@ -267,14 +269,13 @@ export class KernelLoop extends Prepared {
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
-    signal: AbortSignal | undefined,
+    { signal, others }: Pick<PassOptions, 'signal' | 'others'>,
   ): Promise<readonly (readonly ShareResult[])[]> {
     const { rounds = [] } = portion.blocks
     const done: (readonly ShareResult[])[] = []
     for (let round = 0; round + 1 < rounds.length; round++) {
       if (round > 0) endRound(this.#layout.lanes)
-      const range = [rounds[round] as number, rounds[round + 1] as number] as const
-      const results = await this.#attempt(portion, turn, workers, { signal, outside: undefined, range })
+      const results = await this.#attempt(portion, turn, workers, { signal, others, outside: undefined, round })
       done.push(results)
       if (signal?.aborted || this.#failureOf(results) !== undefined) break
     }
@@ -289,17 +290,20 @@ export class KernelLoop extends Prepared {
 
   /**
    * Runs a portion of a pass for another process, which combines what all have added: what this one's workers did. Private copies hold
-   * what was added to them; blocks of the arena in the parts are the caller's to free.
+   * what was added to them, those of buffers that are flushed between rounds in this round; blocks of the arena in the parts are the
+   * caller's to free.
    */
   async runPortion(
     portion: Portion,
-    { pass, parameters, tables, signal, outside }: PortionTurn,
+    { pass, parameters, tables, signal, outside, round }: PortionTurn,
   ): Promise<{ readonly results: readonly ShareResult[]; readonly lanes: readonly Lanes[] }> {
     this.#tables = this.#tables.map(({ copy }, i) => ({ copy, original: tables[i] ?? [] }))
     const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
     const turn = { parameters, pass, passes: 1, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
-    await this.#begin()
-    const results = await this.#attempt(portion, turn, workers, { signal, outside })
+    if (round === undefined || round === 0) await this.#begin()
+    else resetRound(this.#layout.lanes)
+    const results = await this.#attempt(portion, turn, workers, { signal, outside, round })
+    if (round !== undefined) return { results, lanes: this.#layout.lanes } // a pass is measured as a whole
     if (turn.measures) this.#orderClaims(portion)
     this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
     return { results, lanes: this.#layout.lanes }
@@ -341,8 +345,9 @@ export class KernelLoop extends Prepared {
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
-    { signal, others, outside, range }: PassOptions & { readonly outside: Outside | undefined; readonly range?: Range },
+    { signal, others, outside, round }: PassOptions & { readonly outside: Outside | undefined; readonly round?: number | undefined },
   ): Promise<readonly ShareResult[]> {
+    const range = round === undefined ? undefined : rangeOf(portion, round)
     if (range === undefined) resetClaims(portion.claims)
     else resetClaimsTo(portion.claims, portion.work.claimed, ...range)
     const gate = outside === undefined ? undefined : new BlockGate(portion, outside)
@@ -362,7 +367,7 @@ export class KernelLoop extends Prepared {
     signal?.addEventListener('abort', onAbort, { once: true })
     if (signal?.aborted) onAbort()
     try {
-      const there = others?.start(turn, elsewhere.signal)
+      const there = others?.start(turn, elsewhere.signal, round)
       there?.catch(stop) // what is computed here is of no use then
       const here = this.#run({ portion, gate, range }, turn, workers, late.signal)
       here.catch(() => elsewhere.abort()) // nor what is computed there
@@ -599,6 +604,11 @@ export class KernelLoop extends Prepared {
   dispose(): void {
     this.#allocations.free()
   }
+}
+
+/** A portion's blocks of a round. */
+function rangeOf({ blocks: { rounds = [] } }: Portion, round: number): Range {
+  return [rounds[round] as number, rounds[round + 1] as number] // as many as there are rounds, and one more
 }
 
 /** What tells WebAssembly kernels apart. */

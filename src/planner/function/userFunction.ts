@@ -101,7 +101,7 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
   const { captured } = lowered
   const units = new Map(lowered.units)
   const common = { original: f, text: textOfUnit(shown), span }
-  if (context.kind === 'row' && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
+  if (context.kind === 'row' && context.isCalled !== true && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
     const named = namedBy(units.values())
     const fn = unlessChanged({ ...common, ir: lowered.ir, refusals: lowered.refusals }, named, context, changedOf)
     return { fn, captured, isAsync, meanings: meaningsOfAll(units), named }

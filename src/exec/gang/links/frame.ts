@@ -49,6 +49,7 @@ export const FRAME_TYPES = [
   'keys',
   'rows',
   'make',
+  'flushed',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

@@ -75,10 +75,24 @@ export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT:
   return { runs: Float64Array.from(runs), bytes: changed }
 }
 
+/** Changes of an array of which nobody else has written anything: all of it, where that is less. */
+export function orAll(changes: Changes, array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Changes {
+  const bytes = bytesOf(array)
+  const all = Float64Array.of(0, wordsOf(bytes, array.BYTES_PER_ELEMENT).length)
+  if (changes.runs.byteLength + changes.bytes.length <= all.byteLength + bytes.length) return changes
+  return { runs: all, bytes: bytes.slice() }
+}
+
 function sameBytes(a: Words, aFirst: number, b: Words, bFirst: number, length: number): boolean {
   const width = a.BYTES_PER_ELEMENT
   const view = (words: Words, first: number) => Buffer.from(words.buffer as ArrayBuffer, words.byteOffset + first * width, length * width)
   return view(a, aFirst).equals(view(b, bFirst))
+}
+
+/** A run of changed words is told by two numbers. */
+export function mostBytes({ byteLength, BYTES_PER_ELEMENT }: { readonly byteLength: number; readonly BYTES_PER_ELEMENT: number }): number {
+  const width = Math.min(4, BYTES_PER_ELEMENT)
+  return byteLength + Math.ceil(byteLength / width / 2) * 16
 }
 
 /** Puts the changed words where they belong. Throws RangeError for runs that leave the array, before anything is written. */

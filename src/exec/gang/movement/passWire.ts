@@ -26,6 +26,8 @@ export interface RunHead {
   readonly least: number
   readonly loop: string
   readonly pass: number
+  /** Which of the pass's rounds, where it has some. */
+  readonly round?: number
   readonly parameters: readonly Primitive[]
   /** Captured tables, where they are others than the last time. */
   readonly tables?: readonly ArrayLike<Primitive>[]
@@ -57,7 +59,10 @@ export interface RowsHead {
   readonly storage: number
 }
 
-/** Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in boxes. */
+/**
+ * Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in
+ * boxes. Of a round that is not the pass's last, the regions are the copies that are flushed after it, and the boxes none.
+ */
 export interface DoneHead {
   readonly run: number
   readonly results: readonly LoopTaskResult[]

@@ -3,12 +3,13 @@
  * blocks touch, and otherwise what is always right.
  *
  *     whole      read only: sent as it is, once for each version
- *     added      only its shape is needed: blocks add to copies of their lanes
+ *     added      only its shape is needed: blocks add to copies of their lanes, and read none of it
  *     boxes      the elements that blocks touch, when they need them (`transfers.ts`)
  *     compared   sent whole; what has changed is found by comparing with a copy, and goes back: right where no block reads what one of
  *                another process writes
  */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import { readIn } from '../../../core/ir/irFacts.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/blockSchedule.ts'
 import { isOrdered } from '../../loops/kernelLayout.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
@@ -34,6 +35,8 @@ export interface Placement {
   readonly order: BlockOrder
   /** The first lane of each process, and how many there are. */
   readonly bounds: readonly number[]
+  /** What changes between the rounds of a pass, and is read in them. */
+  readonly flushed: readonly DenseStorage[]
 }
 
 /** Rows of the first axis that the blocks of a node touch; none where they touch nothing. */
@@ -65,7 +68,10 @@ export function placementOf(
   const { kind } = blocks
   if (kind !== 'independent' && kind !== '1d' && !isOrdered(blocks)) return { because: `A ${textOf(kind)} schedule runs in one process.` }
   if (blocks.count < 2) return { because: 'There is one block.' }
-  if (blocks.rounds !== undefined) return { because: 'An update buffer is flushed between rounds of a pass.' }
+  if (blocks.rounds !== undefined && isOrdered(blocks))
+    return { because: 'An update buffer is flushed between rounds of blocks that wait for each other.' }
+  if (blocks.rounds !== undefined && blocks.forms !== undefined)
+    return { because: 'An update buffer is flushed between rounds of blocks that are cut askew.' }
   if (blocks.laneCount < 2) return { because: 'There is one row of blocks.' }
   const why = whyNotDefined(inputs)
   if (why !== undefined) return { because: why }
@@ -79,7 +85,18 @@ export function placementOf(
     if ('stays' in placed) return { because: placed.stays }
     arrays.push(placed)
   }
-  return { arrays, order, bounds }
+  return { arrays, order, bounds, flushed: flushedAndRead(inputs) }
+}
+
+function flushedAndRead(inputs: LoopInputs): DenseStorage[] {
+  const flushed = [...inputs.buffers.values()].flatMap(({ storage, rounds }) => (rounds === undefined ? [] : storage))
+  const uses = usesOf(inputs)
+  return [...new Set(flushed)].filter((storage) => areRead(uses.get(storage) ?? [], inputs))
+}
+
+function areRead(uses: readonly Use[], { analyzed: { ir } }: LoopInputs): boolean {
+  const read = ir === undefined ? undefined : readIn(ir.body)
+  return uses.some(({ as, name }) => as === 'over' || read === undefined || read.has(name))
 }
 
 function textOf(kind: BlockSchedule['kind']): string {
@@ -88,6 +105,8 @@ function textOf(kind: BlockSchedule['kind']): string {
 
 interface Use {
   readonly array: number
+  /** In the body. */
+  readonly name: string
   readonly label: string
   readonly version?: () => string
   readonly as: 'over' | 'array' | 'buffer'
@@ -97,9 +116,9 @@ function usesOf(inputs: LoopInputs): ReadonlyMap<Storage, readonly Use[]> {
   const { over, arrays, buffers, analyzed } = inputs
   const found = new Map<Storage, Use[]>()
   const add = (storage: Storage, use: Use): void => void found.set(storage, [...(found.get(storage) ?? []), use])
-  if (over.kind === 'storage') add(over.storage, { ...over, label: analyzed.spec.over.label, as: 'over' })
-  for (const input of arrays.values()) add(input.storage, { ...input, as: 'array' })
-  for (const input of buffers.values()) add(input.storage, { ...input, as: 'buffer' })
+  if (over.kind === 'storage') add(over.storage, { ...over, name: '', label: analyzed.spec.over.label, as: 'over' })
+  for (const [name, input] of arrays) add(input.storage, { ...input, name, as: 'array' })
+  for (const [name, input] of buffers) add(input.storage, { ...input, name, as: 'buffer' })
   return found
 }
 
@@ -125,7 +144,7 @@ function placedAs(
   const isInPlace = writtenArrays.includes(array) && !isAdded && uses.some(({ as }) => as !== 'buffer')
   const shared = { storage, label, version: first.version?.(), isWritten: isBuffered || writtenArrays.includes(array) }
   if (storage.kind === 'dense' && isAdded && !isBuffered) return { ...shared, kind: 'added' }
-  if (isBuffered && !isInPlace) return { ...shared, kind: 'whole' }
+  if (isBuffered && !isInPlace) return { ...shared, kind: areRead(uses, inputs) ? 'whole' : 'added' }
   const isAlone = uses.every(({ as }) => as === 'over')
   const compared = (because: string, isRight: boolean): Placed | { readonly stays: string } =>
     isRight ? { ...shared, kind: 'compared', because } : { stays: `Which elements of ${label} go where is not known: ${because}.` }
@@ -134,7 +153,7 @@ function placedAs(
     // each element of what is iterated over is its own iteration's
     return compared('it is not dense', order.isFree || isAlone)
   }
-  if (isBuffered) return compared('a buffer is flushed into it', order.isFree)
+  if (isBuffered) return compared('a buffer is flushed into it', order.isFree && context.blocks.rounds === undefined)
   if (privateArrays.includes(array)) return compared('each worker has a copy of it', true)
   if (uses.some((use) => use.array !== array)) return compared('it has several names', order.isFree)
   const touches = touchesOf(inputs, context, { array, storage })

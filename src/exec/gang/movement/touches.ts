@@ -108,11 +108,11 @@ function withoutOrder({ order: _, ...blocks }: BlockSchedule): BlockSchedule {
   return blocks
 }
 
-/** Row and column of each block of a grid: a row is a lane; 2d goes by diagonals, all others row by row. */
+/** Row and column of each block of a grid: 2d goes by diagonals, all others row by row; lanes of a column's rounds begin anew. */
 function cellsInPlanOrder({ kind, count, lanes }: BlockSchedule, columns: number): readonly (readonly [number, number])[] {
   const rows = count / columns
   return Array.from({ length: count }, (_, block) => {
-    const row = lanes[block] as number
+    const row = columns === 1 ? block : (lanes[block] as number)
     return [row, kind === '2d' ? (row + Math.floor(block / rows)) % columns : block % columns]
   })
 }

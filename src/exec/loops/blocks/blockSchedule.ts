@@ -198,8 +198,8 @@ export function runs(
 }
 
 /**
- * The blocks of lanes `from` up to `to`, in plan order, and which they are of the whole; ranks stay those of the whole. Of whom they
- * wait for, those that are not among them are left out.
+ * The blocks of lanes `from` up to `to`, in plan order, and which they are of the whole; ranks and rounds stay those of the whole, be
+ * it that a round has no block. Of whom they wait for, those that are not among them are left out.
  */
 export function blocksOfLanes(
   whole: BlockSchedule,
@@ -207,7 +207,7 @@ export function blocksOfLanes(
   to: number,
 ): { readonly blocks: BlockSchedule; readonly numbers: Int32Array } {
   if (whole.steps !== undefined) throw new Bug(`Blocks of a ${whole.kind} schedule were to run by themselves.`)
-  const { boxes, lanes, cuts, successorStart, successors } = whole
+  const { boxes, lanes, cuts, successorStart, successors, rounds } = whole
   const numbers = Int32Array.from({ length: whole.count }, (_, block) => block).filter(
     (block) => (lanes[block] as number) >= from && (lanes[block] as number) < to,
   )
@@ -224,7 +224,8 @@ export function blocksOfLanes(
   const blocks = {
     ...whole,
     count: numbers.length,
-    ...(successors.length === 0 ? { width: numbers.length } : {}),
+    ...(successors.length === 0 ? { width: rounds === undefined ? numbers.length : to - from } : {}),
+    ...(rounds === undefined ? {} : { rounds: rounds.map((first) => numbers.filter((block) => block < first).length) }),
     cuts: cuts.map((cut, i) => (i === 0 ? cut.slice(from, to + 1) : cut)), // a lane lies between two bounds of the first
     ...(boxes === undefined
       ? {}

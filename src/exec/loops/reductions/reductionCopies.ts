@@ -68,6 +68,11 @@ export function endRound(all: readonly Lanes[]): void {
   }
 }
 
+/** The same where another process brings in what was added: there are no updates any more. */
+export function resetRound(all: readonly Lanes[]): void {
+  for (const lanes of all) if (lanes.late !== undefined) resetLanes(lanes)
+}
+
 /** Combines the copies and brings them into the target, with all that waits. */
 export function flushLanes(lanes: Lanes): void {
   joinAll(lanes)

@@ -1,0 +1,223 @@
+/**
+ * Passes in rounds, whose update buffers are flushed between them, have the bits of one process: on any number of them, whoever is lost
+ * on the way, with updates that are late, that a budget holds back, and that the program's own functions join and bring in.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Session } from '../src/index.ts'
+import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
+import { announcedRun } from './lawRuns.ts'
+import { type Mishap, memoryGang, mishaps, stopPlaces } from './memoryGang.ts'
+
+const RUN = announcedRun('gangRounds.prop.ts', 300)
+vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
+
+const QUIET = { progress: false, checkRaces: false, ...shortPassesOnWorkers } as const
+let alone: Session
+let [lost, shared, cases] = [0, 0, 0]
+const kinds = new Set<string>()
+beforeAll(async () => {
+  alone = await Session.start({ workers: 1, ...QUIET })
+})
+afterAll(async () => {
+  await alone.stop()
+  await stopPlaces()
+  expect(shared, `rounds of ${cases} programs on several processes`).toBeGreaterThan(cases)
+  expect(lost, `processes lost in ${shared} rounds`).toBeGreaterThan(shared / 100)
+  expect([...kinds]).toEqual(expect.arrayContaining(['independent', '1d']))
+})
+
+/** Nothing takes so long but processes that wait for each other. */
+const LONGEST_MS = process.env.LAW_FAULT === undefined ? 20_000 : 5_000
+const MOST_ROWS = 40
+/** Turns of an inner loop, so dear that a round is worth several blocks. */
+const WORK = 2_000
+
+interface Program {
+  readonly rows: number
+  readonly columns: number
+  /** Elements of the buffered arrays. */
+  readonly elements: number
+  readonly dtype: 'f64' | 'f32' | 'i32' | 'u8'
+  readonly flushes: number
+  readonly staleness: number
+  readonly most: number | undefined
+  readonly joins: 'sum' | 'most'
+  readonly applies: boolean
+  readonly order: 'serial' | 'any'
+  readonly over: 'range' | 'sparse'
+  /** What keeps iterations of a row, or of a column, in their order. */
+  readonly chains: 'none' | 'rows' | 'columns' | 'both'
+  readonly reads: boolean
+  readonly partitions: number | undefined
+  readonly between: readonly ('nothing' | 'write' | 'rate')[]
+}
+
+const programs: fc.Arbitrary<Program> = fc.record({
+  rows: fc.integer({ min: 1, max: MOST_ROWS }),
+  columns: fc.integer({ min: 1, max: 9 }),
+  elements: fc.integer({ min: 1, max: 24 }),
+  dtype: fc.constantFrom('f64', 'f64', 'f32', 'i32', 'u8'),
+  flushes: fc.integer({ min: 2, max: 6 }),
+  staleness: fc.integer({ min: 0, max: 2 }),
+  most: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 2 }),
+  joins: fc.constantFrom('sum', 'sum', 'most'),
+  applies: fc.boolean(),
+  order: fc.constantFrom<'serial' | 'any'>('serial', 'any', 'any', 'any'),
+  over: fc.constantFrom<'range' | 'sparse'>('range', 'range', 'sparse'),
+  chains: fc.constantFrom<Program['chains']>('none', 'none', 'none', 'rows', 'columns', 'both'),
+  reads: fc.constantFrom(true, true, true, false),
+  partitions: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined, freq: 2 }),
+  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate'), { minLength: 1, maxLength: 2 }),
+})
+
+interface Outcome {
+  readonly arrays: readonly (readonly number[])[]
+  readonly passes: readonly unknown[]
+}
+
+interface Predicted {
+  readonly nodes: number
+  readonly changedBytes: number
+}
+
+/** `before` is called with what simulate() says of a pass on so many processes, `ran` after each pass. */
+async function run(
+  session: Session,
+  program: Program,
+  watch?: { readonly world: number; before(predicted: Predicted): void; ran(): void },
+): Promise<Outcome> {
+  const { rows, columns, elements, dtype, flushes, staleness, most, joins, applies, order, chains, reads, partitions } = program
+  const places = Array.from({ length: Math.max(elements, rows) }, (_, k) => k % 7)
+  const classes = { f64: Float64Array, f32: Float32Array, i32: Int32Array, u8: Uint8Array }
+  const w = session.fromTypedArray(classes[dtype].from(places) as Float64Array, [places.length])
+  const [once, bins] = [session.zeros([5]), session.zeros([3])]
+  const [ofRow, ofColumn] = [session.zeros([rows]), session.zeros([columns])]
+  const rounds = { flushes, staleness, ...(most === undefined ? {} : { budget: 12 * most }) }
+  const buffer = w.buffer({
+    ...rounds,
+    ...(joins === 'sum' ? {} : { combine: (a: number, b: number) => (a > b ? a : b) }),
+    ...(applies ? { apply: (current: number, update: number) => current * 0.5 + update } : {}),
+  })
+  const onceBuffer = once.buffer()
+  const [total, largest] = [session.accumulator('sum'), session.accumulator('max')]
+  const [byRow, byColumn] = [chains === 'rows' || chains === 'both', chains === 'columns' || chains === 'both']
+  const width = places.length
+  const keys = Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (_, j) => [i, j] as const))
+    .flat()
+    .filter(([i, j]) => (i * 3 + j * 5) % 4 > 0)
+  const stars = session
+    .fromColumns({
+      i: Int32Array.from(keys, ([i]) => i),
+      j: Int32Array.from(keys, ([, j]) => j),
+      x: Float64Array.from(keys, (_, at) => (at % 9) / 7),
+    })
+    .index((row) => [row.i, row.j])
+    .map((row) => row.x)
+  let rate = 0.01
+  const env = { buffer, onceBuffer, bins, ofRow, ofColumn, total, largest }
+  const options = { order, ...(partitions === undefined ? {} : { partitions }) }
+  const loop =
+    program.over === 'range'
+      ? session.loop(
+          chains === 'none' ? session.range(rows, 1) : session.range(rows, columns),
+          env,
+          ([i, j], { buffer, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
+            let x = 1
+            for (let k = 0; k < WORK; k++) x = x * 0.5 + 1
+            x = ((i * 7 + j * 3) % 11) / 7 + 0 * x
+            if (reads) x += buffer.get((i * 5 + j) % width)
+            if (byRow) ofRow.set(i, ofRow.get(i) * 0.9 + x)
+            if (byColumn) ofColumn.set(j, ofColumn.get(j) * 0.7 + x)
+            total.add(x)
+            largest.add(x)
+            onceBuffer.add(i % 5, x * rate)
+            bins.add((i + j) % 3, x)
+            buffer.add((i + 3 * j) % width, (byRow ? ofRow.get(i) : x) * rate)
+          },
+          options,
+        )
+      : session.loop(
+          stars,
+          { ...env, stars },
+          (value, [i, j], { stars, buffer, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
+            let x = 1
+            for (let k = 0; k < WORK; k++) x = x * 0.5 + 1
+            x = value + 0 * x
+            stars.set(i, j, value * 0.5 + 1)
+            if (reads) x += buffer.get((i * 5 + j) % width)
+            if (byRow) ofRow.set(i, ofRow.get(i) * 0.9 + x)
+            if (byColumn) ofColumn.set(j, ofColumn.get(j) * 0.7 + x)
+            total.add(x)
+            largest.add(x)
+            onceBuffer.add(i % 5, x * rate)
+            bins.add((i + j) % 3, x)
+            buffer.add((i + 3 * j) % width, (byRow ? ofRow.get(i) : x) * rate)
+          },
+          options,
+        )
+  const passes: unknown[] = []
+  if (watch !== undefined) watch.before(await loop.simulate({ nodes: watch.world, threads: 1 }))
+  for (const what of [...program.between, 'nothing']) {
+    for await (const { accumulators, delayed } of loop.passes(1)) passes.push([accumulators.total, accumulators.largest, delayed])
+    watch?.ran()
+    if (what === 'write') await w.set([0], 3)
+    if (what === 'rate') rate *= 0.5
+  }
+  const { schedule, execution } = loop.plan
+  if ((execution.processes?.count ?? 1) > 1) kinds.add(schedule.kind)
+  const arrays = await Promise.all([w, once, bins, ofRow, ofColumn].map(async (array) => [...(await array.toTypedArray())].map(Number)))
+  if (program.over === 'sparse') arrays.push((await stars.collect()).map(Number))
+  return { arrays, passes }
+}
+
+interface Processes {
+  readonly world: number
+  readonly list: readonly Mishap[]
+  readonly seed: number
+}
+const processes: fc.Arbitrary<Processes> = fc
+  .constantFrom(1, 2, 2, 3, 3, 3, 5, 5)
+  .chain((world) => fc.record({ world: fc.constant(world), list: fc.oneof(fc.constant([]), mishaps(world, 90)), seed: fc.nat() }))
+
+async function together({ world, list, seed }: Processes, workers: number, program: Program): Promise<Outcome> {
+  const { gang, losses, sent, stop } = memoryGang(world, list, seed)
+  const session = await Session.start({ workers, ...QUIET, ...runningWith(gang) })
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('Processes wait for each other.')), LONGEST_MS)
+  })
+  try {
+    let [most, before] = [Number.POSITIVE_INFINITY, 0]
+    const watch = {
+      world,
+      before: (predicted: Predicted): void => {
+        most = predicted.changedBytes
+      },
+      ran: (): void => {
+        const { changed } = sent()
+        if (list.length === 0) expect(changed - before, 'bytes of a pass').toBeLessThanOrEqual(most)
+        before = changed
+      },
+    }
+    return await Promise.race([run(session, program, watch), late])
+  } finally {
+    clearTimeout(timer)
+    lost += losses()
+    shared += gang.passes
+    cases++
+    await stop()
+    await session.stop()
+  }
+}
+
+test('loops whose buffers are flushed between rounds have the bits of one process, whoever is lost', async () => {
+  await fc.assert(
+    fc.asyncProperty(programs, fc.constantFrom(1, 1, 1, 2), processes, async (program, workers, many) => {
+      const one = await run(alone, program)
+      const several = await together(many, workers, program)
+      expect(several).toEqual(one)
+    }),
+    RUN,
+  )
+})

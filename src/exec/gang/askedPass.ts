@@ -1,0 +1,131 @@
+/** A pass, or a round of one, as the other processes are asked for it, and what is made of their answers. */
+import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
+import type { ShareResult } from '../loops/callerPass.ts'
+import type { KernelLoop, Others } from '../loops/kernelLoop.ts'
+import { copied, sameTable } from './capturedTables.ts'
+import type { Formed, Part } from './formed.ts'
+import type { Answer, Gang, Other } from './gang.ts'
+import type { Needed } from './movement/belongings.ts'
+import { unpackBoxes } from './movement/boxWire.ts'
+import type { Edges } from './movement/edges.ts'
+import type { Movement } from './movement/movement.ts'
+import type { NodeMoves } from './movement/moves.ts'
+import { applyParts, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
+import { endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
+import { serveRows } from './movement/rowSupply.ts'
+import type { Served } from './movement/served.ts'
+import { supply, supplyBoxes } from './movement/supply.ts'
+
+export interface AskedPassOptions {
+  readonly gang: Gang
+  readonly loop: KernelLoop
+  /** The pass's number among what the others are asked for. */
+  readonly run: number
+  readonly formed: Formed
+  readonly parts: readonly Part[]
+  readonly needed: readonly Needed[]
+  readonly served: Served
+  readonly movement: Movement<Other>
+  readonly edges: Edges | undefined
+  readonly madeBy: (storage: Storage) => MadeSpec | undefined
+}
+
+type Head = Omit<RunHead, 'run' | 'least'>
+
+export class AskedPass {
+  readonly #asked: AskedPassOptions
+  readonly #changes: FlushedChanges
+  /** Bytes of updates that came in rounds, and of what these changed. */
+  roundBytes = 0
+
+  /** Before it begins. */
+  constructor(asked: AskedPassOptions) {
+    this.#asked = asked
+    this.#changes = new FlushedChanges(asked.formed.placement.flushed)
+  }
+
+  readonly start: Others['start'] = async (turn, signal, round) => {
+    const { gang, run } = this.#asked
+    if (round === undefined || round === 0) return await this.#run(run, this.#begin(turn, round), signal, round)
+    this.#sendFlushed()
+    const { pass, parameters } = turn
+    const head: Head = { loop: this.#asked.formed.id, pass, parameters, round }
+    const own = gang.nextRun()
+    try {
+      return await this.#run(own, new Map(this.#asked.parts.map(({ other }) => [other, head])), signal, round)
+    } finally {
+      gang.endRun(own)
+    }
+  }
+
+  /** Sends what is missing; the others are told of what is new to them. */
+  #begin({ pass, parameters }: Parameters<Others['start']>[0], round: number | undefined): Map<Other, Head> {
+    const { gang, loop, formed, parts, needed, served, movement, madeBy } = this.#asked
+    const heads = new Map<Other, Head>()
+    for (const part of parts) {
+      const moves = movement.nodes[part.node] as NodeMoves // one for each process
+      for (const one of needed) {
+        const array = served.get(one.storage)
+        const rows = array?.rows[part.node]
+        if (rows !== undefined) serveRows(gang, part.other, formed.id, { needed: one, rows, isAll: array?.fetches !== undefined })
+      }
+      supply(gang, part.other, needed, part.definition)
+      supplyBoxes(gang, part.other, moves.starts, madeBy)
+      const { tables } = loop.captured
+      const isSame = part.tables.length === tables.length && part.tables.every((table, i) => sameTable(table, tables[i]))
+      if (!isSame) part.tables = tables.map((table) => copied(table))
+      const { sends, takes, ends } = moves
+      const isKnown = part.moves === moves
+      part.moves = moves
+      const told = { ...(isSame ? {} : { tables: part.tables }), ...(isKnown ? {} : { moves: { sends, takes, ends } }) }
+      heads.set(part.other, { loop: formed.id, pass, parameters, ...(round === undefined ? {} : { round }), ...told })
+    }
+    return heads
+  }
+
+  /** What the last flush has changed. */
+  #sendFlushed(): void {
+    const { gang, parts } = this.#asked
+    const changed = this.#changes.next()
+    if (changed.length === 0) return
+    const head: FlushedHead = { storages: changed.map(([storage]) => gang.numberOf(storage)) }
+    const bytes = partsOfChanges(changed.map(([, changes]) => changes))
+    gang.checkThere(parts.map(({ other }) => other))
+    for (const { other } of parts) {
+      gang.send(other.rank, 'flushed', head, bytes)
+      this.#count(bytes)
+    }
+  }
+
+  #count(parts: readonly Uint8Array[]): void {
+    this.roundBytes += parts.reduce((sum, { length }) => sum + length, 0)
+  }
+
+  async #run(
+    run: number,
+    heads: ReadonlyMap<Other, Head>,
+    signal: AbortSignal | undefined,
+    round: number | undefined,
+  ): Promise<readonly ShareResult[]> {
+    const { gang, loop, parts, edges } = this.#asked
+    const isLast = endsPass(loop.blocks, round)
+    const results: ShareResult[] = []
+    const took = ({ rank, head, parts: sent }: Answer): void => {
+      const { definition, moves } = parts.find(({ other }) => other.rank === rank) as Part // one that was asked
+      const { from, to, compared } = definition
+      const written = isLast ? compared.map((number) => regionOf(gang.storageOf(number))) : []
+      const regions = [...written, ...regionsOfLanes(lanesOfRound(loop.lanes, isLast), from, to)]
+      applyParts(regions, sent)
+      if (round !== undefined) this.#count(sent.slice(0, 2 * regions.length))
+      const ends = isLast ? (moves?.ends ?? []) : []
+      unpackBoxes(
+        ends.map(({ storage, box }) => ({ storage: gang.storageOf(storage) as DenseStorage, box })), // boxes are of dense arrays
+        sent[2 * regions.length] as Uint8Array, // the last part
+      )
+      results.push(...head.results.map((result) => ({ ...result, rank })))
+    }
+    await gang.run(run, heads, signal, { took, edge: (edge) => edges?.take(edge) })
+    return results
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Rounds of a pass on several processes: all run their blocks of one; what these added to update buffers comes to the process that the
+ * program runs in, which joins it by lanes and brings it in, as in a pass of its own; and what that has changed goes to the others,
+ * where blocks read it, before they begin the next.
+ *
+ *     rank 0   blocks |            flush | blocks |            flush | ...
+ *     rank 1   blocks | updates -->      | blocks | updates -->      |
+ *                                 <-- changed elements       <-- changed elements
+ */
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
+import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
+import { bytesOf, type Changes, changesOf, mostBytes, orAll } from './changes.ts'
+import { regionOf, sizeOfRegion } from './passWire.ts'
+import type { Placement } from './placement.ts'
+
+/** Head of `flushed`: the parts are two for each array, the runs and the bytes of what a flush has changed. */
+export interface FlushedHead {
+  readonly storages: readonly number[]
+}
+
+/** Whether a pass is over with a round, as it is with the whole of one that has none. */
+export function endsPass({ rounds }: Pick<BlockSchedule, 'rounds'>, round: number | undefined): boolean {
+  return rounds === undefined || round === rounds.length - 2
+}
+
+/** The private copies that a round leaves, and a pass's last round all. */
+export function lanesOfRound(lanes: readonly Lanes[], isLast: boolean): readonly Lanes[] {
+  return isLast ? lanes : lanes.filter(({ late }) => late !== undefined)
+}
+
+/** What private copies of so many lanes take to be sent, at the most. */
+export function mostBytesOfCopies(lanes: readonly Lanes[], count: number): number {
+  return lanes.reduce((sum, { data, touched, length }) => {
+    const one = mostBytes(data.subarray(0, length)) + (touched === undefined ? 0 : mostBytes(touched.subarray(0, length)))
+    return sum + one * count
+  }, 0)
+}
+
+/** How often a pass has a round before another one, and bytes at the most of what comes from all others then and of what goes to each. */
+export function betweenRounds(
+  { blocks, lanes }: { readonly blocks: BlockSchedule; readonly lanes: readonly Lanes[] },
+  { bounds, flushed }: Pick<Placement, 'bounds' | 'flushed'>,
+): { readonly count: number; readonly updates: number; readonly flushed: number } {
+  return {
+    count: (blocks.rounds?.length ?? 2) - 2,
+    updates: mostBytesOfCopies(lanesOfRound(lanes, false), (bounds.at(-1) as number) - (bounds[1] as number)),
+    flushed: flushed.reduce((sum, storage) => sum + mostBytes(sizeOfRegion(storage)), 0),
+  }
+}
+
+/** What flushes change in arrays, from one round of a pass to the next. */
+export class FlushedChanges {
+  readonly #before: ReadonlyMap<Storage, Uint8Array>
+
+  /** As the arrays are when the pass begins. */
+  constructor(arrays: readonly Storage[]) {
+    this.#before = new Map(arrays.map((storage) => [storage, Uint8Array.from(bytesOf(regionOf(storage)))]))
+  }
+
+  /** Since the last time. */
+  next(): readonly (readonly [Storage, Changes])[] {
+    return [...this.#before].flatMap(([storage, bytes]) => {
+      const region = regionOf(storage)
+      const changes = orAll(changesOf(region, { kind: 'copy', bytes }), region)
+      if (changes.runs.length === 0) return []
+      bytes.set(bytesOf(region))
+      return [[storage, changes] as const]
+    })
+  }
+}
