@@ -64,8 +64,9 @@ export function createLate(
   return { rounds, ring, over: 0, rest: Number.isFinite(rounds.most) ? emptied(updates()) : undefined, delayed: 0 }
 }
 
-/** Before a pass. */
+/** Before a pass: one that came to no end has left updates. */
 export function resetLate(late: LateUpdates): void {
+  if (late.rest !== undefined) emptied(late.rest)
   late.over = 0
   late.delayed = 0
 }
