@@ -29,19 +29,32 @@ test('a body reads the columns of a row by its number, in whatever way it is wri
   expect(await c.collect()).toEqual(ROWS.map(({ note, sold }) => (note ?? -1) + (sold ? 100 : 0)))
 })
 
-test('such a body runs as it stands, and the plan says how it is compiled: a column is an array', async () => {
+test('columns of numbers are read as arrays; a body that asks for more runs as it stands, and the plan says why', async () => {
   const out = session.zeros([50])
   const rows = session.loop(session.range(50), { table, out }, ([i], { table, out }) => out.set(i, table.get(i).price * 2))
-  expect(rows.plan.kernel).toEqual({
+  expect(rows.plan.kernel?.target).toBe('js')
+  await rows.run()
+  expect(rows.plan.kernel?.target).toMatch(/^wasm/)
+  expect(await out.collect()).toEqual(ROWS.map((row) => row.price * 2))
+  expect((await rows.verify()).identical).toBe(true)
+  await session.loop(session.range(50), { table, out }, ([i], { table, out }) => out.set(i, table.get(i).count), { checkRaces: true }).run()
+  expect(await out.collect()).toEqual(ROWS.map((row) => row.count))
+
+  const texts = session.loop(session.range(50), { table, out }, ([i], { table, out }) => {
+    const { name, note } = table.get(i)
+    out.set(i, name === 'x1' ? 1 : (note ?? 0))
+  })
+  const cure = 'Give table a column of numbers for what the body asks of it, as table.withColumns((row) => ({ … })).'
+  const why = (name: string): string => `The column table.${name} holds no plain numbers or truth values, or nulls among them.`
+  expect(texts.plan.kernel).toMatchObject({
     target: 'as-is',
     because: [
-      {
-        code: 'row-array',
-        message: 'table holds rows, which have no place in a numeric array.',
-        cure: 'Put the column that the body needs into an array of its own, as table.map((row) => row.column).',
-      },
+      { code: 'row-column', message: why('name'), cure },
+      { code: 'row-column', message: why('note'), cure },
     ],
   })
+  const whole = session.loop(session.range(50), { table, out }, ([i], { table, out }) => out.set(i, Object.keys(table.get(i)).length))
+  expect(whole.plan.kernel?.target).toBe('as-is')
   const price = table.map((row) => row.price)
   const columns = session.loop(session.range(50), { price, out }, ([i], { price, out }) => out.set(i, price.get(i) * 2))
   await columns.run()

@@ -15,7 +15,7 @@ import type { ArrayStore } from '../exec/tables/arrayStore.ts'
 import { capturedHandles } from '../planner/function/captures/capturedHandles.ts'
 import { type CapturedState, capturedNow, sameCaptures } from '../planner/function/captures/capturedNow.ts'
 import { irText } from '../planner/function/irText.ts'
-import type { LocalArray } from '../planner/function/lower/context.ts'
+import type { LoopContext as BodyContext, LocalArray } from '../planner/function/lower/context.ts'
 import { lowerFunction } from '../planner/function/userFunction.ts'
 import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
 import type { LoopData } from '../planner/loop/costedLoop.ts'
@@ -54,6 +54,8 @@ export class LoopAnalysis {
   #latest: Analysis
   /** Stand for those that the body makes. */
   readonly #locals = new Map<string, DistArray<unknown>>()
+  /** Of tables in env, those that the body reads as arrays. */
+  readonly #columns = new Map<object, Map<string, object>>()
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
     this.#request = request
@@ -155,6 +157,15 @@ export class LoopAnalysis {
     return array
   }
 
+  /** The same array for the same column, however often it is analysed. */
+  #columnArray(table: object, column: string): object {
+    const columns = this.#columns.get(table) ?? new Map<string, object>()
+    this.#columns.set(table, columns)
+    const array = columns.get(column) ?? columnOf(table as DistArray<Record<string, unknown>>, column) // as it was classified
+    columns.set(column, array)
+    return array
+  }
+
   #withLocals(bindings: Bindings): Bindings {
     const own = new Set<LogicalPlan>([...this.#locals.values()].map(planOf))
     const isLocal = (name: string): boolean => own.has(bindings.arrays.get(name) as LogicalPlan) // undefined is none of them
@@ -168,7 +179,7 @@ export class LoopAnalysis {
     const { env, body, options } = this.#request
     const { engine } = this.#context
     const element = this.over.element
-    const lowered = lowerFunction(body, {
+    const context: BodyContext = {
       kind: 'loop',
       ...(element === undefined ? {} : { overElement: element }),
       isRange: this.overPlan === undefined,
@@ -176,7 +187,13 @@ export class LoopAnalysis {
       env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValueOf(value, engine) ?? { kind: 'constant', value }])),
       classify: (value) => envValueOf(value, engine),
       localArray: (local) => this.#localArray(local),
-    })
+    }
+    const byColumns = lowerFunction(body, { ...context, columnArray: (table, column) => this.#columnArray(table, column) })
+    // a body that needs more of a table than columns of numbers has its rows
+    const needsRows = byColumns.fn.ir === undefined && this.#columns.size > 0
+    const rows = needsRows ? lowerFunction(body, context) : byColumns
+    // why it does stays said
+    const lowered = needsRows && rows.fn.ir !== undefined ? { ...rows, fn: { ...rows.fn, refusals: byColumns.fn.refusals } } : rows
     if (lowered.isAsync) {
       throw new LoopError(
         'The body of a loop is async. Iterations run synchronously: load what it awaits into arrays before the loop, or use forEach or collect.',
@@ -195,6 +212,10 @@ export class LoopAnalysis {
       captured,
     }
   }
+}
+
+function columnOf(table: DistArray<Record<string, unknown>>, column: string): object {
+  return table.map((row, _, env) => row[env.column], { env: { column } })
 }
 
 /** Whether two analyses of one body saw the same captured values. */

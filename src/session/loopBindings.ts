@@ -40,7 +40,15 @@ export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined
     const columns = element.kind === 'row' ? { fields: element.fields } : {}
     const shape = keys.kind === 'explicit' && keys.dense ? keys.shape : undefined
     const known = shape?.every((extent) => extent !== undefined) === true ? { shape: shape as readonly number[] } : {}
-    return { kind: 'array', handle: value, dtype: dtypeOf(plan), isBoolean: isBoolean(plan.element), ...columns, ...known }
+    return {
+      kind: 'array',
+      handle: value,
+      dtype: dtypeOf(plan),
+      isBoolean: isBoolean(plan.element),
+      isTable: keys.kind === 'rowNumber',
+      ...columns,
+      ...known,
+    }
   }
   if (value instanceof UpdateBuffer)
     return { kind: 'buffer', handle: value, dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }

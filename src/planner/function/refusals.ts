@@ -141,6 +141,14 @@ const REASONS = {
     message: 'It assigns {name}, which the object or array did not have when it was made.',
     cure: 'Give it a value where the object or array is made.',
   },
+  'row-column': {
+    message: 'The column {name} holds no plain numbers or truth values, or nulls among them.',
+    cure: 'Give {what} a column of numbers for what the body asks of it, as {what}.withColumns((row) => ({ … })).',
+  },
+  'row-as-value': {
+    message: 'A row of {name} is used as a whole.',
+    cure: 'Read the columns that the body needs, as {name}.get(i).column.',
+  },
   'captured-object': {
     message: 'The captured object {name} is not a constant that the plan can read.',
     cure: 'Capture its numbers, a typed array, or a plain object of numbers.',

@@ -15,7 +15,8 @@ function untypedArrays(spec: LoopSpec): Refusal[] {
     if (binding.kind !== 'array' || !used.has(name)) return []
     if (binding.dtype === 'object') return [objectRefusal(name)]
     if (binding.dtype !== 'row') return []
-    const cure = `Put the column that the body needs into an array of its own, as ${name}.map((row) => row.column).`
+    if (spec.body.refusals.length > 0) return [...spec.body.refusals]
+    const cure = `Put the columns that the body needs into arrays of their own, as ${name}.map((row) => row.column).`
     return [{ code: 'row-array', message: `${name} holds rows, which have no place in a numeric array.`, cure }]
   })
   const { element, label } = spec.over

@@ -103,15 +103,28 @@ export function envValue(l: Lowering, name: string, node: AnyNode): Value {
   return value.kind === 'constant' ? fromOutside(l, value.value, name, 'env', node) : handleOf(l, value, name, 'env')
 }
 
-function handleOf(l: Lowering, value: EnvValue & { kind: Exclude<EnvValue['kind'], 'constant'> }, name: string, origin: Origin): Value {
+export function handleOf(
+  l: Lowering,
+  value: EnvValue & { kind: Exclude<EnvValue['kind'], 'constant'> },
+  name: string,
+  origin: Origin,
+): Value {
   if (!l.uses.some((use) => use.name === name)) l.uses.push({ name, kind: value.kind, origin })
   if (value.dtype !== undefined) l.dtypes.set(name, value.dtype)
   if (value.shape !== undefined) l.shapes.set(name, value.shape)
   if (value.isBoolean === true) l.booleans.add(name)
+  if (
+    value.isTable === true &&
+    value.fields !== undefined &&
+    value.handle !== undefined &&
+    l.context.kind === 'loop' &&
+    l.context.columnArray
+  )
+    l.tablesOfRows.set(name, { fields: value.fields, handle: value.handle })
   return { kind: 'handle', of: value.kind, name }
 }
 
-function capturedHandleName(l: Lowering, value: object, wanted: string): string {
+export function capturedHandleName(l: Lowering, value: object, wanted: string): string {
   for (const [name, known] of l.captured) if (known === value) return name
   const name = l.newName(wanted)
   l.captured.set(name, value)

@@ -6,6 +6,7 @@ import { isPlain } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
 import { elements, spreadValue } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
+import { fieldsOfElementRow } from '../lower/tableRows.ts'
 import { exprValue, REFUSED, type RecordField, type Value } from '../lower/value.ts'
 import { spreadLiteral } from './listCopies.ts'
 import { listLiteral } from './localArrays.ts'
@@ -106,6 +107,7 @@ function literalName(l: Lowering, property: { readonly key: Expression; readonly
 /** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
 export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
   if (value.kind === 'record') return value.fields
+  if (value.kind === 'elementRow') return fieldsOfElementRow(l, value, node)
   if (value.kind === 'expr' && value.expr.kind === 'Input') {
     const of = value.expr
     const element = inputElement(l.context, of.argument)

@@ -240,6 +240,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
       break
     case 'expr':
     case 'key':
+    case 'elementRow':
       l.refuse('mutates-element', target, objectText)
       break
     case 'env':

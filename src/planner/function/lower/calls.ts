@@ -22,6 +22,7 @@ import { lowerExpression } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { memberValue } from './members.ts'
 import type { Regex } from './regexes.ts'
+import { rowOfTable } from './tableRows.ts'
 import { timeCall } from './times.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -130,6 +131,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return overElements(l, object, name, node) ?? listMethod(l, object, name, node) ?? l.refuse('captured-object', node, object.name)
     case 'recordRow':
       return l.refuse('captured-object', node, object.name)
+    case 'elementRow':
+      return l.refuse('unknown-method', node, name)
     case 'date':
       return dateMethod(l, object, name, node)
     case 'regex':
@@ -236,6 +239,8 @@ function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, name: str
   const isArray = of === 'array'
   if (name === 'get') {
     if (args.length === 0) return wrong()
+    const row = isArray ? rowOfTable(l, array, args) : undefined
+    if (row !== undefined) return row
     const element: Expr = { kind: 'Read', array, subscripts: args, span }
     return exprValue(l.booleans.has(array) ? truth(element) : element)
   }

@@ -14,6 +14,8 @@ export type EnvValue =
       readonly dtype?: DType | 'object' | 'row' | 'unknown'
       /** Of an array of rows: their columns. */
       readonly fields?: readonly Field[]
+      /** Whether they are numbered, and all there. */
+      readonly isTable?: boolean
       /** Its extents, where they are known. */
       readonly shape?: readonly number[]
       /** Whether its elements are true and false, never null: memory has 1 and 0 for them. */
@@ -33,6 +35,8 @@ export interface LoopContext {
   readonly env: Readonly<Record<string, EnvValue>>
   /** What a captured value is, when it is a handle of the session. */
   readonly classify?: (value: unknown) => EnvValue | undefined
+  /** The array of a table's column; the same for the same column. Absent where rows are read as they are. */
+  readonly columnArray?: (table: object, column: string) => object
   /** An array for one that the body makes; the same for the same number, type and shape. Absent where there are none. */
   readonly localArray?: (local: LocalArray) => object
 }

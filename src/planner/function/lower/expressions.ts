@@ -337,6 +337,9 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'record':
       for (const field of value.fields) evaluate(l, field.value, node)
       return
+    case 'elementRow':
+      l.stabilizedValue(value)
+      return
     case 'key':
     case 'env':
     case 'handle':

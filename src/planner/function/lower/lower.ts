@@ -17,6 +17,7 @@ import { enterFunction, hoistVars, inlineCall } from './inline.ts'
 import { type Capacities, Lowering, type Missing, type Recursive, type Sites, type Verbs } from './lowering.ts'
 import { memberValue } from './members.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
+import { keptRow } from './tableRows.ts'
 import type { Site } from './value.ts'
 
 const VERBS: Verbs = {
@@ -32,6 +33,7 @@ const VERBS: Verbs = {
   member: memberValue,
   fromOutside,
   kept: keptStored,
+  keptRow,
 }
 
 export interface Lowered {
@@ -52,7 +54,8 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
     new Map<unknown, Map<number, number>>(),
   ]
   const recursive = new Map<unknown, Map<number, boolean>>()
-  const known = { changing, indexed, growing, recursive }
+  const checkedColumns = new Map<string, string>()
+  const known = { changing, indexed, growing, recursive, checkedColumns }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Of which literals parts are assigned, or chosen, is known once all of the function has been seen.
   while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
@@ -62,6 +65,7 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learn(indexed, tried.foundIndexed),
       learnCapacities(growing, tried.foundGrowing),
       learnRecursive(recursive, tried.foundRecursive),
+      learnColumns(checkedColumns, tried.columnsRead),
     ]
     return isNew.includes(true)
   }
@@ -82,6 +86,13 @@ function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolea
     starts.add(start)
   }
   return isNew
+}
+
+/** Whether columns were read of tables of which none had been. */
+function learnColumns(known: Map<string, string>, found: ReadonlyMap<string, string>): boolean {
+  const before = known.size
+  for (const [table, column] of found) if (!known.has(table)) known.set(table, column)
+  return known.size > before
 }
 
 /** Whether there was anything new among functions that call themselves. */
@@ -126,6 +137,7 @@ interface Tried {
   readonly foundIndexed: readonly Site[]
   readonly foundGrowing: Lowering['foundGrowing']
   readonly foundRecursive: Lowering['foundRecursive']
+  readonly columnsRead: Lowering['columnsRead']
 }
 
 function lowerOnce(
@@ -137,6 +149,7 @@ function lowerOnce(
     readonly indexed: Sites
     readonly growing: Capacities
     readonly recursive: Recursive
+    readonly checkedColumns: ReadonlyMap<string, string>
   },
 ): Tried {
   const l = new Lowering(context, unit, { verbs: VERBS, ...given })
@@ -178,6 +191,7 @@ function lowerOnce(
     foundIndexed: l.foundIndexed,
     foundGrowing: l.foundGrowing,
     foundRecursive: l.foundRecursive,
+    columnsRead: l.columnsRead,
   }
 }
 

@@ -99,6 +99,7 @@ interface Given {
   readonly indexed: Sites
   readonly growing: Capacities
   readonly recursive: Recursive
+  readonly checkedColumns: ReadonlyMap<string, string>
 }
 
 export class Lowering {
@@ -119,6 +120,12 @@ export class Lowering {
   readonly dtypes: Map<string, string> = new Map()
   /** Extents of arrays in use, where they are known. */
   readonly shapes: Map<string, readonly number[]> = new Map()
+  /** Tables in use whose columns are arrays of their own. */
+  readonly tablesOfRows: Map<string, { readonly fields: readonly Field[]; readonly handle: object }> = new Map()
+  /** The first column that is read of each. */
+  readonly columnsRead: Map<string, string> = new Map()
+  /** The same of an earlier try: where a row is taken, one of it is read. */
+  readonly checkedColumns: ReadonlyMap<string, string>
   /** Arrays whose elements are true and false. */
   readonly booleans: Set<string> = new Set()
   readonly captured: Map<string, unknown> = new Map()
@@ -177,7 +184,7 @@ export class Lowering {
   readonly #names = new Set<string>()
   #nodes = 0
 
-  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed, growing, recursive }: Given) {
+  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed, growing, recursive, checkedColumns }: Given) {
     this.context = context
     this.unit = unit
     this.verbs = verbs
@@ -186,6 +193,7 @@ export class Lowering {
     this.indexed = indexed
     this.growing = growing
     this.recursive = recursive
+    this.checkedColumns = checkedColumns
     if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
   }
 
@@ -385,6 +393,8 @@ export class Lowering {
         return { ...value, fields: value.fields.map((field) => ({ ...field, value: this.stabilizedValue(field.value) })) }
       case 'stored':
         return this.verbs.kept(this, value)
+      case 'elementRow':
+        return this.verbs.keptRow(this, value)
       case 'key':
       case 'env':
       case 'handle':
@@ -459,6 +469,9 @@ export class Lowering {
       case 'recordRow':
         this.refuse('captured-object', node, value.name)
         return undefined
+      case 'elementRow':
+        this.refuse('row-as-value', node, value.table)
+        return undefined
       case 'date':
         this.refuse('date-as-value', node, value.name)
         return undefined
@@ -508,5 +521,7 @@ export interface Verbs {
   readonly member: (l: Lowering, object: Value, name: Value | string, node: AnyNode) => Value
   /** What goes on standing for an object whose parts are locals. */
   readonly kept: (l: Lowering, value: Stored) => Value
+  /** The row of a table, which is there. */
+  readonly keptRow: (l: Lowering, value: Value & { kind: 'elementRow' }) => Value
   readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

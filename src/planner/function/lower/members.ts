@@ -13,6 +13,7 @@ import { refusalOf } from '../refusals.ts'
 import { literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
+import { arrayOfRows, fieldOfElementRow } from './tableRows.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** Names that objects have from JavaScript itself, which no column is meant by. */
@@ -30,7 +31,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
     case 'env':
       return envValue(l, name, node)
     case 'handle':
-      if (name === 'shape' && object.of === 'array') return { kind: 'shape', array: object.name }
+      if (name === 'shape' && object.of === 'array') return { kind: 'shape', array: arrayOfRows(l, object.name) ?? object.name }
       return l.refuse('handle-as-value', node, `${object.name}.${name}`)
     case 'view':
       if (name === 'length') return exprValue(lengthIn(l, object, node))
@@ -42,6 +43,8 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return dataMember(l, object, name, node)
     case 'recordRow':
       return fieldOfRow(object, name, l, node)
+    case 'elementRow':
+      return fieldOfElementRow(l, object, name, node)
     case 'tableRow': {
       const span = l.span(node)
       if (name === 'length') return exprValue(rowThatIsThere(l, object, node).length)

@@ -37,6 +37,8 @@ export type Value =
       readonly name: string
       readonly absent?: Expr
     }
+  /** A row of a table in env, whose columns are arrays; `isThere`: a key outside of the table has failed before. */
+  | { readonly kind: 'elementRow'; readonly table: string; readonly row: Expr; readonly isThere?: true }
   /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
   /** A regular expression, captured or written out, that keeps no place between calls. */

@@ -113,7 +113,7 @@ test("objects and rows in env keep a loop on the caller's thread, with the reaso
         },
         {
           "code": "row-array",
-          "cure": "Put the column that the body needs into an array of its own, as b.map((row) => row.column).",
+          "cure": "Put the columns that the body needs into arrays of their own, as b.map((row) => row.column).",
           "message": "b holds rows, which have no place in a numeric array.",
         },
       ],
@@ -125,6 +125,6 @@ test("objects and rows in env keep a loop on the caller's thread, with the reaso
       a holds objects, which live on the caller's thread.
            Keep numbers in an array with a numeric dtype.
       b holds rows, which have no place in a numeric array.
-           Put the column that the body needs into an array of its own, as b.map((row) => row.column)."
+           Put the columns that the body needs into arrays of their own, as b.map((row) => row.column)."
   `)
 })

@@ -1,0 +1,81 @@
+/**
+ * Rows of tables in `env`: each column that a body reads is an array of its own.
+ *
+ *     const q = quotes.get(i); q.strike * q.rate       -->   quotes_strike[i] * quotes_rate[i]
+ *
+ * Columns of numbers and of truth values without nulls are read so; a body that wants others, or a row as a whole, keeps its table, and
+ * runs as it stands. A row that is kept in a variable is read where it is taken, so that a key outside of the table fails there.
+ */
+import type { AnyNode } from 'acorn'
+import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
+import type { Field } from '../../../core/data/schema.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { capturedHandleName, handleOf } from '../captures/outside.ts'
+import { truth } from './build.ts'
+import type { Lowering } from './lowering.ts'
+import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
+
+export type ElementRow = Value & { readonly kind: 'elementRow' }
+
+/** The row of a table at a key; undefined for an array of other elements. */
+export function rowOfTable(l: Lowering, table: string, keys: readonly Expr[]): ElementRow | undefined {
+  const [row, another] = keys
+  if (!l.tablesOfRows.has(table) || row === undefined || another !== undefined) return undefined
+  return { kind: 'elementRow', table, row: l.stabilized(row, 'row') }
+}
+
+/** A column's value in the row. */
+export function fieldOfElementRow(l: Lowering, { table, row }: ElementRow, name: string, node: AnyNode): Value {
+  const span = l.span(node)
+  const fields = l.tablesOfRows.get(table)?.fields ?? []
+  const field = fields.find((one) => one.name === name)
+  if (field === undefined) {
+    if (name in Object.prototype) return l.refuse('unknown-method', node, name)
+    l.missing.push({ name, span, array: { name: table, fields } })
+    return REFUSED
+  }
+  const array = arrayOfColumn(l, table, field)
+  if (array === undefined) return l.refuse('row-column', node, `${table}.${name}`, table)
+  if (!l.columnsRead.has(table)) l.columnsRead.set(table, name)
+  const read: Expr = { kind: 'Read', array, subscripts: [row], span }
+  return exprValue(l.booleans.has(array) ? truth(read) : read)
+}
+
+/** All columns of the row; undefined where one is refused. */
+export function fieldsOfElementRow(l: Lowering, of: ElementRow, node: AnyNode): readonly RecordField[] | undefined {
+  const fields = (l.tablesOfRows.get(of.table)?.fields ?? []).map(({ name }) => ({ name, value: fieldOfElementRow(l, of, name, node) }))
+  return fields.some(({ value }) => value.kind === 'refused') ? undefined : fields
+}
+
+/** The row, which is there from now on. */
+export function keptRow(l: Lowering, of: ElementRow): ElementRow {
+  const array = of.isThere === true ? undefined : arrayOfRows(l, of.table)
+  if (array === undefined) return of
+  const { row } = of
+  l.emit({ kind: 'Evaluate', value: { kind: 'Read', array, subscripts: [row], span: row.span }, span: row.span })
+  return { ...of, isThere: true }
+}
+
+/** An array that has an element for each row of the table: a column that is read anyhow, if one is. */
+export function arrayOfRows(l: Lowering, table: string): string | undefined {
+  const fields = l.tablesOfRows.get(table)?.fields ?? []
+  const read = l.checkedColumns.get(table)
+  const field = fields.find((one) => one.name === read) ?? fields.find(isPlain)
+  return field && arrayOfColumn(l, table, field)
+}
+
+function arrayOfColumn(l: Lowering, table: string, field: Field): string | undefined {
+  const known = l.tablesOfRows.get(table)
+  if (l.context.kind !== 'loop' || known === undefined || !isPlain(field)) return undefined
+  const column = l.context.columnArray?.(known.handle, field.name)
+  const value = column && l.context.classify?.(column)
+  if (column === undefined || value === undefined || value.kind === 'constant') return undefined
+  const name = capturedHandleName(l, column, `${table}_${field.name.replaceAll(/\W/g, '_')}`)
+  handleOf(l, value, name, 'capture')
+  return name
+}
+
+/** Whether the column's values lie in memory as elements of a typed array. */
+function isPlain({ type, nullable }: Field): boolean {
+  return !nullable && type.kind in ARRAY_OF_DTYPE
+}
