@@ -50,6 +50,19 @@ test('what needs all rows says why they are kept', async () => {
   expect(error.name).toBe('MemoryError')
   expect(error.message.split('\n').slice(1)).toEqual([
     'All results of ScanExec small groups.parquet -> EvaluateExec are kept at once, because WindowExec needs all of them.',
+    'WindowExec has no { by } that could cut its rows into parts, and does not go by way of disk.',
+    expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
+  ])
+})
+
+test('an index says that it does not go by way of disk', async () => {
+  const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
+  const indexed = table.index((r) => [r.a])
+  const error = (await indexed.collect().catch((one: unknown) => one)) as Error
+  expect(error.name).toBe('MemoryError')
+  expect(error.message.split('\n').slice(1)).toEqual([
+    'All results of ScanExec small groups.parquet -> KeysExec are kept at once, because IndexExec needs all of them.',
+    'IndexExec gives an array, which is in memory as a whole, and does not go by way of disk.',
     expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
   ])
 })

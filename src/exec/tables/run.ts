@@ -779,7 +779,13 @@ export class Run {
   private async wideOrParts(plan: Wide): Promise<Input> {
     const { spill } = this.options
     const external = spill && externalOf(plan)
-    if (external === undefined) return await this.wide(plan)
+    if (external === undefined) {
+      try {
+        return await this.wide(plan)
+      } catch (error) {
+        throw spill !== undefined && error instanceof MemoryError ? wholeError(error, plan.operator) : error
+      }
+    }
     if (isInVain(plan, this.options.arena.budgetBytes)) this.beyond.add(plan)
     if (!this.isBeyond(plan)) {
       const undo = this.marked()
@@ -1215,6 +1221,37 @@ function keptError(error: MemoryError, plan: Pipeline): MemoryError {
   return new MemoryError([first, `${KEPT} ${stageName(plan)} are kept at once, because ${because}.`, ...cures].join('\n'), error)
 }
 const KEPT = 'All results of'
+
+/** Memory was short for an operator that has no way but memory: why it has none. */
+function wholeError(error: MemoryError, operator: WideOperator): MemoryError {
+  const lines = error.message.split('\n')
+  if (lines.some((line) => line.endsWith(NOT_SPILLED))) return error // the operator below said so
+  const because = notSpilledBecause(operator)
+  if (because === undefined) return error
+  return new MemoryError([...lines.slice(0, -1), `${operator.kind} ${because}, ${NOT_SPILLED}`, ...lines.slice(-1)].join('\n'), error)
+}
+const NOT_SPILLED = 'and does not go by way of disk.'
+
+function notSpilledBecause(operator: WideOperator): string | undefined {
+  switch (operator.kind) {
+    case 'IndexExec':
+      return 'gives an array, which is in memory as a whole'
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+      return 'has a function that sees the rows of a group'
+    case 'WindowExec':
+    case 'AsofJoinExec':
+      return operator.by ? undefined : 'has no { by } that could cut its rows into parts'
+    case 'HashAggregateExec':
+    case 'HashJoinExec':
+    case 'SortExec':
+    case 'DistinctExec':
+    case 'DrawExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return undefined
+  }
+}
 
 /** Why one task takes the inputs whole. */
 function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
