@@ -88,6 +88,7 @@ function listOf(offsets: Int32Array, length: number, item: number): number {
 }
 
 const HALF = 2 ** 32
+const INVERSE = 2 ** -32
 /** The upper half of 2^53. */
 const LARGEST_HIGH = LARGEST_WHOLE / HALF
 
@@ -115,15 +116,17 @@ function numbersOf(column: Column, kind: IntegerKind, place: Place, rowOf: RowOf
 
 /** The numbers of such a column as the integers that they are in files; 0 where there is none. */
 export function integersOf(column: Column, kind: IntegerKind): BigInt64Array | BigUint64Array {
+  const { length, validity } = column
   const values = column.values as Float64Array // that of f64
-  const integers = kind === 'i64' ? new BigInt64Array(column.length) : new BigUint64Array(column.length)
-  const halves = new Int32Array(integers.buffer)
+  const integers = kind === 'i64' ? new BigInt64Array(length) : new BigUint64Array(length)
+  const halves = new Uint32Array(integers.buffer)
   const least = kind === 'i64' ? -LARGEST_WHOLE : 0
-  for (let i = 0; i < column.length; i++) {
+  for (let i = 0; i < length; i++) {
+    if (validity !== undefined && !isValid(column, i)) continue
     const value = values[i] as number // i < length
-    if (!isValid(column, i)) continue
-    if (!(value >= least && value <= LARGEST_WHOLE && value % 1 === 0)) throw new Bug(`A column of ${kind} as numbers holds ${value}.`)
-    const high = Math.floor(value / HALF)
+    if (!(value >= least && value <= LARGEST_WHOLE && Math.floor(value) === value))
+      throw new Bug(`A column of ${kind} as numbers holds ${value}.`)
+    const high = Math.floor(value * INVERSE)
     halves[2 * i] = value - high * HALF
     halves[2 * i + 1] = high
   }
