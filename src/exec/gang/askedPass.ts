@@ -8,7 +8,6 @@ import type { Formed, Part } from './formed.ts'
 import type { Answer, Gang, Other } from './gang.ts'
 import type { Needed } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
-import type { Edges } from './movement/edges.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
 import { applyParts, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
@@ -27,7 +26,6 @@ export interface AskedPassOptions {
   readonly needed: readonly Needed[]
   readonly served: Served
   readonly movement: Movement<Other>
-  readonly edges: Edges | undefined
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
 }
 
@@ -46,17 +44,11 @@ export class AskedPass {
   }
 
   readonly start: Others['start'] = async (turn, signal, round) => {
-    const { gang, run } = this.#asked
-    if (round === undefined || round === 0) return await this.#run(run, this.#begin(turn, round), signal, round)
+    if (round === undefined || round === 0) return await this.#run(this.#begin(turn, round), signal, round)
     this.#sendFlushed()
     const { pass, parameters } = turn
     const head: Head = { loop: this.#asked.formed.id, pass, parameters, round }
-    const own = gang.nextRun()
-    try {
-      return await this.#run(own, new Map(this.#asked.parts.map(({ other }) => [other, head])), signal, round)
-    } finally {
-      gang.endRun(own)
-    }
+    return await this.#run(new Map(this.#asked.parts.map(({ other }) => [other, head])), signal, round)
   }
 
   /** Sends what is missing; the others are told of what is new to them. */
@@ -102,13 +94,8 @@ export class AskedPass {
     this.roundBytes += parts.reduce((sum, { length }) => sum + length, 0)
   }
 
-  async #run(
-    run: number,
-    heads: ReadonlyMap<Other, Head>,
-    signal: AbortSignal | undefined,
-    round: number | undefined,
-  ): Promise<readonly ShareResult[]> {
-    const { gang, loop, parts, edges } = this.#asked
+  async #run(heads: ReadonlyMap<Other, Head>, signal: AbortSignal | undefined, round: number | undefined): Promise<readonly ShareResult[]> {
+    const { gang, loop, run, parts } = this.#asked
     const isLast = endsPass(loop.blocks, round)
     const results: ShareResult[] = []
     const took = ({ rank, head, parts: sent }: Answer): void => {
@@ -125,7 +112,7 @@ export class AskedPass {
       )
       results.push(...head.results.map((result) => ({ ...result, rank })))
     }
-    await gang.run(run, heads, signal, { took, edge: (edge) => edges?.take(edge) })
+    await gang.run(run, heads, signal, took)
     return results
   }
 }

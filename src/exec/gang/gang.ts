@@ -51,7 +51,6 @@ interface Pending {
   /** All that run the pass. */
   readonly ranks: readonly number[]
   took(answer: Answer): void
-  edge(edge: Edge): void
   done(): void
   failed(error: unknown): void
 }
@@ -80,7 +79,8 @@ export class Gang {
   #lastLoop = 0
   #lastRun = 0
   #passes = 0
-  readonly #open = new Set<number>()
+  /** Passes that the others are asked for, each with who takes what blocks here wait for. */
+  readonly #open = new Map<number, (edge: Edge) => void>()
   readonly #journals = new Map<Arena, Journal>()
 
   /** So many processes, all of which have joined. */
@@ -197,8 +197,13 @@ export class Gang {
 
   /** A number for a pass that the others are to run, until `endRun`. */
   nextRun(): number {
-    this.#open.add(++this.#lastRun)
+    this.#open.set(++this.#lastRun, () => undefined)
     return this.#lastRun
+  }
+
+  /** What blocks of this process wait for in a pass goes there. */
+  takeEdges(run: number, take: (edge: Edge) => void): void {
+    this.#open.set(run, take)
   }
 
   endRun(run: number): void {
@@ -210,18 +215,18 @@ export class Gang {
   }
 
   /**
-   * Has the others run a pass; `took` is called with what each gives, and `edge` with what blocks here wait for. Rejects with
-   * GangError where one is lost or cannot run it, and otherwise not before all have answered.
+   * Has the others run a pass, or the next of its rounds; `took` is called with what each gives. Rejects with GangError where one is lost
+   * or cannot run it, and otherwise not before all have answered.
    */
   async run(
     run: number,
     heads: ReadonlyMap<Other, Omit<RunHead, 'run' | 'least'>>,
     signal: AbortSignal | undefined,
-    events: Pick<Pending, 'took' | 'edge'>,
+    took: Pending['took'],
   ): Promise<void> {
     this.#passes++
-    const least = Math.min(...this.#open)
-    await this.ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, events)
+    const least = Math.min(...this.#open.keys())
+    await this.ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, took)
   }
 
   /** Rejects with GangError where one is lost or cannot answer, and otherwise not before all have answered. */
@@ -230,7 +235,7 @@ export class Gang {
     type: 'run' | 'fetch',
     heads: ReadonlyMap<Other, RunHead | FetchHead>,
     signal: AbortSignal | undefined,
-    { took, edge }: Pick<Pending, 'took' | 'edge'>,
+    took: Pending['took'],
   ): Promise<void> {
     this.checkThere(heads.keys())
     const ranks = [...heads.keys()].map(({ rank }) => rank)
@@ -238,7 +243,7 @@ export class Gang {
     this.#links.hold()
     try {
       await new Promise<void>((resolve, reject) => {
-        this.#pending.set(run, { left: new Set(ranks), ranks, took, edge, done: resolve, failed: reject })
+        this.#pending.set(run, { left: new Set(ranks), ranks, took, done: resolve, failed: reject })
         for (const [{ rank }, head] of heads) this.send(rank, type, head)
         signal?.addEventListener('abort', onAbort, { once: true })
         if (signal?.aborted) onAbort()
@@ -295,7 +300,7 @@ export class Gang {
       const value = fromBytes(head) as DoneHead | FailedHead | EdgeHead // what node.ts sends
       pending = this.#pending.get(value.run)
       if (type === 'edge') {
-        pending?.edge({ head: value as EdgeHead, parts })
+        this.#open.get(value.run)?.({ head: value as EdgeHead, parts })
         return
       }
       if (pending === undefined || !pending.left.delete(rank)) return // of a pass that was given up

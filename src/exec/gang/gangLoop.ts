@@ -223,13 +223,14 @@ export class GangLoop extends KernelLoop {
     const { own, parts } = this.#share(formed)
     const run = this.#gang.nextRun()
     const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
+    if (edges !== undefined) this.#gang.takeEdges(run, (edge) => edges.take(edge))
     let isOver = false
     try {
       await fetchBoxes(this.#gang, movement.fetches)
       for (const [storage, { by, fetches }] of served)
         if (fetches !== undefined) await fetchRows(this.#gang, formed.id, storage as DenseStorage, { by, fetches })
       const madeBy = this.#madeBy
-      const asked = new AskedPass({ gang: this.#gang, loop: this, run, formed, parts, needed, served, movement, edges, madeBy })
+      const asked = new AskedPass({ gang: this.#gang, loop: this, run, formed, parts, needed, served, movement, madeBy })
       const others: Others = { portion: own, outside: edges, start: asked.start }
       const result = await super.runPasses(pass, 1, { signal, captured, others })
       isOver = result.failed === undefined

@@ -101,7 +101,9 @@ export class GangNode {
   readonly #storages = new Map<number, KnownStorage>()
   /** Of arrays of which a loop is sent what its blocks read. */
   readonly #keys = new Map<string, Rows>()
-  #running: { readonly run: number; readonly abort: AbortController; edges: Edges | undefined } | undefined
+  #running: { readonly run: number; readonly abort: AbortController } | undefined
+  /** Of passes that have begun here and are not over. */
+  readonly #edges = new Map<number, Edges>()
   /** Aborted before they began. */
   readonly #aborted = new Set<number>()
   /** Of passes that have not begun here. */
@@ -143,7 +145,8 @@ export class GangNode {
   /** From whoever ran a block; it may be ahead of rank 0, which has told it of a pass before this process. */
   #edge(edge: Edge): void {
     const { run } = edge.head
-    if (this.#running?.run === run && this.#running.edges !== undefined) this.#running.edges.take(edge)
+    const edges = this.#edges.get(run)
+    if (edges !== undefined) edges.take(edge)
     else if (run >= this.#least && !this.#over.has(run)) this.#early.set(run, [...(this.#early.get(run) ?? []), edge])
   }
 
@@ -306,24 +309,28 @@ export class GangNode {
   async #run(head: RunHead): Promise<void> {
     const { run, least } = head
     this.#least = least
-    for (const old of [...this.#over, ...this.#aborted, ...this.#early.keys()]) if (old < least) this.#forgetRun(old)
+    for (const old of [...this.#over, ...this.#aborted, ...this.#early.keys(), ...this.#edges.keys()]) if (old < least) this.#forgetRun(old)
     const failure = this.#failure
     this.#failure = undefined
     const abort = new AbortController()
     if (this.#aborted.delete(run)) abort.abort()
-    this.#running = { run, abort, edges: undefined }
+    this.#running = { run, abort }
+    let isOver = true
     try {
       if (failure !== undefined) throw failure.error
       const known = this.#loops.get(head.loop)
       if (known === undefined) throw new Bug(`Loop ${head.loop} was not sent.`)
       await this.#runPortion(known, head, abort.signal)
+      isOver = endsPass(known.loop.blocks, head.round)
     } catch (error) {
       const failed: FailedHead = { run, error: errorToWire(error) }
       this.#send('failed', failed)
     } finally {
       this.#running = undefined
-      this.#forgetRun(run)
-      this.#over.add(run)
+      if (isOver) {
+        this.#forgetRun(run)
+        this.#over.add(run)
+      }
     }
   }
 
@@ -331,6 +338,7 @@ export class GangNode {
     this.#over.delete(run)
     this.#aborted.delete(run)
     this.#early.delete(run)
+    this.#edges.delete(run)
   }
 
   async #runPortion(known: KnownLoop, { run, pass, round, parameters, tables, moves }: RunHead, signal: AbortSignal): Promise<void> {
@@ -340,7 +348,7 @@ export class GangNode {
     known.moves = moves ?? known.moves
     const isLast = endsPass(loop.blocks, round)
     if (round === undefined || round === 0) known.before = compared.map((storage) => copyOf(regionOf(storage)))
-    const edges = this.#edgesOf(run, known)
+    const edges = this.#edges.get(run) ?? this.#edgesOf(run, known)
     let results: readonly ShareResult[] = []
     try {
       const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges, round })
@@ -368,7 +376,7 @@ export class GangNode {
       storageOf: (number) => this.#dense(number),
       send: (to, head, parts) => this.#links.send(to, { type: 'edge', head: toBytes(head, 'A block'), parts }),
     })
-    if (this.#running?.run === run) this.#running.edges = edges
+    this.#edges.set(run, edges)
     for (const edge of this.#early.get(run) ?? []) edges.take(edge)
     this.#early.delete(run)
     return edges

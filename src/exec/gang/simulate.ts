@@ -275,6 +275,7 @@ class ReadyBlocks {
   readonly #ready: number[][]
   readonly #sends = new Map<number, NodeMoves['sends'][number][]>()
   readonly #releases = new Map<string, readonly number[]>()
+  #end = 0
 
   constructor({ count, successorStart, successors }: BlockSchedule, owners: Int32Array, nodes: readonly NodeMoves[]) {
     this.#owners = owners
@@ -296,8 +297,9 @@ class ReadyBlocks {
     }
   }
 
-  /** Lets those of blocks `from` up to `to` go that wait for nothing. */
+  /** Lets those of blocks `from` up to `to` go that wait for nothing, and none after them. */
   open(from: number, to: number): void {
+    this.#end = to
     for (let block = from; block < to; block++) if (this.#waits[block] === 0) this.#ready[this.#owners[block] as number]?.push(block)
   }
 
@@ -311,7 +313,7 @@ class ReadyBlocks {
 
   release(block: number, at: number): void {
     this.#readyAt[block] = Math.max(this.#readyAt[block] as number, at)
-    if (--this.#waits[block]! > 0) return
+    if (--this.#waits[block]! > 0 || block >= this.#end) return
     const list = this.#ready[this.#owners[block] as number] as number[]
     let place = list.length
     while (place > 0 && (this.#readyAt[list[place - 1] as number] as number) > (this.#readyAt[block] as number)) place--

@@ -275,7 +275,7 @@ export class KernelLoop extends Prepared {
     const done: (readonly ShareResult[])[] = []
     for (let round = 0; round + 1 < rounds.length; round++) {
       if (round > 0) endRound(this.#layout.lanes)
-      const results = await this.#attempt(portion, turn, workers, { signal, others, outside: undefined, round })
+      const results = await this.#attempt(portion, turn, workers, { signal, others, outside: others?.outside, round })
       done.push(results)
       if (signal?.aborted || this.#failureOf(results) !== undefined) break
     }
@@ -348,10 +348,10 @@ export class KernelLoop extends Prepared {
     { signal, others, outside, round }: PassOptions & { readonly outside: Outside | undefined; readonly round?: number | undefined },
   ): Promise<readonly ShareResult[]> {
     const range = round === undefined ? undefined : rangeOf(portion, round)
-    if (range === undefined) resetClaims(portion.claims)
+    const gate = outside === undefined ? undefined : new BlockGate(portion, outside, range)
+    if (gate !== undefined) gate.open()
+    else if (range === undefined) resetClaims(portion.claims)
     else resetClaimsTo(portion.claims, portion.work.claimed, ...range)
-    const gate = outside === undefined ? undefined : new BlockGate(portion, outside)
-    gate?.open()
     const late = new AbortController()
     const elsewhere = new AbortController()
     let timer: NodeJS.Timeout | undefined
@@ -379,6 +379,7 @@ export class KernelLoop extends Prepared {
       }
       return [...own.value, ...(other.value ?? [])]
     } finally {
+      outside?.closed()
       signal?.removeEventListener('abort', onAbort)
       clearTimeout(timer)
     }

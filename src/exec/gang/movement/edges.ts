@@ -1,4 +1,7 @@
-/** One process's part in what moves during a pass: sends what others wait for, and puts what comes where it belongs. */
+/**
+ * One process's part in what moves during a pass, over all of its rounds: sends what others wait for, and puts what comes where it
+ * belongs, be it for a round that is still to come.
+ */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockGate, Outside } from '../../loops/claims/blockGate.ts'
 import { bytesOfBox, packBoxes, type StoredBox, unpackBoxes } from './boxWire.ts'
@@ -65,6 +68,11 @@ export class Edges implements Outside {
     for (const edge of this.#early.splice(0)) this.take(edge)
   }
 
+  /** What comes between two rounds is for a pass that may have come to its end: it changes nothing. */
+  closed(): void {
+    this.#gate = undefined
+  }
+
   finished(place: number, failed: number | undefined): void {
     const block = this.#numbers[place] as number
     for (const { to, boxes } of this.#sends.get(block) ?? []) {
@@ -75,7 +83,7 @@ export class Edges implements Outside {
     }
   }
 
-  /** What came from another process: kept until the pass has begun here. */
+  /** What came from another process: kept until the pass, or the next of its rounds, has begun here. */
   take(edge: Edge): void {
     const take = this.#takes.get(edge.head.block)
     if (take === undefined) throw new RangeError(`Nothing here waits for block ${edge.head.block}.`)
@@ -87,7 +95,9 @@ export class Edges implements Outside {
       take.boxes.map((box) => this.#stored(box)),
       edge.parts[0] ?? new Uint8Array(0),
     )
-    this.#gate.release(this.#placesOf(take.releases), edge.head.failed)
+    const released = this.#placesOf(take.releases)
+    for (const place of released) this.waits[place]!--
+    this.#gate.release(released, edge.head.failed)
   }
 
   #placesOf(blocks: readonly number[]): number[] {

@@ -54,7 +54,7 @@ export async function fetchBoxes(
     const boxes = [...wanted].find(([other]) => other.rank === rank)?.[1] ?? []
     put(boxes, parts[0] as Uint8Array) // the only one
   }
-  await gang.ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
+  await gang.ask(run, 'fetch', heads, undefined, took)
 }
 
 function putBoxes(gang: Gang, boxes: readonly NumberedBox[], bytes: Uint8Array): void {

@@ -68,8 +68,6 @@ export function placementOf(
   const { kind } = blocks
   if (kind !== 'independent' && kind !== '1d' && !isOrdered(blocks)) return { because: `A ${textOf(kind)} schedule runs in one process.` }
   if (blocks.count < 2) return { because: 'There is one block.' }
-  if (blocks.rounds !== undefined && isOrdered(blocks))
-    return { because: 'An update buffer is flushed between rounds of blocks that wait for each other.' }
   if (blocks.rounds !== undefined && blocks.forms !== undefined)
     return { because: 'An update buffer is flushed between rounds of blocks that are cut askew.' }
   if (blocks.laneCount < 2) return { because: 'There is one row of blocks.' }

@@ -47,7 +47,7 @@ export async function fetchRows(
     unpackRows(storage, rows, parts[0] as Uint8Array) // the only one
   }
   const heads = new Map([...fetches.keys()].map((other) => [other, { run, rows: head }]))
-  await gang.ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
+  await gang.ask(run, 'fetch', heads, undefined, took)
 }
 
 function knows({ keys }: Other, { loop, storage }: RowsHead, by: string): boolean {

@@ -8,16 +8,18 @@
  */
 
 import type { Portion } from '../kernelLayout.ts'
-import { hasFailed, releaseBlock, reportFailure, smallestFailure, startWords } from './claim.ts'
+import { hasFailed, releaseBlock, reportFailure, resetClaimsTo, smallestFailure } from './claim.ts'
 
 /** What a portion's blocks have to do with those of others, by their places in it. */
 export interface Outside {
-  /** How much each block waits for. */
+  /** How much each block still waits for. */
   readonly waits: Int32Array
   /** 1 for each block that others wait for. */
   readonly tells: Uint8Array
   /** Blocks can be released from now on, and not before. */
   opened(gate: BlockGate): void
+  /** No block runs until it is opened again, if it is. */
+  closed(): void
   /** A block that others wait for is done; with it comes the smallest rank that has failed so far. */
   finished(block: number, failed: number | undefined): void
 }
@@ -27,26 +29,26 @@ export class BlockGate {
   waitedMs = 0
   readonly #portion: Portion
   readonly #outside: Outside
+  /** Blocks that run while it is open. */
+  readonly #range: readonly [number, number]
   readonly #left: Int32Array
   #waiting: { readonly block: number; resolve(): void } | undefined
   #isOver = false
 
-  constructor(portion: Portion, outside: Outside) {
+  /** Without a range, all blocks run; with one, those before it are done. */
+  constructor(portion: Portion, outside: Outside, range?: readonly [number, number]) {
     this.#portion = portion
     this.#outside = outside
+    this.#range = range ?? [0, portion.blocks.count]
     this.#left = outside.waits.slice()
   }
 
-  /** Readies the words of the portion, which are those of the start of a pass. */
+  /** Readies the words of the portion: as a pass begins, or one of its rounds. */
   open(): void {
-    const { claims, work, blocks } = this.#portion
-    const { waits, tells } = this.#outside
-    claims.start.set(
-      startWords({ ...work.claimed, waitsFor: blocks.waitsFor.map((count, block) => count + (waits[block] as number)) }, claims.homes),
-    )
-    claims.words.set(claims.start)
+    const { claims, work } = this.#portion
+    resetClaimsTo(claims, work.claimed, ...this.#range, this.#left)
     claims.outbox?.words.fill(0)
-    claims.outbox?.tells.set(tells)
+    claims.outbox?.tells.set(this.#outside.tells)
     this.#outside.opened(this)
   }
 
@@ -55,6 +57,7 @@ export class BlockGate {
     const { claims, work } = this.#portion
     if (failed !== undefined) reportFailure(claims, failed)
     for (const block of blocks) {
+      if (block < this.#range[0] || block >= this.#range[1]) continue // of a round that is still to come
       this.#left[block]!--
       releaseBlock(claims, work.claimed, block)
       if (this.#waiting?.block === block && this.#left[block] === 0) this.#waiting.resolve()

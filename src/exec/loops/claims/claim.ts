@@ -129,8 +129,11 @@ export function resetClaims({ words, start, failure }: ClaimState): void {
   failure[0] = NO_FAILURE
 }
 
-/** The same for blocks `from` up to `to` alone, where those before them are done and the others are not to begin. */
-export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: number, to: number): void {
+/**
+ * The same for blocks `from` up to `to` alone, where those before them are done and the others are not to begin; `more` is how much
+ * each waits for beside blocks of the schedule.
+ */
+export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: number, to: number, more?: Int32Array): void {
   const { words, start, failure, homes } = state
   const { count, successors, successorStart } = schedule
   const waits = waitsAt(homes)
@@ -142,6 +145,7 @@ export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: 
   // blocks after them wait for so many more than there will be
   for (let i = successorStart[from] as number; i < (successorStart[to] as number); i++) words[waits + (successors[i] as number)]!++
   for (let block = from; block < to; block++) {
+    words[waits + block]! += more?.[block] ?? 0
     if (words[waits + block] !== 0) continue
     const line = LINE * (1 + (words[waits + count + block] as number))
     words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
