@@ -184,6 +184,7 @@ export class LoopAnalysis {
       ...(element === undefined ? {} : { overElement: element }),
       isRange: this.overPlan === undefined,
       rank: this.over.rank,
+      extents: this.over.extents,
       env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValueOf(value, engine) ?? { kind: 'constant', value }])),
       classify: (value) => envValueOf(value, engine),
       localArray: (local) => this.#localArray(local),

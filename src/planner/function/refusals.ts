@@ -17,11 +17,6 @@ interface Entry {
 export const FORBIDDEN_SYNTAX: Readonly<Partial<Record<AnyNode['type'], Entry>>> = {
   AwaitExpression: { code: 'async', message: 'It awaits.', cure: 'Await before the call and capture the result.' },
   YieldExpression: { code: 'generator', message: 'It is a generator.', cure: 'Return a value instead of yielding.' },
-  TryStatement: {
-    code: 'try',
-    message: 'It catches exceptions.',
-    cure: 'Test for the failure with an if, or let the exception end the run.',
-  },
   WithStatement: { code: 'with', message: 'It uses with.', cure: 'Name the object.' },
   ClassDeclaration: { code: 'class', message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
   ClassExpression: { code: 'class', message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
@@ -140,6 +135,18 @@ const REASONS = {
   'adds-part': {
     message: 'It assigns {name}, which the object or array did not have when it was made.',
     cure: 'Give it a value where the object or array is made.',
+  },
+  try: {
+    message: 'It catches what {name} may throw.',
+    cure: 'Test for the failure with an if, or let the exception end the run.',
+  },
+  'try-error': {
+    message: 'It uses the exception that it catches.',
+    cure: 'Leave the exception out, as catch { … }, and set a variable before what may fail.',
+  },
+  'try-finally': {
+    message: 'It has a finally, and may leave the try before its end.',
+    cure: 'Write what finally does behind each way out, or let the exception end the run.',
   },
   'row-column': {
     message: 'The column {name} holds no plain numbers or truth values, or nulls among them.',

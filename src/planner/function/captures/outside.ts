@@ -113,6 +113,7 @@ export function handleOf(
   if (value.dtype !== undefined) l.dtypes.set(name, value.dtype)
   if (value.shape !== undefined) l.shapes.set(name, value.shape)
   if (value.isBoolean === true) l.booleans.add(name)
+  if (value.isTable === true) l.tableColumns.add(name)
   if (
     value.isTable === true &&
     value.fields !== undefined &&

@@ -32,6 +32,8 @@ export interface LoopContext {
   readonly overElement?: ElementType
   readonly isRange: boolean
   readonly rank?: number
+  /** How far its axes go, where that is known. */
+  readonly extents?: readonly (number | undefined)[]
   readonly env: Readonly<Record<string, EnvValue>>
   /** What a captured value is, when it is a handle of the session. */
   readonly classify?: (value: unknown) => EnvValue | undefined

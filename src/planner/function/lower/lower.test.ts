@@ -498,7 +498,7 @@ test('what has effects outside is refused by name, each with its cure', () => {
         W.set(i, 2)
       }
     }),
-  ).toBe('It catches exceptions. Test for the failure with an if, or let the exception end the run.')
+  ).toBe('It catches what W may throw. Test for the failure with an if, or let the exception end the run.')
   expect(range(([i], { V }) => V.set(i, 1))).toBe('There is no V in env. Add it to env, as { V }.')
   expect(total).toBe(0)
 })

@@ -120,6 +120,8 @@ export class Lowering {
   readonly dtypes: Map<string, string> = new Map()
   /** Extents of arrays in use, where they are known. */
   readonly shapes: Map<string, readonly number[]> = new Map()
+  /** Arrays in use that are columns of tables, whose rows are numbered. */
+  readonly tableColumns: Set<string> = new Set()
   /** Tables in use whose columns are arrays of their own. */
   readonly tablesOfRows: Map<string, { readonly fields: readonly Field[]; readonly handle: object }> = new Map()
   /** The first column that is read of each. */

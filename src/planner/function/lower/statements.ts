@@ -11,6 +11,7 @@ import { conditional, literal, makeIf } from './build.ts'
 import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
 import { lowerDoWhile, lowerFor, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
+import { lowerTry } from './tries.ts'
 
 export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
   hoistFunctions(l, nodes)
@@ -107,8 +108,10 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
     case 'ForInStatement':
       lowerForIn(l, node, labels)
       return
-    case 'ClassDeclaration':
     case 'TryStatement':
+      lowerTry(l, node)
+      return
+    case 'ClassDeclaration':
     case 'WithStatement':
       forbidden(l, node)
       return
