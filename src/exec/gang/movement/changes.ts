@@ -78,15 +78,19 @@ export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT:
 /** Changes of an array of which nobody else has written anything: all of it, where that is less. */
 export function orAll(changes: Changes, array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Changes {
   const bytes = bytesOf(array)
-  const all = Float64Array.of(0, wordsOf(bytes, array.BYTES_PER_ELEMENT).length)
-  if (changes.runs.byteLength + changes.bytes.length <= all.byteLength + bytes.length) return changes
-  return { runs: all, bytes: bytes.slice() }
+  if (changes.runs.byteLength + changes.bytes.length <= bytesOfAll(bytes)) return changes
+  return { runs: Float64Array.of(0, wordsOf(bytes, array.BYTES_PER_ELEMENT).length), bytes: bytes.slice() }
 }
 
 function sameBytes(a: Words, aFirst: number, b: Words, bFirst: number, length: number): boolean {
   const width = a.BYTES_PER_ELEMENT
   const view = (words: Words, first: number) => Buffer.from(words.buffer as ArrayBuffer, words.byteOffset + first * width, length * width)
   return view(a, aFirst).equals(view(b, bFirst))
+}
+
+/** Of an array that is sent as one run. */
+export function bytesOfAll({ byteLength }: { readonly byteLength: number }): number {
+  return byteLength + 16
 }
 
 /** A run of changed words is told by two numbers. */

@@ -10,7 +10,7 @@
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
 import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
-import { bytesOf, type Changes, changesOf, mostBytes, orAll } from './changes.ts'
+import { bytesOf, bytesOfAll, type Changes, changesOf, orAll } from './changes.ts'
 import { regionOf, sizeOfRegion } from './passWire.ts'
 import type { Placement } from './placement.ts'
 
@@ -32,7 +32,7 @@ export function lanesOfRound(lanes: readonly Lanes[], isLast: boolean): readonly
 /** What private copies of so many lanes take to be sent, at the most. */
 export function mostBytesOfCopies(lanes: readonly Lanes[], count: number): number {
   return lanes.reduce((sum, { data, touched, length }) => {
-    const one = mostBytes(data.subarray(0, length)) + (touched === undefined ? 0 : mostBytes(touched.subarray(0, length)))
+    const one = bytesOfAll(data.subarray(0, length)) + (touched === undefined ? 0 : bytesOfAll(touched.subarray(0, length)))
     return sum + one * count
   }, 0)
 }
@@ -45,7 +45,7 @@ export function betweenRounds(
   return {
     count: (blocks.rounds?.length ?? 2) - 2,
     updates: mostBytesOfCopies(lanesOfRound(lanes, false), (bounds.at(-1) as number) - (bounds[1] as number)),
-    flushed: flushed.reduce((sum, storage) => sum + mostBytes(sizeOfRegion(storage)), 0),
+    flushed: flushed.reduce((sum, storage) => sum + bytesOfAll(sizeOfRegion(storage)), 0),
   }
 }
 
