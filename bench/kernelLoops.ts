@@ -4,7 +4,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, st
 import type { DType } from '../src/core/data/schema.ts'
 import type { EnvBinding, LoopOptions, Schedule } from '../src/core/loop/loopSpec.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
-import { createArena } from '../src/exec/memory/arena.ts'
+import { createArena } from '../src/exec/memory/sharedArena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'

@@ -7,23 +7,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aloneBlocks } from '../src/exec/loops/blocks/aloneBlocks.ts'
-import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blocks/blockSchedule.ts'
 import { type ClaimedBlocks, firstOf, groupBlocks, groupsOf, shareBlocks } from '../src/exec/loops/blocks/claimedBlocks.ts'
 import { cutBlocks } from '../src/exec/loops/blocks/cutBlocks.ts'
 import { piecesOf } from '../src/exec/loops/blocks/pieces.ts'
-import {
-  allClaimed,
-  type Claimer,
-  type ClaimState,
-  claimBlock,
-  createClaimer,
-  finishBlock,
-  leaveBlocks,
-  resetClaims,
-  startWords,
-  takeReady,
-} from '../src/exec/loops/claims/claim.ts'
+import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blocks/schedule.ts'
+import { allClaimed, type Claimer, claimBlock, createClaimer, finishBlock, leaveBlocks, takeReady } from '../src/exec/loops/claims/claim.ts'
 import { claimOrder } from '../src/exec/loops/claims/claimOrder.ts'
+import { type ClaimState, resetClaims, startWords } from '../src/exec/loops/claims/claimWords.ts'
 import { runShare } from '../src/exec/loops/claims/runBlocks.ts'
 import { announcedRun } from './lawRuns.ts'
 

@@ -8,7 +8,8 @@ import { Edges } from '../src/exec/gang/movement/edges.ts'
 import { movesOf } from '../src/exec/gang/movement/moves.ts'
 import { blocksOfLanes, cutUnstepped } from '../src/exec/loops/blocks/blockSchedule.ts'
 import { BlockGate } from '../src/exec/loops/claims/blockGate.ts'
-import { claimWords, createClaimer, finishBlock, NO_FAILURE, startWords, takeReady } from '../src/exec/loops/claims/claim.ts'
+import { createClaimer, finishBlock, takeReady } from '../src/exec/loops/claims/claim.ts'
+import { claimWords, NO_FAILURE, startWords } from '../src/exec/loops/claims/claimWords.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('edges.prop.ts')

@@ -12,7 +12,7 @@ import { aggPlan, groupingOf, groupReducePlan } from '../src/core/plan/groupPlan
 import { inputsOf, type LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { mapPlan } from '../src/core/plan/transformations.ts'
 import { planText } from '../src/core/plan/tree.ts'
-import { createArena } from '../src/exec/memory/arena.ts'
+import { createArena } from '../src/exec/memory/sharedArena.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromColumns } from '../src/io/memory/memory.ts'

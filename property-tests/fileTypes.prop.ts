@@ -20,7 +20,7 @@ import { collect, count, first, last, max, mean, min, sum } from '../src/core/pl
 import { planText } from '../src/core/plan/tree.ts'
 import type { ArraySource } from '../src/core/ports.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
-import { createArena } from '../src/exec/memory/arena.ts'
+import { createArena } from '../src/exec/memory/sharedArena.ts'
 import { ArrayStore } from '../src/exec/tables/arrayStore.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'

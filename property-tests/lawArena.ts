@@ -1,5 +1,5 @@
 /** The arenas of laws: of 32-bit addresses, or of 64-bit ones with all data above 4 GiB, as `memory64.prop.ts` asks. */
-import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
+import { createArena, type SharedArena } from '../src/exec/memory/sharedArena.ts'
 
 /** Above what 32 bits reach, and above it again as a signed number. */
 const PAD_BYTES = 6.5 * 2 ** 30

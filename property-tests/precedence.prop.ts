@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { precedence } from '../src/exec/gang/movement/transfers.ts'
-import { releases } from '../src/exec/loops/blocks/blockSchedule.ts'
+import { releases } from '../src/exec/loops/blocks/schedule.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('precedence.prop.ts')

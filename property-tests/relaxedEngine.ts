@@ -1,7 +1,8 @@
 /** What the engine at hand makes of relaxed multiply-adds, which laws ask for before they say what a loop gives. */
 import { setFlagsFromString } from 'node:v8'
+import { type Code, I, SIMD } from '../src/exec/wasm/instructions.ts'
 import { hasRelaxedSimd } from '../src/exec/wasm/relaxedSimd.ts'
-import { type Code, I, moduleBytes, SIMD } from '../src/exec/wasm/wasmEncoder.ts'
+import { moduleBytes } from '../src/exec/wasm/wasmEncoder.ts'
 
 /** Whether relaxed SIMD is there; before Node 22 the engine has it behind a flag, which is set. Says so where a law has to be skipped. */
 export function relaxedSimd(file: string): boolean {

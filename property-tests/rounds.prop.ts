@@ -1,7 +1,8 @@
 /** Rounds of a pass as workers claim them: the blocks of one and no others, each after those that it waits for. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { claimBlock, createClaimer, finishBlock, resetClaimsTo, startWords } from '../src/exec/loops/claims/claim.ts'
+import { claimBlock, createClaimer, finishBlock } from '../src/exec/loops/claims/claim.ts'
+import { resetClaimsTo, startWords } from '../src/exec/loops/claims/claimWords.ts'
 import { cutRounds } from '../src/exec/loops/reductions/rounds.ts'
 import { announcedRun } from './lawRuns.ts'
 

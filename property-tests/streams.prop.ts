@@ -23,7 +23,7 @@ import { count, first, last, max, mean, min, sum } from '../src/core/plan/aggreg
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import type { ArraySource } from '../src/core/ports.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
-import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
+import { createArena, type SharedArena } from '../src/exec/memory/sharedArena.ts'
 import { ArrayStore } from '../src/exec/tables/arrayStore.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
 import type { ExecBatch } from '../src/exec/tables/operators/batches.ts'

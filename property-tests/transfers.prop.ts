@@ -16,7 +16,8 @@ import {
   type Touch,
   transfersOf,
 } from '../src/exec/gang/movement/transfers.ts'
-import { type BlockSchedule, cutUnstepped } from '../src/exec/loops/blocks/blockSchedule.ts'
+import { cutUnstepped } from '../src/exec/loops/blocks/blockSchedule.ts'
+import type { BlockSchedule } from '../src/exec/loops/blocks/schedule.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('transfers.prop.ts', 1000)

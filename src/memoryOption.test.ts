@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PlanError } from './core/errors.ts'
-import { createArena } from './exec/memory/arena.ts'
+import { createArena } from './exec/memory/sharedArena.ts'
 import { hasWideMemory, mostBytes } from './exec/memory/wideMemory.ts'
 import { bytesOf, tooMuchText } from './session/runtime.ts'
 import { Session } from './session/session.ts'

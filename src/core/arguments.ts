@@ -1,7 +1,7 @@
 /**
  * Checks of arguments at the call: what a method was given and what it takes instead.
  */
-import { valueText } from './data/columnBuilder.ts'
+import { valueText } from './data/valueKinds.ts'
 import { PlanError } from './errors.ts'
 
 /** Throws PlanError unless `f` is a function. `takes` is its parameter list, as `(value, key)`. */

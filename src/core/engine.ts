@@ -2,7 +2,8 @@
  * What a DistArray handle asks of its session. `session.ts` joins planner, executor and array store behind it.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
-import type { Key, Selector, Shape } from './arrays/indexSpace.ts'
+import type { Selector, Shape } from './arrays/indexSpace.ts'
+import type { Key } from './arrays/keys.ts'
 import type { Storage } from './arrays/storage.ts'
 import type { Batch, TypedArray } from './data/column.ts'
 import type { ElementType } from './data/schema.ts'

@@ -4,7 +4,7 @@
  * Each says what failed, where in the user's code, why, and the cure; what a program may want to look at is in
  * fields, not only in the text. Fields that say nothing are not there, so that consoles do not print them.
  */
-import type { Key } from './arrays/indexSpace.ts'
+import type { Key } from './arrays/keys.ts'
 import type { Refusal, Span } from './span.ts'
 
 /** The program cannot make sense: a missing column, types that do not match, a value that does not fit. Thrown at the call. */

@@ -1,8 +1,9 @@
 /**
  * The names most like one that does not exist, for "Did you mean".
  */
-import { valueText } from './data/columnBuilder.ts'
+
 import { type Field, namesText } from './data/schema.ts'
+import { valueText } from './data/valueKinds.ts'
 
 /** `There is no column "prize" in orders.parquet. Did you mean "price"? The columns are id, price.` */
 export function missingColumnMessage(wanted: string, fields: readonly Field[], where?: string): string {

@@ -1,7 +1,7 @@
 /**
  * Options objects at the call: a misspelt option would be ignored, and the program would run without what it asks for.
  */
-import { valueText } from './data/columnBuilder.ts'
+import { valueText } from './data/valueKinds.ts'
 import { PlanError } from './errors.ts'
 import { nearestNames } from './nearestNames.ts'
 

@@ -1,7 +1,8 @@
 /** What a program expects the columns of files to be, compared when they are opened. */
-import { valueText } from '../core/data/columnBuilder.ts'
+
 import { type Field, fieldsOf, typeText } from '../core/data/schema.ts'
 import { typescriptOf } from '../core/data/typescriptText.ts'
+import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { nearestNames } from '../core/nearestNames.ts'
 import type { ArraySource } from '../core/ports.ts'

@@ -2,7 +2,7 @@
  * What all readers of files take: a signal that ends the reading, and how long a server may say nothing.
  */
 import { checkCount, checkSignal } from '../core/arguments.ts'
-import { valueText } from '../core/data/columnBuilder.ts'
+import { valueText } from '../core/data/valueKinds.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'

@@ -6,7 +6,8 @@
  *     set()        storage that the array owns from then on -> write
  */
 
-import type { Key, Selector, Shape } from '../core/arrays/indexSpace.ts'
+import type { Selector, Shape } from '../core/arrays/indexSpace.ts'
+import type { Key } from '../core/arrays/keys.ts'
 import type { Batch, Column, TypedArray } from '../core/data/column.ts'
 import { ownColumn } from '../core/data/columnSlices.ts'
 import { type ElementType, VALUE_COLUMN } from '../core/data/schema.ts'

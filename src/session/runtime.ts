@@ -1,11 +1,11 @@
 /** What the parts of a session share: memory, workers, storage, events. Made by `session.ts`, used by `engine.ts` and `loop.ts`. */
 import type { Subject } from 'rxjs'
-import { valueText } from '../core/data/columnBuilder.ts'
+import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
 import type { Ledger } from '../exec/ledger/ledger.ts'
 import type { LoopGang } from '../exec/loops/preparedLoop.ts'
-import type { SharedArena } from '../exec/memory/arena.ts'
+import type { SharedArena } from '../exec/memory/sharedArena.ts'
 import { hasWideMemory, mostBytes } from '../exec/memory/wideMemory.ts'
 import type { ArrayStore } from '../exec/tables/arrayStore.ts'
 import type { Executor } from '../exec/tables/executor.ts'

@@ -2,17 +2,19 @@
  * The composition root: a session owns the memory, the workers and the events, and joins planner, executor and sources
  * behind the handles it gives out.
  */
+
 import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
-import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkSeed, isSignal } from '../core/arguments.ts'
+import { checkBoolean, checkCloneable, checkFunction, checkOneOf, checkSeed, isSignal } from '../core/arguments.ts'
 import { DistArray } from '../core/arrays/distArray.ts'
-import { checkShape, type IndexSpace, type Key, type KeyOf, type Shape } from '../core/arrays/indexSpace.ts'
+import { checkShape, type IndexSpace, type KeyOf, type Shape } from '../core/arrays/indexSpace.ts'
+import type { Key } from '../core/arrays/keys.ts'
 import { RngHandle } from '../core/arrays/rng.ts'
 import { ARRAY_OF_DTYPE } from '../core/arrays/storage.ts'
 import type { TypedArray } from '../core/data/column.ts'
-import { valueText } from '../core/data/columnBuilder.ts'
 import type { DType, ElementType } from '../core/data/schema.ts'
+import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { Accumulator, type AccumulatorKind } from '../core/loop/accumulator.ts'
@@ -25,13 +27,13 @@ import type { ArrayInit, LogicalPlan } from '../core/plan/logicalPlan.ts'
 import type { ArraySource, TableMemory } from '../core/ports.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
 import { type Shown, showAs } from '../core/show/shown.ts'
-import { countText } from '../core/show/width.ts'
 import { storedObject, storedValue } from '../exec/arrays/fit.ts'
 import type { Gang } from '../exec/gang/gang.ts'
 import { csvKernels } from '../exec/kernels/csv/csvKernels.ts'
 import { ArrayStore } from '../exec/tables/arrayStore.ts'
 import { tableMemory } from '../exec/tables/columns/tableMemory.ts'
-import { Executor, type ExecutorEvent } from '../exec/tables/executor.ts'
+import { Executor } from '../exec/tables/executor.ts'
+import type { ExecutorEvent } from '../exec/tables/executorOptions.ts'
 import { stoppedError } from '../exec/workers/pool.ts'
 import { loadThreadProgram } from '../exec/workers/threadProgram.ts'
 import type { NpyOptions } from '../io/arrays/npy.ts'
@@ -57,84 +59,31 @@ import { SessionEngine } from './engine.ts'
 import { gangAskedFor } from './gangAskedFor.ts'
 import { typedArrayPlan } from './givenArrays.ts'
 import { LoopHandle } from './loop.ts'
-import { LOOP_OPTIONS, type LoopRequest } from './loopRequest.ts'
+import { LOOP_OPTIONS } from './loopRequest.ts'
 import { progressBar } from './progress.ts'
 import { gangOf, type Runtime, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
+import {
+  type ColumnValues,
+  checkProgress,
+  checkShapeOf,
+  dtypeOfValue,
+  MOST_WORKERS,
+  megabytes,
+  type RowOfColumns,
+  requestOf,
+  SESSION_OPTIONS,
+  type SessionOptions,
+} from './sessionOptions.ts'
 import { endWith, type SessionSpill, sessionArena, sessionPool, sessionSpill } from './sessionParts.ts'
 import type { SparkTables } from './sparkTables.ts'
 import { npyPlan, savedPlan } from './storedFiles.ts'
-
-/** More threads than any machine has cores for; each takes some megabytes. */
-const MOST_WORKERS = 1024
-
-/** Options of `Session.start`. */
-export interface SessionOptions {
-  /** Worker threads; 1 runs on the caller's thread. Default: all cores. */
-  readonly workers?: number
-  /**
-   * Budget for array data and operators, in bytes or as '2GB'. At most '4GB', or '16GB' where the engine has memory of 64-bit
-   * addresses (Node 24); above '4GB' kernels have to check those, and take some more time. Default: half of the machine's
-   * memory, at most 3.5 GB.
-   */
-  readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
-  /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */
-  readonly seed?: number
-  /** 'auto' (default) shows a bar on a TTY only. */
-  readonly progress?: boolean | 'auto'
-  /**
-   * true checks every loop for races before its first pass, on copies, as plain JavaScript. Default: small loops are
-   * checked once where NODE_ENV is 'test'. Loops may say otherwise.
-   */
-  readonly checkRaces?: boolean
-  /**
-   * 'compiled': a row function or a loop body that would run as JavaScript, as a copy or as it stands, is an error, with the
-   * place, the reason and the cure: PlanError or LoopError at the call where it can be known, else when the action is called.
-   * Functions of actions (`forEach`, `reduce`) are called on the caller's thread as ever.
-   */
-  readonly require?: 'compiled'
-  /**
-   * A folder in which passes of loops are kept: the program, started again after it was killed, goes on where it was, with the same bits.
-   * Made if there is none. One program at a time: it does the same on each start.
-   */
-  readonly checkpoint?: string
-  /**
-   * The folder that group, join, sort, distinct and windows write to what memory does not hold of their rows; it is emptied when
-   * they end. Default: the system's folder for temporary files.
-   */
-  readonly spillFolder?: string
-  /**
-   * The address of a Spark Connect server, as 'sc://host:15002' or 'sc://host:15002/;token=…;use_ssl=true': `readParquet`, `readCsv` and
-   * `table` open tables there, and what a program does with them up to its arrays and loops runs there.
-   */
-  readonly tables?: string
-  /** 'local': what Spark cannot run is run here, over tables that it sends. Default: that is a PlanError. */
-  readonly fallback?: 'local'
-}
-
-const SESSION_OPTIONS = [
-  'workers',
-  'memory',
-  'seed',
-  'progress',
-  'checkRaces',
-  'require',
-  'checkpoint',
-  'spillFolder',
-  'tables',
-  'fallback',
-] as const
 
 /** What a session is started with that takes time to come by. */
 interface Joined {
   readonly gang?: Gang
   readonly checkpoint?: Checkpoint | undefined
   readonly spark?: SparkTables | undefined
-}
-
-type ColumnValues = TypedArray | readonly (string | number | bigint | boolean | Date | null)[]
-type RowOfColumns<C extends Readonly<Record<string, ColumnValues>>> = {
-  [N in keyof C]: C[N] extends BigInt64Array ? bigint : C[N] extends readonly (infer V)[] ? V : number
 }
 
 /** Memory, workers and events for arrays and loops. Threads start with the first work that needs them. */
@@ -563,28 +512,11 @@ export class Session implements AsyncDisposable {
   }
 }
 
-/** What an array of this shape is called in messages; PlanError where it is none. */
-function checkShapeOf(method: string, shape: Shape): string {
-  checkList(`The shape of ${method}()`, shape)
-  const name = `${method}([${[...shape].map(valueText).join(', ')}])`
-  checkShape(name, shape)
-  return name
-}
-
 /** The session's workers, and how much of its memory is used. */
 function shownSession({ workers }: Session, { arena, stopped }: Runtime): Shown {
   const threads = workers === 1 ? "1 worker, the caller's thread" : `${workers} workers`
   const memory = stopped.aborted ? 'stopped' : `${megabytes(arena.usedBytes)} of ${megabytes(arena.budgetBytes)} of memory used`
   return { what: 'Session', title: `${threads}, ${memory}` }
-}
-
-function megabytes(bytes: number): string {
-  return `${countText(Math.ceil(bytes / 2 ** 20))} MB`
-}
-
-/** The types of a loop's parts were for the caller; from here on each is checked as it comes. */
-function requestOf(over: object, env: object, body: unknown, options: LoopOptions): LoopRequest {
-  return { over, env: env as LoopRequest['env'], body: body as LoopRequest['body'], options }
 }
 
 /** Loaded where it is asked for. */
@@ -595,21 +527,4 @@ async function sparkAskedFor({ tables, fallback }: SessionOptions): Promise<Spar
     return undefined
   }
   return await (await import('./sparkTables.ts')).sparkTables(tables, fallback)
-}
-
-function checkProgress(progress: unknown): void {
-  if (progress !== 'auto') throw new PlanError(`progress is true, false or 'auto'; it was given ${valueText(progress)}.`)
-}
-
-function dtypeOfValue(value: unknown): DType | 'object' {
-  switch (typeof value) {
-    case 'number':
-      return 'f64'
-    case 'bigint':
-      return 'i64'
-    case 'boolean':
-      return 'bool'
-    default:
-      return 'object'
-  }
 }

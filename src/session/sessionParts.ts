@@ -3,12 +3,12 @@
  * a program drops without `stop()` is garbage, and its threads end with it.
  */
 import type { Subject } from 'rxjs'
-import { valueText } from '../core/data/columnBuilder.ts'
+import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
-import { createArena, type SharedArena } from '../exec/memory/arena.ts'
 import { reclaim } from '../exec/memory/lease.ts'
-import type { SpillOptions } from '../exec/tables/executor.ts'
+import { createArena, type SharedArena } from '../exec/memory/sharedArena.ts'
+import type { SpillOptions } from '../exec/tables/executorOptions.ts'
 import { spillError } from '../exec/tables/spill/segments.ts'
 import { createPool } from '../exec/workers/pool.ts'
 import type { WorkerPool } from '../exec/workers/worker.ts'

@@ -5,10 +5,10 @@
  * the session. Longer than other files because it is the one list of all methods; what they do is in
  * `transformations`, `combinations`, `groupPlan`, `folds` and `reading`.
  */
+
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
 import { checkBoolean, checkFunction, checkList, checkNoMore, checkOneOf, checkSignal } from '../arguments.ts'
 import type { Batch, TypedArray } from '../data/column.ts'
-import { valueText } from '../data/columnBuilder.ts'
 import { rowReader } from '../data/columnReaders.ts'
 import type {
   AllColumns,
@@ -34,6 +34,7 @@ import type {
   Unpivoted,
 } from '../data/rowTypes.ts'
 import type { DType, ElementType } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { defined } from '../defined.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, WriteForm } from '../engine.ts'
 import { PlanError } from '../errors.ts'
@@ -95,17 +96,18 @@ import { knownRows, shownArray } from '../show/shownArray.ts'
 import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import { type Grouped, groupedOf } from './grouped.ts'
 import { actInBodies } from './handlesInBodies.ts'
-import type { Key, Selector, Shape } from './indexSpace.ts'
+import type { Selector, Shape } from './indexSpace.ts'
+import type { Key } from './keys.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
+import type { SortKey } from './sortKey.ts'
 
-/** What elements can be sorted by. Nulls come last. */
-export type SortKey = number | bigint | string | boolean | Date | null
 /** A value that rows are sorted by, ascending with nulls last unless it says otherwise. */
 export interface SortBy<T> {
   readonly by: (value: T) => SortKey
   readonly order?: 'ascending' | 'descending'
   readonly nulls?: 'first' | 'last'
 }
+
 /** What `explain()` shows, and how. */
 export interface ExplainOptions {
   readonly verbose?: boolean
@@ -812,6 +814,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 }
 
 actInBodies(DistArray.prototype, (array) => inside(array)?.plan)
+
 showAs(DistArray.prototype, (array) => {
   const { plan, engine } = insideOf(array)
   return shownArray(plan, engine.holdings())

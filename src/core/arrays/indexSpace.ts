@@ -3,15 +3,16 @@
  *
  * Keys are integer tuples in lexicographic order: the last axis runs fastest.
  */
-import { valueText } from '../data/columnBuilder.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
+import type { Key } from './keys.ts'
 
-/** One integer per axis. A table's key is its row number. */
-export type Key = readonly number[]
 /** The extents of an array, one per axis. */
 export type Shape = readonly number[]
+
 /** The key type of a shape: [number, number] for [3, 4]. */
 export type KeyOf<S extends Shape> = { readonly [A in keyof S]: number }
+
 /** Per axis: an index, a half-open range, or null for the whole axis. */
 export type Selector = number | readonly [from: number, to: number] | null
 

@@ -6,7 +6,7 @@ import type { Batch } from '../data/column.ts'
 import { rowReader } from '../data/columnReaders.ts'
 import { TaskError } from '../errors.ts'
 import { isError } from '../isError.ts'
-import type { Key } from './indexSpace.ts'
+import type { Key } from './keys.ts'
 
 /** Gives the keys of elements in order: the batch's own, or row numbers counted over all batches. */
 export class KeyReader {

@@ -5,18 +5,12 @@
  * boolean, string utf8, Date timestamp in ms, Uint8Array binary, array list, plain object struct, recursively), and
  * all others must be of its kind. With a type every value must fit it.
  */
-
 import { PlanError } from '../errors.ts'
-import type { Column, TypedArray } from './column.ts'
-import { FIXED_FORMS, type FixedForm, isFixedKind } from './fixedValues.ts'
+import type { Column } from './column.ts'
+import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
+import { type ColumnBuilder, FixedBuilder, NullBuilder, ObjectBuilder, TextBuilder, ValidityBuilder } from './leafBuilders.ts'
 import type { ColumnType, Field } from './schema.ts'
-import { typeText } from './schema.ts'
-
-export interface ColumnBuilder {
-  /** Null and undefined become null. Throws PlanError for a value that does not fit. */
-  append(value: unknown): void
-  finish(): Column
-}
+import { kindOfValue, misfit, mixedKinds, type ValueKind, valueText } from './valueKinds.ts'
 
 /** A builder; `name` is for messages. */
 export function createBuilder(type?: ColumnType, name = 'value'): ColumnBuilder {
@@ -36,57 +30,6 @@ export function columnFromValues(values: Iterable<unknown>, type?: ColumnType, n
   const builder = createBuilder(type, name)
   for (const value of values) builder.append(value)
   return builder.finish()
-}
-
-/** What a value is to a column; undefined for what no column holds (functions, symbols, class instances). */
-export type ValueKind = 'null' | 'number' | 'bigint' | 'boolean' | 'string' | 'Date' | 'Uint8Array' | 'array' | 'object'
-
-export function kindOfValue(value: unknown): ValueKind | undefined {
-  switch (typeof value) {
-    case 'number':
-    case 'bigint':
-    case 'boolean':
-    case 'string':
-      return typeof value as 'number' | 'bigint' | 'boolean' | 'string' // TypeScript does not narrow typeof of unknown
-    case 'undefined':
-      return 'null'
-    case 'symbol':
-    case 'function':
-      return undefined
-    case 'object':
-      if (value === null) return 'null'
-      if (Array.isArray(value)) return 'array'
-      if (value instanceof Date) return 'Date'
-      if (value instanceof Uint8Array) return 'Uint8Array'
-      if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return 'array'
-      return isPlainObject(value) ? 'object' : undefined
-  }
-}
-
-function isPlainObject(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value) as object | null
-  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
-}
-
-/** A value in a message: short, strings quoted. */
-export function valueText(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
-  if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'number' && Object.is(value, -0)) return '-0'
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString()
-  if (value instanceof Uint8Array) return 'a Uint8Array'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'function') return 'a function'
-  if (typeof value === 'symbol') return 'a symbol'
-  if (typeof value === 'object' && value !== null) {
-    const name = (value.constructor as { name?: string } | undefined)?.name
-    return name === undefined || name === 'Object' ? 'an object' : `an instance of ${name}`
-  }
-  return String(value)
-}
-
-function misfit(name: string, type: ColumnType, value: unknown, index: number): PlanError {
-  return new PlanError(`Column "${name}" is ${typeText(type)}, and the value ${valueText(value)} at row ${index} does not fit it.`)
 }
 
 /** Starts as a column of nulls and becomes a builder of the first kind that comes. */
@@ -155,14 +98,6 @@ class InferringBuilder implements ColumnBuilder {
   }
 }
 
-/** The error of a column whose values are of two kinds. */
-export function mixedKinds(name: string, a: string, b: string): PlanError {
-  const lists = name.endsWith('[]')
-  return new PlanError(
-    `Column "${name}" mixes ${a} and ${b}. A column holds values of one kind${lists ? ', and so does an array in it' : ''}: convert one of them, for example with String(…)${lists ? ', or return an object, whose fields may differ, as ({ name: r.name, size: r.size })' : ''}.`,
-  )
-}
-
 function builderOf(type: ColumnType, name: string): ColumnBuilder {
   switch (type.kind) {
     case 'utf8':
@@ -196,178 +131,6 @@ function builderOf(type: ColumnType, name: string): ColumnBuilder {
       return new FixedBuilder(type, FIXED_FORMS[type.kind], name)
   }
 }
-
-/** A growing bitmap that exists only once there is a null. */
-export class ValidityBuilder {
-  private bits: Uint8Array | undefined
-  private length = 0
-  append(valid: boolean): void {
-    const index = this.length++
-    if (this.bits === undefined) {
-      if (valid) return
-      this.bits = new Uint8Array(Math.max(16, ((index >> 3) + 1) * 2))
-      this.bits.fill(0xff, 0, index >> 3)
-      this.bits[index >> 3] = (1 << (index & 7)) - 1
-      return
-    }
-    if (index >> 3 >= this.bits.length) this.bits = grown(this.bits, this.bits.length * 2)
-    if (valid) this.bits[index >> 3] = (this.bits[index >> 3] ?? 0) | (1 << (index & 7))
-  }
-  /** A byte each: 0 for one that is null; undefined where none is. */
-  appendAll(present: Uint8Array | undefined, count: number): void {
-    if (present === undefined && this.bits === undefined) this.length += count
-    else for (let i = 0; i < count; i++) this.append(present?.[i] !== 0)
-  }
-  finish(): { readonly validity?: Uint8Array } {
-    return this.bits === undefined ? {} : { validity: this.bits.slice(0, (this.length + 7) >> 3) }
-  }
-}
-
-function grown(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(length)
-  larger.set(bytes)
-  return larger
-}
-
-class NullBuilder implements ColumnBuilder {
-  private length = 0
-  private readonly name: string
-  constructor(name: string) {
-    this.name = name
-  }
-  append(value: unknown): void {
-    if (value !== null && value !== undefined) throw misfit(this.name, { kind: 'null' }, value, this.length)
-    this.length++
-  }
-  finish(): Column {
-    return { type: { kind: 'null' }, length: this.length }
-  }
-}
-
-class ObjectBuilder implements ColumnBuilder {
-  private readonly objects: unknown[] = []
-  append(value: unknown): void {
-    this.objects.push(value)
-  }
-  finish(): Column {
-    return { type: { kind: 'object' }, length: this.objects.length, objects: this.objects }
-  }
-}
-
-class FixedBuilder implements ColumnBuilder {
-  private values: TypedArray | BigUint64Array
-  private length = 0
-  private readonly validity = new ValidityBuilder()
-  private readonly type: ColumnType
-  private readonly form: FixedForm
-  private readonly name: string
-  constructor(type: ColumnType, form: FixedForm, name: string) {
-    this.type = type
-    this.form = form
-    this.name = name
-    this.values = new form.array(16)
-  }
-  append(value: unknown): void {
-    if (this.length === this.values.length) {
-      const larger = new this.form.array(this.length * 2)
-      // both arrays come from one constructor
-      larger.set(this.values as never)
-      this.values = larger
-    }
-    if (value === null || value === undefined) {
-      this.validity.append(false)
-      this.length++
-      return
-    }
-    const stored = this.form.store(value, this.type)
-    if (stored === undefined) throw misfit(this.name, this.type, value, this.length)
-    this.values[this.length++] = stored as never // the form's own kind: number or bigint
-    this.validity.append(true)
-  }
-  finish(): Column {
-    return { type: this.type, length: this.length, values: this.values.slice(0, this.length), ...this.validity.finish() }
-  }
-}
-
-const encoder = new TextEncoder()
-
-class TextBuilder implements ColumnBuilder {
-  private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(64)
-  private used = 0
-  private offsets = new Int32Array(17)
-  private length = 0
-  private readonly validity = new ValidityBuilder()
-  private readonly type: ColumnType
-  private readonly name: string
-  constructor(type: ColumnType, name: string) {
-    this.type = type
-    this.name = name
-  }
-  append(value: unknown): void {
-    if (value === null || value === undefined) this.validity.append(false)
-    else {
-      if (typeof value === 'string' && this.type.kind === 'utf8') this.appendText(value)
-      else if (value instanceof Uint8Array && this.type.kind === 'binary') this.appendBytes(value)
-      else throw misfit(this.name, this.type, value, this.length)
-      this.validity.append(true)
-    }
-    this.length++
-    if (this.length === this.offsets.length) {
-      const larger = new Int32Array(this.length * 2)
-      larger.set(this.offsets)
-      this.offsets = larger
-    }
-    this.offsets[this.length] = this.used
-  }
-  finish(): Column {
-    return {
-      type: this.type,
-      length: this.length,
-      values: this.bytes.slice(0, this.used),
-      offsets: this.offsets.slice(0, this.length + 1),
-      ...this.validity.finish(),
-    }
-  }
-  private appendText(text: string): void {
-    this.reserve(text.length * 3)
-    const bytes = this.bytes
-    let at = this.used
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i)
-      if (code >= 128) {
-        this.appendWideText(text)
-        return
-      }
-      bytes[at++] = code
-    }
-    this.used = at
-  }
-  private appendWideText(text: string): void {
-    // ES2024, present in Node 20
-    if (!(text as string & { isWellFormed(): boolean }).isWellFormed()) {
-      throw new PlanError(
-        `Column "${this.name}" cannot hold the string ${valueText(text)} at row ${this.length}: it has half a surrogate pair, which UTF-8 cannot write.`,
-      )
-    }
-    this.used += encoder.encodeInto(text, this.bytes.subarray(this.used)).written
-  }
-  private appendBytes(value: Uint8Array): void {
-    this.reserve(value.length)
-    this.bytes.set(value, this.used)
-    this.used += value.length
-  }
-  private reserve(more: number): void {
-    const needed = this.used + more
-    if (needed <= this.bytes.length) return
-    if (this.used + more / 3 > LARGEST_OFFSET) {
-      throw new PlanError(`Column "${this.name}" has more than 2 GiB of text in one piece. Cut it with repartition({ partitions }).`)
-    }
-    this.bytes = grown(this.bytes, Math.max(needed, this.bytes.length * 2))
-  }
-}
-
-/** Offsets are signed 32-bit numbers. */
-export const LARGEST_OFFSET: number = 2 ** 31 - 1
 
 class ListBuilder implements ColumnBuilder {
   private readonly child: ColumnBuilder

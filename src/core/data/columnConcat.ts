@@ -2,10 +2,10 @@
 
 import { PlanError } from '../errors.ts'
 import { type Column, isValid } from './column.ts'
-import { LARGEST_OFFSET } from './columnBuilder.ts'
 import { convertColumn, unifyTypes } from './columnConversions.ts'
 import { bytesOf, emptyColumn, type NewArray, nullColumn, ordinary, sliceColumn } from './columnSlices.ts'
 import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
+import { LARGEST_OFFSET } from './leafBuilders.ts'
 import { sameType } from './schema.ts'
 
 /**

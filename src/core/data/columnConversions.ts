@@ -2,12 +2,13 @@
 
 import { PlanError } from '../errors.ts'
 import type { Column } from './column.ts'
-import { columnFromValues, mixedKinds, valueText } from './columnBuilder.ts'
+import { columnFromValues } from './columnBuilder.ts'
 import { valueReader } from './columnReaders.ts'
 import { emptyColumn, nullColumn } from './columnSlices.ts'
 import { fieldsByName, positionsOf } from './fieldPositions.ts'
 import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
 import { type ColumnType, type Field, sameType, typeText } from './schema.ts'
+import { mixedKinds, valueText } from './valueKinds.ts'
 
 /** Number types whose every value is an f64. */
 /** Kinds of columns whose values JavaScript reads as numbers. */

@@ -6,7 +6,8 @@
 
 import { PlanError } from '../errors.ts'
 import type { Batch, Column, TypedArray } from './column.ts'
-import { columnFromValues, LARGEST_OFFSET } from './columnBuilder.ts'
+import { columnFromValues } from './columnBuilder.ts'
+import { LARGEST_OFFSET } from './leafBuilders.ts'
 import type { ColumnType } from './schema.ts'
 
 type ArrayClass<A extends TypedArray | BigUint64Array> = new (length: number) => A

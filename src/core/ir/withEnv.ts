@@ -4,7 +4,7 @@
  * Such a function is one that captures it: `(value, key) => f(value, key, env)`. All that reads functions is told this text and what
  * its names mean, and asks no inspector, which some engines do not have.
  */
-import { valueText } from '../data/columnBuilder.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 

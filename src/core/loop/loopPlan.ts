@@ -1,5 +1,5 @@
 /** What the analysis of a loop decided, as plain data: `JSON.stringify(loop.plan)` is the machine form of `explain()`. */
-import type { Key } from '../arrays/indexSpace.ts'
+import type { Key } from '../arrays/keys.ts'
 import type { Refusal, Span } from '../span.ts'
 
 /** How a loop runs; docs/loops.md has a picture of each. */

@@ -1,5 +1,5 @@
 /** What the runs of a loop report. */
-import type { Key } from '../arrays/indexSpace.ts'
+import type { Key } from '../arrays/keys.ts'
 import type { ScheduleKind } from './loopPlan.ts'
 
 /** One pass over the iteration space. */

@@ -5,7 +5,8 @@
  */
 
 import type { DistArray } from '../arrays/distArray.ts'
-import type { IndexSpace, Key } from '../arrays/indexSpace.ts'
+import type { IndexSpace } from '../arrays/indexSpace.ts'
+import type { Key } from '../arrays/keys.ts'
 import type { TypedArray } from '../data/column.ts'
 import type { Accumulator } from './accumulator.ts'
 import type { UpdateBuffer } from './updateBuffer.ts'

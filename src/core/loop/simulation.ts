@@ -1,5 +1,5 @@
 /** Machines that a loop might run on, and what a pass would take there. */
-import { valueText } from '../data/columnBuilder.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 

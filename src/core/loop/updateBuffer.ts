@@ -9,7 +9,7 @@
  * Parameter Server", NeurIPS 2013), counted in iterations, not in time: who reads what is the same in every run.
  */
 import { checkCount, checkFunction } from '../arguments.ts'
-import type { Key } from '../arrays/indexSpace.ts'
+import type { Key } from '../arrays/keys.ts'
 import { PlanError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { showAs } from '../show/shown.ts'

@@ -5,8 +5,9 @@
  * the fixed tree of reductions over the group's values in row order, so that any number of workers gives the same bits. All functions take
  * `{ env }` after their other arguments.
  */
-import { valueText } from '../data/columnBuilder.ts'
+
 import type { Stored, SumOf } from '../data/rowTypes.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { type Folding, mapFolding } from '../ir/folding.ts'
 import { withEnv } from '../ir/withEnv.ts'

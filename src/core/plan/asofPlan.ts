@@ -5,8 +5,8 @@
  *     trades.joinAsof(quotes, { on: 'at', by: 'symbol' })       { …trade, price }     the last quote of the symbol at or before `at`
  */
 import { checkOneOf } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
 import type { ElementType } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import type { UserFunction } from '../ir/functionIr.ts'

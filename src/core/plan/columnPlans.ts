@@ -2,9 +2,10 @@
  * The nodes behind methods that are given names of columns: `rename`, `drop`, `fillNull`, and `union` of differing columns. They are maps
  * and projections with functions that the library writes, so all that is known of those holds for them.
  */
-import { valueText } from '../data/columnBuilder.ts'
+
 import { fieldsByName } from '../data/fieldPositions.ts'
 import { type Field, fieldsOf, typeText } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import type { Expr, Primitive } from '../ir/functionIr.ts'

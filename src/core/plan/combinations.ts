@@ -3,10 +3,10 @@
  */
 
 import { checkOneOf } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
 import { unifyTypes } from '../data/columnConversions.ts'
 import { fieldsByName } from '../data/fieldPositions.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import { columnOf, listOf, madeFunction, memberText } from '../ir/madeFunctions.ts'

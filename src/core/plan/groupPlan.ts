@@ -6,8 +6,8 @@
  */
 
 import { checkAxis } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, namesText } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import { type Folding, mapFolding } from '../ir/folding.ts'

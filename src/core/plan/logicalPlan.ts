@@ -11,11 +11,10 @@
  * Storage hangs on the identity of a node: when an array was materialised or written in place, the session holds its
  * storage for that node object, and every plan that contains the node reads it (see `exec/tables/arrayStore.ts`).
  */
-
 import type { Shape } from '../arrays/indexSpace.ts'
 import type { Storage } from '../arrays/storage.ts'
 import type { DType, ElementType, Field } from '../data/schema.ts'
-import { type Folding, foldingWith, functionsOfFolding } from '../ir/folding.ts'
+import { type Folding, functionsOfFolding } from '../ir/folding.ts'
 import type { UserFunction } from '../ir/functionIr.ts'
 import type { ArraySource } from '../ports.ts'
 import type { ColumnPredicate } from './predicate.ts'
@@ -69,6 +68,7 @@ export function functionsOfCall({ of, second, folding }: Pick<AggregateCall, 'of
 
 /** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count any all`. */
 export type WindowKind = 'rowNumber' | 'rank' | 'denseRank' | 'percentRank' | 'ntile' | 'lag' | 'lead' | 'firstValue' | 'lastValue'
+
 export interface WindowCall {
   readonly name: string
   readonly kind: WindowKind | 'sum' | 'mean' | 'min' | 'max' | 'count' | 'any' | 'all'
@@ -87,7 +87,9 @@ export interface WindowFrame {
 }
 
 export type GroupKey = { readonly kind: 'function'; readonly f: UserFunction } | { readonly kind: 'axis'; readonly axis: number }
+
 export type JoinHow = 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'
+
 /** A function of each side's row. */
 export interface SidesBy {
   readonly left: UserFunction
@@ -328,104 +330,4 @@ export function columnsOf(plan: LogicalPlan): readonly Field[] {
     case 'unknown':
       return []
   }
-}
-
-/** The same node with its functions replaced; the node itself when none changed. */
-export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserFunction): LogicalPlan {
-  switch (plan.kind) {
-    case 'Map':
-    case 'Filter':
-    case 'WithColumns':
-    case 'FlatMap':
-    case 'MapPartitions': {
-      const f = now(plan.f)
-      return f === plan.f ? plan : { ...plan, f }
-    }
-    case 'Index': {
-      const f = now(plan.f)
-      const combine = plan.combine === undefined ? undefined : now(plan.combine)
-      if (f === plan.f && combine === plan.combine) return plan
-      return { ...plan, f, ...(combine === undefined ? {} : { combine }) }
-    }
-    case 'GroupBy': {
-      const by = plan.by.kind === 'axis' ? plan.by : ({ kind: 'function', f: now(plan.by.f) } as const)
-      const how = howWithFunctions(plan.how, now)
-      const isSame = how === plan.how && (plan.by.kind === 'axis' || (by.kind === 'function' && by.f === plan.by.f))
-      return isSame ? plan : { ...plan, by, how }
-    }
-    case 'Join': {
-      if (plan.on.kind !== 'functions') return plan
-      const [left, right] = [now(plan.on.left), now(plan.on.right)]
-      return left === plan.on.left && right === plan.on.right ? plan : { ...plan, on: { ...plan.on, left, right } }
-    }
-    case 'AsofJoin': {
-      const on = sidesWith(plan.on, now)
-      const by = plan.by === undefined ? {} : { by: sidesWith(plan.by, now) }
-      return on === plan.on && by.by === plan.by ? plan : { ...plan, on, ...by }
-    }
-    case 'Sort': {
-      const by = now(plan.by)
-      return by === plan.by ? plan : { ...plan, by }
-    }
-    case 'Window': {
-      const by = plan.by === undefined ? {} : { by: now(plan.by) }
-      const orderBy = plan.orderBy === undefined ? {} : { orderBy: now(plan.orderBy) }
-      const calls = callsWithFunctions(plan.calls, now)
-      const isSame = by.by === plan.by && orderBy.orderBy === plan.orderBy && calls === plan.calls
-      return isSame ? plan : { ...plan, ...by, ...orderBy, calls }
-    }
-    case 'Repartition': {
-      const by = plan.by === undefined ? undefined : now(plan.by)
-      return by === undefined || by === plan.by ? plan : { ...plan, by }
-    }
-    case 'Scan':
-    case 'Array':
-    case 'Stored':
-    case 'Project':
-    case 'Cast':
-    case 'Distinct':
-    case 'Union':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return plan
-  }
-}
-
-function sidesWith(sides: SidesBy, now: (f: UserFunction) => UserFunction): SidesBy {
-  const [left, right] = [now(sides.left), now(sides.right)]
-  return left === sides.left && right === sides.right ? sides : { left, right }
-}
-
-function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction): GroupHow {
-  switch (how.kind) {
-    case 'agg': {
-      const aggregates = callsWithFunctions(how.aggregates, now)
-      return aggregates === how.aggregates ? how : { ...how, aggregates }
-    }
-    case 'reduce':
-    case 'map': {
-      const f = now(how.f)
-      return f === how.f ? how : { ...how, f }
-    }
-  }
-}
-
-function callsWithFunctions<C extends Pick<AggregateCall, 'of' | 'second' | 'folding'>>(
-  calls: readonly C[],
-  now: (f: UserFunction) => UserFunction,
-): readonly C[] {
-  const replaced = calls.map((call): C => {
-    const of = call.of === undefined ? {} : { of: now(call.of) }
-    const second = call.second === undefined ? {} : { second: now(call.second) }
-    const folding = call.folding === undefined ? {} : { folding: foldingWith(call.folding, now) }
-    const isSame = of.of === call.of && second.second === call.second && folding.folding === call.folding
-    return isSame ? call : { ...call, ...of, ...second, ...folding }
-  })
-  return replaced.every((call, i) => call === calls[i]) ? calls : replaced
 }

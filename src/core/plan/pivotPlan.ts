@@ -9,9 +9,9 @@
  * Both run over columns, and the rows are in the order of their first appearance, as groups are.
  */
 import { checkList, checkOneOf } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
 import { fieldsByName } from '../data/fieldPositions.ts'
 import { type Field, fieldsOf, typeText } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import type { Expr, Primitive } from '../ir/functionIr.ts'

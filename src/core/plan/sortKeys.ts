@@ -6,7 +6,7 @@
  *     (r) => [r.shop, r.total == null ? 0 : 1, r.total]       ascending, ascending, descending
  */
 import { checkOneOf } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import { type Expr, type FunctionIr, type Stmt, type UserFunction, visitStmts } from '../ir/functionIr.ts'

@@ -4,8 +4,8 @@
  *     window({ by: (r) => r.user, orderBy: (r) => r.at }, { n: rowNumber(), total: sum((r) => r.amount) })     { …, n, total }
  */
 import { checkBoolean } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
 import type { ElementType, Field } from '../data/schema.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import type { UserFunction } from '../ir/functionIr.ts'

@@ -6,7 +6,7 @@
  */
 
 import { checkBoolean, checkCount } from '../arguments.ts'
-import type { SortKey } from '../arrays/distArray.ts'
+import type { SortKey } from '../arrays/sortKey.ts'
 import type { Stored } from '../data/rowTypes.ts'
 import { checkOptions } from '../options.ts'
 import { argumentOf, isAggregate, type WithEnv } from './aggregates.ts'

@@ -1,6 +1,6 @@
 /** What `writeParquet` may be asked for, and the form that a plan is written in. */
 import { checkCount, checkList, checkOneOf } from '../arguments.ts'
-import { valueText } from '../data/columnBuilder.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { defined } from '../defined.ts'
 import type { ArrowCompression, Existing, ParquetCompression, WriteForm } from '../engine.ts'
 import { PlanError } from '../errors.ts'

@@ -1,8 +1,9 @@
 /**
  * Values of columns as cells of a table: one line each, short, in the notation that JavaScript has for them.
  */
-import { kindOfValue, valueText } from '../data/columnBuilder.ts'
+
 import type { ColumnType } from '../data/schema.ts'
+import { kindOfValue, valueText } from '../data/valueKinds.ts'
 import { clipped, printable } from './width.ts'
 
 const MOST_CELLS = 40

@@ -12,8 +12,9 @@
  * - hours and shorter: a bucket begins where the clock shows a multiple of its length, or jumps over one. Of the two hours from
  *   2 to 3 in the night in which a clock is set back each is one; a bucket of 6 hours around it is 7 hours long.
  */
-import { valueText } from '../data/columnBuilder.ts'
+
 import { MOST_MS, MS_PER_DAY } from '../data/fixedValues.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { dayOf, dayOfMonth, monthOfDay } from './civil.ts'
 import { bucketLength, type Every, type Length } from './every.ts'

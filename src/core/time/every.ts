@@ -2,8 +2,9 @@
  * Lengths of time as they are written: `'15 minutes'`, `'1 hour'`, `'2 weeks'`, `'1 quarter'`. Up to hours they are lengths on a
  * clock, days and weeks are days of the calendar, and all longer ones months.
  */
-import { valueText } from '../data/columnBuilder.ts'
+
 import { MOST_MS, MS_PER_DAY } from '../data/fixedValues.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { nearestNames } from '../nearestNames.ts'
 

@@ -12,7 +12,7 @@
  * Texts that are read may have one digit where two are written, any case of names, 1 to 9 digits of a fraction, and `Z` or
  * `+02:00` for an offset.
  */
-import { valueText } from '../data/columnBuilder.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 
 /** What a directive says. */

@@ -5,8 +5,9 @@
  *     formatTime(date, '%d.%m.%Y', { zone: 'Europe/Berlin' })                        '17.05.2024'
  *     duration('1 hour 30 minutes')                                                  5400000
  */
-import { valueText } from '../data/columnBuilder.ts'
+
 import { MS_PER_DAY } from '../data/fixedValues.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { dayOf, dayOfMonth, monthOfDay } from './civil.ts'
 import { unitNamed, unitsText } from './every.ts'

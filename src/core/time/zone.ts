@@ -7,8 +7,9 @@
  *
  *     changes   [2024-03-31T01:00Z: +2 h, 2024-10-27T01:00Z: +1 h]    before the first: +1 h
  */
-import { valueText } from '../data/columnBuilder.ts'
+
 import { MOST_MS } from '../data/fixedValues.ts'
+import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { nearestNames } from '../nearestNames.ts'
 

@@ -5,7 +5,7 @@ import type { Selector, Shape } from '../../core/arrays/indexSpace.ts'
 import { keyAt, sizeOfShape } from '../../core/arrays/indexSpace.ts'
 import type { Storage } from '../../core/arrays/storage.ts'
 import type { DType } from '../../core/data/schema.ts'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import {
   assignSlice,
   atKey,

@@ -6,7 +6,7 @@ import { columnFromValues } from '../../core/data/columnBuilder.ts'
 import { rowReader } from '../../core/data/columnReaders.ts'
 import type { ColumnType, DType } from '../../core/data/schema.ts'
 import { MemoryError } from '../../core/errors.ts'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import {
   assignSlice,
   atKey,

@@ -7,7 +7,8 @@
  */
 
 import { checkList } from '../../core/arguments.ts'
-import { type Key, positionOf, type Selector } from '../../core/arrays/indexSpace.ts'
+import { positionOf, type Selector } from '../../core/arrays/indexSpace.ts'
+import type { Key } from '../../core/arrays/keys.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/arrays/storage.ts'
 import type { Column, TypedArray } from '../../core/data/column.ts'
 import { columnFromValues } from '../../core/data/columnBuilder.ts'

@@ -4,9 +4,10 @@
  * Loop bodies convert as typed arrays do; `fill`, `set`, `assign` and `update` refuse what would change a value
  * (f32 rounds, as any store of a number with a fraction must).
  */
-import { valueText } from '../../core/data/columnBuilder.ts'
+
 import { FIXED_FORMS } from '../../core/data/fixedValues.ts'
 import type { DType } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 
 const HOLDS: { readonly [D in DType]: string } = {

@@ -5,7 +5,8 @@
  * elements are numbers (0n for i64, false for bool); ranges are given densely, so they need numbers.
  */
 
-import { isInside, type Key, outsideMessage, positionOf, type Selector, type Shape, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import { isInside, outsideMessage, positionOf, type Selector, type Shape, sizeOfShape } from '../../core/arrays/indexSpace.ts'
+import type { Key } from '../../core/arrays/keys.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/arrays/storage.ts'
 import type { Column, TypedArray } from '../../core/data/column.ts'
 import { rowReader, valueReader } from '../../core/data/columnReaders.ts'

@@ -1,7 +1,7 @@
 /** Which elements of a shape a list of selectors names: a box of keys. */
 
 import { outsideMessage, type Selector, type Shape } from '../../core/arrays/indexSpace.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 
 export interface Selection {

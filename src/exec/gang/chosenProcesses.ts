@@ -2,7 +2,7 @@
 
 import type { DenseStorage } from '../../core/arrays/storage.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { BlockSchedule } from '../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule } from '../loops/blocks/schedule.ts'
 import { busiestShare } from '../loops/passCost.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
 import type { Movement } from './movement/movement.ts'

@@ -11,7 +11,7 @@
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import type { Machines, Simulation } from '../../core/loop/simulation.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
-import type { BlockSchedule, IterationSpace } from '../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule, IterationSpace } from '../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { predictedMs } from '../loops/passCost.ts'
 import type { Lanes } from '../loops/reductions/reductionCopies.ts'

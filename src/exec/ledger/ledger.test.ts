@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { DenseStorage } from '../../core/arrays/storage.ts'
 import type { TypedArray } from '../../core/data/column.ts'
 import type { CheckpointFiles, Kept, KeptPass } from '../../core/loop/checkpoint.ts'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import { Ledger } from './ledger.ts'
 
 const NOTHING: Kept = { calls: [], arrays: [] }

@@ -2,7 +2,7 @@
 import { type CostedKernel, type IterationCost, iterationCost } from '../../core/cost/iterationCost.ts'
 import { type CostedArray, costedType } from '../../core/cost/means.ts'
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
-import { extentsOf, type IterationSpace, iterationsOf } from './blocks/blockSchedule.ts'
+import { extentsOf, type IterationSpace, iterationsOf } from './blocks/schedule.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 

@@ -2,7 +2,7 @@
  * Errors of loop bodies on their way to the caller: only their class, message and stack travel between threads.
  */
 
-import type { Key } from '../../core/arrays/indexSpace.ts'
+import type { Key } from '../../core/arrays/keys.ts'
 import { PlanError, TaskError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 

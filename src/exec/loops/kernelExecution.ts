@@ -5,8 +5,8 @@
 
 import { endlessLoop } from '../../core/ir/mayNotEnd.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { BlockSchedule } from './blocks/blockSchedule.ts'
 import { type CompiledLoop, serialFlushes, stepsOf, widthOf } from './blocks/kernelBlocks.ts'
+import type { BlockSchedule } from './blocks/schedule.ts'
 import { isWarm } from './claims/warmUp.ts'
 import { estimatedPassMs } from './estimate.ts'
 import { type KernelPlan, whyCallerOnly } from './kernelPlan.ts'

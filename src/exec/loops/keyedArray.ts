@@ -6,12 +6,13 @@
 import { outsideMessage, positionOf, sizeOfShape } from '../../core/arrays/indexSpace.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../../core/arrays/storage.ts'
 import type { Column, TypedArray } from '../../core/data/column.ts'
-import { createBuilder, valueText } from '../../core/data/columnBuilder.ts'
+import { createBuilder } from '../../core/data/columnBuilder.ts'
 import { rowReader, type ValueReader, valueReader } from '../../core/data/columnReaders.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import type { KeyedArray } from '../kernels/js/loopKernelShape.ts'
-import { lowerBound } from './blocks/blockSchedule.ts'
+import { lowerBound } from './blocks/schedule.ts'
 
 export class KeyedView implements KeyedArray {
   readonly storage: SparseStorage | TableStorage

@@ -12,7 +12,7 @@
  * Times are estimated from the body until a pass was measured. They decide where passes run, never what they compute.
  */
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { BlockSchedule } from './blocks/blockSchedule.ts'
+import type { BlockSchedule } from './blocks/schedule.ts'
 
 /** Having workers begin and hearing that they are done, and claiming a block: `bench/overhead.bench.ts`. */
 const WAKE_MS = 0.1

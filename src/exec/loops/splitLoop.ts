@@ -4,8 +4,8 @@
  */
 import type { KernelCode } from '../../core/ir/kernelCode.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { BlockSchedule, IterationSpace } from './blocks/blockSchedule.ts'
 import { cutBlocks } from './blocks/cutBlocks.ts'
+import type { BlockSchedule, IterationSpace } from './blocks/schedule.ts'
 import { serialOrderOf, visitSerially } from './blocks/space.ts'
 import { bodyError } from './failure.ts'
 import { copyStorage, PlainLoop } from './interpreted/plainRun.ts'

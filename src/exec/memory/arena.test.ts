@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bytesText } from '../../core/bytesText.ts'
 import { MemoryError } from '../../core/errors.ts'
-import { attachArena, createArena, defaultBudgetBytes, type SharedArena } from './arena.ts'
+import { attachArena, createArena, defaultBudgetBytes, type SharedArena } from './sharedArena.ts'
 import { hasWideMemory } from './wideMemory.ts'
 
 function fill(arena: SharedArena, offset: number, bytes: number, value: number): void {

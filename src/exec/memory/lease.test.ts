@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tableMemory } from '../tables/columns/tableMemory.ts'
-import { createArena } from './arena.ts'
 import { leaseBlocks } from './lease.ts'
+import { createArena } from './sharedArena.ts'
 
 const ROWS = 2 ** 14
 const column = { type: { kind: 'f64' }, length: ROWS, values: new Float64Array(ROWS) } as const

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { Column } from '../../core/data/column.ts'
 import { columnFromValues } from '../../core/data/columnBuilder.ts'
 import { MemoryError } from '../../core/errors.ts'
-import { createArena } from './arena.ts'
 import { leaseBlocks } from './lease.ts'
 import { freeColumn, mapBuffers, shareBatch, shareColumn } from './shareColumns.ts'
+import { createArena } from './sharedArena.ts'
 
 const people = columnFromValues([{ name: 'Ada', tags: ['x', null, 'yy'], born: 1815n }, null, { name: null, tags: [], born: 2n }])
 

@@ -9,7 +9,7 @@ import type { UserFunction } from '../../core/ir/functionIr.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
 import { assignSlice, atKey, batchesFromStorage, setKey, toTypedArray } from '../arrays/index.ts'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import { ArrayStore } from './arrayStore.ts'
 
 const f64 = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const

@@ -8,8 +8,8 @@ import type { Column } from '../../core/data/column.ts'
 import { ownColumn } from '../../core/data/columnSlices.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto, mapBuffers } from '../memory/shareColumns.ts'
+import type { Block } from './block.ts'
 import { type ExecBatch, mapBatch } from './operators/batches.ts'
-import type { Block } from './stageTask.ts'
 
 export class Blocks {
   private readonly arena: Arena

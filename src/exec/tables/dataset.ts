@@ -1,12 +1,13 @@
 /** What parts of a plan give each other: partitions, there as a whole or one after another. */
 import type { Batch } from '../../core/data/column.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+import type { Block } from './block.ts'
 import type { CodedKeys } from './columns/columnProgram.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { bytesOf, type Exchange, type Part, segmentsOf } from './spill/parts.ts'
 import type { Spill } from './spill/spillTask.ts'
-import type { Block, StageResult, StageTask } from './stageTask.ts'
+import type { StageResult, StageTask } from './stage.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 export type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>

@@ -9,9 +9,10 @@ import type { AggregateCall, LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { sourceFromRows } from '../../io/memory/memory.ts'
 import { readSplit } from '../../io/readSplit.ts'
 import { HANDLERS } from '../../session/taskHandlers.ts'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import { createPool } from '../workers/pool.ts'
-import { Executor, type ExecutorEvent } from './executor.ts'
+import { Executor } from './executor.ts'
+import type { ExecutorEvent } from './executorOptions.ts'
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
 const handlers = { url: new URL('../../session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }

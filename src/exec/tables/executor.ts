@@ -9,7 +9,6 @@
  * Small inputs, and functions that cannot leave it, run on the caller's thread. Nothing depends on where or in how
  * many pieces a task ran.
  */
-
 import type { Storage } from '../../core/arrays/storage.ts'
 import type { Batch } from '../../core/data/column.ts'
 import { fieldsOf } from '../../core/data/schema.ts'
@@ -19,69 +18,26 @@ import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../..
 import { isKnown } from '../../core/plan/elements.ts'
 import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { mapInputs, planText } from '../../core/plan/tree.ts'
-import type { ReadSplit } from '../../core/ports.ts'
-import type { SessionEvent } from '../../core/sessionEvent.ts'
 import type { PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
 import { ownBlocks } from '../arrays/storageBlocks.ts'
-import type { NotColumns } from '../kernels/columns/wasmColumns.ts'
-import type { Arena } from '../memory/arena.ts'
-import type { WorkerPool } from '../workers/worker.ts'
+import type { NotColumns } from '../kernels/columns/programShape.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
-import type { PassSizes } from './columns/groups/groupRecords.ts'
 import { overColumns } from './columns/overColumns.ts'
 import { isRefused, refused } from './columns/refused.ts'
 import { type KeySet, keySetOf, namedColumns, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import { textsJoined } from './columns/texts/codesOnDemand.ts'
+import type { ExecutorOptions, RunOptions } from './executorOptions.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import { explainedFunctions } from './explainFunctions.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { readsStorage } from './planInputs.ts'
-import type { PlanRecord } from './planRecord.ts'
 import { type Keeper, Run } from './run.ts'
 import { externalOf } from './spill/external.ts'
-
-/** What it has to tell of its work. */
-export type ExecutorEvent = Extract<SessionEvent, { readonly kind: 'stage' | 'progress' | 'fallback' | 'spill' }>
-
-export interface ExecutorOptions {
-  /** Its handlers must include 'stage': see `stageHandler`. */
-  readonly pool: WorkerPool
-  readonly arena: Arena
-  readonly readSplit: ReadSplit
-  /** `planner/physical/lower.ts`. */
-  readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean }) => PhysicalPlan
-  readonly onEvent?: (event: ExecutorEvent) => void
-  /** Aborted when the session stops: ends what is read on the caller's thread. */
-  readonly stopped?: AbortSignal
-  /** Inputs in memory with fewer elements run on the caller's thread. */
-  readonly smallRows?: number
-  /** Elements per partition of data in memory. */
-  readonly partitionRows?: number
-  /** How groups are found in one pass over columns. */
-  readonly groupPass?: PassSizes
-  /** Where what memory does not hold is spilled; without it, that is a MemoryError. */
-  readonly spill?: SpillOptions
-}
-
-export interface SpillOptions {
-  /** A path for a file that is to be written, and removed with the run; SpillError where there can be none. */
-  readonly file: () => string
-  /** Spills whatever can be spilled, in parts of so many bytes. */
-  readonly always?: { readonly partBytes: number; readonly parts: number }
-}
-
-export interface RunOptions {
-  readonly signal?: AbortSignal
-  /** Of `stream`: see `ExecuteOptions`. */
-  readonly isUntyped?: boolean
-  /** Where what runs is measured. */
-  readonly record?: PlanRecord
-}
 
 export class Executor {
   private readonly options: ExecutorOptions

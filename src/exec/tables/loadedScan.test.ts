@@ -1,6 +1,6 @@
 /** What is not read whole, however much memory there is. */
 import { expect, test } from 'vitest'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import { loadedScan, type Scan, scanToLoad } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
 

@@ -8,6 +8,7 @@
  */
 import { MemoryError } from '../../core/errors.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+import type { Block } from './block.ts'
 import {
   columnsFor,
   hasRoom,
@@ -18,7 +19,6 @@ import {
   splitsRead,
   withoutPartialGroups,
 } from './loadedScan.ts'
-import type { Block } from './stageTask.ts'
 
 /** A scan of the columns that the inputs of wide operators, some pipelines, read of the same rows. */
 export interface PlannedLoad {

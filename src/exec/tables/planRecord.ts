@@ -14,7 +14,7 @@ import { type LoadedScan, splitsRead } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { inputsOf } from './planInputs.ts'
-import type { StageResult } from './stageTask.ts'
+import type { StageResult } from './stage.ts'
 
 /** Rows of a result: at the moment, at most, of its largest part, and in all. */
 export interface KeptRows {

@@ -1,19 +1,20 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
+
 import { setMaxListeners } from 'node:events'
 import { rmSync } from 'node:fs'
 import type { Storage } from '../../core/arrays/storage.ts'
 import type { Batch, Column } from '../../core/data/column.ts'
-import { MemoryError, TaskError } from '../../core/errors.ts'
+import { MemoryError } from '../../core/errors.ts'
 import { fallbackOf } from '../../core/ir/functionUse.ts'
-import { mayNotEnd } from '../../core/ir/mayNotEnd.ts'
 import { joinedSignal } from '../../core/joinedSignal.ts'
 import { isKnown } from '../../core/plan/elements.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
-import type { NotColumns } from '../kernels/columns/wasmColumns.ts'
+import type { NotColumns } from '../kernels/columns/programShape.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from '../kernels/fallbacks.ts'
 import { Charge } from '../memory/charge.ts'
 import { buffersPassed } from '../memory/lease.ts'
 import { blocksAdded, shareBatch } from '../memory/shareColumns.ts'
+import type { Block } from './block.ts'
 import { Blocks } from './blocks.ts'
 import { type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
@@ -52,31 +53,47 @@ import {
   withoutFirst,
   withoutPartitionKeys,
 } from './dataset.ts'
-import type { ExecutorOptions, RunOptions } from './executor.ts'
+import type { ExecutorOptions, RunOptions } from './executorOptions.ts'
 import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './loadedScan.ts'
 import { LoadsAhead, plannedLoads, type TimedLoad } from './loadsAhead.ts'
 import { asDeclared, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { FoldedGroups } from './operators/groupBy/foldedGroups.ts'
 import { rowOfNothing } from './operators/groupBy/rowOfNothing.ts'
-import { withWholeNulls } from './operators/join/nullKeys.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
 import { asRowFailure, taskErrorOf } from './operators/rows/rowFailure.ts'
-import { wholeMilliseconds } from './operators/sort/wholeMilliseconds.ts'
 import { bytesOfBatches, type PlanRecord } from './planRecord.ts'
+import { keptError, mapPartitionsError, tooLargeError } from './runErrors.ts'
+import {
+  inputOf,
+  isOverWide,
+  isStreamed,
+  keepsPieces,
+  limitedPipeline,
+  partitionsRead,
+  readsNothing,
+  runsOnCaller,
+  runsTogether,
+  stageName,
+  stepMayNotEnd,
+  wholeTaskBecause,
+  withComparedKeys,
+  withoutTopK,
+} from './runPlans.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
-import { sharedWork } from './sharedWork.ts'
 import { groupsBeyond, partitionsBeyond } from './spill/expected.ts'
 import { type External, externalOf } from './spill/external.ts'
 import { ExternalRun } from './spill/externalRun.ts'
 import { isInVain, type SpillingRun, spillingServices } from './spill/spilling.ts'
-import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
+import type { StageResult, StageTask } from './stage.ts'
+import { runStageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 import { checkUnion } from './unionCheck.ts'
 import { type WholeTable, wholeTable } from './wholeTable.ts'
+import { sharedWork } from './wide/sharedWork.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
@@ -1122,74 +1139,9 @@ function addCosts(task: StageTask, { spentMs = [] }: StageResult): void {
   }
 }
 
-/**
- * Whether all partitions are one task on the caller's thread: the steps only hand columns on. Every partition is one
- * batch with elements in it, so that the batches of the result are the partitions again.
- */
-function runsTogether(plan: Pipeline, partitions: readonly Partition[]): boolean {
-  return (
-    plan.steps.length > 0 &&
-    plan.steps.every(isFree) &&
-    partitions.every((one) => one.kind === 'batches' && one.batches.length === 1 && (one.batches[0]?.length ?? 0) > 0)
-  )
-}
-
-/** Whether all that is wanted of the splits is how many rows they have, which the file says: nothing is decoded. */
-function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): boolean {
-  return (
-    steps.every(isFree) && partitions.every((one) => one.kind === 'split' && one.scan.columns.length === 0 && one.split.rows !== undefined)
-  )
-}
-
-/** Whether the results of a part of a plan are taken as they come; sources are there, or are read as they are needed. */
-function isStreamed({ kind, edge }: PhysicalPlan): boolean {
-  return kind !== 'ScanExec' && kind !== 'StoredExec' && edge?.kind === 'streamed'
-}
-
-/** Whether a pipeline could run over the table that a wide operator gives. */
-function isOverWide(plan: PhysicalPlan): plan is Pipeline & { readonly input: Wide } {
-  if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
-  return plan.input.kind === 'WideExec' && !isStreamed(plan.input)
-}
-
-/** Whether a function of the plan runs as it stands. */
-function runsOnCaller(plan: PhysicalPlan): boolean {
-  if ((plan.kind === 'PipelineExec' || plan.kind === 'WideExec') && plan.where === 'caller') return true
-  if (plan.kind === 'ScanExec' || plan.kind === 'StoredExec') return false
-  return plan.kind === 'WideExec' || plan.kind === 'UnionExec' ? plan.inputs.some(runsOnCaller) : runsOnCaller(plan.input)
-}
-
-/** Row numbers count every row of the source: a pipeline that reads them lets it skip none. */
-function inputOf(plan: Pipeline): PhysicalPlan {
-  if (!plan.numbered || plan.input.kind !== 'ScanExec' || plan.input.predicate === undefined) return plan.input
-  const { predicate: _, ...scan } = plan.input
-  return scan
-}
-
 function restore<K, V>(map: Map<K, V>, before: ReadonlyMap<K, V>): void {
   map.clear()
   for (const [key, value] of before) map.set(key, value)
-}
-
-/** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
-function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
-  const { hidden = [] } = batch
-  if (operator.kind === 'AsofJoinExec') return { ...batch, hidden: hidden.map(wholeMilliseconds).map(withWholeNulls) }
-  const keys = operator.kind === 'WindowExec' ? Number(operator.by) + Number(operator.ordered) : 1
-  const compared = hidden.slice(0, keys).map(wholeMilliseconds)
-  return { ...batch, hidden: [...(operator.kind === 'HashJoinExec' ? compared.map(withWholeNulls) : compared), ...hidden.slice(keys)] }
-}
-
-/** The pipeline without the step that keeps what may come first of each partition: of a whole table a sort finds the first rows itself. */
-function withoutTopK(plan: PhysicalPlan): Pipeline | undefined {
-  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'TopKExec') return undefined
-  return { ...plan, steps: plan.steps.slice(0, -1) }
-}
-
-/** The pipeline under a limit, whose last step cuts every partition to `count`. */
-function limitedPipeline(plan: Extract<PhysicalPlan, { kind: 'LimitExec' }>): Pipeline {
-  if (plan.input.kind === 'PipelineExec') return plan.input
-  return { ...stepless(plan.input), steps: [{ kind: 'LimitExec', count: plan.count }] }
 }
 
 /** What tells queued tasks that nobody waits for them; all of them listen, which is no leak. */
@@ -1199,29 +1151,6 @@ function givenUp(): AbortController {
   return controller
 }
 
-/** Memory was short for one partition alone: where it is, and how to cut it finer. */
-function tooLargeError(error: MemoryError, partition: Partition | undefined): MemoryError {
-  if (partition?.kind !== 'split' || partition.split.place === undefined) return error
-  const { what, cure } = partition.split.place
-  const [first] = error.message.split('\n')
-  return new MemoryError(
-    `${first}\nIt computes ${what}, one piece that is read at once. ${cure}, or raise { memory } in Session.start.`,
-    error,
-  )
-}
-
-/** Memory was short for results that are kept at once: why they are. */
-function keptError(error: MemoryError, plan: Pipeline): MemoryError {
-  const [first = '', ...cures] = error.message.split('\n')
-  if (cures.some((line) => line.startsWith(KEPT))) return error // the stage below said so
-  const because =
-    plan.edge?.kind === 'stored'
-      ? plan.edge.because
-      : 'the action takes them so; iteration, folds and writers take partition after partition'
-  return new MemoryError([first, `${KEPT} ${stageName(plan)} are kept at once, because ${because}.`, ...cures].join('\n'), error)
-}
-const KEPT = 'All results of'
-
 /** Memory was short for an operator that has no way but memory: why it has none. */
 function wholeError(error: MemoryError, operator: WideOperator): MemoryError {
   const lines = error.message.split('\n')
@@ -1230,6 +1159,7 @@ function wholeError(error: MemoryError, operator: WideOperator): MemoryError {
   if (because === undefined) return error
   return new MemoryError([...lines.slice(0, -1), `${operator.kind} ${because}, ${NOT_SPILLED}`, ...lines.slice(-1)].join('\n'), error)
 }
+
 const NOT_SPILLED = 'and does not go by way of disk.'
 
 function notSpilledBecause(operator: WideOperator): string | undefined {
@@ -1251,57 +1181,4 @@ function notSpilledBecause(operator: WideOperator): string | undefined {
     case 'RepartitionExec':
       return undefined
   }
-}
-
-/** Why one task takes the inputs whole. */
-function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
-  if (isSmall) return 'there are few rows'
-  switch (operator.kind) {
-    case 'SortExec':
-    case 'WindowExec':
-    case 'AsofJoinExec':
-      return 'its keys are compared row by row, or memory is short'
-    case 'GroupReduceExec':
-    case 'GroupMapExec':
-      return 'its function is called with pairs or groups of rows'
-    case 'DistinctExec':
-      return 'its elements hold lists or objects, or memory is short'
-    case 'HashAggregateExec':
-    case 'HashJoinExec':
-    case 'DrawExec':
-    case 'IndexExec':
-    case 'ShuffleKeysExec':
-    case 'RepartitionExec':
-      return 'one task takes it whole'
-  }
-}
-
-/** How many partitions a pipeline gives, where its source is cut into them. */
-function partitionsRead(plan: PhysicalPlan): number | undefined {
-  return plan.kind === 'PipelineExec' && plan.input.kind === 'ScanExec' ? splitsRead(plan.input).length : undefined
-}
-
-function keepsPieces(operator: WideOperator): boolean {
-  return operator.kind === 'RepartitionExec'
-}
-
-function stageName(plan: Pipeline): string {
-  const last = plan.steps.at(-1)
-  const scan =
-    plan.input.kind === 'ScanExec'
-      ? [`ScanExec ${plan.input.source.name}`]
-      : plan.input.kind === 'StoredExec'
-        ? [`StoredExec ${plan.input.name}`]
-        : []
-  return [...scan, ...plan.steps.map((step) => step.kind)].join(' -> ') || (last?.kind ?? 'ExchangeExec')
-}
-
-function mapPartitionsError(message: string, cause: unknown, partition: number): TaskError {
-  return new TaskError(`mapPartitions: the function threw in partition ${partition}: ${message}`, { cause, partition })
-}
-
-/** Whether a function of the step may not end: on a worker it can be ended, however few rows it gets. */
-function stepMayNotEnd(step: Step): boolean {
-  if ('f' in step) return mayNotEnd(step.f)
-  return step.kind === 'EvaluateExec' && step.columns.some((column) => mayNotEnd(column.f))
 }

@@ -9,7 +9,7 @@ import type { Aggregate, ExecFunction, Step, WideOperator } from '../../planner/
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { AsofWork } from './asof/asofTask.ts'
 import { type ExecBatch, mapBatch } from './operators/batches.ts'
-import type { PlacedRead, StageTask, TaskInput } from './stageTask.ts'
+import type { PlacedRead, StageTask, TaskInput } from './stage.ts'
 
 export function sendable(task: StageTask): StageTask {
   switch (task.kind) {

@@ -4,12 +4,11 @@
  * Runs in any thread. Large results are put into the arena, so that the next task finds them without a copy; who
  * receives the result owns those blocks.
  */
+
 import { isMainThread } from 'node:worker_threads'
 import type { Column } from '../../core/data/column.ts'
 import { type NewArray, ordinary } from '../../core/data/columnSlices.ts'
-import type { ColumnPredicate } from '../../core/plan/predicate.ts'
-import type { Access, ArraySource, ReadSplit, Scratch, SourceSplit } from '../../core/ports.ts'
-import type { Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
+import type { Access, ReadSplit, Scratch } from '../../core/ports.ts'
 import { csvKernels } from '../kernels/csv/csvKernels.ts'
 import { fallbacksOf } from '../kernels/fallbacks.ts'
 import { numberKernels } from '../kernels/tables/numberKernels.ts'
@@ -18,89 +17,24 @@ import { arraysIn, withScratch } from '../memory/scratchMemory.ts'
 import { copyInto } from '../memory/shareColumns.ts'
 import { withAbortSignal } from '../workers/abortSignal.ts'
 import type { TaskHandler } from '../workers/worker.ts'
-import { type AsofTask, runAsofTask } from './asof/asofTask.ts'
-import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
+import { runAsofTask } from './asof/asofTask.ts'
+import type { Block } from './block.ts'
+import { isText, nullsPlaced, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
-import { type CodedTexts, countedTexts } from './columns/texts/loadedTexts.ts'
+import { countedTexts } from './columns/texts/loadedTexts.ts'
 import { withOpenFiles } from './openFiles.ts'
 import { concatBatches, type ExecBatch, mapBatch, takeBatch } from './operators/batches.ts'
-import { groupValues, type ValuesTask } from './operators/groupBy/groupValuesTask.ts'
-import { type PartitionTask, runPartitionTask } from './operators/groupBy/partitionTask.ts'
+import { groupValues } from './operators/groupBy/groupValuesTask.ts'
+import { runPartitionTask } from './operators/groupBy/partitionTask.ts'
 import { openNarrow, runWide } from './operators/index.ts'
-import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/join/joinTask.ts'
+import { type JoinOutcome, runJoinTask } from './operators/join/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
 import { RowFailure } from './operators/rows/rowFailure.ts'
-import { runSortTask, type SortTask } from './operators/sort/sortTask.ts'
-import { isOrdered, type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
+import { runSortTask } from './operators/sort/sortTask.ts'
+import { isOrdered, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
 import { type Made, ordered, type PartServices, worked } from './spill/workedPart.ts'
-import { runWindowTask, type WindowTask } from './windows/windowTask.ts'
-
-export type TaskInput =
-  | {
-      readonly kind: 'split'
-      readonly source: ArraySource
-      readonly split: SourceSplit
-      readonly columns: readonly string[]
-      readonly predicate?: ColumnPredicate
-    }
-  | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
-  | SpilledInput
-  | WorkedInput
-
-/** A split, and where its rows go. */
-export interface PlacedRead {
-  readonly input: Extract<TaskInput, { kind: 'split' }>
-  readonly firstRow: number
-}
-
-export type StageTask =
-  | {
-      readonly kind: 'narrow'
-      readonly input: TaskInput
-      readonly steps: readonly Step[]
-      readonly partition: number
-      readonly firstRow: number
-      /** Where what comes of it goes, instead of being the result. */
-      readonly spill?: Spill
-    }
-  | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
-  /** Puts the columns of splits into those of all; their texts are the result, a batch for each split. */
-  | { readonly kind: 'load'; readonly reads: readonly PlacedRead[]; readonly wholes: readonly Column[] }
-  /** Puts texts that were read among those of all. */
-  | { readonly kind: 'place'; readonly columns: readonly Placed[] }
-  | PartitionTask
-  | ValuesTask
-  | JoinTask
-  | AsofTask
-  | SortTask
-  | WindowTask
-  /** Batches as one. */
-  | { readonly kind: 'together'; readonly batches: readonly ExecBatch[] }
-  /** Rows of a batch. */
-  | { readonly kind: 'take'; readonly batch: ExecBatch; readonly rows: Int32Array }
-
-/** A block of the arena that a result lies in. */
-export interface Block {
-  readonly offset: number
-  readonly bytes: number
-}
-
-export interface StageResult {
-  readonly batches: readonly ExecBatch[]
-  /** Elements that went into each step. */
-  readonly rowsIn: readonly number[]
-  /** Milliseconds in each step, or in the wide operator, that has functions which are not compiled; 0 in others. */
-  readonly spentMs?: readonly number[]
-  readonly blocks: readonly Block[]
-  /** Of columns that were put into others: the nulls of each. */
-  readonly nulls?: readonly number[]
-  /** Why JavaScript did what a kernel might have done. */
-  readonly refused?: string
-  /** Of texts that are to be put into others, for each batch: what is known of those that are places in dictionaries. */
-  readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
-  /** Instead of batches. */
-  readonly spilled?: Spilled
-}
+import type { PlacedRead, StageResult, StageTask, TaskInput } from './stage.ts'
+import { runWindowTask } from './windows/windowTask.ts'
 
 export interface StageServices {
   readonly readSplit: ReadSplit

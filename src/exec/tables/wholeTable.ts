@@ -7,15 +7,17 @@
  * The workers copy, each a piece, so that no column passes through the memory of JavaScript.
  */
 import type { Batch, Column } from '../../core/data/column.ts'
-import { LARGEST_OFFSET } from '../../core/data/columnBuilder.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
+import { LARGEST_OFFSET } from '../../core/data/leafBuilders.ts'
 import { fieldsOf, sameType } from '../../core/data/schema.ts'
 import type { Arena } from '../memory/arena.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
-import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
+import type { Block } from './block.ts'
+import { isLoadable, isText, textBytes } from './columns/loadTask.ts'
+import type { Placed } from './columns/placed.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
 import { allOf } from './scheduler.ts'
-import type { Block, StageTask } from './stageTask.ts'
+import type { StageTask } from './stage.ts'
 
 export interface WholeServices {
   readonly arena: Arena

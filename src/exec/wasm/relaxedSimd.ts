@@ -3,7 +3,8 @@
  * way. An engine without them refuses a module that has one.
  */
 import { once } from '../../core/once.ts'
-import { I, moduleBytes, OP, SIMD } from './wasmEncoder.ts'
+import { I, OP, SIMD } from './instructions.ts'
+import { moduleBytes } from './wasmEncoder.ts'
 
 export const hasRelaxedSimd: () => boolean = once(() => {
   const vector = I.localGet(0)

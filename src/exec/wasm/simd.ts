@@ -3,7 +3,7 @@
  *
  *     f64    two vectors: rows 0 1, rows 2 3        i32, truth    one vector, a lane a row (truth: all ones or zeros)
  */
-import { type Code, I, unsigned } from './wasmEncoder.ts'
+import { type Code, I, unsigned } from './instructions.ts'
 
 export const V = {
   load: 0x00,

@@ -5,7 +5,8 @@
  *     local.get 0; f64.const 0.5; f64.mul      becomes      mul of (get, const)
  */
 import { Bug } from '../../core/errors.ts'
-import { ADDRESSES_SECTION, type AddressType, TYPE, type ValueType } from './wasmEncoder.ts'
+import { TYPE, type ValueType } from './instructions.ts'
+import { ADDRESSES_SECTION, type AddressType } from './wasmEncoder.ts'
 import { ATOMIC_INSTRUCTIONS, type Instruction, SATURATING_INSTRUCTIONS, SCALAR_INSTRUCTIONS, VECTOR_INSTRUCTIONS } from './wasmOpcodes.ts'
 
 export interface Signature {

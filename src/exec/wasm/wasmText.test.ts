@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { I, moduleBytes, OP, SIMD } from './wasmEncoder.ts'
+import { I, OP, SIMD } from './instructions.ts'
+import { moduleBytes } from './wasmEncoder.ts'
 import { wasmText } from './wasmText.ts'
 
 test('instructions are folded, blocks named where something leaves them, locals by what is known of them', () => {

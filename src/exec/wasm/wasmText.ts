@@ -7,7 +7,7 @@
  *
  * An assembler makes the same code of it again, byte for byte.
  */
-import type { ValueType } from './wasmEncoder.ts'
+import type { ValueType } from './instructions.ts'
 import { type Label, type Node, type ReadImport, readModule } from './wasmReader.ts'
 
 /** What can be said of a kernel's locals, parameters included: names by their number. */

@@ -19,7 +19,8 @@ import {
   scatterCodesKernel,
 } from '../kernels/tables/partitionKernels.ts'
 import { semiKernel } from '../kernels/tables/semiKernel.ts'
-import { type Code, I, type Import, moduleBytes, OP, type ParameterType } from './wasmEncoder.ts'
+import { type Code, I, OP } from './instructions.ts'
+import { type Import, moduleBytes, type ParameterType } from './wasmEncoder.ts'
 import { readModule } from './wasmReader.ts'
 import { wasmText } from './wasmText.ts'
 import { withAddresses } from './wideAddresses.ts'

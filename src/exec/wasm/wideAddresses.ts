@@ -14,18 +14,8 @@
  */
 import { Bug } from '../../core/errors.ts'
 import { AddressFlow, isAddressAccess } from './addressFlow.ts'
-import {
-  type AddressType,
-  type Code,
-  I,
-  type Import,
-  moduleBytes,
-  OP,
-  type ParameterType,
-  SATURATE,
-  unsigned,
-  type ValueType,
-} from './wasmEncoder.ts'
+import { type Code, I, OP, SATURATE, unsigned, type ValueType } from './instructions.ts'
+import { type AddressType, type Import, moduleBytes, type ParameterType } from './wasmEncoder.ts'
 import { type Node, type ReadModule, readModule } from './wasmReader.ts'
 
 /** How an instruction is written: as it is, for 64 bits, or as it is with a conversion behind. */

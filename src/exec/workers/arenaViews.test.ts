@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lawRuns } from '../../../property-tests/lawRuns.ts'
-import { createArena } from '../memory/arena.ts'
+import { createArena } from '../memory/sharedArena.ts'
 import { fromMessage, toMessage } from './arenaViews.ts'
 
 const arena = createArena({ budgetBytes: 2 ** 20 })

@@ -3,7 +3,7 @@
  *
  * Before each task the event loop gets a turn, so that timers, aborts and events are not starved by a chain of tasks.
  */
-import { attachArena, type SharedArena } from '../memory/arena.ts'
+import { attachArena, type SharedArena } from '../memory/sharedArena.ts'
 import { type Handlers, runTask } from './runTask.ts'
 import type { Runner, Task, WorkerContext } from './worker.ts'
 

@@ -7,7 +7,7 @@
 import { availableParallelism } from 'node:os'
 import { Bug, MemoryError, PlanError } from '../../core/errors.ts'
 import { HANDLERS } from '../handlers.ts'
-import type { SharedArena } from '../memory/arena.ts'
+import type { SharedArena } from '../memory/sharedArena.ts'
 import { InlineWorker } from './inlineWorker.ts'
 import type { Handlers } from './runTask.ts'
 import { ThreadWorker } from './threadWorker.ts'

@@ -1,6 +1,6 @@
 /** One task by its handler: the same for every kind of worker. */
 import { Bug } from '../../core/errors.ts'
-import type { SharedArena } from '../memory/arena.ts'
+import type { SharedArena } from '../memory/sharedArena.ts'
 import type { Task, TaskHandler, WorkerContext } from './worker.ts'
 
 export type Handlers = Readonly<Record<string, TaskHandler>>

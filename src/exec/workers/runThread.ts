@@ -1,7 +1,8 @@
 /** What runs in a worker thread: receives tasks, one at a time, and answers each with its result or its error. */
 import { parentPort } from 'node:worker_threads'
 import { receiveBytes } from '../../core/sharedBytes.ts'
-import { type ArenaHandle, attachArena } from '../memory/arena.ts'
+import type { ArenaHandle } from '../memory/arena.ts'
+import { attachArena } from '../memory/sharedArena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
 import { type Handlers, runTask } from './runTask.ts'
 import { transferablesOf } from './transferables.ts'

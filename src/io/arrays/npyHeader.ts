@@ -7,11 +7,11 @@
  */
 
 import type { Shape } from '../../core/arrays/indexSpace.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
 import type { DType } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { SourceError } from '../../core/errors.ts'
-import type { ByteSource } from '../bytes/byteSource.ts'
 import { checkForm } from '../bytes/fileForms.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { NoLiteral, type PythonLiteral, pythonLiteral } from './pythonLiteral.ts'
 
 /** Elements as they lie in a file. */

@@ -14,15 +14,7 @@ import type { Access } from '../../core/ports.ts'
 import { openHttp } from '../remote/httpSource.ts'
 import { isS3, s3Access } from '../remote/s3.ts'
 import { bytesInMemory } from './memoryBytes.ts'
-
-export interface ByteSource {
-  readonly size: number
-  /** Size and time of change; over HTTP the size alone. */
-  readonly stamp: string
-  /** Exactly the bytes from `start` to `end`, in `into` where it can be used and is long enough; a SourceError when there are fewer. */
-  read(start: number, end: number, into?: Uint8Array): Promise<Uint8Array>
-  close(): Promise<void>
-}
+import type { ByteSource } from './source.ts'
 
 /** Whether a path is an http(s) address. */
 export function isUrl(path: string): boolean {

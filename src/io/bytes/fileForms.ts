@@ -3,7 +3,8 @@
  * reader reads it, or how it is unpacked.
  */
 import { SourceError } from '../../core/errors.ts'
-import { type ByteSource, isUrl, nameOfPath } from './byteSource.ts'
+import { isUrl, nameOfPath } from './byteSource.ts'
+import type { ByteSource } from './source.ts'
 
 export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readNdjson' | 'readText' | 'readNpy' | 'load'
 

@@ -5,7 +5,7 @@
  *     blobs      as streams, of which a part may lie on disk itself
  *     streams    read once, now, into a file of the system's folder for such, so that actions can go through it as often as they like
  */
-import { valueText } from '../../core/data/columnBuilder.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { Access, GivenBytes } from '../../core/ports.ts'

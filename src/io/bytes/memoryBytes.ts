@@ -1,6 +1,6 @@
 /** Bytes in memory, which readers read as they read a file. */
 import { SourceError } from '../../core/errors.ts'
-import type { ByteSource } from './byteSource.ts'
+import type { ByteSource } from './source.ts'
 
 /** `name` is for messages. */
 export function bytesInMemory(bytes: Uint8Array, name: string): ByteSource {

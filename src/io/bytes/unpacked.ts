@@ -16,7 +16,8 @@ import * as zlib from 'node:zlib'
 import { SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { Access } from '../../core/ports.ts'
-import { type ByteSource, openBytes } from './byteSource.ts'
+import { openBytes } from './byteSource.ts'
+import type { ByteSource } from './source.ts'
 
 /** Where the text of a compressed file lies. Whoever reads ranges of it holds this object. */
 export interface Unpacked {

@@ -5,14 +5,14 @@
  * fit is an error with its line, never a silent null. Unquoted empty fields are null.
  */
 import { checkBoolean } from '../../core/arguments.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
 import { type Field, namesText } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import { missingColumnMessage } from '../../core/nearestNames.ts'
 import type { Access, ArraySource, CsvKernels, SourceSplit } from '../../core/ports.ts'
 import { sameItems } from '../../core/sameItems.ts'
-import type { ByteSource } from '../bytes/byteSource.ts'
 import { filesOf } from '../bytes/paths.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { openPlain, type Unpacked } from '../bytes/unpacked.ts'
 import { checkExpected, type ExpectOptions } from '../expected.ts'
 import { type PartitionOptions, withPartitions } from '../partitions/partitions.ts'

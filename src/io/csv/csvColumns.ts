@@ -5,12 +5,13 @@
  * know, which then is made here, and goes on behind it.
  */
 import type { Column } from '../../core/data/column.ts'
-import { LARGEST_OFFSET, ValidityBuilder } from '../../core/data/columnBuilder.ts'
 import { FIXED_FORMS, type FixedForm, type FixedKind, isFixedKind } from '../../core/data/fixedValues.ts'
+import { LARGEST_OFFSET, ValidityBuilder } from '../../core/data/leafBuilders.ts'
 import type { ColumnType } from '../../core/data/schema.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
 import type { CsvField } from '../../core/ports.ts'
 import { DecimalCommas } from './csvCommas.ts'
+import type { Fields } from './csvFields.ts'
 import { isAt } from './csvFormat.ts'
 import { plainNumber } from './csvNumbers.ts'
 import { type CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
@@ -21,16 +22,6 @@ export interface CsvColumn {
   readonly type: ColumnType
   /** Whether the sample decided the type, and not the user. */
   readonly guessed: boolean
-}
-
-/** Where one column's fields of records that follow each other have their bounds. */
-export interface Fields {
-  readonly records: CsvRecords
-  /** Of the first. */
-  readonly place: number
-  /** From one to the next. */
-  readonly step: number
-  readonly count: number
 }
 
 /** Makes one column. */

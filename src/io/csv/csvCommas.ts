@@ -5,7 +5,7 @@
  *
  * Statement: a field is changed once, however often its column comes back to it; one that is no such number is not changed.
  */
-import type { Fields } from './csvColumns.ts'
+import type { Fields } from './csvFields.ts'
 import { pointed } from './csvFormat.ts'
 
 const COMMA = 44

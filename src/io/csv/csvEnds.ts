@@ -2,7 +2,7 @@
  * Where records end in files with comments or other quotes than CSV's, byte after byte: a line end outside of quotes, and the end
  * of a comment, whatever quotes stand in it.
  */
-import type { ByteSource } from '../bytes/byteSource.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { type CsvFormat, isAt } from './csvFormat.ts'
 
 const NEWLINE = 10

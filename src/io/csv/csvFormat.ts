@@ -1,6 +1,6 @@
 /** How a CSV file is written: what stands between fields and around them, and how numbers and nulls look. */
 import { checkCount, checkList } from '../../core/arguments.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 
 export interface CsvFormat {

@@ -5,8 +5,8 @@
  */
 import { SourceError } from '../../core/errors.ts'
 import type { CsvKernels } from '../../core/ports.ts'
-import type { ByteSource } from '../bytes/byteSource.ts'
 import { checkForm } from '../bytes/fileForms.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { checkUtf8, LARGEST_PIECE_BYTES } from '../text.ts'
 import { CsvEnds, recordEnds } from './csvEnds.ts'
 import { type CsvFormat, isPlainFormat } from './csvFormat.ts'

@@ -3,11 +3,12 @@
  * are made.
  */
 import type { Batch } from '../../core/data/column.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
 import { type ColumnType, type Field, typeText } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import type { Access, CsvMemory, ReadSplit } from '../../core/ports.ts'
-import { type ByteSource, openBytes } from '../bytes/byteSource.ts'
+import { openBytes } from '../bytes/byteSource.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import type { Unpacked } from '../bytes/unpacked.ts'
 import { checkUtf8, markBytes, readRange } from '../text.ts'
 import { appendFields, type CsvColumn, type CsvColumnReader, columnReader } from './csvColumns.ts'

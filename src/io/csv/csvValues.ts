@@ -4,8 +4,9 @@
  * Inference is cautious: numbers and true/false are recognised, everything else stays text. Text that a number would
  * not give back, as 007, stays text; integers beyond 2^53 make the column i64.
  */
-import { valueText } from '../../core/data/columnBuilder.ts'
+
 import type { ColumnType, DType } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { nearestNames } from '../../core/nearestNames.ts'
 

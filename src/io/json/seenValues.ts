@@ -4,8 +4,9 @@
  *     {"a":1,"b":[]}    a is a number, b a list of nothing yet
  *     {"b":["x"]}       a is perhaps absent, b a list of texts
  */
-import { valueText } from '../../core/data/columnBuilder.ts'
+
 import type { ColumnType, Field } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { SourceError } from '../../core/errors.ts'
 
 type Kind = 'a truth value' | 'a number' | 'a text' | 'a list' | 'an object'

@@ -5,6 +5,7 @@
  * pages said, and what is large by itself, is decoded alone and taken over a batch of rows at a time, so that the
  * decoder need not hold it twice.
  */
+
 import type * as ArrowFields from 'apache-arrow'
 import type { Table } from 'apache-arrow'
 import type { Column } from '../../core/data/column.ts'
@@ -14,31 +15,19 @@ import { columnOfVector } from '../arrow/arrowColumns.ts'
 import { Field as ArrowField, Dictionary, Int32, RecordBatchStreamWriter, Schema, tableFromIPC, Utf8 } from '../arrow/arrowLibrary.ts'
 import { arrowTypeOf, columnError, type Place } from '../arrow/arrowTypes.ts'
 import { changedColumn } from './annotations.ts'
-import type { ColumnDetail, FileDetail } from './describe.ts'
+import type { FileDetail } from './describe.ts'
 import { checkInt96 } from './int96.ts'
-import { type Destination, nativeColumns } from './nativeColumns.ts'
+import { type Destination, nativeColumns, type ReadyColumn } from './nativeColumns.ts'
 import { pagedColumns } from './pagedColumns.ts'
-import type { Page } from './pages.ts'
-import { type GroupPart, singleGroupFile } from './singleGroup.ts'
+import { singleGroupFile } from './singleGroup.ts'
 import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
-
-/** A column of a row group that is ready to be decoded. */
-export interface ReadyColumn {
-  readonly name: string
-  readonly detail: ColumnDetail
-  readonly part: GroupPart
-  /** Those of all its chunks. */
-  readonly pages: readonly Page[]
-  /** What it becomes, by what its pages declare. */
-  readonly likelyBytes: number
-  /** Whether all its values are indices of a dictionary's entries. */
-  readonly isCoded: boolean
-}
 
 /** What the decoder needs at most for a byte of values it hands over whole: the file, the values, three forms of the message. */
 const BYTES_A_BYTE = 8
+
 /** Of what is taken over a batch of rows at a time: bytes of a batch, and batches where pages do not tell the bytes. */
 const BATCH_BYTES = 8 * 2 ** 20
+
 const LEAST_BATCHES = 64
 
 /** Whether columns of this many bytes, by what their pages declare, are decoded together. */
@@ -142,6 +131,7 @@ function decoded(file: FileDetail, column: ReadyColumn, rows: number, hint: stri
   if (!(tables instanceof WasmFailure)) return tables
   throw columnError(placeOf(file, column), `it cannot be decoded: ${tables.message}.${tables.full ? CURE : ''}`, tables)
 }
+
 const CURE = ' Write the file with smaller row groups, or give the session more memory.'
 
 interface Reading {

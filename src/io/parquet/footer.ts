@@ -5,8 +5,8 @@
  * schema stays in Thrift form, because a part of it is written again for the decoder (see `singleGroup.ts`).
  */
 import { SourceError } from '../../core/errors.ts'
-import type { ByteSource } from '../bytes/byteSource.ts'
 import { checkForm } from '../bytes/fileForms.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { verifyFooter } from './checksums.ts'
 import type { DecodeLimits } from './limits.ts'
 import {

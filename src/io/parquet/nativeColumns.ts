@@ -14,9 +14,12 @@ import type { ColumnType } from '../../core/data/schema.ts'
 import type { Access, NumberKernels, Scratch } from '../../core/ports.ts'
 import { DIGITS_KEPT, POWERS_OF_TEN, smallDecimals } from '../decimals.ts'
 import type { ColumnDetail } from './describe.ts'
+import type { Page } from './pages.ts'
+import type { GroupPart } from './singleGroup.ts'
 
 /** Where the parts of the structs are, with addresses of 32 bits. */
 const SCHEMA = { format: 0, children: 32, dictionary: 36 } as const
+
 const ARRAY = { length: 0, nulls: 8, offset: 16, childCount: 32, buffers: 40, children: 44, dictionary: 48 } as const
 
 /** The types of columns that are buffers as they are, by their formats. */
@@ -185,10 +188,12 @@ function scaled(
 ): boolean {
   return numbers?.scaled(memory, { address: first, count: rows, ...how }) ?? false
 }
+
 type ArrayOf = {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): NonNullable<Column['values']>
   BYTES_PER_ELEMENT: number
 }
+
 const VALUES: ReadonlyMap<string, ArrayOf> = new Map<string, ArrayOf>([
   ['c', Int8Array],
   ['C', Uint8Array],
@@ -243,4 +248,17 @@ function formatAt(view: DataView, address: number): string {
   let text = ''
   for (let at = address; view.getUint8(at) !== 0; at++) text += String.fromCharCode(view.getUint8(at))
   return text
+}
+
+/** A column of a row group that is ready to be decoded. */
+export interface ReadyColumn {
+  readonly name: string
+  readonly detail: ColumnDetail
+  readonly part: GroupPart
+  /** Those of all its chunks. */
+  readonly pages: readonly Page[]
+  /** What it becomes, by what its pages declare. */
+  readonly likelyBytes: number
+  /** Whether all its values are indices of a dictionary's entries. */
+  readonly isCoded: boolean
 }

@@ -7,9 +7,9 @@
  * text. A filter on them leaves out whole files (`prunePartitions` among the optimizer's rules).
  */
 import { checkOneOf } from '../../core/arguments.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
 import { LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { SourceError } from '../../core/errors.ts'
 import type { ArraySource, Constant } from '../../core/ports.ts'
 import { sameItems } from '../../core/sameItems.ts'

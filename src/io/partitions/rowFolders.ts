@@ -1,8 +1,8 @@
 /** Which folder each row of a batch belongs to, by the values of the columns that folders are named after. */
 import { type Batch, type Column, isValid } from '../../core/data/column.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
 import { type ValueReader, valueReader } from '../../core/data/columnReaders.ts'
 import { type ElementType, type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { NULL_PARTITION } from './partitions.ts'
 

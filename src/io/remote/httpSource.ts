@@ -7,7 +7,7 @@
 
 import { SourceError } from '../../core/errors.ts'
 import type { Access } from '../../core/ports.ts'
-import type { ByteSource } from '../bytes/byteSource.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { mayPass, refusal, requested } from './requests.ts'
 
 /** What is held of a file whose server knows no ranges. */

@@ -3,7 +3,7 @@
  *
  *     sc://host:15002/;token=…;use_ssl=true;user_id=ada
  */
-import { valueText } from '../../core/data/columnBuilder.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { nearestNames } from '../../core/nearestNames.ts'
 

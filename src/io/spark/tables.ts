@@ -1,7 +1,7 @@
 /** Tables of a server as sources: files that it reads, and tables of its catalogue. */
 import { checkOneOf } from '../../core/arguments.ts'
-import { valueText } from '../../core/data/columnBuilder.ts'
 import type { ElementType, Field } from '../../core/data/schema.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import type { ArraySource } from '../../core/ports.ts'
 import type { CsvOptions } from '../csv/csv.ts'

@@ -6,11 +6,12 @@
  * through members. A *flat* object holds primitives only, so its members are harmless; members of a *deep* one are
  * followed on. Whatever is not known to leave an object as it is counts as a change.
  */
+
 import type { AnyNode, CallExpression, Expression, Identifier, NewExpression, Pattern, SpreadElement, Super } from 'acorn'
 import type { Refusal } from '../../core/span.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
+import { capturesObjects, declaredFunction, globalName, isCapturedFunction, isGlobalObject, isOwnName, staticValue } from './calledNames.ts'
 import { isFlat } from './captures/flat.ts'
-import { hasTraps } from './captures/traps.ts'
 import { refusalOf } from './refusals.ts'
 import { childNodes, type FunctionNode, isFunctionNode } from './source/ast.ts'
 import type { Binding } from './source/scope.ts'
@@ -25,10 +26,12 @@ const READING_METHODS: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+
 /** Those that call back with what the object holds. */
 const CALLING_METHODS: ReadonlySet<string> = new Set(
   'every filter find findIndex findLast findLastIndex flatMap forEach map reduce reduceRight some toSorted'.split(' '),
 )
+
 /** Functions of the platform that change none of their arguments. */
 const READING_GLOBALS: ReadonlySet<string> = new Set(
   'Array Array.from Array.of Array.isArray BigInt Boolean Date Float32Array.from Float64Array.from Int32Array.from JSON.stringify Map Number Number.isFinite Number.isInteger Number.isNaN Object.entries Object.fromEntries Object.hasOwn Object.is Object.keys Object.values Set String Float32Array Float64Array Int32Array Uint8Array isFinite isNaN parseFloat parseInt structuredClone'.split(
@@ -328,76 +331,6 @@ class Effects {
     const inner = this.#unitFor(free.value as AnyFunction) // callable, and only its text is looked at
     return inner === undefined ? undefined : { unit: inner, node: inner.node }
   }
-}
-
-/** What `config.deep.rate` of a captured object is now; nothing changes it, or the function is refused. */
-function staticValue(unit: Unit, node: AnyNode): { readonly value: unknown; readonly name: string } | undefined {
-  if (node.type === 'Identifier') {
-    const free = unit.isFree(node) ? unit.freeOf(node) : undefined
-    return free?.kind === 'captured' ? { value: free.value, name: free.name } : undefined
-  }
-  if (node.type !== 'MemberExpression' || node.computed || node.property.type !== 'Identifier') return undefined
-  const object = staticValue(unit, node.object)
-  if (object === undefined || typeof object.value !== 'object' || object.value === null || hasTraps(object.value)) return undefined
-  const own = Object.getOwnPropertyDescriptor(object.value, node.property.name)
-  return own !== undefined && 'value' in own ? { value: own.value, name: object.name } : undefined
-}
-
-/** `const f = () => …` inside the function. */
-function declaredFunction(node: AnyNode, unit: Unit, binding: Binding): FunctionNode | undefined {
-  if (node.type === 'VariableDeclarator' && node.id.type === 'Identifier' && unit.names.bindingOf.get(node.id) === binding) {
-    return node.init && isFunctionNode(node.init) ? node.init : undefined
-  }
-  for (const child of childNodes(node)) {
-    const found = declaredFunction(child, unit, binding)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-function globalName(unit: Unit, callee: AnyNode & { type: 'MemberExpression' }): string | undefined {
-  const { object, property } = callee
-  if (object.type !== 'Identifier' || property.type !== 'Identifier' || callee.computed) return undefined
-  return unit.isFree(object) && unit.freeOf(object).kind === 'global' ? `${object.name}.${property.name}` : undefined
-}
-
-/** The name that a function has for itself. */
-export function isOwnName(unit: Unit, node: AnyNode): boolean {
-  if (node.type !== 'Identifier') return false
-  const binding = unit.names.bindingOf.get(node)
-  return binding?.kind === 'self' && binding.owner === unit.source.node
-}
-
-function isCapturedFunction(unit: Unit, node: AnyNode): boolean {
-  if (node.type !== 'Identifier' || !unit.isFree(node)) return isOwnName(unit, node)
-  const free = unit.freeOf(node)
-  return free.kind === 'captured' && typeof free.value === 'function'
-}
-
-/** `Math`, `Array.prototype`: an object that the whole thread shares. */
-function isGlobalObject(unit: Unit, node: AnyNode): boolean {
-  if (node.type === 'MemberExpression') {
-    return (
-      node.property.type === 'Identifier' &&
-      node.property.name === 'prototype' &&
-      node.object.type === 'Identifier' &&
-      isGlobal(unit, node.object)
-    )
-  }
-  return node.type === 'Identifier' && isGlobal(unit, node) && typeof Reflect.get(globalThis, node.name) === 'object'
-}
-
-function isGlobal(unit: Unit, node: Identifier): boolean {
-  return unit.isFree(node) && unit.freeOf(node).kind === 'global'
-}
-
-function capturesObjects(unit: Unit): boolean {
-  for (const node of unit.names.free) {
-    const free = unit.freeOf(node)
-    if (free.kind === 'captured' && ((typeof free.value === 'object' && free.value !== null) || typeof free.value === 'function'))
-      return true
-  }
-  return false
 }
 
 function deepest(a: Reach, b: Reach): Reach {

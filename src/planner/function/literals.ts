@@ -14,8 +14,9 @@ import { behindEnv } from '../../core/ir/withEnv.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
 import { scriptPosition } from './captures/captures.ts'
 import { isPlainDate } from './captures/plainDate.ts'
+import type { Free } from './free.ts'
 import type { Named } from './platformUse.ts'
-import { type AnyFunction, type Free, freeNamesOf, meaningsIn } from './unit.ts'
+import { type AnyFunction, freeNamesOf, meaningsIn } from './unit.ts'
 
 /** All functions of one place. It holds none of them, nor any object that they capture. */
 export interface Literal {

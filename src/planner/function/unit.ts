@@ -1,23 +1,18 @@
 /**
  * One function ready to be lowered or printed: its normalized tree, what its names mean, and the values it captures.
  */
+
 import type { Identifier } from 'acorn'
 import type { Span } from '../../core/span.ts'
 import { boundTarget, readCaptures } from './captures/captures.ts'
 import { atOnce } from './captures/inspected.ts'
+import type { Free } from './free.ts'
 import { normalize } from './normalize/normalize.ts'
 import type { FunctionNode } from './source/ast.ts'
 import { type Names, resolveNames } from './source/scope.ts'
 import { type FunctionSource, type NoSource, sourceOf } from './source/source.ts'
 
 export type AnyFunction = (...args: never[]) => unknown
-
-/** What a free name stands for. */
-export type Free =
-  | { readonly kind: 'captured'; readonly name: string; readonly value: unknown }
-  | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
-  /** Undefined, not initialized yet, not defined, or the inspector is not available. */
-  | { readonly kind: 'absent'; readonly name: string; readonly inspector: boolean }
 
 export interface Unit {
   readonly f: AnyFunction

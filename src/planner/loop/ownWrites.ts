@@ -17,8 +17,9 @@
  * fails must be covered by other writes, or there must be none of them (`integerSystem.ts`). In doubt a read is not its own.
  */
 import type { LoopSpec } from '../../core/loop/loopSpec.ts'
-import { type Access, keyForm } from './accesses/accesses.ts'
+import type { Access } from './accesses/accesses.ts'
 import { type Constraint, constantForm, type Form, LARGEST_KEY, sum, type Variable, variableForm, variableId } from './accesses/affine.ts'
+import { keyForm } from './accesses/axisForms.ts'
 import { quotient } from './accesses/quotients.ts'
 import { extentForms } from './dependence/collision.ts'
 import type { Budget } from './dependence/elimination.ts'

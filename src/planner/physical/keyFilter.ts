@@ -13,9 +13,8 @@
  * runs. Whether the keys are few enough in the end, and fewer than the other side's rows, only the data say.
  */
 import type { JoinHow } from '../../core/plan/logicalPlan.ts'
+import type { Side } from './keyParts.ts'
 import type { PhysicalPlan } from './physicalPlan.ts'
-
-export type Side = 'left' | 'right'
 
 /** The side whose keys filter the other's rows; undefined where neither's should. */
 export function keyFilterOf(how: JoinHow, left: PhysicalPlan, right: PhysicalPlan): Side | undefined {

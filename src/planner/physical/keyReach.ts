@@ -11,39 +11,19 @@
  * filters and columns that are handed on, the keys of groups, and the sides of joins that keep no row without a match.
  * Functions in between see fewer rows, so they must be such as cannot fail.
  */
-
 import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
 import type { Expr } from '../../core/ir/functionIr.ts'
 import { rowIrOf } from '../../core/ir/functionUse.ts'
 import type { JoinHow } from '../../core/plan/logicalPlan.ts'
 import { cannotFail } from '../lambdaFacts.ts'
 import { callerFunctions } from './edges.ts'
-import { keyFilterOf, type Side } from './keyFilter.ts'
+import { keyFilterOf } from './keyFilter.ts'
+import type { KeyPart, KeyReach, Side } from './keyParts.ts'
 import { type ExecFunction, inputsOf, type PhysicalPlan, type Step, type WideOperator, withInputs } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
+
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
-
-/** Of keys of several parts: which one, and the names of all. */
-export interface KeyPart {
-  readonly at: number
-  readonly of: readonly string[]
-}
-
-/** The rows of a table, or of a pipeline over one, are in no result if their column is not among the keys, or parts of keys, of this number. */
-export interface KeyReach {
-  readonly keys: number
-  readonly column: string
-  readonly part?: KeyPart
-}
-
-/** Which side of a join is computed first; its keys have a number, by which what they filter names them. */
-export interface KeyFilter {
-  readonly side: Side
-  readonly keys: number
-  /** Whether they filter what the other side is computed from as well. */
-  readonly below: boolean
-}
 
 /** A node whose rows have the key, or a part of it, in a column of its table. */
 interface Found {

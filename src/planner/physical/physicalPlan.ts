@@ -17,7 +17,7 @@ import type { UserFunction } from '../../core/ir/functionIr.ts'
 import type { AggregateKind, AsofDirection, Directions, JoinHow, Keys, WindowCall, WindowFrame } from '../../core/plan/logicalPlan.ts'
 import type { ColumnPredicate } from '../../core/plan/predicate.ts'
 import type { ArraySource } from '../../core/ports.ts'
-import type { KeyFilter, KeyReach } from './keyReach.ts'
+import type { KeyFilter, KeyReach } from './keyParts.ts'
 
 /** A user function as tasks carry it: without the closure itself when it is sent to another thread. */
 export type ExecFunction = Omit<UserFunction, 'original'> & { readonly original?: UserFunction['original'] }

@@ -6,7 +6,7 @@
  */
 import { predicateText } from '../../core/plan/predicate.ts'
 import { directionText, filesText, frameText } from '../../core/plan/tree.ts'
-import type { KeyFilter } from './keyReach.ts'
+import type { KeyFilter } from './keyParts.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 export interface Stage {

@@ -12,7 +12,7 @@
  *     DA_TLS      a folder with ca.pem, cert.pem and key.pem; needed where addresses are not the loopback's
  *     DA_JOIN_SECONDS, DA_PATIENCE_MS   how long to wait for all to join, and for a process that does not answer
  */
-import { valueText } from '../../../core/data/columnBuilder.ts'
+import { valueText } from '../../../core/data/valueKinds.ts'
 import { GangError } from '../../../core/errors.ts'
 
 export interface GangSettings {

@@ -1,6 +1,6 @@
 /** What the passes of a loop move, given who has what before each: found once for each such state, since passes repeat. */
 import type { Storage } from '../../../core/arrays/storage.ts'
-import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import { HOME, type Keeping, type Process } from './belongings.ts'
 import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
 import type { VersionOf } from './needs.ts'

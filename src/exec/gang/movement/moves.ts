@@ -2,7 +2,7 @@
  * What moves in a pass, as each process is told of it: what it sends when a block is done, what it takes and which blocks
  * that releases, and what goes back to rank 0 in the end.
  */
-import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import { type Box, END, START, type Transfer } from './transfers.ts'
 
 /** A box of an array, by the array's number. */

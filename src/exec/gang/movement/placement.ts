@@ -10,7 +10,7 @@
  */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { readIn } from '../../../core/ir/irFacts.ts'
-import type { BlockSchedule, IterationSpace } from '../../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import { isOrdered } from '../../loops/kernelLayout.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import { whyNotDefined } from '../definition.ts'

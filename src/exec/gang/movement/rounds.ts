@@ -8,7 +8,7 @@
  *                                 <-- changed elements       <-- changed elements
  */
 import type { Storage } from '../../../core/arrays/storage.ts'
-import type { BlockSchedule } from '../../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
 import { bytesOf, bytesOfAll, type Changes, changesOf, orAll } from './changes.ts'
 import { regionOf, sizeOfRegion } from './passWire.ts'

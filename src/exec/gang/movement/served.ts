@@ -1,6 +1,6 @@
 /** The arrays of which a loop's processes are sent what their blocks read, from the second version of an array on. */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
-import type { BlockSchedule, IterationSpace } from '../../loops/blocks/blockSchedule.ts'
+import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import type { Gang, Other } from '../gang.ts'
 import type { Process } from './belongings.ts'

@@ -6,8 +6,8 @@
 
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { Footprint, Reach } from '../../../core/loop/loopSpec.ts'
-import { type BlockSchedule, extentsOf, type IterationSpace } from '../../loops/blocks/blockSchedule.ts'
 import { piecesOf } from '../../loops/blocks/pieces.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import type { Touch } from './transfers.ts'
 

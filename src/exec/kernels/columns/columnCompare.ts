@@ -1,7 +1,7 @@
 /** JavaScript's comparisons, four rows at a time, and all its operators together. Null equals null only; a bigint is compared by value. */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
+import { type Code, I } from '../../wasm/instructions.ts'
 import { i64Const, simd, V } from '../../wasm/simd.ts'
-import { type Code, I } from '../../wasm/wasmEncoder.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintArithmetic, exactBigints, isBigint } from './columnBigints.ts'
 import { and, arithmetic, bool, type Doubles, doubles, not, numeric, or, validOf } from './columnValues.ts'

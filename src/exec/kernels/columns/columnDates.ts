@@ -7,8 +7,8 @@
  */
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 
 type DateType = Extract<ColumnType, { kind: 'date' | 'timestamp' }>

@@ -1,7 +1,7 @@
 /** How four rows of a column are read from its values, by the column's type. */
 import type { ColumnType } from '../../../core/data/schema.ts'
+import { type Code, I } from '../../wasm/instructions.ts'
 import { lanesConst, simd, V } from '../../wasm/simd.ts'
-import { type Code, I } from '../../wasm/wasmEncoder.ts'
 import { HIGHEST, LOWEST } from '../loops/wasmTypes.ts'
 
 /** `from` leaves the address of the first row; each vector is one of the value's. */

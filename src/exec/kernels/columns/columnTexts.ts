@@ -3,8 +3,8 @@
  * regular expressions that are sequences of constants.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { lanesConst, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { and, bool, choose } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'

@@ -5,8 +5,8 @@
  * compiled.
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from '../loops/wasmTypes.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'

@@ -7,8 +7,9 @@
  * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
  */
 import type { ColumnType } from '../../../core/data/schema.ts'
+import { type Code, codeId, type GrowingCode, I, OP, type ValueType } from '../../wasm/instructions.ts'
 import { lanesConst, shuffle32, simd, V } from '../../wasm/simd.ts'
-import { type Code, codeId, type GrowingCode, I, type Import, moduleBytes, OP, type ValueType } from '../../wasm/wasmEncoder.ts'
+import { type Import, moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { readModule } from '../../wasm/wasmReader.ts'
 import { type BigintType, HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { LOADS } from './columnLoads.ts'

@@ -6,8 +6,8 @@
  * there is one among the rows that get there, and the loop does the work instead.
  */
 import { MOST_MS } from '../../../core/data/fixedValues.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { lanesConst, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import { binary } from './columnCompare.ts'
 import { and, both, type Doubles, doubles, truth } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'

@@ -6,8 +6,8 @@
  * byte order mark in front is dropped. So constants that hold either are not compiled, nor half of a surrogate pair.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { i64Const, SCALAR, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 

@@ -9,8 +9,8 @@
  * Places are offsets into the column's bytes, of 32 bits, so that addresses are added to where memory is reached.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR, simd, V, vectorConst } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { sameBytes } from './textEquals.ts'
 import type { NeedleSequence } from './textPattern.ts'

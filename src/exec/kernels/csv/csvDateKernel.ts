@@ -3,8 +3,8 @@
  * the T, with up to three digits of a fraction, with a Z. All else is left to others.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import {
   added,
   byteAt,

@@ -5,7 +5,9 @@
  *
  * The piece comes last, since it is what pieces differ in. Places in it, as bounds have them, count from its first byte.
  */
-import { type Code, I, moduleBytes, OP, type ValueType } from '../../wasm/wasmEncoder.ts'
+
+import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 
 /** Two words a field, of as many records as are kept before their columns are read, and of one more. */
 export const MOST_BOUNDS = 32_768

@@ -9,8 +9,8 @@
  * numbers of more than 15 digits, what is not finite or smaller than 2^-1022, and all other forms are left to others.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import {
   added,
   byteAt,

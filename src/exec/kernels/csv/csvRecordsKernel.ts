@@ -6,8 +6,9 @@
  * has more or fewer fields, quotes that make no sense, no line end. What is wrong with it, if anything, others say.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR, V } from '../../wasm/simd.ts'
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { numbered } from '../tables/sortKernels.ts'
 import { BOUNDS, byteAt, INPUT, NEWLINE, QUOTE, RESULT, RETURN } from './csvLayout.ts'
 

@@ -1,7 +1,7 @@
 /** Texts out of the bytes of CSV fields, with one quote for two; and truth values. */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR, V } from '../../wasm/simd.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
 import {
   added,
   byteAt,

@@ -5,7 +5,7 @@
 
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../wasm/wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import { asF64, F64, heldAs, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'

@@ -5,7 +5,7 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { Precision } from '../../../core/loop/loopSpec.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import type { ArrayShape, KernelShape } from '../js/loopKernelShape.ts'
 import { bigintType, F64, HIGHEST, LOWEST, type Value } from './wasmTypes.ts'
 

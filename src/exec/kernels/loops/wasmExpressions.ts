@@ -3,7 +3,7 @@
  */
 import { type BinaryOperator, type Expr, isBuiltin } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { bytesOf, type Code, I, OP, SATURATE } from '../../wasm/wasmEncoder.ts'
+import { bytesOf, type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from '../math/wasmBigints.ts'
 import { called } from '../math/wasmCalls.ts'
 import { drawn } from '../math/wasmDraws.ts'

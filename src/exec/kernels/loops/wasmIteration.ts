@@ -4,9 +4,9 @@
  */
 import type { DType } from '../../../core/data/schema.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
 import { drawsStart } from '../math/wasmDraws.ts'
-import type { TouchAhead } from '../passes/softwarePrefetch.ts'
+import type { TouchAhead } from '../passes/touchAhead.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
 import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
 import { FROM, type KernelWriter, SCRATCH, TO } from './wasmWriter.ts'

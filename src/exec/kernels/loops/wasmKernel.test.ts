@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RowView, Session } from '../../../index.ts'
+import { signed, unsigned } from '../../wasm/instructions.ts'
 import { modulesCompiled } from '../../wasm/moduleCache.ts'
-import { moduleBytes, signed, unsigned } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 
 let session: Session
 beforeAll(async () => {

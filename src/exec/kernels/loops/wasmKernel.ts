@@ -9,7 +9,8 @@
  */
 import { defined } from '../../../core/defined.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, type Import, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Import, moduleBytes } from '../../wasm/wasmEncoder.ts'
 import type { LocalNames } from '../../wasm/wasmText.ts'
 import { draws, drawsApart } from '../math/drawsApart.ts'
 import { withElementBounds } from '../passes/boundHoisting.ts'

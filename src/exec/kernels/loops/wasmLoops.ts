@@ -10,57 +10,20 @@
 import { type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn, hasLoop } from '../../../core/ir/irFacts.ts'
 import { placeText } from '../../../core/span.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { draws } from '../math/drawsApart.ts'
-import { type FewTurns, fewTurns, MOST_TURNS, writtenOut } from '../passes/fullUnrolling.ts'
+import { fewTurns, MOST_TURNS, writtenOut } from '../passes/fullUnrolling.ts'
 import { type Borders, bordersOf } from '../passes/indexSetSplitting.ts'
 import { quotientPairs } from '../passes/pairedDivision.ts'
 import { carriedReads } from '../passes/scalarReplacement.ts'
 import { vectorLoop, vectorNest } from '../vectors/wasmVectors.ts'
+import type { InnerLoop } from './innerLoop.ts'
 import { fewValues } from './wasmCounted.ts'
 import { returnsValue } from './wasmLocals.ts'
 import { accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
-import type { WasmType } from './wasmTypes.ts'
 import type { For, KernelWriter } from './wasmWriter.ts'
 
 const NONE: ReadonlySet<string> = new Set()
-
-/** What is known of a loop before it is written turn by turn. */
-export interface Turns {
-  /** Whether another turn follows. */
-  readonly test?: Code
-  readonly before?: Code
-  /** Where a turn ends. */
-  readonly after?: Code
-  /** What the turns do, where it is not all that the source says: the body between borders, and its index there. */
-  readonly body?: readonly Stmt[]
-  readonly seen?: WasmType
-}
-
-/** A loop without loops in it, whose index is an integer. */
-export interface InnerLoop {
-  readonly name: string
-  /** The name of its index; absent where a turn is an iteration. */
-  readonly local?: string
-  /** Of its `for`; absent where a turn is an iteration. */
-  readonly place?: string
-  readonly body: readonly Stmt[]
-  /** The body as the source has it. */
-  readonly source: readonly Stmt[]
-  readonly step: number
-  readonly index: LoopIndex
-  /** The local that holds where it ends. */
-  readonly limit: number
-  /** Whether a turn is an iteration. */
-  readonly isRun: boolean
-  readonly turns: (known: Turns) => Code
-  /** What may be written out turn by turn. */
-  readonly few?: FewTurns | undefined
-  /** Sums that are 0 where the loop begins, and change nowhere else. */
-  readonly zeroSums: ReadonlySet<string>
-  /** How many vectors are computed at a time, where it is not what the size of the body says. */
-  readonly vectors?: number
-}
 
 /** A counted loop after its index has its first value; undefined when nothing is gained. */
 export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: InnerLoop['turns']): Code | undefined {

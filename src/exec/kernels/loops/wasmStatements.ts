@@ -5,15 +5,16 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, isEmpty, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, isEmpty, OP } from '../../wasm/instructions.ts'
 import { singleOf } from '../passes/singleSums.ts'
 import { jammedFor } from '../passes/unrollAndJam.ts'
+import type { Turns } from './innerLoop.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { countedRange } from './wasmCounted.ts'
 import { factsWhen, given, NO_FACTS, noteLeft, noteValue, without } from './wasmFacts.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
-import { fastFor, type Turns } from './wasmLoops.ts'
+import { fastFor } from './wasmLoops.ts'
 import {
   asBigint,
   asBool,

@@ -7,7 +7,7 @@
  * whatever takes a number refuses them here.
  */
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 
 export type WasmType =
   | { readonly kind: 'i32'; readonly low: number; readonly high: number }

@@ -11,7 +11,7 @@
  */
 import type { BinaryOperator, Builtin, UnaryOperator } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import {
   asF64,
   asI64,

@@ -7,7 +7,7 @@
 
 import { PHILOX } from '../../../core/arrays/random.ts'
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { rngNames } from '../js/loopKernelFrame.ts'
 import { asF64, F64, HIGHEST, NotCompiled, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'

@@ -10,7 +10,9 @@
  * The language leaves the last digits of `Math.exp` to the engine. Whether this engine has that algorithm, unfused, is asked
  * once: the code below must give its bits for some thousand arguments, else kernels call it.
  */
-import { type Code, I, moduleBytes, OP, type ValueType } from '../../wasm/wasmEncoder.ts'
+
+import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 
 /** ln 2: the upper bits, of which multiples are exact, and the rest. */
 const LN2_HIGH = 0.6931471803691238

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { expect, test } from 'vitest'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { hasRelaxedSimd } from '../../wasm/relaxedSimd.ts'
-import { type Code, I, moduleBytes, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
 
 const COUNT = 2 ** 14

@@ -9,27 +9,21 @@
  * checked one by one or a turn is long, takes less time written out: a sparse logistic regression of 16 features three
  * quarters of it, a Gibbs step over 20 topics eleven twelfths. A dot product takes more, by some 3 %.
  */
-
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import type { FewTurns, InnerLoop } from '../loops/innerLoop.ts'
 import type { KnownAddress } from '../loops/wasmCode.ts'
 import { type Access, accessesOf } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { sizeOf } from '../vectors/wasmVectorSums.ts'
 
 /** Loops of more turns stay loops. */
 export const MOST_TURNS = 32
+
 /** Statements and operations of all turns. */
 const LARGEST = 512
+
 /** Those of one turn in a loop that the engine does not unroll. */
 const LONG_TURN = 16
-
-/** Where a loop takes few values, which are known: the index, and they. */
-export interface FewTurns {
-  readonly local: string
-  readonly label: string | undefined
-  readonly values: readonly number[]
-}
 
 /** The turns to be written out; undefined where the loop stays one. `accesses`: those that were checked before it. */
 export function fewTurns({ few, body }: InnerLoop, accesses: ReadonlyMap<object, Access>): FewTurns | undefined {

@@ -16,9 +16,9 @@
 import { type BinaryOperator, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
 import { rewriteExpr, UNCHANGED } from '../../../core/ir/irRewrite.ts'
-import { type Code, codeId, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, codeId, I, OP } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { isSteady, type LoopIndex, offsetFrom, type Turning } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import { HIGHEST, LOWEST, type WasmType } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 

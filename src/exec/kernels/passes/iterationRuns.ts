@@ -8,9 +8,10 @@
  */
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { hasLoop } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import type { InnerLoop, Turns } from '../loops/innerLoop.ts'
 import { elementStart, nextInRun, nextRun, rowStart, runAhead, stepped, turning } from '../loops/wasmIteration.ts'
-import { fastLoop, type InnerLoop, nestedRun, type Turns } from '../loops/wasmLoops.ts'
+import { fastLoop, nestedRun } from '../loops/wasmLoops.ts'
 import type { WasmType } from '../loops/wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from '../loops/wasmWriter.ts'
 import { overlappedBody } from './softwarePipelining.ts'

@@ -13,7 +13,7 @@
  */
 import { type Expr, expressionsOf, type Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, exprId, someExpr } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { scratchOfAccumulators, stepped } from '../loops/wasmIteration.ts'
 import { type Access, accessesOf, deepAccesses, memoryOf } from '../loops/wasmLoopAccess.ts'
 import { type KernelWriter, SCRATCH } from '../loops/wasmWriter.ts'

@@ -12,11 +12,11 @@
  * What is kept is what a load would give: rounded or wrapped as the array's type does.
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { loadOf } from '../loops/wasmCode.ts'
 import { returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, accessesOf, elementMemory, isSteady, memoryOf, type Turning } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import { heldAs, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 

@@ -12,20 +12,25 @@
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr } from '../../../core/ir/functionIr.ts'
 import { exprId, hasLoop } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
 import { elementStart, type IterationAhead, stepped } from '../loops/wasmIteration.ts'
 import { deepAccesses, type Found } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { type Ahead, asAhead, checkedAccesses, headCode } from './softwarePipelinedStart.ts'
+import type { TouchAhead } from './touchAhead.ts'
 
 /** Smaller arrays stay in a cache that is near enough. */
 const LEAST_BYTES = 2 ** 19
+
 const LINE_BYTES = 64
+
 /** Of longer rows the processor finds the next lines by itself. */
 const MOST_LINES_OF_A_ROW = 16
+
 /** What a batch touches is to stay in the nearest cache until it is used. */
 const LINES_OF_A_BATCH = 256
+
 const [LEAST_ITERATIONS, MOST_ITERATIONS] = [4, 32]
 
 /** A row, or an element, that an iteration reaches at subscripts that are known when it begins. */
@@ -34,13 +39,6 @@ interface Reached {
   readonly lines: number
   /** Where its last element lies, which may be on one line more: the row need not start where a line does. */
   readonly last: number | undefined
-}
-
-/** Code where an iteration begins, that a local holds, which touches what a batch of iterations from it on reaches. */
-export interface TouchAhead {
-  /** Before the first iteration of a run. */
-  readonly before: Code
-  readonly of: (slot: number) => Code
 }
 
 export const UNTOUCHED: TouchAhead = { before: [], of: () => [] }

@@ -14,10 +14,10 @@
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { stepped } from '../loops/wasmIteration.ts'
 import { type Access, accessesOf, hoistedAccesses, offsetFrom, type Turning } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import { FROM, type KernelWriter, TO } from '../loops/wasmWriter.ts'
 import { sizeOf } from '../vectors/wasmVectorSums.ts'
 import { carriedReads } from './scalarReplacement.ts'

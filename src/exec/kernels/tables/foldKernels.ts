@@ -10,8 +10,9 @@
  * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { i64Const, SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, moduleBytes, OP, type ParameterType } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
 
 /**
  * Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (an address). Of `sum64`: two

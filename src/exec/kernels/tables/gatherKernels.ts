@@ -6,7 +6,8 @@
  *     texts     their bytes, and the ends moved by what lies before
  */
 
-import { type Code, I, moduleBytes, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
 

@@ -4,7 +4,7 @@
  *     hashed   the slot is a code, which a table gave
  *     direct   the sum, over the parts of the key, of what each has over its base, times its stride
  */
-import { type Code, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 
 /** Types that kernels read: numbers, and 64-bit integers where they are keys. */
 export type KernelType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'

@@ -3,7 +3,8 @@
  * addresses come from a frame, so that one module serves all data of the same types.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import {
   A,
   addressWord,

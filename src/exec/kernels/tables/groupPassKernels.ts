@@ -10,8 +10,9 @@
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { LOADS } from '../columns/columnLoads.ts'
 import {
   A,

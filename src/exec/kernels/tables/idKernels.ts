@@ -10,8 +10,9 @@
  * entries for all rows of a run. Equal bytes are equal texts; a text of up to 7 bytes is told by its hash and length.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { i64Const } from '../../wasm/simd.ts'
-import { type AddressType, type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { type AddressType, moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { bitOf, element } from './groupFrame.ts'
 
 /** Where the words of a key come from. */

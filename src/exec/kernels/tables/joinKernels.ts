@@ -10,7 +10,8 @@
  * Heads and links hold row + 1, and 0 for none. `heads` begins with one for place -1, which stays 0.
  */
 
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 
 /** What a frame has, in bytes from its start: addresses of 8 bytes each, two words, and a count of 64 bits. */

@@ -7,7 +7,8 @@
  * is found by the comparison with `limit`.
  */
 import type { Integers, NumberKernels } from '../../../core/ports.ts'
-import { type Code, I, moduleBytes, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
 

@@ -10,7 +10,8 @@
  * https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE
  */
 
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
 

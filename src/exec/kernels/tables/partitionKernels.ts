@@ -9,7 +9,8 @@
  *     results              what was found for a partition's groups, each to the place of its number
  */
 
-import { type Code, I, moduleBytes, OP, type ParameterType, type ValueType } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
 import {
   bitOf,
   CODES,

@@ -5,8 +5,9 @@
  * up without a branch. Rows come in blocks, whose bits are counted.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { SCALAR } from '../../wasm/simd.ts'
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
 import { bitOf, isWhole, type KernelType, keyOf } from './groupFrame.ts'
 

@@ -10,7 +10,8 @@
  * Everything is stable: rows of equal keys stay in their order.
  */
 
-import { type Code, I, moduleBytes, OP, type ParameterType, type ValueType } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 
 const get = I.localGet

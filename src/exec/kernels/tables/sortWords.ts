@@ -9,8 +9,9 @@
  * What a column has over its least word takes as many bits as the most has, so that several parts of a key are one word.
  */
 
+import { type Code, I, OP } from '../../wasm/instructions.ts'
 import { i64Const } from '../../wasm/simd.ts'
-import { type Code, I, moduleBytes, OP } from '../../wasm/wasmEncoder.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, eachRun, numbered } from './sortKernels.ts'
 

@@ -14,7 +14,8 @@
  */
 import { type Expr, visitExpr } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { LOG2_BYTES, shifted, sumOf } from '../loops/wasmCode.ts'
 import {
   type Access,
@@ -27,7 +28,6 @@ import {
   offsetFrom,
   type Turning,
 } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { Scalar, type Vector } from './wasmLanes.ts'
 

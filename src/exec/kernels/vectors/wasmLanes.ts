@@ -6,7 +6,7 @@
  * precision loops over f32 compute in f32, four to a vector. A choice between lanes is a mask of ones and zeros as wide as the lane.
  */
 import type { DType } from '../../../core/data/schema.ts'
-import { type Code, I, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, SIMD } from '../../wasm/instructions.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
 import { HIGHEST, LOWEST, type Value } from '../loops/wasmTypes.ts'
 

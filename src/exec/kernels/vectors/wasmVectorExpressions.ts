@@ -5,7 +5,7 @@
 
 import type { DType } from '../../../core/data/schema.ts'
 import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { LOG2_BYTES, shifted } from '../loops/wasmCode.ts'
 import { BOOL, F64, HIGHEST, integerResult, integerType, LOWEST } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'

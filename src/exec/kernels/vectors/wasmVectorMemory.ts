@@ -12,11 +12,11 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
-import { codeId } from '../../wasm/wasmEncoder.ts'
+import { codeId } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
 import { returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, accessesOf, elementMemory } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { Scalar } from './wasmLanes.ts'
 import { usesElement } from './wasmVectorSums.ts'

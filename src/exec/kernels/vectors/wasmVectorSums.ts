@@ -2,7 +2,7 @@
  * Sums over a loop in fast precision: four accumulators of a vector each, added up when the vectors are done.
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { readsIn } from '../loops/wasmLocals.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { type Mode, Scalar } from './wasmLanes.ts'

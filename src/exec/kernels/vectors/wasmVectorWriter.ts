@@ -9,12 +9,12 @@
  * a run is computed by the same vectors with one lane of use.
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
-import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../wasm/wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { LOG2_BYTES, loadOf } from '../loops/wasmCode.ts'
 import { columnAddress, columnType } from '../loops/wasmIteration.ts'
 import { readsIn, returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, isSteady, type Turning } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import { BOOL, HIGHEST, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { Contraction } from '../passes/contraction.ts'

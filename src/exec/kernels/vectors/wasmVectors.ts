@@ -1,9 +1,9 @@
 /** Innermost loops in vectors: which lanes suit a loop, and what became of it; `wasmVectorWriter.ts` writes their code. */
 import { expressionsOf } from '../../../core/ir/functionIr.ts'
 import { changedIn, someExpr } from '../../../core/ir/irFacts.ts'
-import type { Code } from '../../wasm/wasmEncoder.ts'
+import type { Code } from '../../wasm/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import type { Access, Turning } from '../loops/wasmLoopAccess.ts'
-import type { InnerLoop } from '../loops/wasmLoops.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { LANES, type Mode, Scalar } from './wasmLanes.ts'
 import { type LaneTurns, type Vectors, VectorWriter } from './wasmVectorWriter.ts'

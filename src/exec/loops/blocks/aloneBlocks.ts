@@ -7,7 +7,7 @@
  * ranks, by which the rest of a block is left out after a failure. So no block is made of several where ranks jump: not
  * where key order is kept though blocks are not in it. Blocks without boxes or slanted sides always lie one behind the other.
  */
-import type { BlockSchedule } from './blockSchedule.ts'
+import type { BlockSchedule } from './schedule.ts'
 
 /** `lanesMatter`: blocks of different lanes add to different copies. */
 export function aloneBlocks(schedule: BlockSchedule, { lanesMatter }: { readonly lanesMatter: boolean }): BlockSchedule {

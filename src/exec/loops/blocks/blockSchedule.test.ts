@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { checkCovered, type IterationSpace } from './blockSchedule.ts'
+import { checkCovered } from './blockSchedule.ts'
 import { cutBlocks } from './cutBlocks.ts'
+import type { IterationSpace } from './schedule.ts'
 import { serialOrderOf } from './space.ts'
 
 const box = (...extents: number[]): IterationSpace => ({ kind: 'box', extents })

@@ -21,7 +21,7 @@
 
 import { predictedMs } from '../passCost.ts'
 import { lieInARow } from './aloneBlocks.ts'
-import { type BlockSchedule, releases } from './blockSchedule.ts'
+import { type BlockSchedule, releases } from './schedule.ts'
 
 /** What is claimed, as if each were a block; `firsts` has the first block of each group and, last, how many blocks there are. */
 export interface ClaimedBlocks

@@ -17,7 +17,8 @@
 import { NOMINAL_WORKERS } from '../../../core/cost/scheduleCost.ts'
 import { cutByHistogram, cutEqual } from '../../../core/loop/partitioning.ts'
 import type { Finding } from '../inspector/finding.ts'
-import { type BlockSchedule, byBlock, type CutOptions, checkCovered, releases } from './blockSchedule.ts'
+import { checkCovered } from './blockSchedule.ts'
+import { type BlockSchedule, byBlock, type CutOptions, releases } from './schedule.ts'
 
 type Parallel = Exclude<Finding, { kind: 'nothing' }>
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { IterationSpace } from './blockSchedule.ts'
 import { blocksAlong, cutBlocks } from './cutBlocks.ts'
 import { piecesOf } from './pieces.ts'
+import type { IterationSpace } from './schedule.ts'
 import { serialOrderOf } from './space.ts'
 
 const box = (...extents: number[]): IterationSpace => ({ kind: 'box', extents })

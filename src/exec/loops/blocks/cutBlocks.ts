@@ -10,18 +10,16 @@
  */
 import type { Schedule } from '../../../core/loop/loopSpec.ts'
 import { blockCounts, bySubscript, MOST_LISTED_BLOCKS } from '../../../core/loop/partitioning.ts'
+import { checkCovered, cutUnstepped, runs } from './blockSchedule.ts'
 import {
   type BlockSchedule,
   byBlock,
   type CutOptions,
-  checkCovered,
-  cutUnstepped,
   extentsOf,
   type IterationSpace,
   iterationsOf,
-  runs,
   type StaticSchedule,
-} from './blockSchedule.ts'
+} from './schedule.ts'
 
 type Stepped = Extract<Schedule, { readonly kind: 'stepped' }>
 type Sparse = Extract<IterationSpace, { readonly kind: 'sparse' }>

@@ -9,9 +9,9 @@ import { whyCallerOnly } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import { laneChoice, nominalIterationNs } from '../reductions/reductionCopyCount.ts'
 import { cutRounds, iterationsOfRound, roundsOf, runsInRounds } from '../reductions/rounds.ts'
-import { type BlockSchedule, extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import { cutColored } from './coloredBlocks.ts'
 import { cutBlocks } from './cutBlocks.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace, iterationsOf } from './schedule.ts'
 
 /** A colored schedule that would take more than this share of the serial time, in the model, is not worth it. */
 const MOST_SHARE = 0.8

@@ -16,7 +16,7 @@
  * Walks are objects that are opened again for each block: a pass of many small blocks allocates nothing for them.
  */
 import type { Form } from '../../../core/loop/loopSpec.ts'
-import type { BlockSchedule } from './blockSchedule.ts'
+import type { BlockSchedule } from './schedule.ts'
 
 export interface Piece {
   /** Lower and upper bounds along each axis. */

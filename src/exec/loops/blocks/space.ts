@@ -1,8 +1,8 @@
 /** The iterations of a loop: which there are, and their keys. */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { LoopInputs } from '../loopInputs.ts'
-import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
 import { iterationsBefore, piecesOf, placeInStep } from './pieces.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace } from './schedule.ts'
 
 export function spaceOf(over: LoopInputs['over']): IterationSpace {
   return over.kind === 'range' ? { kind: 'box', extents: over.extents } : spaceOfStorage(over.storage)

@@ -8,7 +8,8 @@
  */
 
 import type { Portion } from '../kernelLayout.ts'
-import { hasFailed, releaseBlock, reportFailure, resetClaimsTo, smallestFailure } from './claim.ts'
+import { hasFailed, releaseBlock, reportFailure, smallestFailure } from './claim.ts'
+import { resetClaimsTo } from './claimWords.ts'
 
 /** What a portion's blocks have to do with those of others, by their places in it. */
 export interface Outside {

@@ -27,130 +27,36 @@
  * What is called a block here may be a group of them (`claimedBlocks.ts`).
  */
 import type { ClaimedBlocks } from '../blocks/claimedBlocks.ts'
-
-/** Shared words of one pass. */
-export interface ClaimState {
-  readonly words: Int32Array
-  /** The smallest rank that failed; NO_FAILURE while none did. */
-  readonly failure: BigInt64Array
-  /** Milliseconds that each block took, in the last pass that measured them. */
-  readonly took: Float64Array
-  readonly homes: number
-  /** The words as they are before a pass; shared, for workers that run several passes. */
-  readonly start: Int32Array
-  /** The pool's word that tells this worker to stop; see `WorkerContext`. */
-  readonly abortFlag?: Int32Array
-  /** Where blocks wait for those of other processes, or are waited for. */
-  readonly outbox?: Outbox
-}
-
-/** By which workers say what is done that others wait for. */
-export interface Outbox {
-  /** How many, and then the blocks, each and one more. */
-  readonly words: Int32Array
-  /** 1 for each block that others wait for. */
-  readonly tells: Uint8Array
-}
-
-export const NO_FAILURE: bigint = 2n ** 62n
-
-// control words
-const ABORT = 0
-/** Changes when sleepers are to look again. */
-const WAKE = 1
-const SLEEPERS = 2
-const FAILED = 3
-/** Workers that are through with the pass, and passes that all are through with. */
-const ARRIVED = 4
-const ROUND = 5
-/** Set by who came last when there is no further pass. */
-const ENDED = 6
-/** Blocks of all steps, and how many of them are done. */
-const COUNT = 7
-const DONE = 8
-
-/** Homes have a cache line each. */
-const LINE = 16
-// words of a home's line
-const HEAD = 0
-const TAIL = 1
-const FIRST = 2
-/** How many slots there are. */
-const SLOTS = 3
-/** Blocks that workers of the home have kept. */
-const KEPT = 4
+import {
+  ABORT,
+  ARRIVED,
+  blocksOfStep,
+  type ClaimState,
+  COUNT,
+  DONE,
+  ENDED,
+  FAILED,
+  FIRST,
+  HEAD,
+  KEPT,
+  LINE,
+  type Outbox,
+  ROUND,
+  SLEEPERS,
+  SLOTS,
+  TAIL,
+  WAKE,
+  waitsAt,
+} from './claimWords.ts'
 
 /** Being woken takes as long as this: who finds nothing looks again and again for so long, and then sleeps. */
 const LOOK_MS = 0.03
+
 /** Looks to one at the clock, which takes longer than they do. */
 const LOOKS_TO_A_CLOCK = 8
+
 /** Sleepers look again after this long, should a wake-up be lost with its worker. */
 const SLEEP_MS = 50
-
-const waitsAt = (homes: number): number => LINE * (1 + homes)
-
-/** For so many blocks of one step. */
-export function claimWords(blocks: number, homes: number): number {
-  return waitsAt(homes) + 3 * blocks
-}
-
-function blocksOfStep({ steps, count }: ClaimedBlocks): number {
-  return steps?.blocks ?? count
-}
-
-/** The words as they are before a pass: blocks that wait for none are ready, in plan order or the one given. */
-export function startWords(schedule: ClaimedBlocks, homes: number, order?: readonly number[]): Int32Array {
-  const { lanes, laneCount, waitsFor } = schedule
-  const count = blocksOfStep(schedule)
-  const words = new Int32Array(claimWords(count, homes))
-  const waits = waitsAt(homes)
-  words[COUNT] = schedule.count
-  const homeOf = words.subarray(waits + count, waits + 2 * count)
-  words.set(waitsFor, waits)
-  for (let block = 0; block < count; block++) homeOf[block] = Math.floor(((lanes[block] as number) * homes) / laneCount)
-  let slot = waits + 2 * count
-  for (let home = 0; home < homes; home++) {
-    const line = LINE * (1 + home)
-    words[line + FIRST] = slot
-    for (let i = 0; i < count; i++) {
-      const block = order?.[i] ?? i
-      if (homeOf[block] !== home) continue
-      if (waitsFor[block] === 0) words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
-      slot++
-    }
-    words[line + SLOTS] = slot - (words[line + FIRST] as number)
-  }
-  return words
-}
-
-/** Readies the state for another pass. */
-export function resetClaims({ words, start, failure }: ClaimState): void {
-  words.set(start)
-  failure[0] = NO_FAILURE
-}
-
-/**
- * The same for blocks `from` up to `to` alone, where those before them are done and the others are not to begin; `more` is how much
- * each waits for beside blocks of the schedule.
- */
-export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: number, to: number, more?: Int32Array): void {
-  const { words, start, failure, homes } = state
-  const { count, successors, successorStart } = schedule
-  const waits = waitsAt(homes)
-  words.set(start)
-  failure[0] = NO_FAILURE
-  words[COUNT] = to - from
-  for (let home = 0; home < homes; home++) words[LINE * (1 + home) + TAIL] = 0
-  words.fill(0, waits + from, waits + to)
-  // blocks after them wait for so many more than there will be
-  for (let i = successorStart[from] as number; i < (successorStart[to] as number); i++) words[waits + (successors[i] as number)]!++
-  for (let block = from; block < to; block++) {
-    words[waits + block]! += more?.[block] ?? 0
-    if (words[waits + block] !== 0) continue
-    const line = LINE * (1 + (words[waits + count + block] as number))
-    words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
-  }
-}
 
 /**
  * How long a worker looks before it sleeps. What others do is soon found where they run at the same time; where they wait

@@ -11,7 +11,7 @@
 
 import { Bug } from '../../../core/errors.ts'
 import { isError } from '../../../core/isError.ts'
-import { iterationsOf } from '../blocks/blockSchedule.ts'
+import { iterationsOf } from '../blocks/schedule.ts'
 import { spaceOf } from '../blocks/space.ts'
 import { whyCallerOnly, whyNoKernel } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'

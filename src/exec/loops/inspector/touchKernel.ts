@@ -18,7 +18,7 @@ import type { Span } from '../../../core/span.ts'
 import { loopKernelText } from '../../kernels/js/loopKernel.ts'
 import type { LoopKernel, SumLog } from '../../kernels/js/loopKernelShape.ts'
 import { kernelBinding } from '../bindLoop.ts'
-import { extentsOf, type IterationSpace } from '../blocks/blockSchedule.ts'
+import { extentsOf, type IterationSpace } from '../blocks/schedule.ts'
 import { kernelShape } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 

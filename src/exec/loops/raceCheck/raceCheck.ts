@@ -10,12 +10,13 @@
  */
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
-import { type Key, keyAt, positionOf, sizeOfShape } from '../../../core/arrays/indexSpace.ts'
+import { keyAt, positionOf, sizeOfShape } from '../../../core/arrays/indexSpace.ts'
+import type { Key } from '../../../core/arrays/keys.ts'
 import type { Storage } from '../../../core/arrays/storage.ts'
 import { nominalNs } from '../../../core/cost/nominal.ts'
 import { Bug, LoopError, MemoryError } from '../../../core/errors.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
-import type { BlockSchedule, IterationSpace } from '../blocks/blockSchedule.ts'
+import type { BlockSchedule, IterationSpace } from '../blocks/schedule.ts'
 import { keyAtPosition, visitSerially } from '../blocks/space.ts'
 import type { AccessSite } from '../interpreted/interpreter.ts'
 import { copyStorage, PlainLoop } from '../interpreted/plainRun.ts'

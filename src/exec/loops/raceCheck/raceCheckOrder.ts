@@ -15,7 +15,7 @@
  * found on a small instance whose blocks happen to hide it.
  */
 import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
-import { extentsOf, type IterationSpace } from '../blocks/blockSchedule.ts'
+import { extentsOf, type IterationSpace } from '../blocks/schedule.ts'
 import type { Finding } from '../inspector/finding.ts'
 
 /** Iterations by position: row-major in a box, the element's otherwise. */

@@ -6,7 +6,7 @@
  *       (5) reads w[7] at 3:9   w.get(7)
  */
 
-import type { Key } from '../../../core/arrays/indexSpace.ts'
+import type { Key } from '../../../core/arrays/keys.ts'
 import { LoopError } from '../../../core/errors.ts'
 import type { Schedule } from '../../../core/loop/loopSpec.ts'
 import { placeText, type Span } from '../../../core/span.ts'

@@ -11,16 +11,15 @@
  * that lie in the order of keys, or whose order is free, are cut into rounds; other loops run one iteration after another, and flush after as many.
  */
 import { blockCounts, cutEqual } from '../../../core/loop/partitioning.ts'
+import { cutUnstepped, runs } from '../blocks/blockSchedule.ts'
 import {
   type BlockSchedule,
   type CutOptions,
-  cutUnstepped,
   extentsOf,
   type IterationSpace,
   iterationsOf,
-  runs,
   type StaticSchedule,
-} from '../blocks/blockSchedule.ts'
+} from '../blocks/schedule.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 
 /** How many rounds a pass has; 1 where buffers flush at its end, or in serial order. */

@@ -7,7 +7,7 @@ import { seenAnew } from '../../memory/shareColumns.ts'
 import { concatBatches, type ExecBatch, mapBatch } from '../operators/batches.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { allOf } from '../scheduler.ts'
-import type { SortedServices } from '../sortedBatches.ts'
+import type { SortedServices } from '../wide/sortedBatches.ts'
 import type { AsofOperator } from './matches.ts'
 import { joinedWith, keysOf, wantedColumns } from './sides.ts'
 

@@ -15,11 +15,11 @@ import {
   compiled,
   computedType,
   elementNames,
-  kernelColumns,
   type NotColumns,
   type ProgramShape,
   programShape,
-} from '../../kernels/columns/wasmColumns.ts'
+} from '../../kernels/columns/programShape.ts'
+import { kernelColumns } from '../../kernels/columns/wasmColumns.ts'
 import { isUnspelled } from './texts/spelledTexts.ts'
 import { codesOf, kindOf } from './texts/textCodes.ts'
 

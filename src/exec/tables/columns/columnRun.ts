@@ -10,25 +10,18 @@
 import { CHUNK, combinePairwise } from '../../../core/arrays/fixedTree.ts'
 import type { Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
-import { BLOCK_ROWS, type ColumnKernel, compiled, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
+import { compiled } from '../../kernels/columns/programShape.ts'
+import { BLOCK_ROWS, type ColumnKernel, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
 import type { FoldName } from '../../kernels/tables/foldKernels.ts'
 import type { Arena } from '../../memory/arena.ts'
 import type { WorkerPool } from '../../workers/worker.ts'
 import type { ColumnProgram } from './columnProgram.ts'
-import {
-  type BoundKernel,
-  type ColumnResult,
-  type ColumnTask,
-  type ColumnWork,
-  type Reduction,
-  type Selection,
-  scratchBytes,
-  type Values,
-} from './columnTask.ts'
+import { type ColumnResult, type ColumnTask, type ColumnWork, type Reduction, scratchBytes } from './columnTask.ts'
 import { addressOf, boundKernel, type Places, sentFold } from './kernelBinding.ts'
 import { place } from './loadTask.ts'
 import type { ResultBlocks } from './resultBlocks.ts'
 import { boundSemi, type KeySet } from './semiJoin.ts'
+import type { BoundKernel, Selection, Values } from './sentKernel.ts'
 import { textsRead } from './texts/codesOnDemand.ts'
 import { spelled } from './texts/spelledTexts.ts'
 

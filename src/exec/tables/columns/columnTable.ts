@@ -1,7 +1,8 @@
 /** The table that a program yields, in blocks of the arena: written by the workers where it is to stay. */
 import type { Column } from '../../../core/data/column.ts'
 import { type ColumnType, typeText } from '../../../core/data/schema.ts'
-import { BLOCK_ROWS, elementNames, type NotColumns, type ProgramOutput, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
+import { elementNames, type NotColumns, type ProgramOutput } from '../../kernels/columns/programShape.ts'
+import { BLOCK_ROWS, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
 import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
 import { structColumn } from '../operators/rows/rowKernel.ts'
 import { popcount } from './bitmap.ts'

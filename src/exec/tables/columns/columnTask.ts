@@ -21,31 +21,8 @@ import { putAddress } from '../../memory/addressWords.ts'
 import type { TaskHandler, WorkerContext } from '../../workers/worker.ts'
 import { type ComputedColumn, type GroupPass, type GroupPassPart, groupPassPart } from './groups/groupPass.ts'
 import { type SelectedSum, type SelectedSumPart, selectedSumPart } from './selectedSum.ts'
+import type { BoundKernel, Selection, SentKernel, Values } from './sentKernel.ts'
 import { type CompactedText, textBytes, textEnds } from './texts/textTask.ts'
-
-/** A compiled kernel as it travels. */
-export interface SentKernel {
-  /** Tells modules apart, so that a worker instantiates each once. */
-  readonly key: string
-  readonly module: WebAssembly.Module
-  readonly functions: readonly string[]
-}
-
-/** A kernel with what its frame holds. */
-export interface BoundKernel extends SentKernel {
-  readonly frame: Float64Array
-  /** Slots of addresses that may change from block to block, by output: of values, and where there may be nulls of their bitmap and count. */
-  readonly outputs: readonly { readonly values: number; readonly validity?: number; readonly counts?: number }[]
-}
-
-/** Rows kept: a bit a row, and how many were kept before each block, and in all. Addresses. */
-export interface Selection {
-  readonly bitmap: number
-  readonly prefix: number
-}
-
-/** Doubles: those of a column at an address, or computed block by block. */
-export type Values = { readonly address: number } | { readonly kernel: BoundKernel }
 
 /** A column (and its bitmap), or the kernel's output of that number, and where of its selected rows the values and the bits go. */
 export interface Compacted {
@@ -113,7 +90,9 @@ type Run = (...args: number[]) => void
 /** What `reduce` found among this worker's values: a double, or a 64-bit integer, of any size for a sum. */
 export type ColumnResult = number | bigint | undefined
 
-export const columnTask: TaskHandler = (payload, context) => new ColumnWorker(payload as ColumnTask, context).run() // the driver sends nothing else
+export const columnTask: TaskHandler = (payload, context) => new ColumnWorker(payload as ColumnTask, context).run()
+
+// the driver sends nothing else
 
 class ColumnWorker {
   private readonly task: ColumnTask

@@ -4,7 +4,7 @@
  */
 import type { Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
-import type { KeyPart, KeyReach } from '../../../planner/physical/keyReach.ts'
+import type { KeyPart, KeyReach } from '../../../planner/physical/keyParts.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { rangeSeen } from '../operators/hashing/keyWindows.ts'

@@ -6,7 +6,7 @@ import { type FoldName, foldKernel } from '../../kernels/tables/foldKernels.ts'
 import { putAddress } from '../../memory/addressWords.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { moduleOf } from '../../wasm/moduleCache.ts'
-import type { BoundKernel, SentKernel } from './columnTask.ts'
+import type { BoundKernel, SentKernel } from './sentKernel.ts'
 import { codeOf, codesOf } from './texts/textCodes.ts'
 
 /** A kernel that needs nothing but memory. */

@@ -1,10 +1,10 @@
 /** Runs a plan as a column program, where it is one; whoever asks has another way where it is none, and is told why. */
 import { MemoryError } from '../../../core/errors.ts'
 import type { PhysicalPlan } from '../../../planner/physical/physicalPlan.ts'
-import type { NotColumns } from '../../kernels/columns/wasmColumns.ts'
-import type { ExecutorOptions } from '../executor.ts'
+import type { NotColumns } from '../../kernels/columns/programShape.ts'
+import type { Block } from '../block.ts'
+import type { ExecutorOptions } from '../executorOptions.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
-import type { Block } from '../stageTask.ts'
 import { type ColumnProgram, columnProgramOf, isProgram, type TextColumns, type WithTextColumns } from './columnProgram.ts'
 import { ColumnRun } from './columnRun.ts'
 import { withCodedKeys } from './groups/codedKeys.ts'

@@ -1,6 +1,7 @@
 /** The kernels of a column program, for people: what keeps rows, and what computes columns. */
 import type { ColumnCode } from '../../../core/ir/kernelCode.ts'
-import { compiled, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
+import { compiled } from '../../kernels/columns/programShape.ts'
+import { selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
 import type { AddressType } from '../../wasm/wasmEncoder.ts'
 import { wasmText } from '../../wasm/wasmText.ts'
 import { withAddresses } from '../../wasm/wideAddresses.ts'

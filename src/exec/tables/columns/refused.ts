@@ -1,5 +1,5 @@
 /** Why something is not computed over columns: a value, which `explain({ analyze: true })` prints. */
-import type { NotColumns } from '../../kernels/columns/wasmColumns.ts'
+import type { NotColumns } from '../../kernels/columns/programShape.ts'
 
 /** What work over columns gave, or why there is none. */
 export function isRefused(result: object): result is NotColumns {

@@ -1,10 +1,10 @@
 /** The blocks of the arena that a result is written to: all kept, or all freed when it cannot be finished. */
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { FIXED_FORMS } from '../../../core/data/fixedValues.ts'
-import { type ComputedType, computedType } from '../../kernels/columns/wasmColumns.ts'
+import { type ComputedType, computedType } from '../../kernels/columns/programShape.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { mapBuffers } from '../../memory/shareColumns.ts'
-import type { Block } from '../stageTask.ts'
+import type { Block } from '../block.ts'
 
 type Buffer = NonNullable<Column['values']>
 

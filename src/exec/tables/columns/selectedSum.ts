@@ -14,7 +14,7 @@ import { FOLD_STATE } from '../../kernels/tables/foldKernels.ts'
 import { addressAt, putAddress } from '../../memory/addressWords.ts'
 import type { WorkerContext } from '../../workers/worker.ts'
 import { rowAfter } from './bitmap.ts'
-import type { Selection, SentKernel, Values } from './columnTask.ts'
+import type { Selection, SentKernel, Values } from './sentKernel.ts'
 
 export interface SelectedSum {
   /** Kernels that leave the bits and the counts of a block, one after another, each with the address of its frame. */

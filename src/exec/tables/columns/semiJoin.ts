@@ -17,8 +17,8 @@ import { kernelType } from '../operators/groupBy/groupMemory.ts'
 import { KeyIds } from '../operators/hashing/keyIds.ts'
 import { markPlaces, type Window, wholeRange } from '../operators/hashing/keyWindows.ts'
 import { isFinerThanMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
-import type { BoundKernel } from './columnTask.ts'
 import { addressOf, sentModule } from './kernelBinding.ts'
+import type { BoundKernel } from './sentKernel.ts'
 import { codeColumn, codesOf, differentTexts, type TextCodes } from './texts/textCodes.ts'
 
 export interface SemiJoin {

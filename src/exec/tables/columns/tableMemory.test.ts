@@ -3,7 +3,7 @@ import type { Column } from '../../../core/data/column.ts'
 import { columnFromValues } from '../../../core/data/columnBuilder.ts'
 import { valueReader } from '../../../core/data/columnReaders.ts'
 import { sliceColumn } from '../../../core/data/columnSlices.ts'
-import { createArena } from '../../memory/arena.ts'
+import { createArena } from '../../memory/sharedArena.ts'
 import { tableMemory } from './tableMemory.ts'
 
 const valuesOf = (column: Column): unknown[] => Array.from({ length: column.length }, (_, i) => valueReader(column)(i))

@@ -11,10 +11,10 @@
  */
 import type { Column } from '../../../core/data/column.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Block } from '../block.ts'
 import type { Result, Results } from '../dataset.ts'
 import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
-import type { Block } from '../stageTask.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
 import type { External } from './external.ts'
 import { bytesOf, type Exchange, type Part, piecesOf } from './parts.ts'

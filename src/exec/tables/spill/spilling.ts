@@ -20,13 +20,13 @@ import {
   stepless,
   type Wide,
 } from '../dataset.ts'
-import type { ExecutorOptions } from '../executor.ts'
+import type { ExecutorOptions } from '../executorOptions.ts'
 import { splitsRead, withoutPartialGroups } from '../loadedScan.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { asRowFailure } from '../operators/rows/rowFailure.ts'
 import { inputsOf } from '../planInputs.ts'
 import { bytesOfBatches, type PlanRecord } from '../planRecord.ts'
-import type { StageResult, StageTask } from '../stageTask.ts'
+import type { StageResult, StageTask } from '../stage.ts'
 import type { ExternalServices, Source } from './externalRun.ts'
 import { bytesOf, piecesOf } from './parts.ts'
 import type { Segment } from './segments.ts'

@@ -7,9 +7,10 @@
  * How many items follow an item is told by those before it. Getters are compared by identity and not called.
  */
 import { types } from 'node:util'
+import type { Free } from '../free.ts'
 import { meaningsOf } from '../literals.ts'
 import { isPlatformFunction } from '../portable.ts'
-import type { AnyFunction, Free } from '../unit.ts'
+import type { AnyFunction } from '../unit.ts'
 import { hasTraps } from './traps.ts'
 
 /** Beyond these it takes longer to look than to lower the function anew, or to copy than to run. */

@@ -13,7 +13,8 @@ import { asTest, makeIf, negated } from './build.ts'
 import { counted } from './counted.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
 import { counterRange, rangeOf } from './indexRanges.ts'
-import type { Lowering, Target } from './lowering.ts'
+import type { Lowering } from './lowering.ts'
+import type { Target } from './loweringParts.ts'
 
 export function lowerFor(l: Lowering, node: ForStatement, labels: readonly string[]): void {
   const { init } = node

@@ -5,8 +5,9 @@
  * statements before it. What was evaluated earlier and could change, or fail, is then kept in a temporary, so that
  * everything still happens in the order of the source (`inOrder`).
  */
-import type { AnyNode, Expression, Pattern, Statement } from 'acorn'
-import type { ColumnType, Field } from '../../../core/data/schema.ts'
+
+import type { AnyNode } from 'acorn'
+import type { Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import { forbiddenCall, type Reason, refusalOf } from '../refusals.ts'
@@ -17,79 +18,23 @@ import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
-import type { Recursion, StackArrays } from './recursion.ts'
-import { exprValue, type HandleKind, type Origin, type Owner, REFUSED, type Site, type Stored, type Value } from './value.ts'
-
-/** What a local name of the user's function stands for. */
-export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
-
-/** Something that `break` or `continue` can leave. */
-export interface Target {
-  readonly kind: 'loop' | 'block'
-  readonly sourceLabels: readonly string[]
-  readonly label: string | undefined
-  /** `continue` leaves this block instead. */
-  readonly continueLabel?: string
-  /** Whether a plain `break` means this one. */
-  readonly plainBreak: boolean
-  /** A loop of which no loop is left: its turns stand one after another. */
-  readonly isWrittenOut?: boolean
-}
-
-/** One function being lowered: the outermost, or one written out where it is called. */
-export interface Frame {
-  readonly node: FunctionNode
-  readonly unit: Unit
-  /** What `this` is, in a method. */
-  readonly self?: Value
-  /** A function of the library, whose subscripts are inside. */
-  readonly isLibrary?: true
-  /** What it does where it calls itself. */
-  readonly recursion?: Recursion
-  /** Where an inlined function leaves its result; absent for the outermost. */
-  readonly result?: Result
-  readonly targets: Target[]
-}
-
-export interface Result {
-  readonly local: string
-  readonly label: string
-  readonly breaks: boolean
-  /** Locals for an object, where that is what it returns. */
-  stored: Stored | undefined
-  /** Their declarations, which stand before the function. */
-  readonly declarations: Stmt[]
-  /** Whether it returns a number, a text or nothing somewhere. */
-  isScalar: boolean
-}
-
-/** Literals that are lowered in another way in this try, by the functions they are written in. */
-export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
-
-/** How many elements are pushed onto literals at most, by the functions they are written in and their places. */
-export type Capacities = ReadonlyMap<unknown, ReadonlyMap<number, number>>
-
-/** Functions that call themselves, by the functions they are written in and their places: whether some call is not the last thing. */
-export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
-
-export interface Missing {
-  readonly name: string
-  /** Whose rows do not have it, where they are not those that are iterated over. */
-  readonly array?: { readonly name: string; readonly fields: readonly Field[] }
-  readonly span: Span
-}
-
-/** Something to decide once the types of all locals are known. */
-export interface Check {
-  readonly expr: Expr
-  readonly holds: (types: readonly ColumnType['kind'][] | undefined) => boolean
-  readonly refusal: Refusal
-  /** A local, where this is about whether it is a number that `++` or `--` changes. */
-  readonly incremented?: string
-}
+import {
+  type Bound,
+  type Capacities,
+  type Check,
+  type Frame,
+  holdsLiteral,
+  type Missing,
+  type Recursive,
+  type Sites,
+  type Verbs,
+} from './loweringParts.ts'
+import type { StackArrays } from './recursion.ts'
+import { exprValue, type HandleKind, type Origin, type Owner, REFUSED, type Site, type Value } from './value.ts'
 
 /** Above this many nodes the inlined function is refused. */
 const LARGEST_BODY = 20_000
+
 const CALL_WEIGHT = 10
 
 interface Given {
@@ -497,33 +442,4 @@ export class Lowering {
         return undefined
     }
   }
-}
-
-/** Whether an expression gives an array or object that was written out, which can only be returned. */
-export function holdsLiteral(expr: Expr): boolean {
-  if (expr.kind === 'Conditional') return holdsLiteral(expr.then) || holdsLiteral(expr.else)
-  return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
-}
-
-export interface Verbs {
-  /** What an expression gives; its effects are emitted. */
-  readonly value: (l: Lowering, node: Expression) => Value
-  /** An expression for its effects. */
-  readonly effect: (l: Lowering, node: Expression) => void
-  readonly statements: (l: Lowering, nodes: readonly Statement[]) => void
-  /** Writes a function out where it is called. */
-  readonly inline: (l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode) => Value
-  readonly call: (l: Lowering, node: Expression & { type: 'CallExpression' }) => Value
-  readonly method: (l: Lowering, object: Value, name: string, node: Expression & { type: 'CallExpression' }) => Value
-  /** Gives the names of a pattern their values. */
-  readonly bind: (l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign') => void
-  readonly assignment: (l: Lowering, node: Expression & { type: 'AssignmentExpression' }, wanted: { readonly value: boolean }) => Value
-  readonly update: (l: Lowering, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
-  /** What a name or a member means. */
-  readonly member: (l: Lowering, object: Value, name: Value | string, node: AnyNode) => Value
-  /** What goes on standing for an object whose parts are locals. */
-  readonly kept: (l: Lowering, value: Stored) => Value
-  /** The row of a table, which is there. */
-  readonly keptRow: (l: Lowering, value: Value & { kind: 'elementRow' }) => Value
-  readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

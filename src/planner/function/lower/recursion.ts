@@ -15,7 +15,8 @@ import { exprId } from '../../../core/ir/irFacts.ts'
 import { checkNumber, type Made, made } from '../lists/madeArrays.ts'
 import { type FunctionNode, someNode } from '../source/ast.ts'
 import { binary, literal } from './build.ts'
-import type { Frame, Lowering, Result } from './lowering.ts'
+import type { Lowering } from './lowering.ts'
+import type { Frame, Result } from './loweringParts.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** Calls under way at once: about as many as JavaScript has room for, so that what never ends is an error here as there. */

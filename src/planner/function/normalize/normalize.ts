@@ -12,9 +12,9 @@
  */
 import type { AnyNode, CallExpression, Expression, Identifier, MemberExpression, Statement } from 'acorn'
 import { hasTraps } from '../captures/traps.ts'
+import type { Free } from '../free.ts'
 import { childNodes, type FunctionNode, isFunctionNode, mapChildren } from '../source/ast.ts'
 import type { Names } from '../source/scope.ts'
-import type { Free } from '../unit.ts'
 import { structureReturns } from './returns.ts'
 import { unlowerOptional } from './unlowerOptional.ts'
 

@@ -1,10 +1,11 @@
 /** Subscripts in words: `u`, `i - 1`, `0:K`, `:` for a whole axis, `? cols.get(k)` for what only the data can tell. */
 
-import type { Key } from '../../../core/arrays/indexSpace.ts'
+import type { Key } from '../../../core/arrays/keys.ts'
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
-import { type Access, extentForm, type Subscript } from './accesses.ts'
+import type { Access, Subscript } from './accesses.ts'
 import { constantForm, type Form, sameForm, sum, type Variable, variableId } from './affine.ts'
+import { extentForm } from './axisForms.ts'
 
 /** How variables are written. */
 export type Naming = (variable: Variable) => string | number

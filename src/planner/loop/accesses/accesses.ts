@@ -4,19 +4,11 @@
  * A walk over the IR in the order it runs, following locals (`const j = i + 1` leaves no trace) and guards. An access
  * that may not happen is reported as one that does; a subscript without affine form is unknown in its axis only.
  */
-import {
-  type Callee,
-  childrenOf,
-  type Expr,
-  expressionsOf,
-  type FunctionIr,
-  type Stmt,
-  visitExpr,
-  visitStmts,
-} from '../../../core/ir/functionIr.ts'
-import type { EnvBinding, LoopSpec } from '../../../core/loop/loopSpec.ts'
+import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Constraint, constantForm, type Form, isDecided, LARGEST_KEY, rangeOf, sum, type Variable, variableForm } from './affine.ts'
+import { type Constraint, constantForm, type Form, isDecided, rangeOf, sum, type Variable, variableForm } from './affine.ts'
+import { EXTREMES, extentForm, extreme, keyForm, MOST_TURNS, stepped } from './axisForms.ts'
 import { assignedIn, type Doubt, doubted, joined, mayLeave, START, type State, type Turn, under, withLocal, withoutLocals } from './flow.ts'
 import { type Choice, formOf, type Scope, wholeForm } from './formOf.ts'
 import { below, equal, type Guard, guardOf, oneOf } from './guards.ts'
@@ -337,29 +329,6 @@ class BodyWalk {
   }
 }
 
-/** Which of its arguments a function chooses; `Math.abs` has two, of opposite sign. */
-const EXTREMES: Partial<Record<Callee, 'least' | 'greatest'>> = { 'Math.min': 'least', 'Math.max': 'greatest', 'Math.abs': 'greatest' }
-
-/** The form is at one end of the others. */
-function extreme(form: Form, others: readonly Form[], end: 'least' | 'greatest'): Guard {
-  const constraints = others.flatMap((other) => (end === 'least' ? below(form, other, 0) : below(other, form, 0)))
-  return { constraints, exact: constraints.length === others.length }
-}
-
-/** index = from + step * turns */
-function stepped(index: Form, from: Form, turns: Form, step: number): Constraint[] {
-  const reached = sum(from, turns, step)
-  return reached === undefined ? [] : equal(index, reached)
-}
-
-/** No loop takes more turns than this in a lifetime. */
-const MOST_TURNS = 2 ** 40
-
-/** The loop index of an axis. */
-export function keyForm({ over }: LoopSpec, axis: number): Form {
-  return variableForm({ kind: 'key', axis, low: 0, high: (over.extents[axis] ?? LARGEST_KEY) - 1 })
-}
-
 /** The initial values of the locals that keep them. */
 function definitionsOf(ir: FunctionIr): ReadonlyMap<string, Expr> {
   const definitions = new Map<string, Expr>()
@@ -368,14 +337,6 @@ function definitionsOf(ir: FunctionIr): ReadonlyMap<string, Expr> {
   })
   for (const name of assignedIn(ir.body)) definitions.delete(name)
   return definitions
-}
-
-/** The extent of an axis: a constant where the shape is known, else a variable that all iterations share. */
-export function extentForm(binding: EnvBinding | undefined, axis: number): Form | undefined {
-  if (binding?.kind !== 'array' && binding?.kind !== 'buffer') return undefined
-  const extent = binding.shape?.[axis]
-  if (extent !== undefined) return constantForm(extent)
-  return variableForm({ kind: 'extent', array: binding.array, axis, name: `${binding.label}.shape[${axis}]`, low: 0, high: LARGEST_KEY })
 }
 
 /** Whether control may leave a labeled block other than by its end or by breaking out of it. */

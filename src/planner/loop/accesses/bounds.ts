@@ -9,8 +9,9 @@ import type { Budget } from '../dependence/elimination.ts'
 import { Facts } from '../dependence/facts.ts'
 import type { IntegerSystem } from '../dependence/integerSystem.ts'
 import { TooLarge } from '../dependence/rows.ts'
-import { type Access, keyForm } from './accesses.ts'
+import type { Access } from './accesses.ts'
 import { type Constraint, constantForm, type Form, sum } from './affine.ts'
+import { keyForm } from './axisForms.ts'
 
 /** True only where it is proved within the budget: shapes that only the run knows, and subscripts without affine form, prove nothing. */
 export function surelyInside(spec: LoopSpec, access: Access, budget: Budget): boolean {

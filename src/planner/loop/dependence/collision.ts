@@ -6,8 +6,8 @@
  */
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Access, Subscript } from '../accesses/accesses.ts'
-import { extentForm, keyForm } from '../accesses/accesses.ts'
 import { constantForm, type Form, singleVariable } from '../accesses/affine.ts'
+import { extentForm, keyForm } from '../accesses/axisForms.ts'
 import { type Collision, Facts } from './facts.ts'
 
 const NEVER: Collision = { systems: [], complete: true, needsExtents: false }

@@ -22,7 +22,7 @@
  * ranges and guards: each vector comes with two iterations that show it. A subscript that is unknown adds no equation. In
  * doubt, and when its budget ends, a vector is assumed: one too many costs speed, one too few would cost truth.
  */
-import type { Key } from '../../../core/arrays/indexSpace.ts'
+import type { Key } from '../../../core/arrays/keys.ts'
 import type { Dependence } from '../../../core/loop/loopPlan.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Access, Subscript } from '../accesses/accesses.ts'

@@ -5,7 +5,7 @@
  * positive; later entries are completed one by one. A vector stands only if there is a solution, its witness, or if the
  * search for one had to be given up.
  */
-import type { Key } from '../../../core/arrays/indexSpace.ts'
+import type { Key } from '../../../core/arrays/keys.ts'
 import type { Distance } from '../../../core/loop/loopPlan.ts'
 import type { Budget } from './elimination.ts'
 import type { IntegerSystem } from './integerSystem.ts'

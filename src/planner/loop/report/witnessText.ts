@@ -1,5 +1,5 @@
 /** A conflict as a sentence about two iterations: "(1, 5) writes W[1, :] which (1, 9) reads". */
-import type { Key } from '../../../core/arrays/indexSpace.ts'
+import type { Key } from '../../../core/arrays/keys.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Access } from '../accesses/accesses.ts'
 import { atIteration, elementText, symbolically } from '../accesses/accessText.ts'

@@ -15,7 +15,7 @@ import { FRAME, frameBytes } from '../../../kernels/tables/groupFrame.ts'
 import { putAddress } from '../../../memory/addressWords.ts'
 import type { WorkerContext } from '../../../workers/worker.ts'
 import { fill, foldWord, partWord } from '../../operators/groupBy/groupMemory.ts'
-import type { BoundKernel, SentKernel } from '../columnTask.ts'
+import type { BoundKernel, SentKernel } from '../sentKernel.ts'
 
 /** Where row 0 of a column, and its bitmap, lie; or what the kernel computes block by block. */
 export type PassColumn = { readonly address: number; readonly validity?: number } | ComputedColumn

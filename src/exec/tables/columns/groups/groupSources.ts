@@ -3,7 +3,7 @@
 import type { ColumnType } from '../../../../core/data/schema.ts'
 import { valueClassOf } from '../../../../core/plan/elements.ts'
 import type { Aggregate } from '../../../../planner/physical/physicalPlan.ts'
-import { computedType, type ProgramOutput } from '../../../kernels/columns/wasmColumns.ts'
+import { computedType, type ProgramOutput } from '../../../kernels/columns/programShape.ts'
 import type { KernelType } from '../../../kernels/tables/groupFrame.ts'
 import type { PassFold } from '../../../kernels/tables/groupPassKernels.ts'
 import { kernelType } from '../../operators/groupBy/groupMemory.ts'

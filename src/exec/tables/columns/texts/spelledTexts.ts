@@ -7,13 +7,13 @@
  * that compare texts read codes; only what leaves the tables of a run has to be spelled, and only of the rows that do.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
-import { LARGEST_OFFSET } from '../../../../core/data/columnBuilder.ts'
+import { LARGEST_OFFSET } from '../../../../core/data/leafBuilders.ts'
 import { PlanError } from '../../../../core/errors.ts'
 import { endsKernel, textsKernel } from '../../../kernels/tables/gatherKernels.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../../operators/arenaKernels.ts'
 import { allOf } from '../../scheduler.ts'
-import type { Placed } from '../loadTask.ts'
+import type { Placed } from '../placed.ts'
 import type { ResultBlocks } from '../resultBlocks.ts'
 import type { Codes, TextCodes } from './textCodes.ts'
 

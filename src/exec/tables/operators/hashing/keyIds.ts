@@ -7,10 +7,10 @@
  * Numbers and texts are hashed as they are stored; a struct's id is found from its fields' ids, a list's from its items'.
  */
 import type { Column } from '../../../../core/data/column.ts'
-import { valueText } from '../../../../core/data/columnBuilder.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { emptyColumn } from '../../../../core/data/columnSlices.ts'
 import { type ColumnType, sameType, typeText } from '../../../../core/data/schema.ts'
+import { valueText } from '../../../../core/data/valueKinds.ts'
 import { Bug } from '../../../../core/errors.ts'
 import { wordsOf } from '../../../kernels/js/typedLoops.ts'
 import { ByteTable, type Piece, type TextIds, type Unknown, type WordIds, type Words, WordTable } from './keyTable.ts'

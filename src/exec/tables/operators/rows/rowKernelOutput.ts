@@ -6,8 +6,10 @@
  * are written straight into typed arrays; all others go through builders.
  */
 import type { Column } from '../../../../core/data/column.ts'
-import { type ColumnBuilder, createBuilder, valueText } from '../../../../core/data/columnBuilder.ts'
+import { createBuilder } from '../../../../core/data/columnBuilder.ts'
+import type { ColumnBuilder } from '../../../../core/data/leafBuilders.ts'
 import type { ColumnType } from '../../../../core/data/schema.ts'
+import { valueText } from '../../../../core/data/valueKinds.ts'
 import { PlanError } from '../../../../core/errors.ts'
 import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../../../core/ir/functionIr.ts'
 

@@ -8,11 +8,12 @@
  *     gather     columns of rows in order, in chunks that are claimed (`gatheredColumns.ts`)
  */
 import { countKernel, scatterKernel } from '../../../kernels/tables/sortKernels.ts'
-import { prefixKernel, type SortForm, spanKernel, textWordsKernel, wordsKernel } from '../../../kernels/tables/sortWords.ts'
+import { prefixKernel, spanKernel, textWordsKernel, wordsKernel } from '../../../kernels/tables/sortWords.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../arenaKernels.ts'
 import { type GatherWork, gatherChunks } from '../gather/gatheredColumns.ts'
 import { type BucketsWork, SortedBuckets } from './sortedBuckets.ts'
+import type { SortLevel, Span } from './sortLevel.ts'
 
 export interface SortTask {
   readonly kind: 'sort'
@@ -25,40 +26,6 @@ export type SortWork =
   | ScatterWork
   | BucketsWork
   | GatherWork
-
-/** Where a column of numbers lies; `bits` is 0 where no value is null. */
-export interface FixedPlace {
-  readonly form: SortForm
-  readonly values: number
-  readonly bits: number
-}
-
-/** Where a column of texts lies. */
-export interface TextPlace {
-  readonly bytes: number
-  readonly offsets: number
-  readonly bits: number
-}
-
-export type Span =
-  | ({ readonly kind: 'fixed'; readonly out: number } & FixedPlace)
-  | ({ readonly kind: 'text'; readonly out: number; readonly reference: number } & TextPlace)
-
-/** A part of a word: bits of what the column has over its base, or of what stands for null. */
-export interface PackedPart extends FixedPlace {
-  readonly flip: bigint
-  readonly base: bigint
-  readonly ofNull: bigint
-  /** Lowest bits that are left out: they come in the next word. */
-  readonly dropped: bigint
-  /** The bits of the part. */
-  readonly width: bigint
-}
-
-/** What orders rows that all before it find equal. */
-export type SortLevel =
-  | { readonly kind: 'words'; readonly words: number; readonly parts: readonly PackedPart[] }
-  | ({ readonly kind: 'text'; readonly skip: number; readonly flip: bigint; readonly ofNull: bigint } & TextPlace)
 
 interface WordsWork {
   readonly kind: 'words'

@@ -11,7 +11,7 @@ import { countKernel, type Equals, equalsKernel, insertKernel, refillKernel, sca
 import { spanKernel, textWordsKernel } from '../../../kernels/tables/sortWords.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { type ArenaKernel, arenaKernel } from '../arenaKernels.ts'
-import type { SortLevel } from './sortTask.ts'
+import type { SortLevel } from './sortLevel.ts'
 
 export interface BucketsWork {
   readonly kind: 'buckets'

@@ -5,16 +5,16 @@
  * Every worker makes its own table of the right side's keys, which costs what one table costs: joins whose right side is
  * the larger one gain less.
  */
-import { convertColumn, unifyTypes } from '../../core/data/columnConversions.ts'
-import type { ColumnType } from '../../core/data/schema.ts'
-import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
-import type { Arena } from '../memory/arena.ts'
-import { seenAnew } from '../memory/shareColumns.ts'
-import { batchAs, concatBatches, type ExecBatch, mapBatch, unifyElements } from './operators/batches.ts'
-import { keyTypeOf, MOST_ROWS, tooMany, unmatchedPiece } from './operators/join/hashJoin.ts'
-import type { JoinTask } from './operators/join/joinTask.ts'
-import { rangesOf } from './operators/partitions.ts'
-import { allOf } from './scheduler.ts'
+import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
+import type { ColumnType } from '../../../core/data/schema.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Arena } from '../../memory/arena.ts'
+import { seenAnew } from '../../memory/shareColumns.ts'
+import { batchAs, concatBatches, type ExecBatch, mapBatch, unifyElements } from '../operators/batches.ts'
+import { keyTypeOf, MOST_ROWS, tooMany, unmatchedPiece } from '../operators/join/hashJoin.ts'
+import type { JoinTask } from '../operators/join/joinTask.ts'
+import { rangesOf } from '../operators/partitions.ts'
+import { allOf } from '../scheduler.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 

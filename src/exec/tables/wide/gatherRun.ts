@@ -1,9 +1,9 @@
 /** The columns of a batch for rows in any order, in blocks of the arena: gathered by all workers, texts in two passes. */
-import type { Column } from '../../core/data/column.ts'
-import { bytesOf } from '../../core/data/columnSlices.ts'
-import { popcount } from './columns/bitmap.ts'
-import type { ResultBlocks } from './columns/resultBlocks.ts'
-import { CHUNK_ROWS, type Gathered } from './operators/gather/gatheredColumns.ts'
+import type { Column } from '../../../core/data/column.ts'
+import { bytesOf } from '../../../core/data/columnSlices.ts'
+import { popcount } from '../columns/bitmap.ts'
+import type { ResultBlocks } from '../columns/resultBlocks.ts'
+import { CHUNK_ROWS, type Gathered } from '../operators/gather/gatheredColumns.ts'
 import type { SortRun } from './sortRun.ts'
 
 /** Whether kernels can gather the column. */

@@ -9,15 +9,16 @@
  *
  * Ranges of rows, and the order in which workers take buckets, decide who does what and nothing else.
  */
-import type { Column } from '../../core/data/column.ts'
-import type { Directions } from '../../core/plan/logicalPlan.ts'
-import type { Arena } from '../memory/arena.ts'
-import { GroupMemory } from './operators/groupBy/groupMemory.ts'
-import { directionOf } from './operators/sort/order.ts'
-import { scratchBytes } from './operators/sort/sortedBuckets.ts'
-import { orderParts, type SortPart, sortParts } from './operators/sort/sortParts.ts'
-import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sort/sortTask.ts'
-import { allOf } from './scheduler.ts'
+import type { Column } from '../../../core/data/column.ts'
+import type { Directions } from '../../../core/plan/logicalPlan.ts'
+import type { Arena } from '../../memory/arena.ts'
+import { GroupMemory } from '../operators/groupBy/groupMemory.ts'
+import { directionOf } from '../operators/sort/order.ts'
+import { scratchBytes } from '../operators/sort/sortedBuckets.ts'
+import type { FixedPlace, PackedPart, SortLevel, Span, TextPlace } from '../operators/sort/sortLevel.ts'
+import { orderParts, type SortPart, sortParts } from '../operators/sort/sortParts.ts'
+import type { SortTask, SortWork } from '../operators/sort/sortTask.ts'
+import { allOf } from '../scheduler.ts'
 
 export interface SortServices {
   /** Tasks worth running at once. */

@@ -1,17 +1,17 @@
 /** Wide operators that all workers carry out together, by tasks of their own. */
-import { MemoryError } from '../../core/errors.ts'
-import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
-import { asofRows } from './asof/asofRun.ts'
-import { ResultBlocks } from './columns/resultBlocks.ts'
+import { MemoryError } from '../../../core/errors.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import { asofRows } from '../asof/asofRun.ts'
+import { ResultBlocks } from '../columns/resultBlocks.ts'
+import { type ExecBatch, elementColumn } from '../operators/batches.ts'
+import { withoutKeys } from '../operators/operator.ts'
+import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
+import { windowedBatches } from '../windows/windowRun.ts'
 import { gatheredColumns, isGatherable } from './gatherRun.ts'
 import { GroupRun, type GroupServices, groupedRows, isCompared } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'
-import { type ExecBatch, elementColumn } from './operators/batches.ts'
-import { withoutKeys } from './operators/operator.ts'
-import { wholeMilliseconds } from './operators/sort/wholeMilliseconds.ts'
 import { sortedBatches, together } from './sortedBatches.ts'
 import { SortRun } from './sortRun.ts'
-import { windowedBatches } from './windows/windowRun.ts'
 
 /** The result in pieces, at least one; undefined for what is one task. */
 export async function sharedWork(

@@ -1,15 +1,16 @@
 /** A table in the order of its hidden key, by all workers; what kernels cannot gather is taken by tasks, a range of the order each. */
-import type { Column } from '../../core/data/column.ts'
-import { isConcatFree } from '../../core/data/columnConcat.ts'
-import { MemoryError } from '../../core/errors.ts'
-import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
-import { ResultBlocks } from './columns/resultBlocks.ts'
+import type { Column } from '../../../core/data/column.ts'
+import { isConcatFree } from '../../../core/data/columnConcat.ts'
+import { MemoryError } from '../../../core/errors.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Block } from '../block.ts'
+import { ResultBlocks } from '../columns/resultBlocks.ts'
+import { concatBatches, type ExecBatch } from '../operators/batches.ts'
+import { withoutKeys } from '../operators/operator.ts'
+import { allOf } from '../scheduler.ts'
+import type { StageTask } from '../stage.ts'
 import { gatheredColumns, isGatherable } from './gatherRun.ts'
-import { concatBatches, type ExecBatch } from './operators/batches.ts'
-import { withoutKeys } from './operators/operator.ts'
-import { allOf } from './scheduler.ts'
 import { isSortable, SortRun, type SortServices } from './sortRun.ts'
-import type { Block, StageTask } from './stageTask.ts'
 
 export interface SortedServices extends Omit<SortServices, 'run'> {
   readonly run: (task: StageTask) => Promise<readonly ExecBatch[]>

@@ -1,0 +1,2 @@
+/** One integer per axis. A table's key is its row number. */
+export type Key = readonly number[]

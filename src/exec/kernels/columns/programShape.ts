@@ -1,0 +1,245 @@
+/** What the steps of a column program make of the columns of its source: their outputs, traced without writing a kernel. */
+import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../../../core/data/schema.ts'
+import { rowIrOf } from '../../../core/ir/functionUse.ts'
+import type { Span } from '../../../core/span.ts'
+import type { Step } from '../../../planner/physical/physicalPlan.ts'
+import { NotCompiled } from '../loops/wasmTypes.ts'
+import { isBucketImport } from './columnBuckets.ts'
+import { isTextFunction, lowerColumns } from './columnLower.ts'
+import { and, present, truth, validOf } from './columnValues.ts'
+import { type ColumnValue, ColumnWriter, type KernelColumn } from './columnWriter.ts'
+import { invalidAmong } from './madeDates.ts'
+
+export type ComputedType = 'f64' | 'bool' | 'i32' | 'timestamp'
+
+/** The type of a column that a kernel has computed. */
+export function computedType(kind: ComputedType): ColumnType {
+  return kind === 'timestamp' ? { kind, unit: 'ms' } : { kind }
+}
+
+/** What a program's steps make of the source's element. */
+export type ProgramOutput =
+  /** Computed as doubles, as truth in a byte, or as timestamps in milliseconds; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
+  | {
+      readonly kind: 'computed'
+      readonly name: string
+      readonly type: ComputedType
+      readonly nullable: boolean
+      readonly whole?: true
+    }
+  /** A column of the source as it is. */
+  | { readonly kind: 'column'; readonly name: string; readonly column: number; readonly nullable: boolean }
+
+export interface ProgramShape {
+  readonly outputs: readonly ProgramOutput[]
+  readonly scalar: boolean
+  /** Whether a step drops rows. */
+  readonly filters: boolean
+  /** Whether steps make Dates, of which none may be invalid: kernels say at `inexact` that there is one. */
+  readonly dates?: true
+  /** Whether buckets of time zones are found by JavaScript, a row at a time. */
+  readonly zones?: true
+  /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
+  readonly hidden?: readonly HiddenFields[]
+  /** Where the elements go on beside hidden columns: how many of the outputs, the first, are theirs. */
+  readonly payload?: number
+}
+
+/** The outputs of a hidden column: one of this name, or one for each field of a key that is an object. */
+export type HiddenFields =
+  | { readonly kind: 'value'; readonly output: string }
+  | { readonly kind: 'object'; readonly fields: readonly { readonly name: string; readonly output: string }[] }
+
+export type NotColumns = { readonly because: string; readonly span: Span | undefined }
+
+/** Runs something that compiles; what it cannot say becomes a reason. */
+export function compiled<T>(compile: () => T): T | NotColumns {
+  try {
+    return compile()
+  } catch (error) {
+    if (error instanceof NotCompiled) return { because: error.message, span: error.span }
+    throw error
+  }
+}
+
+interface Traced {
+  readonly writer: ColumnWriter
+  readonly result: ColumnValue
+  /** Lanes that every filter keeps; undefined when there is none. */
+  readonly kept: number | undefined
+  readonly hidden?: readonly HiddenFields[]
+  readonly payload?: ColumnValue
+  /** Of Dates that steps give the next: lanes in which one is invalid. */
+  readonly invalid: readonly number[]
+}
+
+/** The element after the steps, for four rows. */
+export function trace(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): Traced {
+  const writer = new ColumnWriter(columns)
+  const columnNames = fieldsOf(element).map((field) => field.name)
+  const names = columnNames.filter((name) => !isTextFunction(name))
+  let value: ColumnValue =
+    element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(columnNames.indexOf(name)) }
+  let kept: number | undefined
+  let hidden: readonly HiddenFields[] | undefined
+  let payload: ColumnValue | undefined
+  const invalid: number[] = []
+  const stored = (value: ColumnValue): ColumnValue => {
+    const dates = partsOf(value).flatMap((part) => (part.kind === 'date' ? [part] : []))
+    if (dates.length > 0) invalid.push(invalidAmong(writer, dates, kept))
+    return withoutMissing(value)
+  }
+  for (const step of steps) {
+    if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
+    switch (step.kind) {
+      case 'FilterExec':
+        kept = and(writer, kept, truth(writer, returned(writer, step.f, value)))
+        writer.needed = kept
+        break
+      case 'MapExec':
+        value = stored(returned(writer, step.f, value))
+        break
+      case 'WithColumnsExec':
+        value = extended(value, stored(returned(writer, step.f, value)))
+        break
+      case 'ProjectExec':
+        value = picked(value, step.columns)
+        break
+      case 'EvaluateExec': {
+        if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
+        const element = value
+        const columns = step.columns.map(({ f, use }) =>
+          stored(returned(writer, f, element, { arrays: use === 'match' || use === 'order' })),
+        )
+        hidden = columns.map(hiddenFields)
+        value = flattened(columns, hidden)
+        if (step.payload !== false) payload = step.payload === true ? element : picked(element, step.payload)
+        break
+      }
+      default:
+        throw new NotCompiled(`${step.kind} is no column program`)
+    }
+  }
+  if (payload !== undefined) value = beside(payload, value)
+  return {
+    writer,
+    result: value,
+    kept,
+    invalid,
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(payload === undefined ? {} : { payload }),
+  }
+}
+
+/** What is undefined is null once it is stored. */
+function withoutMissing(value: ColumnValue): ColumnValue {
+  return value.kind === 'row' ? { ...value, of: (name) => present(value.of(name)) } : present(value)
+}
+
+/** The columns that a value is stored in. */
+function partsOf(value: ColumnValue): readonly ColumnValue[] {
+  return value.kind === 'row' ? value.names.map((name) => value.of(name)) : [value]
+}
+
+function picked(row: ColumnValue, names: readonly string[]): ColumnValue {
+  if (row.kind !== 'row') throw new NotCompiled('it takes columns of what is no row')
+  return { kind: 'row', names, of: row.of }
+}
+
+/** The columns of elements, under names that hidden columns do not have, and those. */
+function beside(element: ColumnValue, hidden: ColumnValue): ColumnValue {
+  if (hidden.kind !== 'row') return hidden
+  const names = namesOf(element)
+  const of = (name: string): ColumnValue => {
+    if (!name.startsWith(ELEMENT)) return hidden.of(name)
+    return element.kind === 'row' ? element.of(name.slice(ELEMENT.length)) : element
+  }
+  return { kind: 'row', names: [...names.map((name) => ELEMENT + name), ...hidden.names], of }
+}
+
+/** Names of hidden columns begin with a digit. */
+const ELEMENT = 'element.'
+
+/** The elements' own names of the first outputs of a program, which are theirs. */
+export function elementNames(outputs: readonly string[], payload: number): readonly string[] {
+  return outputs.slice(0, payload).map((name) => name.slice(ELEMENT.length))
+}
+
+function namesOf(element: ColumnValue): readonly string[] {
+  return element.kind === 'row' ? element.names : [VALUE_COLUMN]
+}
+
+function hiddenFields(column: ColumnValue, i: number): HiddenFields {
+  if (column.kind !== 'row') return { kind: 'value', output: String(i) }
+  return { kind: 'object', fields: column.names.map((name) => ({ name, output: `${i}.${name}` })) }
+}
+
+/** Hidden columns as one row, an object's fields each by itself. */
+function flattened(columns: readonly ColumnValue[], hidden: readonly HiddenFields[]): ColumnValue {
+  const parts = new Map<string, () => ColumnValue>()
+  for (const [i, shape] of hidden.entries()) {
+    const column = columns[i] as ColumnValue // a shape for each
+    if (shape.kind === 'value') parts.set(shape.output, () => column)
+    else if (column.kind === 'row') for (const { name, output } of shape.fields) parts.set(output, () => column.of(name))
+  }
+  return { kind: 'row', names: [...parts.keys()], of: (name) => (parts.get(name) as () => ColumnValue)() } // one of the names
+}
+
+function returned(
+  writer: ColumnWriter,
+  f: Extract<Step, { kind: 'MapExec' }>['f'],
+  element: ColumnValue,
+  how: { readonly arrays: boolean } = { arrays: false },
+): ColumnValue {
+  const ir = rowIrOf(f)
+  if (ir === undefined) throw new NotCompiled('it could not be analysed', f.span)
+  return lowerColumns(writer, ir, element, how)
+}
+
+function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
+  if (row.kind !== 'row' || added.kind !== 'row') throw new NotCompiled('it adds columns to what is no row')
+  const names = [...row.names, ...added.names.filter((name) => !row.names.includes(name))]
+  return { kind: 'row', names, of: (name) => (added.names.includes(name) ? added.of(name) : row.of(name)) }
+}
+
+/** What the steps yield. Throws NotCompiled when some step is not compiled. */
+export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
+  const { writer, result, kept, hidden, payload, invalid } = trace(element, columns, steps)
+  const outputs =
+    result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, VALUE_COLUMN, result)]
+  return {
+    outputs,
+    scalar: (payload ?? result).kind !== 'row',
+    filters: kept !== undefined,
+    ...(invalid.length === 0 ? {} : { dates: true as const }),
+    ...(writer.functions.some(isBucketImport) ? { zones: true as const } : {}),
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(payload === undefined ? {} : { payload: namesOf(payload).length }),
+  }
+}
+
+function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): ProgramOutput {
+  const nullable = validOf(writer, value) !== undefined
+  switch (value.kind) {
+    case 'f64':
+    case 'i32':
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
+      return { kind: 'computed', name, type: 'f64', nullable, ...(value.kind === 'i32' ? { whole: true as const } : {}) }
+    case 'bool':
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
+      return { kind: 'computed', name, type: 'bool', nullable }
+    case 'i64':
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
+      throw new NotCompiled('it computes bigints')
+    case 'date':
+      return { kind: 'computed', name, type: 'timestamp', nullable }
+    case 'other':
+      return { kind: 'column', name, column: value.column, nullable }
+    case 'constant':
+      throw new NotCompiled(
+        `it returns ${value.value === null || value.value === undefined ? String(value.value) : `a ${typeof value.value}`}`,
+      )
+    case 'row':
+      throw new NotCompiled('it returns an object in an object')
+  }
+}

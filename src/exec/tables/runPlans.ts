@@ -1,0 +1,123 @@
+/** What a run asks of its plans before it begins with them. */
+import { mayNotEnd } from '../../core/ir/mayNotEnd.ts'
+import type { PhysicalPlan, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { type Partition, type Pipeline, stepless, type Wide } from './dataset.ts'
+import { splitsRead } from './loadedScan.ts'
+import type { ExecBatch } from './operators/batches.ts'
+import { isFree } from './operators/freeSteps.ts'
+import { withWholeNulls } from './operators/join/nullKeys.ts'
+import { wholeMilliseconds } from './operators/sort/wholeMilliseconds.ts'
+
+/**
+ * Whether all partitions are one task on the caller's thread: the steps only hand columns on. Every partition is one
+ * batch with elements in it, so that the batches of the result are the partitions again.
+ */
+export function runsTogether(plan: Pipeline, partitions: readonly Partition[]): boolean {
+  return (
+    plan.steps.length > 0 &&
+    plan.steps.every(isFree) &&
+    partitions.every((one) => one.kind === 'batches' && one.batches.length === 1 && (one.batches[0]?.length ?? 0) > 0)
+  )
+}
+
+/** Whether all that is wanted of the splits is how many rows they have, which the file says: nothing is decoded. */
+export function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): boolean {
+  return (
+    steps.every(isFree) && partitions.every((one) => one.kind === 'split' && one.scan.columns.length === 0 && one.split.rows !== undefined)
+  )
+}
+
+/** Whether the results of a part of a plan are taken as they come; sources are there, or are read as they are needed. */
+export function isStreamed({ kind, edge }: PhysicalPlan): boolean {
+  return kind !== 'ScanExec' && kind !== 'StoredExec' && edge?.kind === 'streamed'
+}
+
+/** Whether a pipeline could run over the table that a wide operator gives. */
+export function isOverWide(plan: PhysicalPlan): plan is Pipeline & { readonly input: Wide } {
+  if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
+  return plan.input.kind === 'WideExec' && !isStreamed(plan.input)
+}
+
+/** Whether a function of the plan runs as it stands. */
+export function runsOnCaller(plan: PhysicalPlan): boolean {
+  if ((plan.kind === 'PipelineExec' || plan.kind === 'WideExec') && plan.where === 'caller') return true
+  if (plan.kind === 'ScanExec' || plan.kind === 'StoredExec') return false
+  return plan.kind === 'WideExec' || plan.kind === 'UnionExec' ? plan.inputs.some(runsOnCaller) : runsOnCaller(plan.input)
+}
+
+/** Row numbers count every row of the source: a pipeline that reads them lets it skip none. */
+export function inputOf(plan: Pipeline): PhysicalPlan {
+  if (!plan.numbered || plan.input.kind !== 'ScanExec' || plan.input.predicate === undefined) return plan.input
+  const { predicate: _, ...scan } = plan.input
+  return scan
+}
+
+/** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
+export function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
+  const { hidden = [] } = batch
+  if (operator.kind === 'AsofJoinExec') return { ...batch, hidden: hidden.map(wholeMilliseconds).map(withWholeNulls) }
+  const keys = operator.kind === 'WindowExec' ? Number(operator.by) + Number(operator.ordered) : 1
+  const compared = hidden.slice(0, keys).map(wholeMilliseconds)
+  return { ...batch, hidden: [...(operator.kind === 'HashJoinExec' ? compared.map(withWholeNulls) : compared), ...hidden.slice(keys)] }
+}
+
+/** The pipeline without the step that keeps what may come first of each partition: of a whole table a sort finds the first rows itself. */
+export function withoutTopK(plan: PhysicalPlan): Pipeline | undefined {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'TopKExec') return undefined
+  return { ...plan, steps: plan.steps.slice(0, -1) }
+}
+
+/** The pipeline under a limit, whose last step cuts every partition to `count`. */
+export function limitedPipeline(plan: Extract<PhysicalPlan, { kind: 'LimitExec' }>): Pipeline {
+  if (plan.input.kind === 'PipelineExec') return plan.input
+  return { ...stepless(plan.input), steps: [{ kind: 'LimitExec', count: plan.count }] }
+}
+
+/** Why one task takes the inputs whole. */
+export function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
+  if (isSmall) return 'there are few rows'
+  switch (operator.kind) {
+    case 'SortExec':
+    case 'WindowExec':
+    case 'AsofJoinExec':
+      return 'its keys are compared row by row, or memory is short'
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+      return 'its function is called with pairs or groups of rows'
+    case 'DistinctExec':
+      return 'its elements hold lists or objects, or memory is short'
+    case 'HashAggregateExec':
+    case 'HashJoinExec':
+    case 'DrawExec':
+    case 'IndexExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return 'one task takes it whole'
+  }
+}
+
+/** How many partitions a pipeline gives, where its source is cut into them. */
+export function partitionsRead(plan: PhysicalPlan): number | undefined {
+  return plan.kind === 'PipelineExec' && plan.input.kind === 'ScanExec' ? splitsRead(plan.input).length : undefined
+}
+
+export function keepsPieces(operator: WideOperator): boolean {
+  return operator.kind === 'RepartitionExec'
+}
+
+export function stageName(plan: Pipeline): string {
+  const last = plan.steps.at(-1)
+  const scan =
+    plan.input.kind === 'ScanExec'
+      ? [`ScanExec ${plan.input.source.name}`]
+      : plan.input.kind === 'StoredExec'
+        ? [`StoredExec ${plan.input.name}`]
+        : []
+  return [...scan, ...plan.steps.map((step) => step.kind)].join(' -> ') || (last?.kind ?? 'ExchangeExec')
+}
+
+/** Whether a function of the step may not end: on a worker it can be ended, however few rows it gets. */
+export function stepMayNotEnd(step: Step): boolean {
+  if ('f' in step) return mayNotEnd(step.f)
+  return step.kind === 'EvaluateExec' && step.columns.some((column) => mayNotEnd(column.f))
+}

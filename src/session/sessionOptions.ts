@@ -1,0 +1,110 @@
+/** What a session is started with, and what its methods are given. */
+import { checkList } from '../core/arguments.ts'
+import { checkShape, type Shape } from '../core/arrays/indexSpace.ts'
+import type { TypedArray } from '../core/data/column.ts'
+import type { DType } from '../core/data/schema.ts'
+import { valueText } from '../core/data/valueKinds.ts'
+import { PlanError } from '../core/errors.ts'
+import type { LoopOptions } from '../core/loop/loopSpec.ts'
+import { countText } from '../core/show/width.ts'
+import type { LoopRequest } from './loopRequest.ts'
+
+/** More threads than any machine has cores for; each takes some megabytes. */
+export const MOST_WORKERS = 1024
+
+/** Options of `Session.start`. */
+export interface SessionOptions {
+  /** Worker threads; 1 runs on the caller's thread. Default: all cores. */
+  readonly workers?: number
+  /**
+   * Budget for array data and operators, in bytes or as '2GB'. At most '4GB', or '16GB' where the engine has memory of 64-bit
+   * addresses (Node 24); above '4GB' kernels have to check those, and take some more time. Default: half of the machine's
+   * memory, at most 3.5 GB.
+   */
+  readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
+  /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */
+  readonly seed?: number
+  /** 'auto' (default) shows a bar on a TTY only. */
+  readonly progress?: boolean | 'auto'
+  /**
+   * true checks every loop for races before its first pass, on copies, as plain JavaScript. Default: small loops are
+   * checked once where NODE_ENV is 'test'. Loops may say otherwise.
+   */
+  readonly checkRaces?: boolean
+  /**
+   * 'compiled': a row function or a loop body that would run as JavaScript, as a copy or as it stands, is an error, with the
+   * place, the reason and the cure: PlanError or LoopError at the call where it can be known, else when the action is called.
+   * Functions of actions (`forEach`, `reduce`) are called on the caller's thread as ever.
+   */
+  readonly require?: 'compiled'
+  /**
+   * A folder in which passes of loops are kept: the program, started again after it was killed, goes on where it was, with the same bits.
+   * Made if there is none. One program at a time: it does the same on each start.
+   */
+  readonly checkpoint?: string
+  /**
+   * The folder that group, join, sort, distinct and windows write to what memory does not hold of their rows; it is emptied when
+   * they end. Default: the system's folder for temporary files.
+   */
+  readonly spillFolder?: string
+  /**
+   * The address of a Spark Connect server, as 'sc://host:15002' or 'sc://host:15002/;token=…;use_ssl=true': `readParquet`, `readCsv` and
+   * `table` open tables there, and what a program does with them up to its arrays and loops runs there.
+   */
+  readonly tables?: string
+  /** 'local': what Spark cannot run is run here, over tables that it sends. Default: that is a PlanError. */
+  readonly fallback?: 'local'
+}
+
+export const SESSION_OPTIONS = [
+  'workers',
+  'memory',
+  'seed',
+  'progress',
+  'checkRaces',
+  'require',
+  'checkpoint',
+  'spillFolder',
+  'tables',
+  'fallback',
+] as const
+
+export type ColumnValues = TypedArray | readonly (string | number | bigint | boolean | Date | null)[]
+
+export type RowOfColumns<C extends Readonly<Record<string, ColumnValues>>> = {
+  [N in keyof C]: C[N] extends BigInt64Array ? bigint : C[N] extends readonly (infer V)[] ? V : number
+}
+
+/** What an array of this shape is called in messages; PlanError where it is none. */
+export function checkShapeOf(method: string, shape: Shape): string {
+  checkList(`The shape of ${method}()`, shape)
+  const name = `${method}([${[...shape].map(valueText).join(', ')}])`
+  checkShape(name, shape)
+  return name
+}
+
+export function megabytes(bytes: number): string {
+  return `${countText(Math.ceil(bytes / 2 ** 20))} MB`
+}
+
+/** The types of a loop's parts were for the caller; from here on each is checked as it comes. */
+export function requestOf(over: object, env: object, body: unknown, options: LoopOptions): LoopRequest {
+  return { over, env: env as LoopRequest['env'], body: body as LoopRequest['body'], options }
+}
+
+export function checkProgress(progress: unknown): void {
+  if (progress !== 'auto') throw new PlanError(`progress is true, false or 'auto'; it was given ${valueText(progress)}.`)
+}
+
+export function dtypeOfValue(value: unknown): DType | 'object' {
+  switch (typeof value) {
+    case 'number':
+      return 'f64'
+    case 'bigint':
+      return 'i64'
+    case 'boolean':
+      return 'bool'
+    default:
+      return 'object'
+  }
+}
