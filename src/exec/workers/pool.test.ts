@@ -250,7 +250,7 @@ test('a repeatable task that found memory full of garbage runs again', async () 
 test('a program that forgets stop() ends, one that awaits a task does not end before', () => {
   const here = new URL('.', import.meta.url).href
   const program = `
-    import { createArena } from '${here}../memory/arena.ts'
+    import { createArena } from '${here}../memory/sharedArena.ts'
     import { createPool } from '${here}pool.ts'
     const pool = createPool({ workers: 2, arena: createArena(), handlers: { url: ${JSON.stringify(url)}, table: {} } })
     console.log(await pool.run('double', { n: 21, ms: 300 }))
