@@ -1,5 +1,5 @@
 /**
- * Kernels of a radix-partitioned group-by, over addresses of the arena (`exec/tables/groupRun.ts` says in which order they run).
+ * Kernels of a radix-partitioned group-by, over addresses of the arena (`exec/tables/wide/groupRun.ts` says in which order they run).
  *
  *     places               a row's code is the place of its key in its windows
  *     count, scatter       rows are counted by the partition of their code, and listed partition after partition

@@ -1,5 +1,5 @@
 /**
- * The tasks of a group-by on all workers, over addresses of the arena: `exec/tables/groupRun.ts` says in which order they come.
+ * The tasks of a group-by on all workers, over addresses of the arena: `exec/tables/wide/groupRun.ts` says in which order they come.
  *
  *     codes      the codes of a range of the rows, counted by partition
  *     scatter    the rows of a range, each to its partition, in their order

@@ -1,5 +1,5 @@
 /**
- * The tasks of a sort on all workers, over addresses of the arena: `exec/tables/sortRun.ts` says in which order they come.
+ * The tasks of a sort on all workers, over addresses of the arena: `exec/tables/wide/sortRun.ts` says in which order they come.
  *
  *     spans      the least and the most word of each part of the key in a range of the rows, the prefix that all texts share
  *     words      the words of a range of the rows, and how many of the first have which digit
