@@ -672,7 +672,7 @@ export function planOfProgram(engine: Engine, { tables, choices, stored }: Progr
 function storedState(engine: Engine, { plan, elements }: State, { opaque, emptied }: StoredHere): State {
   const none: Callback = () => false
   const input = emptied ? filterPlan(engine, plan, none) : plan
-  const unseen: Callback = (one: unknown) => [one].map((x) => x)[0]
+  const unseen: Callback = (one: unknown) => [one].reverse()[0]
   return { plan: materializePlan(opaque ? mapPlan(engine, input, unseen) : input), elements }
 }
 

@@ -983,7 +983,7 @@ export class Run {
     this.record?.addPlace(plan, 'caller')
     const groups = new FoldedGroups(operator.aggregates)
     const charge = new Charge(this.options.arena, operator.kind)
-    const total = isBounded === true ? partitionsRead(input) : undefined
+    const total = partitionsRead(input)
     let done = 0
     try {
       for await (const { batches, blocks } of this.results(input)) {
@@ -994,6 +994,7 @@ export class Run {
         this.record?.addTaken(input, rowsIn(batches))
         charge.raiseTo(groups.bytes)
         done++
+        if (isBounded !== true) continue // there is no other way
         const seen = { groups: groups.size, fresh: groups.size - before, last, done, total: total ?? done }
         this.checkRoom(groupsBeyond(seen, groups.bytes, this.options.arena.budgetBytes), operator.kind)
       }
