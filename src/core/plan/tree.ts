@@ -21,6 +21,7 @@ import {
   type WindowFrame,
   withInputs,
 } from './logicalPlan.ts'
+import { withFunctions } from './planFunctions.ts'
 import { predicateText } from './predicate.ts'
 
 /** The node over mapped inputs; the node itself when no input changed. */
@@ -177,49 +178,12 @@ function selectorText(selector: number | readonly [number, number] | null): stri
 
 /** The user functions of a node, in the order they are printed. */
 export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
-  switch (plan.kind) {
-    case 'Map':
-    case 'Filter':
-    case 'WithColumns':
-    case 'FlatMap':
-    case 'MapPartitions':
-      return [plan.f]
-    case 'Index':
-      return plan.combine === undefined ? [plan.f] : [plan.f, plan.combine]
-    case 'GroupBy': {
-      const by = plan.by.kind === 'function' ? [plan.by.f] : []
-      const how = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap(functionsOfCall) : [plan.how.f]
-      return [...by, ...how]
-    }
-    case 'Join':
-      return plan.on.kind === 'functions' ? [plan.on.left, plan.on.right] : []
-    case 'AsofJoin':
-      return [plan.on.left, plan.on.right, ...(plan.by === undefined ? [] : [plan.by.left, plan.by.right])]
-    case 'Sort':
-      return [plan.by]
-    case 'Window': {
-      const of = plan.calls.flatMap((call) => call.of ?? [])
-      return [plan.by ?? [], plan.orderBy ?? [], of].flat()
-    }
-    case 'Repartition':
-      return plan.by === undefined ? [] : [plan.by]
-    case 'Scan':
-    case 'Array':
-    case 'Stored':
-    case 'Project':
-    case 'Cast':
-    case 'Distinct':
-    case 'Union':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return []
-  }
+  const found: UserFunction[] = []
+  withFunctions(plan, (f) => {
+    found.push(f)
+    return f
+  })
+  return found
 }
 
 /** What a plan reads, for messages: the file or the array, as long as there is only one. */

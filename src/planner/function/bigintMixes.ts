@@ -14,10 +14,8 @@ import { PlanError } from '../../core/errors.ts'
 import { type BinaryOperator, childrenOf, type Expr, type FunctionIr, type Stmt } from '../../core/ir/functionIr.ts'
 import { BIGINTS, isNumberType } from '../../core/ir/irTypes.ts'
 import { placeText } from '../../core/span.ts'
-import type { LowerContext } from './lower/context.ts'
+import type { RowContext } from './lower/context.ts'
 import { typesIn } from './lower/returned.ts'
-
-type RowContext = LowerContext & { readonly kind: 'row' }
 
 /** Operators that throw, or know no equality, where one side is a bigint and the other a number. */
 const MIXED: Readonly<Partial<Record<BinaryOperator, 'equal' | 'throws'>>> = {

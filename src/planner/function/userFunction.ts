@@ -15,7 +15,7 @@ import { atOnce } from './captures/inspected.ts'
 import type { Meanings } from './captures/rowCaptures.ts'
 import type { Free } from './free.ts'
 import { behindOf, keep, keptOf, type Literal, literalOf } from './literals.ts'
-import type { LowerContext } from './lower/context.ts'
+import type { LowerContext, RowContext } from './lower/context.ts'
 import { lowerUnit } from './lower/lower.ts'
 import type { Missing } from './lower/loweringParts.ts'
 import { elementReturnedBy } from './lower/returned.ts'
@@ -27,8 +27,6 @@ import { textOfUnit } from './source/print.ts'
 import { type AnyFunction, meaningsIn, type Unit, unitOf, wholeSpan } from './unit.ts'
 
 export type { EnvValue, LowerContext } from './lower/context.ts'
-
-type RowContext = LowerContext & { readonly kind: 'row' }
 
 export interface LoweredFunction {
   readonly fn: UserFunction

@@ -4,8 +4,8 @@
  * here can fail: counts and divisors are constants, and a bigint that may be null is JavaScript's.
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { i64Const, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { i64Const, shuffle32, simd } from '../../wasm/simd.ts'
 import {
   type BigintRange,
   type BigintType,
@@ -45,7 +45,7 @@ function bigintsOf(w: ColumnWriter, value: ColumnValue): Bigints {
     return { value, type: value.bigint ?? ALL }
   }
   if (value.kind !== 'constant' || typeof value.value !== 'bigint') throw new NotCompiled('it computes with a bigint and something else')
-  const lanes = w.constant([...i64Const(value.value), ...simd(V.i64Splat)])
+  const lanes = w.constant([...i64Const(value.value), ...simd(SIMD.i64Splat)])
   const type = bigintType(value.value, value.value)
   return { value: { kind: 'i64', lo: lanes, hi: lanes, bigint: type }, type }
 }
@@ -55,8 +55,8 @@ function each(w: ColumnWriter, type: BigintType, values: readonly Bigints[], ...
   return { kind: 'i64', lo: half('lo'), hi: half('hi'), bigint: type }
 }
 
-const RING = { '+': V.i64Add, '-': V.i64Sub, '*': V.i64Mul } as const
-const BITS = { '&': V.and, '|': V.or, '^': V.xor } as const
+const RING = { '+': SIMD.i64Add, '-': SIMD.i64Sub, '*': SIMD.i64Mul } as const
+const BITS = { '&': SIMD.and, '|': SIMD.or, '^': SIMD.xor } as const
 
 /** The operators that give a bigint. */
 export function bigintArithmetic(
@@ -127,10 +127,10 @@ function shifted(w: ColumnWriter, operator: '<<' | '>>', a: Bigints, by: bigint)
       (x, n) => x << n,
       () => unknownBigint(a.type.bits + Number(by)),
     )
-    return each(w, type, [a], ...I.i32Const(Number(by)), ...simd(V.i64Shl))
+    return each(w, type, [a], ...I.i32Const(Number(by)), ...simd(SIMD.i64Shl))
   }
   const range = exactBigints(a.value)
-  return each(w, bigintType(range.low >> by, range.high >> by), [a], ...I.i32Const(Number(by)), ...simd(V.i64ShrS))
+  return each(w, bigintType(range.low >> by, range.high >> by), [a], ...I.i32Const(Number(by)), ...simd(SIMD.i64ShrS))
 }
 
 /** Row by row: lanes do not divide. */
@@ -140,8 +140,8 @@ function divided(w: ColumnWriter, operator: '/' | '%', a: Bigints, by: bigint): 
   if (by === 0n || by === -1n || !isSigned(divisor)) throw new NotCompiled(`it divides a bigint by ${by}n`)
   const opcode = operator === '/' ? OP.i64DivS : OP.i64RemS
   const half = (at: number): number => {
-    const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(V.i64Extract, i), ...i64Const(by), opcode]
-    return w.keep([...lane(0), ...simd(V.i64Splat), ...lane(1), ...I.simdLane(V.i64Replace, 1)])
+    const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i64ExtractLane, i), ...i64Const(by), opcode]
+    return w.keep([...lane(0), ...simd(SIMD.i64Splat), ...lane(1), ...I.simdLane(SIMD.i64ReplaceLane, 1)])
   }
   const type = operator === '/' ? quotients(range, divisor) : remainders(range, divisor)
   return { kind: 'i64', lo: half(a.value.lo), hi: half(a.value.hi), bigint: type }
@@ -150,8 +150,8 @@ function divided(w: ColumnWriter, operator: '/' | '%', a: Bigints, by: bigint): 
 export function bigintNegated(w: ColumnWriter, operator: '-' | '~', operand: ColumnValue): ColumnValue {
   const a = bigintsOf(w, operand)
   const { range } = a.type
-  if (operator === '-') return each(w, range === undefined ? a.type : bigintType(-range.high, -range.low), [a], ...simd(V.i64Neg))
-  return each(w, range === undefined ? a.type : bigintType(~range.high, ~range.low), [a], ...simd(V.not))
+  if (operator === '-') return each(w, range === undefined ? a.type : bigintType(-range.high, -range.low), [a], ...simd(SIMD.i64Neg))
+  return each(w, range === undefined ? a.type : bigintType(~range.high, ~range.low), [a], ...simd(SIMD.not))
 }
 
 /** `BigInt(x)` of what is surely an integer. */
@@ -174,10 +174,10 @@ export function cutBigint(
   if (bits < 1 || bits > 64 || !isBigint(given)) throw new NotCompiled(`${callee} is not given a constant from 1 to 64 and a bigint`)
   const a = bigintsOf(w, given)
   const most = 2n ** BigInt(bits) - 1n
-  const lanes = (value: bigint): Code => I.localGet(w.constant([...i64Const(value), ...simd(V.i64Splat)]))
-  if (callee === 'BigInt.asUintN') return each(w, bigintType(0n, most), [a], ...lanes(most), ...simd(V.and))
+  const lanes = (value: bigint): Code => I.localGet(w.constant([...i64Const(value), ...simd(SIMD.i64Splat)]))
+  if (callee === 'BigInt.asUintN') return each(w, bigintType(0n, most), [a], ...lanes(most), ...simd(SIMD.and))
   const away = I.i32Const(64 - bits)
-  return each(w, bigintType(-(most + 1n) / 2n, most / 2n), [a], ...away, ...simd(V.i64Shl), ...away, ...simd(V.i64ShrS))
+  return each(w, bigintType(-(most + 1n) / 2n, most / 2n), [a], ...away, ...simd(SIMD.i64Shl), ...away, ...simd(SIMD.i64ShrS))
 }
 
 /** `Number(x)` as integers where 32 bits hold all of them; undefined where they do not. */

@@ -1,7 +1,7 @@
 /** JavaScript's comparisons, four rows at a time, and all its operators together. Null equals null only; a bigint is compared by value. */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I } from '../../wasm/instructions.ts'
-import { i64Const, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, SIMD } from '../../wasm/instructions.ts'
+import { i64Const, simd } from '../../wasm/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintArithmetic, exactBigints, isBigint } from './columnBigints.ts'
 import { and, arithmetic, bool, type Doubles, doubles, not, numeric, or, validOf } from './columnValues.ts'
@@ -28,11 +28,11 @@ export function binary(w: ColumnWriter, operator: BinaryOperator, left: ColumnVa
 }
 
 const COMPARE = {
-  '<': { i32: V.i32LtS, f64: V.f64Lt, i64: V.i64LtS },
-  '<=': { i32: V.i32LeS, f64: V.f64Le, i64: V.i64LeS },
-  '>': { i32: V.i32GtS, f64: V.f64Gt, i64: V.i64GtS },
-  '>=': { i32: V.i32GeS, f64: V.f64Ge, i64: V.i64GeS },
-  '=': { i32: V.i32Eq, f64: V.f64Eq, i64: V.i64Eq },
+  '<': { i32: SIMD.i32Lt, f64: SIMD.f64Lt, i64: SIMD.i64LtS },
+  '<=': { i32: SIMD.i32Le, f64: SIMD.f64Le, i64: SIMD.i64LeS },
+  '>': { i32: SIMD.i32Gt, f64: SIMD.f64Gt, i64: SIMD.i64GtS },
+  '>=': { i32: SIMD.i32Ge, f64: SIMD.f64Ge, i64: SIMD.i64GeS },
+  '=': { i32: SIMD.i32Eq, f64: SIMD.f64Eq, i64: SIMD.i64Eq },
 } as const
 
 /** Lanes where the comparison of the values as numbers, or as bigints, holds. */
@@ -55,7 +55,7 @@ function bigints(w: ColumnWriter, value: ColumnValue): Doubles {
     return value
   }
   if (value.kind === 'constant' && typeof value.value === 'bigint' && BigInt.asIntN(64, value.value) === value.value) {
-    const lanes = w.constant([...i64Const(value.value), ...simd(V.i64Splat)])
+    const lanes = w.constant([...i64Const(value.value), ...simd(SIMD.i64Splat)])
     return { kind: 'i64', lo: lanes, hi: lanes }
   }
   const number = numeric(w, value)

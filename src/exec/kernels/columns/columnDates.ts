@@ -7,8 +7,8 @@
  */
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { shuffle32, simd } from '../../wasm/simd.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 
 type DateType = Extract<ColumnType, { kind: 'date' | 'timestamp' }>
@@ -28,16 +28,16 @@ export function dateNumbers(w: ColumnWriter, column: number, type: DateType): Do
   const valid = w.validity(column)
   const halves = valid === undefined ? undefined : w.halves(valid)
   const half = (part: 'lo' | 'hi'): number => {
-    const isValid = [...I.localGet(ms[part]), ...simd(V.f64Abs), ...I.localGet(limit), ...simd(V.f64Le)]
-    const value = [...I.localGet(ms[part]), ...I.localGet(nan), ...isValid, ...simd(V.bitselect)]
-    return w.keep(halves === undefined ? value : [...value, ...I.localGet(halves[part]), ...simd(V.and)])
+    const isValid = [...I.localGet(ms[part]), ...simd(SIMD.f64Abs), ...I.localGet(limit), ...simd(SIMD.f64Le)]
+    const value = [...I.localGet(ms[part]), ...I.localGet(nan), ...isValid, ...simd(SIMD.bitSelect)]
+    return w.keep(halves === undefined ? value : [...value, ...I.localGet(halves[part]), ...simd(SIMD.and)])
   }
   return { kind: 'f64', lo: half('lo'), hi: half('hi') }
 }
 
 function daysAsMs(w: ColumnWriter, column: number): Doubles {
-  const days = w.keep([...w.place(w.address({ kind: 'values', column }), 2), ...I.simdMemory(V.load)])
-  const scale = [...simd(V.f64FromI32S), ...I.localGet(constant(w, MS_PER_DAY)), ...simd(V.f64Mul)]
+  const days = w.keep([...w.place(w.address({ kind: 'values', column }), 2), ...I.simdMemory(SIMD.load)])
+  const scale = [...simd(SIMD.f64ConvertI32S), ...I.localGet(constant(w, MS_PER_DAY)), ...simd(SIMD.f64Mul)]
   return {
     kind: 'f64',
     lo: w.keep([...I.localGet(days), ...scale]),
@@ -49,10 +49,10 @@ const PER_MS = { s: 1, ms: 1, us: 1000, ns: 1_000_000 } as const
 
 function unitsAsMs(w: ColumnWriter, column: number, { unit }: Extract<DateType, { kind: 'timestamp' }>): Doubles {
   const from = w.place(w.address({ kind: 'values', column }), 3)
-  const scale = unit === 's' ? [...I.localGet(constant(w, 1000)), ...simd(V.f64Mul)] : []
+  const scale = unit === 's' ? [...I.localGet(constant(w, 1000)), ...simd(SIMD.f64Mul)] : []
   const half = (offset: number): number => {
-    const lane = (i: number): Code => [...quotient(w, [...from, ...I.memory(OP.i64Load, offset + 8 * i)], PER_MS[unit]), SCALAR.f64FromI64S]
-    return w.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1), ...scale])
+    const lane = (i: number): Code => [...quotient(w, [...from, ...I.memory(OP.i64Load, offset + 8 * i)], PER_MS[unit]), OP.f64ConvertI64S]
+    return w.keep([...lane(0), ...simd(SIMD.f64Splat), ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1), ...scale])
   }
   return { kind: 'f64', lo: half(0), hi: half(16) }
 }
@@ -68,5 +68,5 @@ function quotient(w: ColumnWriter, count: Code, by: number): Code {
 }
 
 function constant(w: ColumnWriter, value: number): number {
-  return w.constant([...I.f64Const(value), ...simd(V.f64Splat)])
+  return w.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])
 }

@@ -7,9 +7,11 @@
  *
  * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that are made numbers or compared, questions about texts.
  */
+
 import type { Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { simd, V } from '../../wasm/simd.ts'
+import { SIMD } from '../../wasm/instructions.ts'
+import { simd } from '../../wasm/simd.ts'
 import { LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintNegated, isBigint } from './columnBigints.ts'
 import { dateMethod } from './columnCalendar.ts'
@@ -292,7 +294,7 @@ class Lowering {
       case '-': {
         const value = numeric(w, operand)
         if (value.kind === 'i32' && (value.low > 0 || value.high < 0) && value.low > LOWEST) return binary(w, '-', w.number(0), value)
-        return both(w, [doubles(w, value)], ...simd(V.f64Neg))
+        return both(w, [doubles(w, value)], ...simd(SIMD.f64Neg))
       }
       case '~':
         return binary(w, '^', operand, w.number(-1))

@@ -3,8 +3,8 @@
  * regular expressions that are sequences of constants.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { lanesConst, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { lanesConst, simd } from '../../wasm/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { and, bool, choose } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
@@ -54,7 +54,7 @@ function matching(w: ColumnWriter, column: number, sequences: readonly NeedleSeq
   const l = searchLocals(w, { values: w.address({ kind: 'values', column }), size: w.address({ kind: 'size', column }) })
   const [wanted, lane, hits] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
   const row: Code = [...w.place(offsets, 2), ...I.localGet(lane), ...I.i32Const(2), OP.i32Shl, OP.i32Add]
-  const some = w.needed === undefined ? I.i32Const(15) : [...I.localGet(w.needed), ...simd(V.i32Bitmask)]
+  const some = w.needed === undefined ? I.i32Const(15) : [...I.localGet(w.needed), ...simd(SIMD.i32Bitmask)]
   // behind the last row there are no offsets
   const left: Code = [...w.rowsLeft(), ...I.localSet(lane), ...I.i32Const(15), ...I.i32Const(4), ...I.localGet(lane), OP.i32Sub, OP.i32ShrU]
   const isLast: Code = [...w.rowsLeft(), ...I.i32Const(4), OP.i32LtU]
@@ -74,7 +74,14 @@ function matching(w: ColumnWriter, column: number, sequences: readonly NeedleSeq
     'i32',
   )
   const ones = w.constant(lanesConst([1, 2, 4, 8]))
-  return w.keep([...I.localGet(bits), ...simd(V.i32Splat), ...I.localGet(ones), ...simd(V.and), ...I.localGet(ones), ...simd(V.i32Eq)])
+  return w.keep([
+    ...I.localGet(bits),
+    ...simd(SIMD.i32Splat),
+    ...I.localGet(ones),
+    ...simd(SIMD.and),
+    ...I.localGet(ones),
+    ...simd(SIMD.i32Eq),
+  ])
 }
 
 /** Lanes for which the right side of an operator, or a side of a condition, is asked at all. */

@@ -5,8 +5,8 @@
  * compiled.
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { lanesConst, SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
 import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from '../loops/wasmTypes.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
@@ -25,7 +25,7 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
       return { kind: 'i32', at: value.at, low: value.low, high: value.high, ...(value.equal === true ? { equal: true } : {}) }
     case 'bool': {
       const one = w.constant(lanesConst([1, 1, 1, 1]))
-      const number = { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(V.and)]), low: 0, high: 1 } as const
+      const number = { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(SIMD.and)]), low: 0, high: 1 } as const
       if (value.missing !== true) return number
       return orNaN(w, { ...inDoubles(w, number), ...(value.valid === undefined ? {} : { valid: value.valid }) })
     }
@@ -59,16 +59,16 @@ function orNaN(w: ColumnWriter, { lo, hi, valid }: { readonly lo: number; readon
   const halves = w.halves(valid)
   const nan = doubles(w, w.number(Number.NaN))
   const half = (part: 'lo' | 'hi', value: number): number =>
-    w.keep([...I.localGet(value), ...I.localGet(nan[part]), ...I.localGet(halves[part]), ...simd(V.bitselect)])
+    w.keep([...I.localGet(value), ...I.localGet(nan[part]), ...I.localGet(halves[part]), ...simd(SIMD.bitSelect)])
   return { kind: 'f64', lo: half('lo', lo), hi: half('hi', hi) }
 }
 
 function inDoubles(w: ColumnWriter, number: Pick<Integers, 'at' | 'equal'>): Extract<Doubles, { kind: 'f64' | 'i64' }> {
   const { at } = number
-  const lo = w.keep([...I.localGet(at), ...simd(V.f64FromI32S)])
+  const lo = w.keep([...I.localGet(at), ...simd(SIMD.f64ConvertI32S)])
   if (number.equal === true) return { kind: 'f64', lo, hi: lo }
   const high = [...I.localGet(at), ...I.localGet(at), ...shuffle32([2, 3, 2, 3])]
-  return { kind: 'f64', lo, hi: w.keep([...high, ...simd(V.f64FromI32S)]) }
+  return { kind: 'f64', lo, hi: w.keep([...high, ...simd(SIMD.f64ConvertI32S)]) }
 }
 
 /** Each half of doubles by the code. */
@@ -83,14 +83,14 @@ export function truth(w: ColumnWriter, value: ColumnValue): number {
     case 'bool':
       return value.at
     case 'i32':
-      return w.keep([...I.localGet(value.at), ...lanesConst([0, 0, 0, 0]), ...simd(V.i32Ne)])
+      return w.keep([...I.localGet(value.at), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.i32Ne)])
     case 'f64': {
-      const isTrue = (at: number): Code => [...I.localGet(at), ...simd(V.f64Abs), ...lanesConst([0, 0, 0, 0]), ...simd(V.f64Gt)]
+      const isTrue = (at: number): Code => [...I.localGet(at), ...simd(SIMD.f64Abs), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.f64Gt)]
       return w.joined(isTrue(value.lo), isTrue(value.hi))
     }
     case 'i64': {
       if (value.bigint !== undefined && value.bigint.range === undefined) throw new NotCompiled(LEAVES_64_BITS)
-      const isTrue = (at: number): Code => [...I.localGet(at), ...lanesConst([0, 0, 0, 0]), ...simd(V.i64Ne)]
+      const isTrue = (at: number): Code => [...I.localGet(at), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.i64Ne)]
       return w.joined(isTrue(value.lo), isTrue(value.hi))
     }
     case 'constant':
@@ -111,16 +111,16 @@ export function bool(value: ColumnValue): number {
 }
 
 export function not(w: ColumnWriter, mask: number): number {
-  return w.keep([...I.localGet(mask), ...simd(V.not)])
+  return w.keep([...I.localGet(mask), ...simd(SIMD.not)])
 }
 
 export function and(w: ColumnWriter, a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined || a === b) return a ?? b
-  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(V.and)])
+  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(SIMD.and)])
 }
 
 export function or(w: ColumnWriter, a: number, b: number): number {
-  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(V.or)])
+  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(SIMD.or)])
 }
 
 /** Lanes where the value is not null; undefined when it never is. */
@@ -149,7 +149,7 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
     return { kind: 'row', names: a.names, of: (name) => choose(w, test, a.of(name), b.of(name)) }
   }
   const select = (mask: number, x: number, y: number): number =>
-    w.keep([...I.localGet(x), ...I.localGet(y), ...I.localGet(mask), ...simd(V.bitselect)])
+    w.keep([...I.localGet(x), ...I.localGet(y), ...I.localGet(mask), ...simd(SIMD.bitSelect)])
   const valid = chosenValid(w, test, a, b)
   const nulls = valid === undefined ? {} : { valid }
   const missing = isMissing(w, a, b) ? { missing: true as const } : {}
@@ -202,7 +202,7 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
   const [x, y] = [validOf(w, a), validOf(w, b)]
   if (x === undefined && y === undefined) return undefined
   const always = bool(w.truth(true))
-  return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), ...simd(V.bitselect)])
+  return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), ...simd(SIMD.bitSelect)])
 }
 
 /** Null, or undefined, beside a value of some kind is of that kind. */
@@ -216,9 +216,9 @@ function isDate(w: ColumnWriter, value: ColumnValue): boolean {
   return value.kind === 'date' || dateType(w, value) !== undefined
 }
 
-const INTEGER = { '+': V.i32Add, '-': V.i32Sub, '*': V.i32Mul } as const
-const DOUBLE = { '+': V.f64Add, '-': V.f64Sub, '*': V.f64Mul, '/': V.f64Div } as const
-const BITS = { '&': V.and, '|': V.or, '^': V.xor } as const
+const INTEGER = { '+': SIMD.i32Add, '-': SIMD.i32Sub, '*': SIMD.i32Mul } as const
+const DOUBLE = { '+': SIMD.f64Add, '-': SIMD.f64Sub, '*': SIMD.f64Mul, '/': SIMD.f64Div } as const
+const BITS = { '&': SIMD.and, '|': SIMD.or, '^': SIMD.xor } as const
 
 /** The operators that give a number. */
 export function arithmetic(
@@ -243,7 +243,7 @@ export function arithmetic(
     case '**': {
       const [a, b] = [doubles(w, left), numeric(w, right)]
       // x ** 2 is x * x to the last bit in every tier of the engine
-      if (b.kind === 'i32' && b.low === 2 && b.high === 2) return both(w, [a, a], ...simd(V.f64Mul))
+      if (b.kind === 'i32' && b.low === 2 && b.high === 2) return both(w, [a, a], ...simd(SIMD.f64Mul))
       return called(w, 'Math.pow', [a, doubles(w, b)])
     }
     case '&':
@@ -282,7 +282,7 @@ function rangeOf(operator: string, a: Doubles | Integers, b: Doubles | Integers)
 function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers): ColumnValue {
   const range = rangeOf('%', a, b)
   if (a.kind !== 'i32' || b.kind !== 'i32' || (range === undefined && b.low <= 0)) return called(w, '%', [doubles(w, a), doubles(w, b)])
-  const lane = (at: number, i: number): Code => [...I.localGet(at), ...I.simdLane(V.i32Extract, i)]
+  const lane = (at: number, i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i32ExtractLane, i)]
   // of a literal the engine makes a product
   const divisor = (i: number): Code => (b.low === b.high ? I.i32Const(b.low) : lane(b.at, i))
   const each = (opcode: number): number => w.eachInteger((i) => [...lane(a.at, i), ...divisor(i), opcode])
@@ -290,8 +290,9 @@ function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers
   // a remainder has the sign of what was divided, -0 included
   const [size, from] = [doubles(w, { kind: 'i32', at: each(OP.i32RemS), low: LOWEST, high: HIGHEST }), doubles(w, a)]
   const sign = w.constant(lanesConst([0, LOWEST, 0, LOWEST]))
-  const signed = [...I.localGet(sign), ...simd(V.and), ...simd(V.or)]
-  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(size[part]), ...simd(V.f64Abs), ...I.localGet(from[part]), ...signed])
+  const signed = [...I.localGet(sign), ...simd(SIMD.and), ...simd(SIMD.or)]
+  const half = (part: 'lo' | 'hi'): number =>
+    w.keep([...I.localGet(size[part]), ...simd(SIMD.f64Abs), ...I.localGet(from[part]), ...signed])
   return { kind: 'f64', lo: half('lo'), hi: half('hi') }
 }
 
@@ -310,9 +311,9 @@ function shifted(w: ColumnWriter, operator: '<<' | '>>' | '>>>', a: Integers, by
     low,
     high,
   })
-  if (operator === '<<') return result(V.i32Shl, LOWEST, HIGHEST)
-  if (operator === '>>') return result(V.i32ShrS, a.low >> count, a.high >> count)
-  if (count > 0) return result(V.i32ShrU, 0, HIGHEST)
+  if (operator === '<<') return result(SIMD.i32Shl, LOWEST, HIGHEST)
+  if (operator === '>>') return result(SIMD.i32ShrS, a.low >> count, a.high >> count)
+  if (count > 0) return result(SIMD.i32ShrU, 0, HIGHEST)
   if (a.low >= 0) return a
   throw new NotCompiled('an unsigned shift may exceed 32 bits')
 }
@@ -327,8 +328,8 @@ export function called(w: ColumnWriter, name: string, args: readonly ColumnValue
 /** `Number(bigint)`: rounded to the nearest double. */
 export function numberOfBigint(w: ColumnWriter, value: Doubles): ColumnValue {
   const half = (at: number): number => {
-    const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(V.i64Extract, i), SCALAR.f64FromI64S]
-    return w.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1)])
+    const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i64ExtractLane, i), OP.f64ConvertI64S]
+    return w.keep([...lane(0), ...simd(SIMD.f64Splat), ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
   }
   return { kind: 'f64', lo: half(value.lo), hi: half(value.hi) }
 }

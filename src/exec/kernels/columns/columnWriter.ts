@@ -7,8 +7,8 @@
  * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
  */
 import type { ColumnType } from '../../../core/data/schema.ts'
-import { type Code, codeId, type GrowingCode, I, OP, type ValueType } from '../../wasm/instructions.ts'
-import { lanesConst, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SIMD, type ValueType } from '../../wasm/instructions.ts'
+import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
 import { type Import, moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { readModule } from '../../wasm/wasmReader.ts'
 import { type BigintType, HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
@@ -237,10 +237,10 @@ export class ColumnWriter {
     const at = [...I.localGet(FRAME), ...I.memory(OP.f64Load, 8 * (this.slots.length - 1))]
     if (isInt32(value)) {
       // which kind of number it is is part of the code, its value is not
-      const lanes = this.constant([...at, ...TRUNCATE, ...simd(V.i32Splat)])
+      const lanes = this.constant([...at, ...TRUNCATE, ...simd(SIMD.i32Splat)])
       return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST, equal: true }
     }
-    const lanes = this.constant([...at, ...simd(V.f64Splat)])
+    const lanes = this.constant([...at, ...simd(SIMD.f64Splat)])
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
@@ -249,7 +249,7 @@ export class ColumnWriter {
       const at = this.constant(lanesConst([value, value, value, value]))
       return { kind: 'i32', at, low: value, high: value, equal: true }
     }
-    const lanes = this.constant([...I.f64Const(value), ...simd(V.f64Splat)])
+    const lanes = this.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
@@ -275,7 +275,7 @@ export class ColumnWriter {
     const byte = [...I.localGet(base), ...I.localGet(this.row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
     const nibble = [...byte, ...I.localGet(this.row), ...I.i32Const(4), OP.i32And, OP.i32ShrU]
     const each = this.constant(lanesConst([1, 2, 4, 8]))
-    return this.keep([...nibble, ...simd(V.i32Splat), ...I.localGet(each), ...simd(V.and), ...I.localGet(each), ...simd(V.i32Eq)])
+    return this.keep([...nibble, ...simd(SIMD.i32Splat), ...I.localGet(each), ...simd(SIMD.and), ...I.localGet(each), ...simd(SIMD.i32Eq)])
   }
 
   column(index: number): ColumnValue {
@@ -299,7 +299,7 @@ export class ColumnWriter {
     const [lo = 0, hi = lo] = locals
     const halves = valid === undefined ? undefined : this.halves(valid)
     const clear = (at: number, mask: number | undefined): number =>
-      mask === undefined ? at : this.keep([...I.localGet(at), ...I.localGet(mask), ...simd(V.and)])
+      mask === undefined ? at : this.keep([...I.localGet(at), ...I.localGet(mask), ...simd(SIMD.and)])
     switch (loads.as) {
       case 'f64':
       case 'i64':
@@ -335,7 +335,7 @@ export class ColumnWriter {
   /** Lanes of four rows as lanes of the two vectors of doubles. */
   halves(mask: number): { readonly lo: number; readonly hi: number } {
     const half = (opcode: number): number => this.once(`half ${opcode} ${mask}`, () => this.keep([...I.localGet(mask), ...simd(opcode)]))
-    return { lo: half(V.i64WidenLow), hi: half(V.i64WidenHigh) }
+    return { lo: half(SIMD.i64ExtendI32S), hi: half(SIMD.i64ExtendHighI32S) }
   }
 
   /** Two vectors of 64-bit lanes, all ones or zeros, as four lanes. */
@@ -346,8 +346,8 @@ export class ColumnWriter {
   /** A double a row, computed a row at a time. */
   eachDouble(of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code): ColumnValue {
     const half = (part: 'lo' | 'hi'): number => {
-      const lane = (at: number): Code => of((value) => [...I.localGet(value[part]), ...I.simdLane(V.f64Extract, at)])
-      return this.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1)])
+      const lane = (at: number): Code => of((value) => [...I.localGet(value[part]), ...I.simdLane(SIMD.f64ExtractLane, at)])
+      return this.keep([...lane(0), ...simd(SIMD.f64Splat), ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
     }
     return { kind: 'f64', lo: half('lo'), hi: half('hi') }
   }
@@ -355,8 +355,8 @@ export class ColumnWriter {
   /** A 32-bit integer a row, computed a row at a time; `code` is told the lane. */
   eachInteger(code: (lane: number) => Code): number {
     return this.keep([
-      ...[...code(0), ...simd(V.i32Splat)],
-      ...[1, 2, 3].flatMap((lane) => [...code(lane), ...I.simdLane(V.i32Replace, lane)]),
+      ...[...code(0), ...simd(SIMD.i32Splat)],
+      ...[1, 2, 3].flatMap((lane) => [...code(lane), ...I.simdLane(SIMD.i32ReplaceLane, lane)]),
     ])
   }
 

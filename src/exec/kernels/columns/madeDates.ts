@@ -6,8 +6,8 @@
  * there is one among the rows that get there, and the loop does the work instead.
  */
 import { MOST_MS } from '../../../core/data/fixedValues.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { lanesConst, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { lanesConst, simd } from '../../wasm/simd.ts'
 import { binary } from './columnCompare.ts'
 import { and, both, type Doubles, doubles, truth } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
@@ -22,10 +22,10 @@ export function dateOf(w: ColumnWriter, x: ColumnValue): Dates {
 /** The same of doubles, which are 0 where there is no Date. */
 export function clipped(w: ColumnWriter, ms: Doubles, valid?: number): Dates {
   const zero = I.localGet(w.zeros())
-  const whole = both(w, [ms], ...simd(V.f64Trunc), ...zero, ...simd(V.f64Add))
-  const [limit, nan] = [MOST_MS, Number.NaN].map((value) => w.constant([...I.f64Const(value), ...simd(V.f64Splat)])) as [number, number]
-  const isValid = (at: number): Code => [...I.localGet(at), ...simd(V.f64Abs), ...I.localGet(limit), ...simd(V.f64Le)]
-  const half = (at: number): number => w.keep([...I.localGet(at), ...I.localGet(nan), ...isValid(at), ...simd(V.bitselect)])
+  const whole = both(w, [ms], ...simd(SIMD.f64Trunc), ...zero, ...simd(SIMD.f64Add))
+  const [limit, nan] = [MOST_MS, Number.NaN].map((value) => w.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])) as [number, number]
+  const isValid = (at: number): Code => [...I.localGet(at), ...simd(SIMD.f64Abs), ...I.localGet(limit), ...simd(SIMD.f64Le)]
+  const half = (at: number): number => w.keep([...I.localGet(at), ...I.localGet(nan), ...isValid(at), ...simd(SIMD.bitSelect)])
   return { kind: 'date', lo: half(whole.lo), hi: half(whole.hi), ...(valid === undefined ? {} : { valid }) }
 }
 
@@ -35,21 +35,21 @@ export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: num
     const value: ColumnValue = { kind: 'f64', lo, hi }
     return truth(w, binary(w, '!==', value, value))
   })
-  const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), ...simd(V.or)]))
-  const row = [...I.localGet(w.row), ...simd(V.i32Splat), ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), ...simd(V.i32Add)]
-  const isAsked = w.keep([...w.end(), ...simd(V.i32Splat), ...row, ...simd(V.i32GtS)])
+  const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), ...simd(SIMD.or)]))
+  const row = [...I.localGet(w.row), ...simd(SIMD.i32Splat), ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), ...simd(SIMD.i32Add)]
+  const isAsked = w.keep([...w.end(), ...simd(SIMD.i32Splat), ...row, ...simd(SIMD.i32Gt)])
   return and(w, and(w, some, isAsked), kept) as number
 }
 
 /** Counts of milliseconds in 64 bits: a double is taken apart into what lies above 2 ** 32 and what lies below, which the last bits of larger doubles are. */
 export function countsOf(w: ColumnWriter, { lo, hi }: Dates): { readonly lo: number; readonly hi: number } {
-  const splat = (value: number): Code => I.localGet(w.constant([...I.f64Const(value), ...simd(V.f64Splat)]))
-  const inBits = (magic: number): Code => [...splat(magic), ...simd(V.f64Add), ...splat(magic), ...simd(V.i64Sub)]
+  const splat = (value: number): Code => I.localGet(w.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)]))
+  const inBits = (magic: number): Code => [...splat(magic), ...simd(SIMD.f64Add), ...splat(magic), ...simd(SIMD.i64Sub)]
   const half = (at: number): number => {
-    const high = w.keep([...I.localGet(at), ...splat(2 ** -32), ...simd(V.f64Mul), ...simd(V.f64Floor)])
-    const low = [...I.localGet(at), ...I.localGet(high), ...splat(2 ** 32), ...simd(V.f64Mul), ...simd(V.f64Sub), ...inBits(2 ** 52)]
+    const high = w.keep([...I.localGet(at), ...splat(2 ** -32), ...simd(SIMD.f64Mul), ...simd(SIMD.f64Floor)])
+    const low = [...I.localGet(at), ...I.localGet(high), ...splat(2 ** 32), ...simd(SIMD.f64Mul), ...simd(SIMD.f64Sub), ...inBits(2 ** 52)]
     // above 2 ** 52 all of these are whole numbers, negative ones too
-    return w.keep([...I.localGet(high), ...inBits(1.5 * 2 ** 52), ...I.i32Const(32), ...simd(V.i64Shl), ...low, ...simd(V.i64Add)])
+    return w.keep([...I.localGet(high), ...inBits(1.5 * 2 ** 52), ...I.i32Const(32), ...simd(SIMD.i64Shl), ...low, ...simd(SIMD.i64Add)])
   }
   return { lo: half(lo), hi: half(hi) }
 }
@@ -57,7 +57,7 @@ export function countsOf(w: ColumnWriter, { lo, hi }: Dates): { readonly lo: num
 /** Behind the loop: the word at `inexact` becomes 1 where some lane of what `off` collected is set. */
 export function reported(w: ColumnWriter, off: number): Code {
   return [
-    ...[...I.localGet(off), ...simd(V.anyTrue), ...I.if(), ...I.localGet(w.address({ kind: 'inexact' }))],
+    ...[...I.localGet(off), ...simd(SIMD.anyTrue), ...I.if(), ...I.localGet(w.address({ kind: 'inexact' }))],
     ...[...I.i32Const(1), ...I.memory(OP.i32Store), OP.end],
   ]
 }

@@ -6,8 +6,8 @@
  * byte order mark in front is dropped. So constants that hold either are not compiled, nor half of a surrogate pair.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { i64Const, SCALAR, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { i64Const, simd } from '../../wasm/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 
@@ -27,8 +27,8 @@ export function textEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValu
   const codes = w.codes(column.column)
   if (codes !== undefined) {
     const code = w.address({ kind: 'code', column: column.column, text: constant.value })
-    const lanes = w.constant([...I.localGet(code), ...simd(V.i32Splat)])
-    return w.keep([...I.localGet(codes), ...I.localGet(lanes), ...simd(V.i32Eq)])
+    const lanes = w.constant([...I.localGet(code), ...simd(SIMD.i32Splat)])
+    return w.keep([...I.localGet(codes), ...I.localGet(lanes), ...simd(SIMD.i32Eq)])
   }
   const offsets = w.address({ kind: 'offsets', column: column.column })
   const values = w.address({ kind: 'values', column: column.column })
@@ -54,7 +54,7 @@ export function sameBytes(text: Uint8Array, address: number): Code {
   const tests: Code[] = []
   let at = 0
   for (; at + 8 <= text.length; at += 8) {
-    tests.push([...I.localGet(address), ...I.memory(SCALAR.i64Load, at), ...i64Const(view.getBigInt64(at, true)), SCALAR.i64Eq])
+    tests.push([...I.localGet(address), ...I.memory(OP.i64Load, at), ...i64Const(view.getBigInt64(at, true)), OP.i64Eq])
   }
   for (const [width, opcode] of [
     [4, OP.i32Load],

@@ -9,8 +9,8 @@
  * Places are offsets into the column's bytes, of 32 bits, so that addresses are added to where memory is reached.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR, simd, V, vectorConst } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { simd, vectorConst } from '../../wasm/simd.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { sameBytes } from './textEquals.ts'
 import type { NeedleSequence } from './textPattern.ts'
@@ -102,31 +102,21 @@ function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: numbe
   const { length } = needle
   const lanes = (byte: number | undefined): number => w.constant(vectorConst(new Array(LANES).fill(byte ?? 0)))
   const isAt = (byte: number | undefined, offset: number): Code => [
-    ...[...get(l.address), ...I.simdMemory(V.load, offset), ...get(lanes(byte)), ...simd(V.i8Eq)],
+    ...[...get(l.address), ...I.simdMemory(SIMD.load, offset), ...get(lanes(byte)), ...simd(SIMD.i8Eq)],
   ]
-  const both = [...isAt(needle[0], 0), ...(length === 1 ? [] : [...isAt(needle.at(-1), length - 1), ...simd(V.and)])]
+  const both = [...isAt(needle[0], 0), ...(length === 1 ? [] : [...isAt(needle.at(-1), length - 1), ...simd(SIMD.and)])]
   const address = (place: number): Code => [...get(l.values), ...get(place), OP.i32Add, ...set(l.address)]
   const isNeedle: Code = length <= 2 ? num(1) : [...address(l.at), ...sameBytes(needle, l.address)]
   const candidates: Code = [
     ...[I.block(), I.loop, get(l.bits), OP.i32Eqz, I.brIf(1)],
-    ...[
-      ...get(l.place),
-      ...get(l.bits),
-      SCALAR.i32Ctz,
-      OP.i32Add,
-      ...set(l.at),
-      ...get(l.at),
-      ...get(l.last),
-      OP.i32GtS,
-      ...I.brIf(fails + 5),
-    ],
+    ...[...get(l.place), ...get(l.bits), OP.i32Ctz, OP.i32Add, ...set(l.at), ...get(l.at), ...get(l.last), OP.i32GtS, ...I.brIf(fails + 5)],
     ...[...isNeedle, ...I.if(), ...get(l.at), ...set(l.place), ...I.br(5), OP.end],
     ...[...get(l.bits), ...get(l.bits), ...num(1), OP.i32Sub, OP.i32And, ...set(l.bits), ...I.br(0), OP.end, OP.end],
   ]
   const many: Code = [
     ...address(l.place),
     ...both,
-    ...simd(V.i8Bitmask),
+    ...simd(SIMD.i8Bitmask),
     ...set(l.bits),
     ...candidates,
     ...moved(l.place, LANES),

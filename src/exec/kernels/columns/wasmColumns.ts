@@ -9,8 +9,8 @@
  */
 import type { ColumnType, ElementType } from '../../../core/data/schema.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { lanesConst, SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
 import { and, doubles, validOf } from './columnValues.ts'
 import { type ColumnValue, type ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
 import { countsOf, reported } from './madeDates.ts'
@@ -80,21 +80,21 @@ function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly 
 function reportedInvalid(writer: ColumnWriter, invalid: readonly number[]): Code {
   if (invalid.length === 0) return []
   const off = writer.declare('v128')
-  for (const lanes of invalid) writer.write([...I.localGet(off), ...I.localGet(lanes), ...simd(V.or), ...I.localSet(off)])
+  for (const lanes of invalid) writer.write([...I.localGet(off), ...I.localGet(lanes), ...simd(SIMD.or), ...I.localSet(off)])
   return reported(writer, off)
 }
 
 function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
-  writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.simdMemory(V.store))
+  writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.simdMemory(SIMD.store))
 }
 
 /** Doubles that are hoped to be integers; what to do behind the loop. */
 function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; readonly hi: number }, output: number): Code {
-  const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), ...simd(V.i32FromF64)])) as [number, number]
+  const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), ...simd(SIMD.i32TruncF64S)])) as [number, number]
   const off = writer.declare('v128')
   const differs = (half: number, whole: number): Code => [
-    ...[...I.localGet(half), ...I.localGet(whole), ...simd(V.f64FromI32S), ...simd(V.i64Ne)],
-    ...[...I.localGet(off), ...simd(V.or), ...I.localSet(off)],
+    ...[...I.localGet(half), ...I.localGet(whole), ...simd(SIMD.f64ConvertI32S), ...simd(SIMD.i64Ne)],
+    ...[...I.localGet(off), ...simd(SIMD.or), ...I.localSet(off)],
   ]
   writer.write(differs(lo, low), differs(hi, high))
   storeIntegers(writer, writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), output)
@@ -105,14 +105,14 @@ function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): v
   const base = writer.address({ kind: 'output', output })
   if (value.kind === 'bool') {
     const lanes = I.localGet(value.at)
-    const bytes = [...lanes, ...lanes, ...simd(V.i16Narrow32), ...lanes, ...lanes, ...simd(V.i16Narrow32), ...simd(V.i8Narrow16)]
+    const bytes = [...lanes, ...lanes, ...simd(SIMD.i16Narrow32), ...lanes, ...lanes, ...simd(SIMD.i16Narrow32), ...simd(SIMD.i8Narrow16)]
     const ones = lanesConst([0x01010101, 0x01010101, 0x01010101, 0x01010101])
-    writer.write(writer.place(base, 0), bytes, ones, simd(V.and), [...I.simdMemory(V.store32Lane), 0])
+    writer.write(writer.place(base, 0), bytes, ones, simd(SIMD.and), [...I.simdMemory(SIMD.store32Lane), 0])
     return
   }
   const { lo, hi } = value.kind === 'date' ? countsOf(writer, value) : doubles(writer, value)
   const place = writer.place(base, 3)
-  writer.write(place, I.localGet(lo), I.simdMemory(V.store), place, I.localGet(hi), I.simdMemory(V.store, 16))
+  writer.write(place, I.localGet(lo), I.simdMemory(SIMD.store), place, I.localGet(hi), I.simdMemory(SIMD.store, 16))
 }
 
 /** Collects bits of lanes into words of a bitmap, and counts those set; bits behind the last row are 0. */
@@ -127,13 +127,13 @@ function bitWriter(writer: ColumnWriter, bitmap: number): { write: (mask: number
     const isFull = [...inWord, ...I.i32Const(28), OP.i32Eq, ...left, ...I.i32Const(5), OP.i32LtU, OP.i32Or]
     const place = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
     writer.write(
-      [...I.localGet(mask), ...simd(V.i32Bitmask), ...I.localSet(bits), ...tail, ...below],
+      [...I.localGet(mask), ...simd(SIMD.i32Bitmask), ...I.localSet(bits), ...tail, ...below],
       [...I.localGet(word), ...I.localGet(bits), ...inWord, OP.i32Shl, OP.i32Or, ...I.localSet(word)],
       [...isFull, ...I.if(), ...place, ...I.localGet(word), ...I.memory(OP.i32Store)],
       [
         ...I.localGet(count),
         ...I.localGet(word),
-        SCALAR.i32Popcnt,
+        OP.i32Popcnt,
         OP.i32Add,
         ...I.localSet(count),
         ...I.i32Const(0),

@@ -4,7 +4,7 @@
  */
 
 import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR } from '../../wasm/simd.ts'
+
 import {
   added,
   byteAt,
@@ -44,7 +44,7 @@ function formed(form: string, behind: number, deeper = 0): Code {
       .join('')}`,
   )
   return [
-    [get(begin), I.memory(SCALAR.i64Load, INPUT + behind), long(word(form)), OP.i64Xor, set(L.eight)],
+    [get(begin), I.memory(OP.i64Load, INPUT + behind), long(word(form)), OP.i64Xor, set(L.eight)],
     [get(L.eight), long(room), OP.i64Add, get(L.eight), OP.i64Or, long(0xf0f0f0f0f0f0f0f0n), OP.i64And, long(0n), OP.i64Ne, odd(deeper)],
   ]
 }
@@ -55,8 +55,8 @@ function two(at: number): Code {
   return [digit(at), num(10), OP.i32Mul, digit(at + 1), OP.i32Add]
 }
 
-const isOver = (most: number, deeper = 0): Code => [num(most), SCALAR.i32GtU, odd(deeper)]
-const over = (by: number): Code => [num(by), SCALAR.i32DivU]
+const isOver = (most: number, deeper = 0): Code => [num(most), OP.i32GtU, odd(deeper)]
+const over = (by: number): Code => [num(by), OP.i32DivU]
 
 /** 29 February is in years that 4 divides, but of those that 25 divides only in those that 16 does. */
 const IS_LEAP: Code = [
@@ -101,7 +101,7 @@ export function csvDateKernel(): Uint8Array<ArrayBuffer> {
 const FRACTION: Code = [
   [get(begin), get(end), OP.i32LtS, byteAt(begin), num(POINT), OP.i32Eq, OP.i32And, I.if(), added(begin, 1), num(100), set(L.day)],
   [I.block(), I.loop, get(begin), get(end), OP.i32GeS, I.brIf(1)],
-  [byteAt(begin), num(ZERO), OP.i32Sub, tee(L.digit), num(9), SCALAR.i32GtU, I.brIf(1), get(L.day), OP.i32Eqz, odd(4)],
+  [byteAt(begin), num(ZERO), OP.i32Sub, tee(L.digit), num(9), OP.i32GtU, I.brIf(1), get(L.day), OP.i32Eqz, odd(4)],
   [get(L.time), get(L.digit), get(L.day), OP.i32Mul, OP.i64ExtendI32U, OP.i64Add, set(L.time)],
   [get(L.day), over(10), set(L.day), added(begin, 1), I.br(0), OP.end, OP.end, get(L.day), num(100), OP.i32Eq, odd(2), OP.end],
 ]

@@ -10,7 +10,7 @@
  */
 
 import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR } from '../../wasm/simd.ts'
+
 import {
   added,
   byteAt,
@@ -53,7 +53,7 @@ const odd = (deeper = 0): Code => I.brIf(ODD + deeper)
 const DIGITS: Code = [
   [I.block(), I.loop, get(end), get(begin), OP.i32Sub, num(8), OP.i32LtS, I.brIf(1)],
   // the high halves of digits are 3, and those of six more
-  [get(begin), I.memory(SCALAR.i64Load, INPUT), tee(L.eight), long(0xf0f0f0f0f0f0f0f0n), OP.i64And],
+  [get(begin), I.memory(OP.i64Load, INPUT), tee(L.eight), long(0xf0f0f0f0f0f0f0f0n), OP.i64And],
   [get(L.eight), long(0x0606060606060606n), OP.i64Add, long(0xf0f0f0f0f0f0f0f0n), OP.i64And, long(4n), OP.i64ShrU, OP.i64Or],
   [long(0x3333333333333333n), OP.i64Ne, I.brIf(1)],
   [get(L.eight), long(0x0f0f0f0f0f0f0f0fn), OP.i64And, long(2561n), OP.i64Mul, long(8n), OP.i64ShrU],
@@ -61,7 +61,7 @@ const DIGITS: Code = [
   [long(0x0000ffff0000ffffn), OP.i64And, long(42949672960001n), OP.i64Mul, long(32n), OP.i64ShrU],
   [get(L.whole), long(100_000_000n), OP.i64Mul, OP.i64Add, set(L.whole), added(begin, 8), I.br(0), OP.end, OP.end],
   [I.block(), I.loop, get(begin), get(end), OP.i32GeS, I.brIf(1)],
-  [byteAt(begin), num(ZERO), OP.i32Sub, tee(L.digit), num(9), SCALAR.i32GtU, I.brIf(1)],
+  [byteAt(begin), num(ZERO), OP.i32Sub, tee(L.digit), num(9), OP.i32GtU, I.brIf(1)],
   [get(L.whole), long(10n), OP.i64Mul, get(L.digit), OP.i64ExtendI32U, OP.i64Add, set(L.whole), added(begin, 1), I.br(0), OP.end, OP.end],
 ]
 
@@ -89,7 +89,7 @@ const LOWER_CASE = 32
 const EXPONENT: Code = [
   [isAt(LETTER_E, [num(LOWER_CASE), OP.i32Or]), I.if(), added(begin, 1), num(0), set(L.by)],
   [isAt(MINUS), tee(L.mark), isAt(PLUS), OP.i32Or, get(begin), OP.i32Add, tee(begin), set(L.digit)],
-  [I.block(), I.loop, get(begin), get(end), OP.i32GeS, I.brIf(1), byteAt(begin), num(ZERO), OP.i32Sub, num(9), SCALAR.i32GtU, I.brIf(1)],
+  [I.block(), I.loop, get(begin), get(end), OP.i32GeS, I.brIf(1), byteAt(begin), num(ZERO), OP.i32Sub, num(9), OP.i32GtU, I.brIf(1)],
   [get(L.by), num(10), OP.i32Mul, byteAt(begin), num(ZERO), OP.i32Sub, OP.i32Add, tee(L.by), num(LARGEST_EXPONENT), OP.i32GtS, odd(3)],
   [added(begin, 1), I.br(0), OP.end, OP.end, get(begin), get(L.digit), OP.i32Eq, odd(1)],
   [get(L.power), num(0), get(L.by), OP.i32Sub, get(L.by), get(L.mark), OP.select, OP.i32Add, set(L.power), OP.end],
@@ -130,12 +130,12 @@ const DROPPED = 9n
 const LONG_PRODUCT: Code = [
   [get(L.power), num(LEAST_POWER), OP.i32LtS, get(L.power), num(MOST_POWER), OP.i32GtS, OP.i32Or, odd(2)],
   [get(L.power), num(LEAST_POWER), OP.i32Sub, num(Math.log2(POWER_BYTES)), OP.i32Shl, set(L.mark)],
-  [get(L.whole), SCALAR.i64Clz, OP.i32WrapI64, set(L.by), get(L.whole), get(L.by), OP.i64ExtendI32U, OP.i64Shl, set(L.whole)],
-  [upperProduct(L.whole, [get(L.mark), I.memory(SCALAR.i64Load, POWERS)]), set(L.high)],
+  [get(L.whole), OP.i64Clz, OP.i32WrapI64, set(L.by), get(L.whole), get(L.by), OP.i64ExtendI32U, OP.i64Shl, set(L.whole)],
+  [upperProduct(L.whole, [get(L.mark), I.memory(OP.i64Load, POWERS)]), set(L.high)],
   [get(L.whole), get(L.eight), OP.i64Mul, set(L.low)],
   // only where its last bits are all set can the rest of the power's digits change more of it
   [get(L.high), long(0x1ffn), OP.i64And, long(0x1ffn), OP.i64Eq, I.if()],
-  [upperProduct(L.whole, [get(L.mark), I.memory(SCALAR.i64Load, POWERS + 8)]), tee(L.most)],
+  [upperProduct(L.whole, [get(L.mark), I.memory(OP.i64Load, POWERS + 8)]), tee(L.most)],
   [get(L.low), OP.i64Add, tee(L.low), get(L.most), OP.i64LtU, I.if(), get(L.high), long(1n), OP.i64Add, set(L.high), OP.end, OP.end],
   // `most`: how far the mantissa, with a bit to round, lies from the lowest bit
   [get(L.high), long(63n), OP.i64ShrU, long(DROPPED), OP.i64Add, set(L.most)],
@@ -198,12 +198,12 @@ interface IntegerForm {
 }
 
 const INTEGERS: { readonly [F in Exclude<CsvNumberForm, 'f64' | 'f32'>]: IntegerForm } = {
-  i8: { log2Bytes: 0, store: SCALAR.i64Store8, bits: 8n, signed: true },
-  u8: { log2Bytes: 0, store: SCALAR.i64Store8, bits: 8n, signed: false },
-  i16: { log2Bytes: 1, store: SCALAR.i64Store16, bits: 16n, signed: true },
-  u16: { log2Bytes: 1, store: SCALAR.i64Store16, bits: 16n, signed: false },
-  i32: { log2Bytes: 2, store: SCALAR.i64Store32, bits: 32n, signed: true },
-  u32: { log2Bytes: 2, store: SCALAR.i64Store32, bits: 32n, signed: false },
+  i8: { log2Bytes: 0, store: OP.i64Store8, bits: 8n, signed: true },
+  u8: { log2Bytes: 0, store: OP.i64Store8, bits: 8n, signed: false },
+  i16: { log2Bytes: 1, store: OP.i64Store16, bits: 16n, signed: true },
+  u16: { log2Bytes: 1, store: OP.i64Store16, bits: 16n, signed: false },
+  i32: { log2Bytes: 2, store: OP.i64Store32, bits: 32n, signed: true },
+  u32: { log2Bytes: 2, store: OP.i64Store32, bits: 32n, signed: false },
   i64: { log2Bytes: 3, store: OP.i64Store, bits: 64n, signed: true },
   u64: { log2Bytes: 3, store: OP.i64Store, bits: 64n, signed: false },
 }

@@ -6,8 +6,8 @@
  * has more or fewer fields, quotes that make no sense, no line end. What is wrong with it, if anything, others say.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { numbered } from '../tables/sortKernels.ts'
 import { BOUNDS, byteAt, INPUT, NEWLINE, QUOTE, RESULT, RETURN } from './csvLayout.ts'
@@ -21,16 +21,18 @@ const LANES = 16
 
 /** The lanes of 16 bytes that are one of the vectors' bytes, as bits. */
 function maskAt(place: number, wanted: readonly number[]): Code {
-  const [load, same] = [I.simdMemory(V.load, INPUT), I.simd(V.i8Eq)]
+  const [load, same] = [I.simdMemory(SIMD.load, INPUT), I.simd(SIMD.i8Eq)]
   const vector = wanted.length > 1 ? [get(place), load, set(wanted[0] as number), get(wanted[0] as number)] : [get(place), load]
   const [, ...others] = wanted.length > 1 ? wanted : [0, ...wanted]
-  const compared = others.map((one, i) => (i === 0 ? [vector, get(one), same] : [get(wanted[0] as number), get(one), same, I.simd(V.or)]))
-  return [compared, I.simd(V.i8Bitmask)]
+  const compared = others.map((one, i) =>
+    i === 0 ? [vector, get(one), same] : [get(wanted[0] as number), get(one), same, I.simd(SIMD.or)],
+  )
+  return [compared, I.simd(SIMD.i8Bitmask)]
 }
 
 /** The place of the lowest bit behind a place. */
 function lowest(mask: number, place: number): Code {
-  return [get(place), get(mask), SCALAR.i32Ctz, OP.i32Add]
+  return [get(place), get(mask), OP.i32Ctz, OP.i32Add]
 }
 
 /**
@@ -83,7 +85,7 @@ export function csvRecordsKernel(): Uint8Array<ArrayBuffer> {
     [get(byte), num(NEWLINE), OP.i32Eq, I.if(), recordEnds, OP.else, get(slot), get(next), OP.i32Eq, out(4), OP.end],
     [get(found), num(1), OP.i32Add, set(begin), NEXT],
   ]
-  const splat = (value: Code, local: number): Code => [value, I.simd(V.i8Splat), set(local)]
+  const splat = (value: Code, local: number): Code => [value, I.simd(SIMD.i8Splat), set(local)]
   const body: Code = [
     [splat(get(delimiter), commas), splat(num(NEWLINE), lines), splat(num(QUOTE), quotes)],
     [get(at), tee(begin), set(place), get(slot), get(step), OP.i32Add, set(next)],
@@ -105,9 +107,9 @@ export function csvRecordsKernel(): Uint8Array<ArrayBuffer> {
 export function csvQuotesKernel(): Uint8Array<ArrayBuffer> {
   const { from, to, odd, quotes } = numbered('from', 'to', 'odd', 'quotes')
   const body: Code = [
-    [num(QUOTE), I.simd(V.i8Splat), set(quotes), I.block(), I.loop, get(from), get(to), OP.i32GeS, I.brIf(1)],
+    [num(QUOTE), I.simd(SIMD.i8Splat), set(quotes), I.block(), I.loop, get(from), get(to), OP.i32GeS, I.brIf(1)],
     [get(odd), maskAt(from, [quotes]), OP.i32Xor, set(odd), get(from), num(LANES), OP.i32Add, set(from), I.br(0), OP.end, OP.end],
-    [num(0), get(odd), SCALAR.i32Popcnt, num(1), OP.i32And, I.memory(OP.i32Store, RESULT)],
+    [num(0), get(odd), OP.i32Popcnt, num(1), OP.i32And, I.memory(OP.i32Store, RESULT)],
   ]
   return moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals: ['i32', 'v128'], body: [body], foreign: true })
 }

@@ -1,7 +1,7 @@
 /** Texts out of the bytes of CSV fields, with one quote for two; and truth values. */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+
 import {
   added,
   byteAt,
@@ -31,10 +31,10 @@ const LANES = 16
 /** The texts of a column lie side by side from TEXTS on; OFFSETS has where each ends, over `base`. */
 export function csvTextKernel(): Uint8Array<ArrayBuffer> {
   const { used, to, mask, quotes, bytes } = localsFrom('used', 'to', 'mask', 'quotes', 'bytes')
-  const move = [get(to), get(begin), I.simdMemory(V.load, INPUT), tee(bytes), I.simdMemory(V.store, TEXTS)]
+  const move = [get(to), get(begin), I.simdMemory(SIMD.load, INPUT), tee(bytes), I.simdMemory(SIMD.store, TEXTS)]
   const inQuotes: Code = [
-    [I.loop, move, get(bytes), get(quotes), I.simd(V.i8Eq), I.simd(V.i8Bitmask), tee(mask), OP.i32Eqz, I.if()],
-    [added(begin, LANES), added(to, LANES), OP.else, get(mask), SCALAR.i32Ctz, tee(mask), get(begin), OP.i32Add, set(begin)],
+    [I.loop, move, get(bytes), get(quotes), I.simd(SIMD.i8Eq), I.simd(SIMD.i8Bitmask), tee(mask), OP.i32Eqz, I.if()],
+    [added(begin, LANES), added(to, LANES), OP.else, get(mask), OP.i32Ctz, tee(mask), get(begin), OP.i32Add, set(begin)],
     [get(to), get(mask), OP.i32Add, set(to)],
     // one of two; the quote that closes the field is behind its end
     [get(begin), get(end), OP.i32LtS, I.if(), added(begin, 2), added(to, 1), OP.end, OP.end],
@@ -51,7 +51,7 @@ export function csvTextKernel(): Uint8Array<ArrayBuffer> {
     [get(used), get(end), first, OP.i32Sub, OP.i32Add, num(TEXT_ROOM), OP.i32GtS, I.brIf(ODD), get(used), set(to)],
     [isQuoted, I.if(), first, set(begin), inQuotes, OP.else, bare, OP.end, ended],
   ]
-  const body = [num(QUOTE), I.simd(V.i8Splat), set(quotes), eachField({ plain, absent: ended })]
+  const body = [num(QUOTE), I.simd(SIMD.i8Splat), set(quotes), eachField({ plain, absent: ended })]
   return columnKernel(body, ['i32', 'i32', 'i32', 'v128', 'v128'])
 }
 

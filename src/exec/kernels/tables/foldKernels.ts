@@ -10,8 +10,8 @@
  * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { i64Const, SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { i64Const, shuffle32, simd } from '../../wasm/simd.ts'
 import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
 
 /**
@@ -49,9 +49,9 @@ export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
     case 'sum64':
       return sum64Kernel()
     case 'least64':
-      return extreme64Kernel(SCALAR.i64LtS)
+      return extreme64Kernel(OP.i64LtS)
     case 'most64':
-      return extreme64Kernel(SCALAR.i64GtS)
+      return extreme64Kernel(OP.i64GtS)
     case 'compact8':
       return compactKernel(3)
     case 'compact4':
@@ -76,10 +76,10 @@ function eachSelected(log2Bytes: number | 'row', each: Code): Code {
   const inWord = [...I.localGet(ROW), ...I.i32Const(31), OP.i32And]
   const left = [...I.localGet(TO), ...I.localGet(ROW), OP.i32Sub]
   const cut = [...I.localGet(WORD), ...I.i32Const(1), ...left, OP.i32Shl, ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(WORD)]
-  const row = [...I.localGet(ROW), ...I.localGet(WORD), SCALAR.i32Ctz, OP.i32Add]
+  const row = [...I.localGet(ROW), ...I.localGet(WORD), OP.i32Ctz, OP.i32Add]
   const place = log2Bytes === 'row' ? row : [...I.localGet(VALUES), ...row, ...I.i32Const(log2Bytes), OP.i32Shl, OP.i32Add]
   return [
-    ...[...I.block(), ...I.loop, ...I.localGet(ROW), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
+    ...[...I.block(), ...I.loop, ...I.localGet(ROW), ...I.localGet(TO), OP.i32GeU, ...I.brIf(1)],
     ...[...word, ...I.memory(OP.i32Load), ...inWord, OP.i32ShrU, ...I.localSet(WORD)],
     ...[...I.i32Const(32), ...inWord, OP.i32Sub, ...I.localSet(SPAN)],
     ...[...left, ...I.i32Const(32), OP.i32LtU, ...I.if(), ...cut, OP.end],
@@ -134,13 +134,13 @@ function sumKernel(): Uint8Array<ArrayBuffer> {
 function sum4Kernel(): Uint8Array<ArrayBuffer> {
   const [values, out, end, low, high] = [0, 1, 2, 3, 4]
   const chunkBytes = 8 * CHUNK
-  const load = (chunk: number): Code => [...I.localGet(values), ...I.simdMemory(V.load, chunk * chunkBytes)]
+  const load = (chunk: number): Code => [...I.localGet(values), ...I.simdMemory(SIMD.load, chunk * chunkBytes)]
   const [a, b] = [5, 6]
   /** Two rows of two chunks: the first rows, then the second rows, each in the lane of its chunk. */
   const add = (sum: number, first: number): Code => [
     ...[...load(first), ...I.localSet(a), ...load(first + 1), ...I.localSet(b)],
-    ...[...I.localGet(sum), ...I.localGet(a), ...I.localGet(b), ...shuffle32([0, 1, 4, 5]), ...simd(V.f64Add)],
-    ...[...I.localGet(a), ...I.localGet(b), ...shuffle32([2, 3, 6, 7]), ...simd(V.f64Add), ...I.localSet(sum)],
+    ...[...I.localGet(sum), ...I.localGet(a), ...I.localGet(b), ...shuffle32([0, 1, 4, 5]), ...simd(SIMD.f64Add)],
+    ...[...I.localGet(a), ...I.localGet(b), ...shuffle32([2, 3, 6, 7]), ...simd(SIMD.f64Add), ...I.localSet(sum)],
   ]
   const body = [
     ...[...I.localGet(values), ...I.i32Const(chunkBytes), OP.i32Add, ...I.localSet(end)],
@@ -149,10 +149,10 @@ function sum4Kernel(): Uint8Array<ArrayBuffer> {
     ...[
       ...I.localGet(out),
       ...I.localGet(low),
-      ...I.simdMemory(V.store),
+      ...I.simdMemory(SIMD.store),
       ...I.localGet(out),
       ...I.localGet(high),
-      ...I.simdMemory(V.store, 16),
+      ...I.simdMemory(SIMD.store, 16),
     ],
   ]
   return moduleBytes({ imports: [], parameters: ['address', 'address'], locals: ['i32', 'v128', 'v128', 'v128', 'v128'], body })
@@ -171,15 +171,15 @@ function extremeKernel(operation: number): Uint8Array<ArrayBuffer> {
 function sum64Kernel(): Uint8Array<ArrayBuffer> {
   const [low, high, value] = [8, 9, 10]
   const each = [
-    ...[...I.localGet(AT), ...I.memory(SCALAR.i64Load), ...I.localSet(value)],
-    ...[...I.localGet(low), ...I.localGet(value), ...i64Const(0xffffffffn), SCALAR.i64And, SCALAR.i64Add, ...I.localSet(low)],
-    ...[...I.localGet(high), ...I.localGet(value), ...i64Const(32n), SCALAR.i64ShrS, SCALAR.i64Add, ...I.localSet(high)],
+    ...[...I.localGet(AT), ...I.memory(OP.i64Load), ...I.localSet(value)],
+    ...[...I.localGet(low), ...I.localGet(value), ...i64Const(0xffffffffn), OP.i64And, OP.i64Add, ...I.localSet(low)],
+    ...[...I.localGet(high), ...I.localGet(value), ...i64Const(32n), OP.i64ShrS, OP.i64Add, ...I.localSet(high)],
   ]
   const body = [
-    ...[...I.localGet(STATE), ...I.memory(SCALAR.i64Load), ...I.localSet(low)],
-    ...[...I.localGet(STATE), ...I.memory(SCALAR.i64Load, 8), ...I.localSet(high), ...eachSelected(3, each)],
-    ...[...I.localGet(STATE), ...I.localGet(low), ...I.memory(SCALAR.i64Store)],
-    ...[...I.localGet(STATE), ...I.localGet(high), ...I.memory(SCALAR.i64Store, 8)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i64Load), ...I.localSet(low)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i64Load, 8), ...I.localSet(high), ...eachSelected(3, each)],
+    ...[...I.localGet(STATE), ...I.localGet(low), ...I.memory(OP.i64Store)],
+    ...[...I.localGet(STATE), ...I.localGet(high), ...I.memory(OP.i64Store, 8)],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64', 'i64'], body })
 }
@@ -187,12 +187,12 @@ function sum64Kernel(): Uint8Array<ArrayBuffer> {
 function extreme64Kernel(isBetter: number): Uint8Array<ArrayBuffer> {
   const [best, value] = [8, 9]
   const each = [
-    ...[...I.localGet(AT), ...I.memory(SCALAR.i64Load), ...I.localTee(value), ...I.localGet(best)],
+    ...[...I.localGet(AT), ...I.memory(OP.i64Load), ...I.localTee(value), ...I.localGet(best)],
     ...[...I.localGet(value), ...I.localGet(best), isBetter, OP.select, ...I.localSet(best)],
   ]
   const body = [
-    ...[...I.localGet(STATE), ...I.memory(SCALAR.i64Load), ...I.localSet(best), ...eachSelected(3, each)],
-    ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(SCALAR.i64Store)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i64Load), ...I.localSet(best), ...eachSelected(3, each)],
+    ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(OP.i64Store)],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64'], body })
 }

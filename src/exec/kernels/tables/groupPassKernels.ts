@@ -10,8 +10,8 @@
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR, shuffle32, simd, V } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { shuffle32, simd } from '../../wasm/simd.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { LOADS } from '../columns/columnLoads.ts'
 import {
@@ -97,7 +97,7 @@ export function placesKernel({ parts, recordBytes, copied, selected, isTouched }
     ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
   ]
   const inWord = [
-    ...[...get(ROW), ...get(bits), SCALAR.i32Ctz, OP.i32Add, ...set(I_ROW), ...each(0)],
+    ...[...get(ROW), ...get(bits), OP.i32Ctz, OP.i32Add, ...set(I_ROW), ...each(0)],
     ...[...get(bits), ...get(bits), ...num(1), OP.i32Sub, OP.i32And, ...set(bits)],
   ]
   const eachSelected = [
@@ -148,15 +148,15 @@ function fourPlaces(
   const listed = copied.flatMap((type, f): Code => {
     const [low, high] = doublesOf(type, from(f), value)
     const at = element(list(f), size, 3)
-    return [...at, ...low, ...I.simdMemory(V.store), ...at, ...high, ...I.simdMemory(V.store, 16)]
+    return [...at, ...low, ...I.simdMemory(SIMD.store), ...at, ...high, ...I.simdMemory(SIMD.store, 16)]
   })
-  const splat = (code: Code, to: number): Code => [...code, ...simd(V.i32Splat), ...set(to)]
+  const splat = (code: Code, to: number): Code => [...code, ...simd(SIMD.i32Splat), ...set(to)]
   return {
     before: [...splat(get(partLocal(0, 'base')), base), ...splat(get(partLocal(0, 'span')), span), ...splat(num(recordBytes), bytes)],
     turn: [
-      ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), ...simd(V.i32Sub)],
-      ...[...I.localTee(value), ...get(span), ...simd(V.i32LtU), ...simd(V.i32AllTrue), OP.i32Eqz, ...I.if(), ...outside, OP.end],
-      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(V.i32Mul), ...I.simdMemory(V.store)],
+      ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), ...simd(SIMD.i32Sub)],
+      ...[...I.localTee(value), ...get(span), ...simd(SIMD.i32LtU), ...simd(SIMD.i32AllTrue), OP.i32Eqz, ...I.if(), ...outside, OP.end],
+      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(SIMD.i32Mul), ...I.simdMemory(SIMD.store)],
       ...[...listed, ...get(size), ...num(4), OP.i32Add, ...set(size)],
     ],
   }
@@ -170,8 +170,8 @@ function doublesOf(type: KernelType, column: number, value: number): readonly [C
   if (loads.as !== 'i32') return [first, second ?? []]
   const high = [...get(value), ...get(value), ...shuffle32([2, 3, 2, 3])]
   return [
-    [...first, ...I.localTee(value), ...simd(V.f64FromI32S)],
-    [...high, ...simd(V.f64FromI32S)],
+    [...first, ...I.localTee(value), ...simd(SIMD.f64ConvertI32S)],
+    [...high, ...simd(SIMD.f64ConvertI32S)],
   ]
 }
 

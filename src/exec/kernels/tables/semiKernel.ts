@@ -6,7 +6,7 @@
  */
 
 import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { SCALAR } from '../../wasm/simd.ts'
+
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
 import { bitOf, isWhole, type KernelType, keyOf } from './groupFrame.ts'
@@ -56,7 +56,7 @@ export function semiKernel({ type, nullable, anti, narrows }: SemiShape): Uint8A
     ...[...get(ROW), ...num(32), OP.i32Add, ...I.localTee(END), ...get(TO), ...get(END), ...get(TO), OP.i32LtS, OP.select, ...set(END)],
     ...[...num(0), ...set(WORD), ...get(ROW), ...set(AT), ...eachBit],
     ...(narrows ? [...wordAt, ...I.memory(OP.i32Load), ...get(WORD), OP.i32And, ...set(WORD)] : []),
-    ...[...wordAt, ...get(WORD), ...I.memory(OP.i32Store), ...get(COUNT), ...get(WORD), SCALAR.i32Popcnt, OP.i32Add, ...set(COUNT)],
+    ...[...wordAt, ...get(WORD), ...I.memory(OP.i32Store), ...get(COUNT), ...get(WORD), OP.i32Popcnt, OP.i32Add, ...set(COUNT)],
   ]
   const block = [...get(ROW), ...num(Math.log2(BLOCK_ROWS)), OP.i32ShrU, ...set(PLACE)]
   const body = [

@@ -53,7 +53,9 @@ export interface LocalArray {
   readonly shape: readonly number[]
 }
 
-export type LowerContext = ({ readonly kind: 'row' } & RowLambdaContext) | LoopContext
+export type RowContext = { readonly kind: 'row' } & RowLambdaContext
+
+export type LowerContext = RowContext | LoopContext
 
 /** What each argument of the function is, by position. */
 export type Argument =
