@@ -1,6 +1,7 @@
 /**
  * Passes in rounds, whose update buffers are flushed between them, have the bits of one process: on any number of them, whoever is lost
- * on the way, with updates that are late, that a budget holds back, and that the program's own functions join and bring in.
+ * on the way, with updates that are late, that a budget holds back, and that the program's own functions join and bring in, whether the
+ * subscripts of what is read are known or lie in an array.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -14,7 +15,7 @@ vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 const QUIET = { progress: false, checkRaces: false, ...shortPassesOnWorkers } as const
 let alone: Session
-let [lost, shared, cases] = [0, 0, 0]
+let [lost, shared, cases, served] = [0, 0, 0, 0]
 const kinds = new Set<string>()
 beforeAll(async () => {
   alone = await Session.start({ workers: 1, ...QUIET })
@@ -24,6 +25,7 @@ afterAll(async () => {
   await stopPlaces()
   expect(shared, `rounds of ${cases} programs on several processes`).toBeGreaterThan(cases)
   expect(lost, `processes lost in ${shared} rounds`).toBeGreaterThan(shared / 100)
+  expect(served, 'arrays of which processes were sent what they read').toBeGreaterThan(cases / 4)
   expect([...kinds]).toEqual(expect.arrayContaining(['independent', '1d', '2d']))
 })
 
@@ -48,9 +50,10 @@ interface Program {
   readonly over: 'range' | 'sparse'
   /** What keeps iterations of a row, or of a column, in their order. */
   readonly chains: 'none' | 'rows' | 'columns' | 'both'
-  readonly reads: boolean
+  /** Elements of the buffered array: none, at subscripts that follow from the indices, or at those that an array holds. */
+  readonly reads: 'none' | 'computed' | 'found'
   readonly partitions: number | undefined
-  readonly between: readonly ('nothing' | 'write' | 'rate')[]
+  readonly between: readonly ('nothing' | 'write' | 'rate' | 'move')[]
 }
 
 const programs: fc.Arbitrary<Program> = fc.record({
@@ -66,9 +69,9 @@ const programs: fc.Arbitrary<Program> = fc.record({
   order: fc.constantFrom<'serial' | 'any'>('serial', 'any', 'any', 'any'),
   over: fc.constantFrom<'range' | 'sparse'>('range', 'range', 'sparse'),
   chains: fc.constantFrom<Program['chains']>('none', 'none', 'rows', 'columns', 'both', 'both'),
-  reads: fc.constantFrom(true, true, true, false),
+  reads: fc.constantFrom<Program['reads']>('computed', 'computed', 'found', 'found', 'found', 'none'),
   partitions: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined, freq: 2 }),
-  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate'), { minLength: 1, maxLength: 2 }),
+  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate', 'move'), { minLength: 1, maxLength: 2 }),
 })
 
 interface Outcome {
@@ -100,6 +103,11 @@ async function run(
     ...(applies ? { apply: (current: number, update: number) => current * 0.5 + update } : {}),
   })
   const onceBuffer = once.buffer()
+  const where = session.fromTypedArray(
+    Int32Array.from(places, (_, k) => (k * k * 3) % places.length),
+    [places.length],
+  )
+  const [isComputed, isFound] = [reads === 'computed', reads === 'found']
   const [total, largest] = [session.accumulator('sum'), session.accumulator('max')]
   const [byRow, byColumn] = [chains === 'rows' || chains === 'both', chains === 'columns' || chains === 'both']
   const width = places.length
@@ -115,18 +123,19 @@ async function run(
     .index((row) => [row.i, row.j])
     .map((row) => row.x)
   let rate = 0.01
-  const env = { buffer, onceBuffer, bins, ofRow, ofColumn, total, largest }
+  const env = { buffer, where, onceBuffer, bins, ofRow, ofColumn, total, largest }
   const options = { order, ...(partitions === undefined ? {} : { partitions }) }
   const loop =
     program.over === 'range'
       ? session.loop(
           chains === 'none' ? session.range(rows, 1) : session.range(rows, columns),
           env,
-          ([i, j], { buffer, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
+          ([i, j], { buffer, where, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
             let x = 1
             for (let k = 0; k < WORK; k++) x = x * 0.5 + 1
             x = ((i * 7 + j * 3) % 11) / 7 + 0 * x
-            if (reads) x += buffer.get((i * 5 + j) % width)
+            if (isComputed) x += buffer.get((i * 5 + j) % width)
+            if (isFound) x += buffer.get(where.get(i))
             if (byRow) ofRow.set(i, ofRow.get(i) * 0.9 + x)
             if (byColumn) ofColumn.set(j, ofColumn.get(j) * 0.7 + x)
             total.add(x)
@@ -140,12 +149,13 @@ async function run(
       : session.loop(
           stars,
           { ...env, stars },
-          (value, [i, j], { stars, buffer, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
+          (value, [i, j], { stars, buffer, where, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
             let x = 1
             for (let k = 0; k < WORK; k++) x = x * 0.5 + 1
             x = value + 0 * x
             stars.set(i, j, value * 0.5 + 1)
-            if (reads) x += buffer.get((i * 5 + j) % width)
+            if (isComputed) x += buffer.get((i * 5 + j) % width)
+            if (isFound) x += buffer.get(where.get(i))
             if (byRow) ofRow.set(i, ofRow.get(i) * 0.9 + x)
             if (byColumn) ofColumn.set(j, ofColumn.get(j) * 0.7 + x)
             total.add(x)
@@ -163,6 +173,7 @@ async function run(
     watch?.ran()
     if (what === 'write') await w.set([0], 3)
     if (what === 'rate') rate *= 0.5
+    if (what === 'move') await where.set([0], rows % places.length)
   }
   const { schedule, execution } = loop.plan
   if ((execution.processes?.count ?? 1) > 1) kinds.add(schedule.kind)
@@ -181,7 +192,7 @@ const processes: fc.Arbitrary<Processes> = fc
   .chain((world) => fc.record({ world: fc.constant(world), list: fc.oneof(fc.constant([]), mishaps(world, 90)), seed: fc.nat() }))
 
 async function together({ world, list, seed }: Processes, workers: number, program: Program): Promise<Outcome> {
-  const { gang, losses, sent, stop } = memoryGang(world, list, seed)
+  const { gang, losses, sent, served: rows, stop } = memoryGang(world, list, seed)
   const session = await Session.start({ workers, ...QUIET, ...runningWith(gang) })
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -208,6 +219,7 @@ async function together({ world, list, seed }: Processes, workers: number, progr
     clearTimeout(timer)
     lost += losses()
     shared += gang.passes
+    served += rows().messages
     cases++
     await stop()
     await session.stop()

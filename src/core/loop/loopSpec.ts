@@ -157,7 +157,7 @@ export interface AnalyzedLoop {
   readonly writtenArrays: readonly number[]
   /** What an iteration touches at most, of arrays that are neither only added to nor buffered; nothing is known where it is absent. */
   readonly footprints?: readonly Footprint[]
-  /** Lists what iterations read of arrays that are only read, where the data decides on it. */
+  /** Lists what iterations read of arrays that are only read, where the data decides on it, and of those behind update buffers. */
   readonly served?: SubscriptSlice | undefined
   /** Whether the body returns a value, which replaces the element iterated over. */
   readonly writesElement: boolean

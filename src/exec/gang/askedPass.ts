@@ -11,8 +11,8 @@ import { unpackBoxes } from './movement/boxWire.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
 import { applyParts, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
-import { endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
-import { serveRows } from './movement/rowSupply.ts'
+import { changesFor, endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
+import { knowsRows, serveRows } from './movement/rowSupply.ts'
 import type { Served } from './movement/served.ts'
 import { supply, supplyBoxes } from './movement/supply.ts'
 
@@ -60,7 +60,8 @@ export class AskedPass {
       for (const one of needed) {
         const array = served.get(one.storage)
         const rows = array?.rows[part.node]
-        if (rows !== undefined) serveRows(gang, part.other, formed.id, { needed: one, rows, isAll: array?.fetches !== undefined })
+        if (rows !== undefined && array?.isFirst === false)
+          serveRows(gang, part.other, formed.id, { needed: one, rows, isAll: array.fetches !== undefined })
       }
       supply(gang, part.other, needed, part.definition)
       supplyBoxes(gang, part.other, moves.starts, madeBy)
@@ -76,15 +77,22 @@ export class AskedPass {
     return heads
   }
 
-  /** What the last flush has changed. */
+  /** What the last flush has changed, to those that read it. */
   #sendFlushed(): void {
-    const { gang, parts } = this.#asked
+    const { gang, parts, served, formed } = this.#asked
     const changed = this.#changes.next()
-    if (changed.length === 0) return
-    const head: FlushedHead = { storages: changed.map(([storage]) => gang.numberOf(storage)) }
-    const bytes = partsOfChanges(changed.map(([, changes]) => changes))
     gang.checkThere(parts.map(({ other }) => other))
-    for (const { other } of parts) {
+    for (const { other, node } of parts) {
+      const sent = changed.flatMap(([storage, changes]) => {
+        const array = served.get(storage)
+        const number = gang.numberOf(storage)
+        const knows = array !== undefined && knowsRows(other, { loop: formed.id, storage: number }, array.by)
+        const own = changesFor(storage, changes, array?.rows[node], { knowsRows: knows })
+        return own === undefined ? [] : [{ storage: number, ...own }]
+      })
+      if (sent.length === 0) continue
+      const head: FlushedHead = { loop: formed.id, arrays: sent.map(({ storage, isRows }) => ({ storage, isRows })) }
+      const bytes = partsOfChanges(sent.map(({ changes }) => changes))
       gang.send(other.rank, 'flushed', head, bytes)
       this.#count(bytes)
     }

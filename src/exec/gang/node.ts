@@ -3,10 +3,9 @@
  * passes, and answers with what they have changed.
  */
 
-import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import type { Storage } from '../../core/arrays/storage.ts'
 import { Bug } from '../../core/errors.ts'
 import { partsOf } from '../arrays/parted.ts'
-import { freeStorage } from '../arrays/storageBlocks.ts'
 import { spaceOf } from '../loops/blocks/space.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
@@ -16,34 +15,28 @@ import type { SharedArena } from '../memory/sharedArena.ts'
 import { errorToWire } from '../workers/wire.ts'
 import type { WorkerPool } from '../workers/worker.ts'
 import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
+import { HeldArrays } from './heldArrays.ts'
 import type { FrameType } from './links/frame.ts'
 import type { GangLinks } from './links/gangLinks.ts'
 import { type LinkEvents, Links } from './links/links.ts'
 import type { InMessage } from './links/messages.ts'
 import type { GangSettings } from './links/settings.ts'
-import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './movement/boxWire.ts'
+import { packBoxes } from './movement/boxWire.ts'
 import { type Before, changesOf, copyOf, filledWith, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
-import type { Moves, NumberedBox } from './movement/moves.ts'
+import type { Moves } from './movement/moves.ts'
 import {
-  applyParts,
-  type BoxesHead,
   type DoneHead,
   type FailedHead,
   type FetchHead,
   type ForgetHead,
-  type MakeHead,
   partsOfChanges,
-  type RowsHead,
   type RunHead,
   regionOf,
   regionsOfLanes,
   sentResults,
-  type ValuesHead,
 } from './movement/passWire.ts'
-import { endsPass, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
-import { packRows, type Rows, unpackRows } from './movement/servedRows.ts'
-import { refill, storageFrom } from './storageWire.ts'
+import { endsPass, lanesOfRound } from './movement/rounds.ts'
 
 export interface NodeResources {
   readonly pool: WorkerPool
@@ -64,12 +57,6 @@ interface KnownLoop {
 }
 
 const NO_MOVES: Moves = { sends: [], takes: [], ends: [] }
-
-interface KnownStorage {
-  readonly storage: Storage
-  /** Counts how often values came. */
-  version: number
-}
 
 /** Serves rank 0; resolves with the exit code of its program, rejects with a GangError when it is lost. */
 export async function serveGang(settings: GangSettings, code: string | URL, resources: NodeResources): Promise<number> {
@@ -98,9 +85,7 @@ export class GangNode {
   readonly #links: Pick<GangLinks, 'send'>
   readonly #resources: NodeResources
   readonly #loops = new Map<string, KnownLoop>()
-  readonly #storages = new Map<number, KnownStorage>()
-  /** Of arrays of which a loop is sent what its blocks read. */
-  readonly #keys = new Map<string, Rows>()
+  readonly #arrays: HeldArrays
   #running: { readonly run: number; readonly abort: AbortController } | undefined
   /** Of passes that have begun here and are not over. */
   readonly #edges = new Map<number, Edges>()
@@ -119,6 +104,7 @@ export class GangNode {
   constructor(links: Pick<GangLinks, 'send'>, resources: NodeResources) {
     this.#links = links
     this.#resources = resources
+    this.#arrays = new HeldArrays(resources.arena)
   }
 
   take(message: InMessage): void {
@@ -155,7 +141,7 @@ export class GangNode {
     this.#isOver = true
     this.#running?.abort.abort()
     await this.#turn
-    this.#forget({ loops: [...this.#loops.keys()], storages: [...this.#storages.keys()] })
+    this.#forget({ loops: [...this.#loops.keys()], storages: this.#arrays.numbers })
   }
 
   async #handle({ type, head, parts }: InMessage): Promise<void> {
@@ -164,15 +150,9 @@ export class GangNode {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
       if (type === 'fetch') return this.#fetched(value as FetchHead)
+      if (this.#arrays.take(type, value, parts)) return
       // heads are what gang.ts sends
-      if (type === 'values') this.#keep(value as ValuesHead, parts)
-      else if (type === 'boxes') this.#put(value as BoxesHead, parts)
-      else if (type === 'make') this.#make(value as MakeHead)
-      else if (type === 'flushed') this.#flushed(value as FlushedHead, parts)
-      else if (type === 'keys')
-        this.#keys.set(nameOfKeys(value as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of gang.ts
-      else if (type === 'rows') this.#serve(value as RowsHead, parts)
-      else if (type === 'define') this.#define(value as LoopDefinition)
+      if (type === 'define') this.#define(value as LoopDefinition)
       else if (type === 'forget') this.#forget(value as ForgetHead)
       else throw new Bug(`Rank 0 sent a message of kind ${type}.`)
     } catch (error) {
@@ -180,94 +160,25 @@ export class GangNode {
     }
   }
 
-  #keep({ storage: number, shape }: ValuesHead, parts: readonly Uint8Array[]): void {
-    const known = this.#storages.get(number)
-    if (known === undefined) this.#storages.set(number, { storage: storageFrom(shape, parts, this.#resources.arena), version: 0 })
-    else if (parts.length > 0) {
-      refill(known.storage, parts)
-      known.version++
-    }
-  }
-
-  #put({ boxes }: BoxesHead, parts: readonly Uint8Array[]): void {
-    this.#hold(boxes)
-    unpackBoxes(this.#stored(boxes), parts[0] as Uint8Array) // of packBoxes
-    this.#changed(boxes)
-  }
-
-  #make({ spec, boxes }: MakeHead): void {
-    this.#hold(boxes)
-    makeBoxes(this.#stored(boxes), spec)
-    this.#changed(boxes)
-  }
-
-  #flushed({ storages }: FlushedHead, parts: readonly Uint8Array[]): void {
-    applyParts(
-      storages.map((number) => regionOf(this.#dense(number))),
-      parts,
-    )
-    for (const number of storages) (this.#storages.get(number) as KnownStorage).version++ // known
-  }
-
-  /** What comes before a pass is for its blocks, whose kernels reach one piece. */
-  #hold(boxes: readonly NumberedBox[]): void {
-    for (const number of new Set(boxes.map(({ storage }) => storage))) {
-      const own = boxes.filter(({ storage }) => storage === number)
-      const rows = own.map(({ box }) => [box[0] ?? 0, box[1] ?? 1] as const)
-      partsOf(this.#dense(number))?.hold(Math.min(...rows.map(([from]) => from)), Math.max(...rows.map(([, to]) => to)))
-    }
-  }
-
-  #stored(boxes: readonly NumberedBox[]): StoredBox[] {
-    return boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box }))
-  }
-
-  #changed(boxes: readonly NumberedBox[]): void {
-    for (const number of new Set(boxes.map(({ storage }) => storage))) (this.#storages.get(number) as KnownStorage).version++ // known
-  }
-
-  #serve(head: RowsHead, parts: readonly Uint8Array[]): void {
-    unpackRows(this.#dense(head.storage), this.#rows(head), parts[0] as Uint8Array) // of packRows
-    ;(this.#storages.get(head.storage) as KnownStorage).version++ // known
-  }
-
-  #rows(head: RowsHead): Rows {
-    const rows = this.#keys.get(nameOfKeys(head))
-    if (rows === undefined) throw new Bug(`Rows of array ${head.storage} came without their keys.`)
-    return rows
-  }
-
-  #fetched({ run, boxes = [], rows }: FetchHead): void {
+  #fetched(head: FetchHead): void {
     try {
-      const packed = rows === undefined ? packBoxes(this.#stored(boxes)) : packRows(this.#dense(rows.storage), this.#rows(rows))
-      const head: DoneHead = { run, results: [], bytes: 0 }
-      this.#send('done', head, [packed])
+      const done: DoneHead = { run: head.run, results: [], bytes: 0 }
+      this.#send('done', done, [this.#arrays.packed(head)])
     } catch (error) {
-      const failed: FailedHead = { run, error: errorToWire(error) }
+      const failed: FailedHead = { run: head.run, error: errorToWire(error) }
       this.#send('failed', failed)
     }
   }
 
-  #dense(number: number): DenseStorage {
-    const found = this.#storages.get(number)?.storage
-    if (found?.kind !== 'dense') throw new Bug(`Array ${number} of a loop was not sent, or is not dense.`)
-    return found
-  }
-
   #define(definition: LoopDefinition): void {
     const { id, from, to, count } = definition
-    const known = (number: number): KnownStorage => {
-      const found = this.#storages.get(number)
-      if (found === undefined) throw new Bug(`Array ${number} of a loop was not sent.`)
-      return found
-    }
     const inputs = inputsFrom(
       definition,
-      (number) => known(number).storage,
-      (number) => String(known(number).version),
+      (number) => this.#arrays.storage(number),
+      (number) => this.#arrays.version(number),
     )
     for (const { storage, from, to, isFresh } of definition.rows) {
-      const parts = partsOf(this.#dense(storage))
+      const parts = partsOf(this.#arrays.dense(storage))
       if (isFresh) parts?.empty()
       parts?.hold(from, to)
     }
@@ -281,7 +192,7 @@ export class GangNode {
       loop.dispose()
       throw new Bug(`A loop has ${own} blocks here, and ${count} on rank 0.`)
     }
-    const compared = definition.compared.map((number) => known(number).storage)
+    const compared = definition.compared.map((number) => this.#arrays.storage(number))
     this.#loops.set(id, {
       loop,
       portion: loop.portionOf(from, to),
@@ -297,13 +208,9 @@ export class GangNode {
     for (const id of loops) {
       this.#loops.get(id)?.loop.dispose()
       this.#loops.delete(id)
-      for (const name of this.#keys.keys()) if (name.startsWith(`${id} `)) this.#keys.delete(name)
+      this.#arrays.forgetLoop(id)
     }
-    for (const number of storages) {
-      const known = this.#storages.get(number)
-      if (known !== undefined) freeStorage(known.storage)
-      this.#storages.delete(number)
-    }
+    for (const number of storages) this.#arrays.forget(number)
   }
 
   async #run(head: RunHead): Promise<void> {
@@ -360,7 +267,7 @@ export class GangNode {
         ...regions.map((region, i) => changesOf(region, known.before[i] as Before)), // as many
         ...lanes.map((region) => orAll(changesOf(region, emptyOf(region)), region)),
       ]
-      const ends = packBoxes(isLast ? this.#stored(known.moves.ends) : [])
+      const ends = packBoxes(isLast ? this.#arrays.stored(known.moves.ends) : [])
       const head: DoneHead = { run, results: sentResults(results, arena), bytes: edges?.bytes ?? 0 }
       this.#send('done', head, [...partsOfChanges(changes), ends])
     } finally {
@@ -373,7 +280,7 @@ export class GangNode {
   #edgesOf(run: number, { portion: { numbers }, moves }: KnownLoop): Edges | undefined {
     if (numbers === undefined || (moves.sends.length === 0 && moves.takes.length === 0)) return undefined
     const edges = new Edges(run, moves, numbers, {
-      storageOf: (number) => this.#dense(number),
+      storageOf: (number) => this.#arrays.dense(number),
       send: (to, head, parts) => this.#links.send(to, { type: 'edge', head: toBytes(head, 'A block'), parts }),
     })
     this.#edges.set(run, edges)
@@ -385,14 +292,6 @@ export class GangNode {
   #send(type: FrameType, head: object, parts: readonly Uint8Array[] = []): void {
     this.#links.send(0, { type, head: toBytes(head, 'What a pass gives'), parts })
   }
-}
-
-function nameOfKeys({ loop, storage }: RowsHead): string {
-  return `${loop} ${storage}`
-}
-
-function rowsFrom(bytes: Uint8Array): Rows {
-  return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
 }
 
 /** What private copies hold before anything is added: see resetLanes. */

@@ -82,6 +82,34 @@ export function orAll(changes: Changes, array: ArrayBufferView & { readonly BYTE
   return { runs: Float64Array.of(0, wordsOf(bytes, array.BYTES_PER_ELEMENT).length), bytes: bytes.slice() }
 }
 
+/** Those of some elements: pairs of where a stretch of them begins, and how long it is, in their order. */
+export function changesWithin(
+  { runs, bytes }: Changes,
+  stretches: ArrayLike<number>,
+  { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number },
+): Changes {
+  const width = Math.min(4, BYTES_PER_ELEMENT)
+  const perElement = BYTES_PER_ELEMENT / width
+  const found: number[] = []
+  const pieces: Uint8Array[] = []
+  let [run, at, stretch] = [0, 0, 0]
+  while (run < runs.length && stretch < stretches.length) {
+    const [first, end] = [runs[run] as number, (runs[run] as number) + (runs[run + 1] as number)]
+    const [low, high] = [stretches[stretch] as number, (stretches[stretch] as number) + (stretches[stretch + 1] as number)]
+    const [from, to] = [Math.max(first, low * perElement), Math.min(end, high * perElement)]
+    if (from < to) {
+      found.push(from, to - from)
+      pieces.push(bytes.subarray(at + (from - first) * width, at + (to - first) * width))
+    }
+    if (high * perElement < end) stretch += 2
+    else {
+      run += 2
+      at += (end - first) * width
+    }
+  }
+  return { runs: Float64Array.from(found), bytes: Buffer.concat(pieces) }
+}
+
 function sameBytes(a: Words, aFirst: number, b: Words, bFirst: number, length: number): boolean {
   const width = a.BYTES_PER_ELEMENT
   const view = (words: Words, first: number) => Buffer.from(words.buffer as ArrayBuffer, words.byteOffset + first * width, length * width)

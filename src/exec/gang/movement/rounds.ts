@@ -1,7 +1,7 @@
 /**
  * Rounds of a pass on several processes: all run their blocks of one; what these added to update buffers comes to the process that the
- * program runs in, which joins it by lanes and brings it in, as in a pass of its own; and what that has changed goes to the others,
- * where blocks read it, before they begin the next.
+ * program runs in, which joins it by lanes and brings it in, as in a pass of its own; and what that has changed goes to those whose blocks
+ * read it, before they begin the next.
  *
  *     rank 0   blocks |            flush | blocks |            flush | ...
  *     rank 1   blocks | updates -->      | blocks | updates -->      |
@@ -10,13 +10,19 @@
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
-import { bytesOf, bytesOfAll, type Changes, changesOf, orAll } from './changes.ts'
+import { bytesOf, bytesOfAll, type Changes, changesOf, changesWithin, orAll } from './changes.ts'
 import { regionOf, sizeOfRegion } from './passWire.ts'
 import type { Placement } from './placement.ts'
+import { countOfRows, packRows, type Rows } from './servedRows.ts'
 
 /** Head of `flushed`: the parts are two for each array, the runs and the bytes of what a flush has changed. */
 export interface FlushedHead {
-  readonly storages: readonly number[]
+  readonly loop: string
+  readonly arrays: readonly {
+    readonly storage: number
+    /** The bytes are those of all rows of which the receiver has the keys, and there are no runs. */
+    readonly isRows: boolean
+  }[]
 }
 
 /** Whether a pass is over with a round, as it is with the whole of one that has none. */
@@ -62,10 +68,26 @@ export class FlushedChanges {
   next(): readonly (readonly [Storage, Changes])[] {
     return [...this.#before].flatMap(([storage, bytes]) => {
       const region = regionOf(storage)
-      const changes = orAll(changesOf(region, { kind: 'copy', bytes }), region)
+      const changes = changesOf(region, { kind: 'copy', bytes })
       if (changes.runs.length === 0) return []
       bytes.set(bytesOf(region))
       return [[storage, changes] as const]
     })
   }
+}
+
+/** What of an array's changes a process is sent that reads such rows of it, or all. Undefined: nothing. */
+export function changesFor(
+  storage: Storage,
+  changes: Changes,
+  rows: Rows | undefined,
+  { knowsRows }: { readonly knowsRows: boolean },
+): { readonly isRows: boolean; readonly changes: Changes } | undefined {
+  const region = regionOf(storage)
+  if (rows === undefined || storage.kind !== 'dense') return { isRows: false, changes: orAll(changes, region) }
+  const own = changesWithin(changes, rows, region)
+  if (own.runs.length === 0) return undefined
+  const isMore = own.runs.byteLength + own.bytes.length > countOfRows(rows) * region.BYTES_PER_ELEMENT
+  if (!isMore || !knowsRows) return { isRows: false, changes: own }
+  return { isRows: true, changes: { runs: new Float64Array(0), bytes: packRows(storage, rows) } }
 }

@@ -21,7 +21,7 @@ export function serveRows(
   const missing = gang.missing(other, loop, needed)
   if (missing.length === 0 || by === undefined || storage.kind !== 'dense') return
   const head: RowsHead = { loop, storage: number }
-  const bytes = countOfRows(rows) * storage.data.BYTES_PER_ELEMENT + (knows(other, head, by) ? 0 : rows.byteLength)
+  const bytes = countOfRows(rows) * storage.data.BYTES_PER_ELEMENT + (knowsRows(other, head, by) ? 0 : rows.byteLength)
   if (!isAll && bytes >= bytesMissing(missing, storage)) return
   if (gang.belongings.held(other, number) === undefined)
     gang.send(other.rank, 'values', { storage: number, shape: shapeOfStorage(storage) })
@@ -50,11 +50,11 @@ export async function fetchRows(
   await gang.ask(run, 'fetch', heads, undefined, took)
 }
 
-function knows({ keys }: Other, { loop, storage }: RowsHead, by: string): boolean {
+export function knowsRows({ keys }: Other, { loop, storage }: RowsHead, by: string): boolean {
   return keys.get(`${loop} ${storage}`) === by
 }
 
 function tellKeys(gang: Gang, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
-  if (!knows(other, head, by)) gang.send(other.rank, 'keys', head, [bytesOf(rows)])
+  if (!knowsRows(other, head, by)) gang.send(other.rank, 'keys', head, [bytesOf(rows)])
   other.keys.set(`${head.loop} ${head.storage}`, by)
 }

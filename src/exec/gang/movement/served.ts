@@ -1,4 +1,7 @@
-/** The arrays of which a loop's processes are sent what their blocks read, from the second version of an array on. */
+/**
+ * The arrays of which a loop's processes are sent what their blocks read, from the second version of an array on: in a pass in rounds, from its
+ * first flush on.
+ */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
@@ -20,6 +23,8 @@ export interface ServedLoop {
 export interface ServedArray {
   readonly by: string
   readonly rows: readonly Rows[]
+  /** Before the pass all of it is sent: the rows tell what goes where between its rounds. */
+  readonly isFirst: boolean
   /** What has to come here before, of an array that lies elsewhere. */
   readonly fetches?: ReadonlyMap<Other, Rows>
 }
@@ -41,7 +46,7 @@ export class ServedArrays {
   async next(loop: ServedLoop, id: string, gang: Gang, others: readonly Other[]): Promise<Served> {
     const { inputs, placement } = loop
     const slice = inputs.analyzed.served
-    const arrays = slice === undefined ? [] : this.#again(loop, new Set(slice.touched.values()))
+    const arrays = slice === undefined ? [] : this.#wanted(loop, new Set(slice.touched.values()))
     const token = slice === undefined || arrays.length === 0 ? undefined : servedToken(slice, inputs)
     if (slice === undefined || token === undefined) return NOTHING_SERVED
     const by = `${id} ${token}`
@@ -54,9 +59,9 @@ export class ServedArrays {
     }
     const { rows } = this.#found
     return new Map(
-      arrays.flatMap((storage) => {
-        const own = rows?.get(storage as DenseStorage) // of dense ones only
-        return own === undefined ? [] : [[storage, this.#asItLies(storage as DenseStorage, { by, rows: own }, gang, others)] as const]
+      arrays.flatMap(({ storage, isFirst }) => {
+        const own = rows?.get(storage)
+        return own === undefined ? [] : [[storage, this.#asItLies(storage, { by, rows: own, isFirst }, gang, others)] as const]
       }),
     )
   }
@@ -65,27 +70,32 @@ export class ServedArrays {
   #asItLies(storage: DenseStorage, served: ServedArray, gang: Gang, others: readonly Other[]): ServedArray {
     const residence = gang.belongings.away(gang.numberOf(storage))
     const count = served.rows.reduce((sum, rows) => sum + countOfRows(rows), 0)
-    if (residence === undefined || 2 * count > storage.data.length) return served
+    if (residence === undefined || served.isFirst || 2 * count > storage.data.length) return served
     const known = this.#cuts.get(residence)
     if (known?.of === served.by) return known.cut
     const by = `${served.by} ${++this.#lastCut}`
-    const cut = { by, ...cutRows(storage, served.rows, residence, others) }
+    const cut = { ...served, by, ...cutRows(storage, served.rows, residence, others) }
     this.#cuts.set(residence, { of: served.by, cut })
     return cut
   }
 
-  /** Arrays that are read whole otherwise, and are not sent for the first time. */
-  #again({ inputs, placement }: ServedLoop, touched: ReadonlySet<number>): Storage[] {
-    return placement.arrays.flatMap(({ kind, storage, isWritten }) => {
-      const input = [...inputs.arrays.values()].find((one) => one.storage === storage)
-      if (kind !== 'whole' || isWritten || storage.kind !== 'dense' || input === undefined || !touched.has(input.array)) return []
-      const version = input.version?.()
-      if (version === undefined) return []
+  /** Arrays that are read whole otherwise, and are not sent for the first time, or change before the pass is over. */
+  #wanted({ inputs, placement }: ServedLoop, touched: ReadonlySet<number>) {
+    return placement.arrays.flatMap(({ kind, storage }): { readonly storage: DenseStorage; readonly isFirst: boolean }[] => {
+      const version = this.#servedVersion(inputs, storage, touched)
+      if (kind !== 'whole' || storage.kind !== 'dense' || version === undefined) return []
       const known = this.#sent.get(storage)
       const count = known?.version === version ? known.count : (known?.count ?? 0) + 1
       this.#sent.set(storage, { version, count })
-      return count > 1 ? storage : []
+      return count > 1 || placement.flushed.includes(storage) ? [{ storage, isFirst: count === 1 }] : []
     })
+  }
+
+  /** Undefined where the slice does not tell all that is read of an array, under whatever name. */
+  #servedVersion({ over, arrays, buffers }: LoopInputs, storage: Storage, touched: ReadonlySet<number>): string | undefined {
+    const all = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
+    const own = all.filter((one) => one.storage === storage)
+    return own.every(({ array }) => touched.has(array)) ? own[0]?.version?.() : undefined
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which elements of arrays that are only read the blocks of each process read, where the data decides on it: the subscript slice is run
- * over all iterations, and the finding kept as long as nothing changes that the slice reads.
+ * Which elements of arrays the blocks of each process read that no block writes in place, where the data decides on it: the subscript slice
+ * is run over all iterations, and the finding kept as long as nothing changes that the slice reads.
  *
  *     w.get(f.get(i, k))       rank 1 runs rows 40 … 79 of f       -->       w[3] w[7] w[8] w[90] …
  *
@@ -100,8 +100,9 @@ export function servedRowsOf(
           position++
           continue
         }
-        const element = Math.floor(touch / 2)
-        if (element >= count) continue // outside of the array: the body throws there
+        const element = touch / 2
+        // outside of the array the body throws; what is added goes into copies
+        if (element >= count || !Number.isInteger(element)) continue
         ;(seen[nodes[position] as number] as Int32Array)[element >>> 5]! |= 1 << (element & 31)
       }
     }
@@ -109,7 +110,7 @@ export function servedRowsOf(
     if (error instanceof Bug || !isError(error)) throw error
     return undefined // there are too many, or the body throws as well
   }
-  const storages = new Map([...inputs.arrays.values()].map(({ array, storage }) => [array, storage]))
+  const storages = new Map([...inputs.arrays.values(), ...inputs.buffers.values()].map(({ array, storage }) => [array, storage]))
   return new Map(
     [...starts].flatMap(([array, start]) => {
       const storage = storages.get(array)
