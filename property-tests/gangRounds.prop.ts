@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { GangError } from '../src/core/errors.ts'
 import { Session } from '../src/index.ts'
 import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -196,7 +197,10 @@ async function together({ world, list, seed }: Processes, workers: number, progr
   const session = await Session.start({ workers, ...QUIET, ...runningWith(gang) })
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('Processes wait for each other.')), LONGEST_MS)
+    timer = setTimeout(() => {
+      reject(new Error('Processes wait for each other.'))
+      gang.lose(new GangError('Nobody waits any longer.', 'lost')) // a session that is stopped waits for its passes
+    }, LONGEST_MS)
   })
   try {
     let [most, first, before]: [number, number | undefined, number] = [Number.POSITIVE_INFINITY, undefined, 0]
