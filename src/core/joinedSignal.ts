@@ -1,4 +1,5 @@
 /** Signals as one. */
+import { setMaxListeners } from 'node:events'
 
 /** A signal that is aborted with the first of `signals`, for its reason. */
 export function joinedSignal(signals: readonly AbortSignal[]): AbortSignal {
@@ -10,4 +11,12 @@ export function joinedSignal(signals: readonly AbortSignal[]): AbortSignal {
     signal.addEventListener('abort', () => joined.abort(signal.reason), { once: true })
   }
   return joined.signal
+}
+
+/** The same signal for tasks that each listen to it, however many are under way: Node takes more than ten listeners for a leak. */
+export function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal === undefined) return undefined
+  const own = joinedSignal([signal])
+  setMaxListeners(0, own)
+  return own
 }

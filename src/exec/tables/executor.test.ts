@@ -11,6 +11,7 @@ import { readSplit } from '../../io/readSplit.ts'
 import { HANDLERS } from '../../session/taskHandlers.ts'
 import { createArena } from '../memory/sharedArena.ts'
 import { createPool } from '../workers/pool.ts'
+import type { WorkerPool } from '../workers/worker.ts'
 import { Executor } from './executor.ts'
 import type { ExecutorEvent } from './executorOptions.ts'
 
@@ -182,4 +183,21 @@ test('an abort rejects with its reason and leaves no memory behind', async () =>
   await expect(running).rejects.toThrow('enough')
   await expect((executors[0] as Executor).execute(orders, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
   expect(arena.usedBytes).toBe(0)
+})
+
+test('tasks of more than ten workers listen to one signal, and Node is not told of a leak', async () => {
+  const many = Object.assign(Object.create(pool) as WorkerPool, { size: 12 })
+  const executor = new Executor({ ...base, pool: many, smallRows: 0 })
+  const heard: Error[] = []
+  const hear = (warning: Error): number => heard.push(warning)
+  process.on('warning', hear)
+  try {
+    const input = table([3, 1, 3, 2, 1])
+    const plan: LogicalPlan = { kind: 'Distinct', input, element: input.element, keys: TABLE }
+    expect(valuesOf(await executor.execute(plan, { signal: new AbortController().signal }))).toEqual([3, 1, 2])
+    await new Promise((resolve) => setImmediate(resolve)) // Node says it then
+  } finally {
+    process.off('warning', hear)
+  }
+  expect(heard).toEqual([])
 })

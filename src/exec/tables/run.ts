@@ -6,7 +6,7 @@ import type { Storage } from '../../core/arrays/storage.ts'
 import type { Batch, Column } from '../../core/data/column.ts'
 import { MemoryError } from '../../core/errors.ts'
 import { fallbackOf } from '../../core/ir/functionUse.ts'
-import { joinedSignal } from '../../core/joinedSignal.ts'
+import { heardByMany, joinedSignal } from '../../core/joinedSignal.ts'
 import { isKnown } from '../../core/plan/elements.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { NotColumns } from '../kernels/columns/programShape.ts'
@@ -135,7 +135,7 @@ export class Run {
   readonly record: PlanRecord | undefined
   constructor(options: ExecutorOptions, { signal, record }: RunOptions = {}) {
     this.options = options
-    this.signal = signal
+    this.signal = heardByMany(signal)
     this.record = record
     this.blocks = new Blocks(options.arena)
     this.loads = new LoadsAhead(options.arena, (scan, isWaitedFor) => this.load(scan, isWaitedFor))

@@ -7,11 +7,10 @@
  *
  * Objects that are to be replaced stay until the new ones are there, which have other names.
  */
-import { setMaxListeners } from 'node:events'
 import { appendFile, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { SourceError } from '../../core/errors.ts'
-import { joinedSignal } from '../../core/joinedSignal.ts'
+import { heardByMany } from '../../core/joinedSignal.ts'
 import type { Access, WriteAccess } from '../../core/ports.ts'
 import { writeError } from '../bytes/atomicFile.ts'
 import { checkExisting, type FolderOutput, type FolderRequest } from '../bytes/folderOutput.ts'
@@ -42,14 +41,6 @@ export async function writeS3Folder(
   }
   if (request.existing === 'replace') await removeOld(request, before)
   return { files: objects.count, bytes: objects.bytes }
-}
-
-/** The same signal, which each of the requests under way listens to: Node warns of more than ten. */
-function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal === undefined) return undefined
-  const own = joinedSignal([signal])
-  setMaxListeners(0, own)
-  return own
 }
 
 /** Addresses of the objects that are there. SourceError where none may be, or the store cannot be asked. */
