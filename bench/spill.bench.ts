@@ -5,12 +5,14 @@
  *     distarray   readParquet(), a chain, writeParquet() in a session of so much memory
  *     duckdb      COPY (SELECT …) TO … through @duckdb/node-api, with that memory_limit
  *
- * Each pass is a process of its own (`spillPass.ts`), in turn; what they wrote is compared. Printed are medians of the wall's clock, of the
+ * Each pass is a process of its own (`spillPass.ts`) over the package as it is installed, in turn; what they wrote is compared. Printed are medians of the wall's clock, of the
  * processor's with `--busy`, and the most memory that was ever resident. With small limits DuckDB says of some questions that memory is
  * out; `--times` of fewer is then what both can answer.
  *
  *     npm run bench -- spill --budget 128 --times 4 --threads 2 --rounds 3 --only join
  *     npm run bench -- spill --budget 512 --rounds 1      takes 15 GB of disk
+ *
+ * Needs `npm run build`: sources under tsx take twice as much memory before anything is asked.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
@@ -18,6 +20,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DuckDBInstance } from '@duckdb/node-api'
+import { rolldown } from 'rolldown'
 import { save, suite } from './harness.ts'
 import type { SpillFigures, SpillPass } from './spillPass.ts'
 import { QUESTIONS } from './spillQuestions.ts'
@@ -30,7 +33,13 @@ const { budget, times, threads, rounds } = bench.options
 const rows = Math.ceil((times * budget * 2 ** 20) / 56)
 const folder = join(tmpdir(), `distarray-spill-${times * budget}`)
 mkdirSync(folder, { recursive: true })
-const PASS = fileURLToPath(new URL('spillPass.ts', import.meta.url))
+/** Within the package, whose name it imports. */
+const PASS = fileURLToPath(new URL('results/spillPass.mjs', import.meta.url))
+const pass = await rolldown({
+  input: fileURLToPath(new URL('spillPass.ts', import.meta.url)),
+  ...{ external: ['distarray', '@duckdb/node-api'], platform: 'node', tsconfig: false },
+})
+await pass.write({ file: PASS, codeSplitting: false })
 const CONTENDERS = ['distarray', 'duckdb'] as const
 
 const instance = await DuckDBInstance.create(':memory:', { threads: String(threads) })
@@ -91,7 +100,7 @@ console.log(
 
 /** Undefined where DuckDB says that memory does not suffice. */
 function passOf(pass: SpillPass): SpillFigures | undefined {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', PASS, JSON.stringify(pass)], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PASS, JSON.stringify(pass)], { encoding: 'utf8' })
   if (status !== 0 && pass.contender === 'duckdb' && stderr.includes('Out of Memory')) return undefined
   if (status !== 0) throw new Error(`${pass.question}: ${pass.contender} ended with ${status}: ${stderr}`)
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as SpillFigures // what `spillPass.ts` prints

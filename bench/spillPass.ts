@@ -1,12 +1,12 @@
 /**
  * One pass of one contender of `spill.bench.ts`, in a process of its own, whose memory is looked at:
  *
- *     tsx bench/spillPass.ts '{"contender":"duckdb","question":"join","folder":"/tmp/x","budgetMb":64,"threads":2}'
+ *     node bench/results/spillPass.mjs '{"contender":"duckdb","question":"join","folder":"/tmp/x","budgetMb":64,"threads":2}'
  *
  * Prints milliseconds of the wall's clock and the processor's, from an open database to a written file, and the most bytes that were resident.
  */
 import { join } from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
+import type { DuckDBInstance } from '@duckdb/node-api'
 import { type DistArray, Session } from 'distarray'
 import { QUESTIONS, type Visit } from './spillQuestions.ts'
 
@@ -77,6 +77,7 @@ function duckdb(sql: string): Contender {
   let instance: DuckDBInstance
   return {
     begin: async () => {
+      const { DuckDBInstance } = await import('@duckdb/node-api') // its library takes memory too
       instance = await DuckDBInstance.create(':memory:', {
         ...{ threads: String(threads), memory_limit: `${budgetMb}MB`, temp_directory: join(folder, 'duckdb') },
         preserve_insertion_order: 'false', // which it says takes less memory

@@ -5,6 +5,7 @@
  *     batches --> worker --> bytes --> appended behind them
  */
 import type { Batch } from '../core/data/column.ts'
+import { type NewArray, ordinary } from '../core/data/columnSlices.ts'
 import type { ElementType } from '../core/data/schema.ts'
 import { type CsvForm, csvRecords } from './csv/csvBytes.ts'
 import { ndjsonRecords } from './json/ndjsonBytes.ts'
@@ -33,9 +34,9 @@ export interface Encoder {
   readonly done?: (batch: Batch) => void
 }
 
-/** Does a task, in any thread. */
-export function encode(task: EncodeTask): Uint8Array {
-  const batch = joinBatches(task.parts, task.element)
+/** Does a task, in any thread. `newArray` makes what lives no longer than that. */
+export function encode(task: EncodeTask, newArray: NewArray = ordinary): Uint8Array {
+  const batch = joinBatches(task.parts, task.element, newArray)
   switch (task.format) {
     case 'csv':
       return csvRecords(batch, task)

@@ -1,7 +1,7 @@
 /** Batches of any size as batches of one size: row groups, record batches. */
 import type { Batch, Column } from '../core/data/column.ts'
 import { concatColumns } from '../core/data/columnConcat.ts'
-import { sliceColumn } from '../core/data/columnSlices.ts'
+import { type NewArray, ordinary, sliceColumn } from '../core/data/columnSlices.ts'
 import { type ElementType, fieldsOf } from '../core/data/schema.ts'
 
 /** A batch is ended before its bytes pass this, whatever its rows. */
@@ -51,7 +51,7 @@ export async function* regroup(batches: AsyncIterable<Batch> | Iterable<Batch>, 
   for await (const { parts } of groupsOf(batches, rows)) yield joinBatches(parts, element)
 }
 
-export function joinBatches(batches: readonly Batch[], element: ElementType): Batch {
+export function joinBatches(batches: readonly Batch[], element: ElementType, newArray: NewArray = ordinary): Batch {
   const [first] = batches
   const length = rowsOf(batches)
   if (batches.length === 1 && first !== undefined) return { element, length, columns: first.columns }
@@ -59,6 +59,7 @@ export function joinBatches(batches: readonly Batch[], element: ElementType): Ba
     concatColumns(
       batches.map((batch) => batch.columns[i] as Column),
       field.name,
+      newArray,
     ),
   )
   return { element, length, columns }

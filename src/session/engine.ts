@@ -22,6 +22,7 @@ import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 import type { WriteAccess } from '../core/ports.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from '../exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from '../exec/arrays/query.ts'
+import { buffersPassed } from '../exec/memory/lease.ts'
 import { SMALL_ROWS } from '../exec/tables/operators/partitions.ts'
 import { PlanRecord } from '../exec/tables/planRecord.ts'
 import type { Keeper } from '../exec/tables/run.ts'
@@ -266,7 +267,9 @@ export class SessionEngine implements Engine {
     const { pool } = this.#open()
     const run = async (task: EncodeTask): Promise<Uint8Array> => {
       if (rowsOf(task.parts) < SMALL_ROWS) return encode(task)
-      return (await pool.run('encode', { ...task, parts: task.parts.map(sent) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
+      const bytes = (await pool.run('encode', { ...task, parts: task.parts.map(sent) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
+      buffersPassed(bytes.length)
+      return bytes
     }
     return { width: pool.size, run, ...defined({ done }) }
   }

@@ -98,7 +98,8 @@ export class ThreadWorker implements Runner {
       ...(this.handlers === undefined ? {} : { handlers: this.handlers }),
     }
     // no execArgv of the caller's: loaders and --input-type are for its files, not for ours
-    const options = { workerData: data, execArgv: [], name: `distarray worker ${this.worker}` }
+    const resourceLimits = { maxYoungGenerationSizeMb: youngMegabytes(this.arena.budgetBytes) }
+    const options = { workerData: data, execArgv: [], name: `distarray worker ${this.worker}`, resourceLimits }
     const program = threadProgram()
     const thread = new Worker(program, { ...options, eval: typeof program === 'string' })
     this.bytesSent = 0
@@ -138,6 +139,16 @@ export class ThreadWorker implements Runner {
     this.thread?.unref()
     return running
   }
+}
+
+/** What V8 keeps for new objects of a thread unless told otherwise, in MB: three halves of 16. */
+const MOST_YOUNG = 48
+/** Less makes JavaScript slower that makes objects. */
+const LEAST_YOUNG = 6
+
+/** Beside a small budget, what each thread keeps for new objects is small as well. */
+function youngMegabytes(budgetBytes: number): number {
+  return Math.min(MOST_YOUNG, Math.max(LEAST_YOUNG, (3 * budgetBytes) / 2 ** 26))
 }
 
 /** What `runThread.ts` says; that module runs in threads only. */

@@ -2,7 +2,8 @@
  * The instances of parquet-wasm in this thread: one that encodes, one that decodes in memory that has an end.
  *
  * Only synchronous functions are used: a panic in them is an exception here, where a panic in an asynchronous one
- * ends the process. After a panic, and when its memory has grown large (it never shrinks), an instance is replaced.
+ * ends the process. The memory of an instance never shrinks: after a panic, and when it has grown large, an instance is replaced, and one
+ * that is not called any more is let go of.
  */
 
 import type * as ParquetWasm from 'parquet-wasm'
@@ -19,6 +20,9 @@ const FULL_BYTES = 2 ** 30
 
 /** By the largest size of their memory, of which a session has two for decoding. */
 const instances = new Map<number, Instance>()
+/** Calls of others in a row, after which an instance is let go of: who writes what was read before decodes no more. */
+const CALLS_UNUSED = 8
+let calls = 0
 
 /** A decoder's or encoder's failure: an error it reported, or a panic. `full` when its memory came to an end. */
 export class WasmFailure extends Error {
@@ -52,21 +56,26 @@ interface Instance {
   readonly wasm: typeof ParquetWasm
   /** What panics said. */
   readonly printed: string[]
+  /** Its last call, of all. */
+  last: number
 }
 
 function inInstance<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R, isFull: (instance: Instance) => boolean): R {
   let instance = instances.get(mostBytes)
   if (instance === undefined) {
     const printed: string[] = []
-    instance = { wasm: newDecoder(mostBytes, (text) => printed.push(text)), printed }
+    instance = { wasm: newDecoder(mostBytes, (text) => printed.push(text)), printed, last: 0 }
     instances.set(mostBytes, instance)
   }
-  const { wasm, printed } = instance
+  instance.last = ++calls
+  for (const [bytes, { last }] of instances) if (calls - last > CALLS_UNUSED) instances.delete(bytes)
+  const found = instance
+  const { wasm, printed } = found
   printed.length = 0
   const replace = (): void => {
     instances.delete(mostBytes)
   }
-  return called(wasm, use, { printed, replace, isFull: () => isFull({ wasm, printed }) })
+  return called(wasm, use, { printed, replace, isFull: () => isFull(found) })
 }
 
 interface Keeping {

@@ -54,6 +54,8 @@ export interface ExternalServices {
   readonly heldBytes: number
   /** Parts that are expected to be so large. */
   readonly parts: number
+  /** Parts that come out in order: of a sort, and of results. */
+  readonly partsInOrder: number
 }
 
 /** Exchanges of one row after the first: what then is too large has one key too often. */
@@ -96,7 +98,7 @@ export class ExternalRun {
   /** Parts whose results, one after another, are the rows in their order. */
   private async sortedParts(source: Source, external: Extract<External, { kind: 'sorted' }>, level: number): Promise<readonly Part[]> {
     const { partBytes } = this.services
-    const wanted = level === 0 ? this.services.parts : PARTS_AGAIN
+    const wanted = level === 0 ? this.services.partsInOrder : PARTS_AGAIN
     const boundaries = boundariesOf(await this.services.sampled(source), external.descending, wanted)
     const { parts, shape } = await this.services.exchanged(source, {
       by: boundaries === undefined ? { kind: 'whole' } : { kind: 'key', boundaries },
@@ -218,7 +220,7 @@ export class ExternalRun {
 
   /** Where parts of about as many rows each begin: what comes of one part of the keys is a sample of what comes of all. */
   private async startsOf(worked: readonly Part[], place: RowNumbers): Promise<Float64Array> {
-    const { parts } = this.services
+    const { partsInOrder: parts } = this.services
     for await (const { batches, blocks } of this.services.streamed(worked, { limited: true })) {
       const numbers = numbersOf(concatBatches(batches), place).slice().sort()
       this.services.free(blocks)

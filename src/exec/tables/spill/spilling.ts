@@ -58,6 +58,8 @@ const PIECE_BYTES = 2 ** 22
 const BUDGET_PER_HELD = 8
 /** Of the budget: each worker has the rows of a part, what it computes with, and its result. */
 const BUDGET_PER_PART = 16
+/** Of the budget: what comes out in order is read by each worker while others of it wait to be taken, and are encoded. */
+const BUDGET_PER_ORDERED = 32
 /** Each worker has the rows of a part once or twice outside of the budget, and its decoder a few times. */
 const MOST_PART_BYTES = 2 ** 24
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
@@ -126,6 +128,7 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
   return {
     ...{ partBytes, heldBytes },
     parts: always?.parts ?? partsFor(bytesBelow(plan), partBytes),
+    partsInOrder: always?.parts ?? partsFor(bytesBelow(plan), Math.min(partBytes, run.budgetBytes / BUDGET_PER_ORDERED)),
     free: (blocks) => run.blocks.free(blocks),
     kept: (blocks, batches) => run.blocks.keep(blocks, batches),
     results: (input) => run.results(withoutPartialGroups(input)),
