@@ -12,7 +12,8 @@
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
-import type { NumberPlace, RowNumbers, SpillKey } from './spillTask.ts'
+import type { NumberPlace } from './rowNumbers.ts'
+import type { RowNumbers, SpillKey } from './spillTask.ts'
 
 /** An input of an operator whose parts are told apart by hash. */
 export interface ExternalSide {

@@ -1,6 +1,7 @@
 /** Parts of what was spilled, as what tasks and exchanges are told of them. */
+import type { NumberPlace } from './rowNumbers.ts'
 import type { Segment } from './segments.ts'
-import type { NumberPlace, SpillBy, SpilledInput, WorkedInput } from './spillTask.ts'
+import type { SpillBy, SpilledInput, WorkedInput } from './spillTask.ts'
 
 /** How rows become parts, and where they get numbers. */
 export interface Exchange {

@@ -7,6 +7,9 @@
  */
 import { sortedRows } from '../operators/sort/order.ts'
 
+/** Where the number of a row is kept: beside its columns, as one of them by this name, or among the hidden ones as the last. */
+export type NumberPlace = { readonly in: 'columns'; readonly name: string } | { readonly in: 'hidden' }
+
 /** Rows of a partition are fewer than this. */
 export const MOST_ROWS: number = 2 ** 31
 /** Places for each number, beside some, that are looked through sooner than numbers are sorted. */

@@ -18,6 +18,7 @@ import { SpillError } from '../../../core/errors.ts'
 import { buffersPassed } from '../../memory/lease.ts'
 import { mapBuffers } from '../../memory/shareColumns.ts'
 import type { ExecBatch } from '../operators/batches.ts'
+import type { NumberPlace } from './rowNumbers.ts'
 
 /** Where a batch lies. */
 export interface Segment {
@@ -28,6 +29,8 @@ export interface Segment {
   readonly crc: number
   /** Bytes before the buffers. */
   readonly header: number
+  /** Where its rows have numbers, which are those that they have within this partition. */
+  readonly numbers?: { readonly place: NumberPlace; readonly partition: number }
 }
 
 type Buffer8 = NonNullable<Column['values']>

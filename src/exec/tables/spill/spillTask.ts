@@ -6,7 +6,7 @@
  */
 import type { Column } from '../../../core/data/column.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
-import { type NewArray, nullColumn, ordinary } from '../../../core/data/columnSlices.ts'
+import { type NewArray, nullColumn } from '../../../core/data/columnSlices.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../../core/data/schema.ts'
 import { Bug } from '../../../core/errors.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
@@ -23,14 +23,11 @@ import {
 } from '../operators/batches.ts'
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
-import { MOST_ROWS, rowsInOrder } from './rowNumbers.ts'
+import { MOST_ROWS, type NumberPlace, rowsInOrder } from './rowNumbers.ts'
 import { readSegments, type Segment, writeSegments } from './segments.ts'
 
 /** What rows are told apart by. */
 export type SpillKey = { readonly from: 'hidden' } | { readonly from: 'column'; readonly name: string } | { readonly from: 'element' }
-
-/** Where the number of a row is kept: beside its columns, as one of them by this name, or among the hidden ones as the last. */
-export type NumberPlace = { readonly in: 'columns'; readonly name: string } | { readonly in: 'hidden' }
 
 /** How the rows of a partition become parts. */
 export type SpillBy =
@@ -87,23 +84,19 @@ export interface WorkedInput {
 const BEHIND = 2 ** 52
 
 /** Writes the batches of a partition. `newArray` makes what lives no longer than that. */
-export function spilled(
-  batches: readonly ExecBatch[],
-  { by, numbered, file: path }: Spill,
-  partition: number,
-  newArray: NewArray,
-): Spilled {
+export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: number, newArray: NewArray): Spilled {
+  const { numbered, file: path } = spill
   const whole = concatBatches(batches, undefined, newArray)
   if (whole.length === 0) return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
-  const rows = numberedRows(whole, numbered, partition, newArray)
-  const parts = partsOf(rows, by, newArray)
+  const parts = partsOf(whole, spill, newArray)
   const segments = writeSegments(
     path,
     parts.map(({ batch }) => batch),
   )
+  const numbers = numbered && { numbers: { place: numbered, partition } }
   return {
-    segments: parts.map(({ part }, i) => ({ part, segment: segments[i] as Segment })), // one for each
-    ...{ rows: rows.length, shape: withoutRows(whole) },
+    segments: parts.map(({ part }, i) => ({ part, segment: { ...(segments[i] as Segment), ...numbers } })), // one for each
+    ...{ rows: whole.length, shape: withoutRows(whole) },
   }
 }
 
@@ -117,19 +110,36 @@ function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
   }
 }
 
-/** The rows with their numbers: those of a partition follow each other, and come before those of the next. */
-function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partition: number, newArray: NewArray = ordinary): ExecBatch {
+/** The rows with their numbers: on their way to disk those within the partition, which are the rows of it that they are. */
+function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, values: Int32Array | Float64Array): ExecBatch {
   if (place === undefined) return batch
-  const values = newArray(Float64Array, batch.length)
-  for (let row = 0; row < values.length; row++) values[row] = partition * MOST_ROWS + row
-  const numbers: Column = { type: { kind: 'f64' }, length: batch.length, values }
+  const numbers: Column = { type: { kind: values instanceof Int32Array ? 'i32' : 'f64' }, length: batch.length, values }
   if (place.in === 'hidden') return { ...batch, hidden: [...(batch.hidden ?? []), numbers] }
   const field: Field = { name: place.name, type: numbers.type, nullable: false }
   return { ...batch, element: { kind: 'row', fields: [...fieldsOf(batch.element), field] }, columns: [...batch.columns, numbers] }
 }
 
-/** The rows of each part that has some, in their order. */
-function partsOf(batch: ExecBatch, by: SpillBy, newArray: NewArray): readonly { readonly part: number; readonly batch: ExecBatch }[] {
+/** The rows with the numbers that they have among all: those of a partition follow each other, and come before those of the next. */
+function numberedAmongAll(batch: ExecBatch, { numbers }: Segment, newArray: NewArray): ExecBatch {
+  if (numbers === undefined) return batch
+  const { place, partition } = numbers
+  const { columns, hidden = [], element } = batch
+  const within = (place.in === 'hidden' ? hidden : columns).at(-1)?.values
+  const values = newArray(Float64Array, batch.length)
+  for (let i = 0; i < values.length; i++) values[i] = partition * MOST_ROWS + (within?.[i] as number) // i32, as they were written
+  const bare =
+    place.in === 'hidden'
+      ? { ...batch, hidden: hidden.slice(0, -1) }
+      : { ...batch, element: { kind: 'row' as const, fields: fieldsOf(element).slice(0, -1) }, columns: columns.slice(0, -1) }
+  return numberedRows(bare, place, values)
+}
+
+/** The rows of each part that has some, in their order; they get numbers where they are told apart by their keys. */
+function partsOf(
+  batch: ExecBatch,
+  { by, numbered }: Pick<Spill, 'by' | 'numbered'>,
+  newArray: NewArray,
+): readonly { readonly part: number; readonly batch: ExecBatch }[] {
   switch (by.kind) {
     case 'whole':
       return [{ part: 0, batch }]
@@ -144,9 +154,10 @@ function partsOf(batch: ExecBatch, by: SpillBy, newArray: NewArray): readonly { 
         starts[next] = (starts[next] as number) + 1
       }
       for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
+      const rows = rowsByPart(parts, starts, newArray)
       // what comes in the order of its keys lies together already
-      const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts, newArray), newArray)
-      return slicesAt(together, starts)
+      const together = isAscending(parts) ? batch : takeBatch(batch, rows, newArray)
+      return slicesAt(numberedRows(together, numbered, rows), starts)
     }
   }
 }
@@ -235,7 +246,9 @@ export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
 
 /** The batches of the segments, of the types of all, in what `newArray` makes. */
 export function unspilled({ segments, shape, inOrder }: SpilledInput, newArray: NewArray): readonly ExecBatch[] {
-  const batches = readSegments(segments, newArray).map((batch) => shaped(batch, shape))
+  const batches = readSegments(segments, newArray).map((batch, i) =>
+    shaped(numberedAmongAll(batch, segments[i] as Segment, newArray), shape),
+  ) // one for each
   const whole = batches.length === 0 ? [shape] : batches
   return inOrder === undefined ? whole : [ordered(concatBatches(whole, undefined, newArray), inOrder, newArray)]
 }
@@ -273,12 +286,12 @@ export function shapeOfAll(
 ): ExecBatch {
   const filled = all.filter(({ rows }) => rows > 0).flatMap(({ shape }) => shape ?? [])
   const [first] = filled
-  if (first === undefined) return numberedRows(shapeOfNothing(all[0]?.shape, planned), numbered, 0)
+  if (first === undefined) return numberedRows(shapeOfNothing(all[0]?.shape, planned), numbered, new Float64Array())
   const hidden = first.hidden?.map(
     (_, i): ColumnType => filled.map((shape) => shape.hidden?.[i]?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key')),
   )
   const shape = batchAs(first, unifyElements(filled.map(({ element }) => element)))
-  return numberedRows({ ...shape, ...(hidden && { hidden: hidden.map((type) => nullColumn(type, 0)) }) }, numbered, 0)
+  return numberedRows({ ...shape, ...(hidden && { hidden: hidden.map((type) => nullColumn(type, 0)) }) }, numbered, new Float64Array())
 }
 const NULL: ColumnType = { kind: 'null' }
 
