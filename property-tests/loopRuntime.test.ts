@@ -166,7 +166,7 @@ test('a loop of ten iterations runs on the caller and says so; a long one runs o
   expect(long.execution.where).toBe('workers')
   const alone = prepare(inputsOf([2_000_000], { a }, body), { workers: 1 })
   expect(alone.execution).toEqual({ where: 'caller', because: 'The session has one worker.' })
-  const chain = prepare(inputsOf([1_000_000], { a }, ([i]: [number], { a }: { a: A }): void => a.set(i + 1, a.get(i) + 1)))
+  const chain = prepare(inputsOf([1_000_000], { a }, ([i]: [number], { a }: { a: A }): void => a.set(i + 1, a.get(i) * 2)))
   expect(chain.execution).toEqual({ where: 'caller', because: 'The serial schedule of this loop leaves nothing to run at the same time.' })
   for (const loop of [short, long, alone, chain]) loop.dispose()
 })

@@ -112,7 +112,7 @@ export class LoopHandle implements Loop {
       return { ...plan, ...checkpoint, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
     }
     const finding = this.#preparation.last?.finding
-    const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
+    const blocks = blocksOf(plan.schedule, prepared)
     const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
     const { kernel = plan.kernel, processes, predictedMilliseconds } = prepared
     const execution = { ...prepared.execution, ...defined({ processes }) }
@@ -499,6 +499,12 @@ function undecided(kernel: LoopPlan['kernel']): LoopPlan['kernel'] {
     : kernel
 }
 
+/** Blocks along each axis that is cut, as a run cut them; chunks of a scan are known before. */
+function blocksOf({ kind, blocks }: LoopPlan['schedule'], prepared: PreparedLoop): readonly number[] {
+  if (kind === 'serial') return []
+  return kind === 'scan' ? blocks : blocksAlong(prepared.blocks)
+}
+
 /** The planned parts with their blocks. */
 function partsOf({ parts }: LoopPlan, prepared: PreparedLoop): Pick<LoopPlan, 'parts'> {
   if (parts === undefined || !(prepared instanceof SplitLoop)) return {}
@@ -506,7 +512,7 @@ function partsOf({ parts }: LoopPlan, prepared: PreparedLoop): Pick<LoopPlan, 'p
     parts: parts.map(({ schedule, statements }, at) => {
       const loop = prepared.parts[at]?.loop
       return {
-        schedule: { ...schedule, blocks: loop === undefined || schedule.kind === 'serial' ? [] : blocksAlong(loop.blocks) },
+        schedule: { ...schedule, blocks: loop === undefined ? [] : blocksOf(schedule, loop) },
         statements,
       }
     }),

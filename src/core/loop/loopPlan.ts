@@ -3,7 +3,7 @@ import type { Key } from '../arrays/keys.ts'
 import type { Refusal, Span } from '../span.ts'
 
 /** How a loop runs; docs/loops.md has a picture of each. */
-export type ScheduleKind = 'independent' | '1d' | '2d' | 'wavefront' | 'skewed' | 'colored' | 'serial'
+export type ScheduleKind = 'independent' | '1d' | '2d' | 'wavefront' | 'skewed' | 'colored' | 'scan' | 'serial'
 
 /** One entry of a dependence vector: a number where the distance is always the same, else a direction. */
 export type Distance = number | '*' | '+' | '-'

@@ -166,9 +166,50 @@ export interface AnalyzedLoop {
    * part of its body. `freest` is where the one is that the plan's schedule is of.
    */
   readonly parts?: { readonly loops: readonly AnalyzedLoop[]; readonly freest: number }
+  /** Of a loop in which all that iterations hand on is a running sum or the like: how its chunks run side by side. */
+  readonly scan?: Scan
   /** One for each entry of `plan.dependences`. */
   readonly notes: readonly DependenceNote[]
 }
+
+/**
+ * Two loops over the chunks of an iteration space, in place of a loop that is serial. The first finds what each chunk makes of what it
+ * is handed; from that and what the arrays hold follows what each is handed; the second runs the body with it.
+ */
+export interface Scan {
+  /** Iterations of a chunk; the last one may have fewer. */
+  readonly chunk: number
+  readonly chunks: number
+  readonly carries: readonly Carry[]
+  readonly partial: AnalyzedLoop
+  readonly replay: AnalyzedLoop
+}
+
+/** A value that each iteration hands on to the next. */
+export interface Carry {
+  /** The array that has it, by a name of the body, and where the loop finds it before the first iteration; that element may be outside. */
+  readonly name: string
+  readonly first: readonly number[]
+  /** Of an element that all iterations share, which has the last value after the pass; otherwise each iteration has an element for it. */
+  readonly isCell: boolean
+  readonly dtype: DType
+  readonly operator: ScanOperator
+  /** Arrays of the two loops: what a chunk makes of nothing, whether it does (1) and forgets what it is handed (2), what it is handed. */
+  readonly partials: string
+  readonly marks: string
+  readonly seeds: string
+  /** Arrays that are written where it says, one element after another, in so many places in all. */
+  readonly fills: readonly string[]
+}
+
+/**
+ * `sum`: of whole numbers, in arrays of integers modulo their range. `wrap`: of whole numbers, modulo 2^32, as `| 0`. `unsigned`: as
+ * `>>> 0`. `last`: what is set last. `pick`: what is less, or greater, comes in its place. `with`: what comes with the carry of that number.
+ */
+export type ScanOperator =
+  | { readonly kind: 'sum' | 'wrap' | 'unsigned' | 'min' | 'max' | 'and' | 'or' | 'xor' | 'last' }
+  | { readonly kind: 'pick'; readonly test: '<' | '<=' | '>' | '>=' }
+  | { readonly kind: 'with'; readonly carry: number }
 
 /**
  * The part of a body that decides which elements of some arrays an iteration touches: as IR, in which the accesses are left

@@ -90,7 +90,7 @@ function plainLoop(analyzed: AnalyzedLoop): AnalyzedLoop {
   const { spec, ir, plan } = analyzed
   const { text, span } = spec.body
   const told = { rejected: [], dependences: [], variables: [], accesses: [], prefetch: [] }
-  const { parts: _, slice: __, footprints: ___, served: ____, ...rest } = analyzed
+  const { parts: _, slice: __, footprints: ___, served: ____, scan: _____, ...rest } = analyzed
   const own = ir === undefined ? {} : { ir: { ...ir, tables: ir.tables.map((table) => ({ ...table, value: unshared(table.value) })) } }
   const body = { text, span, refusals: [] } as unknown as AnalyzedLoop['spec']['body'] // the receiver puts a function there
   return { ...rest, ...own, spec: { ...spec, env: {}, body }, plan: { ...plan, ...told }, notes: [] }

@@ -16,6 +16,7 @@ import { KernelLoop } from './kernelLoop.ts'
 import { whyNoKernel } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopResources, PreparedLoop } from './preparedLoop.ts'
+import { ScanLoop } from './scan/scanLoop.ts'
 import { prepareParts, SplitLoop } from './splitLoop.ts'
 
 export type { BufferInput, HelperFunction, LoopInputs } from './loopInputs.ts'
@@ -30,11 +31,14 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
   const because = whyNoKernel(inputs)
   const { ir, parts, schedule } = inputs.analyzed
   if (because === undefined && parts !== undefined && schedule.kind === 'serial') return prepareSplit(inputs, resources, previous)
-  if (because === undefined && ir !== undefined && previous instanceof KernelLoop && previous.takeOver(inputs, ir, resources))
-    return previous
+  // several processes run it as the serial loop that it is, too
+  const scan = resources.gang === undefined ? inputs.analyzed.scan : undefined
+  const isSame = previous instanceof KernelLoop && previous instanceof ScanLoop === (scan !== undefined)
+  if (because === undefined && ir !== undefined && isSame && previous.takeOver(inputs, ir, resources)) return previous
   previous?.dispose()
   if (because !== undefined) return new AsIsLoop(inputs, space, resources.arena, because)
   if (ir === undefined) throw new Bug('A body without IR was to be compiled.')
+  if (scan !== undefined) return new ScanLoop(inputs, ir, scan, { space, resources })
   return resources.gang?.loop(inputs, ir, space, resources) ?? new KernelLoop(inputs, ir, space, resources)
 }
 

@@ -8,7 +8,7 @@
  */
 import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { AnalyzedLoop, LoopSpec, Schedule, SubscriptSlice } from '../../core/loop/loopSpec.ts'
+import type { AnalyzedLoop, LoopSpec, Scan, Schedule, SubscriptSlice } from '../../core/loop/loopSpec.ts'
 import { blockCounts } from '../../core/loop/partitioning.ts'
 import { once } from '../../core/once.ts'
 import type { Refusal } from '../../core/span.ts'
@@ -32,6 +32,8 @@ import { privateArraysOf } from './privateArrays.ts'
 import { asIsReason, copiesReason, fullReason } from './report/reasonText.ts'
 import { rejectedOf } from './report/rejected.ts'
 import { conflictSentence } from './report/witnessText.ts'
+import { type ScanSpec, scanOf } from './scan/scanOf.ts'
+import { scanSchedule } from './scan/scanText.ts'
 import { axesOf, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
 import { servedSlice } from './slices/servedSlice.ts'
 import type { NoSlice } from './slices/slice.ts'
@@ -52,6 +54,9 @@ interface Found extends Context {
   readonly accesses: readonly Access[]
   readonly reducedArrays: readonly number[]
   readonly decision: ReturnType<typeof withCopies>
+  /** The scan that it runs as, or why it is none though it looks like one. */
+  readonly scan?: Scan
+  readonly noScan?: Refusal
 }
 
 /** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
@@ -108,7 +113,10 @@ function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Stud
   const decision = withCopies(context, shared, scratch)
   const names = axisNames(spec.over.rank, ir, spec.body.text)
   const found = { ...context, kernel, names, accesses, reducedArrays: asIs ? [] : reducedArrays, decision }
-  const loop = planned(found)
+  const isOrdered = (decision.schedule.kind === 'serial' || decision.schedule.kind === 'colored') && obstacles.length === 0
+  const scan = isOrdered ? scanOf(spec, ir, accesses, decision.conflicts) : undefined
+  if (scan?.kind === 'scan') return { loop: asScan(found, scan) }
+  const loop = planned(scan === undefined ? found : { ...found, noScan: scan.because })
   if (isPart || loop.schedule.kind !== 'serial' || obstacles.length > 0) return { loop, found }
   // What statements do to one another counts here, reads of what the same iteration wrote too.
   const dividable = apart(spec, ir, new Set(loop.writtenArrays))
@@ -124,6 +132,29 @@ function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Stud
     found,
     split: { whole: loop, parts },
   }
+}
+
+/** The loop as a scan, whose two loops are free: what their chunks hand on to one another is known before they begin. */
+function asScan(found: Found, { chunk, chunks, carries, partial, replay }: ScanSpec): AnalyzedLoop {
+  const scan = { chunk, chunks, carries, partial: freeLoop(partial), replay: freeLoop(replay) }
+  const { inspection: _, ...decision } = found.decision
+  return { ...planned({ ...found, decision: { ...decision, inspection: undefined, schedule: { kind: 'serial' } }, scan }), scan }
+}
+
+function freeLoop(spec: LoopSpec): AnalyzedLoop {
+  const kernel = kernelOf(spec)
+  const { ir } = spec.body
+  if (ir === undefined) return refusedLoop(spec, kernel, [])
+  const context = { spec, ir, obstacles: [], isPart: true }
+  const decision = { ...decided(context, []), privateArrays: [], tooLarge: [] }
+  return planned({
+    ...context,
+    kernel,
+    names: axisNames(1, ir, spec.body.text),
+    accesses: accessesOf(spec, ir),
+    reducedArrays: [],
+    decision,
+  })
 }
 
 function planned(found: Found, data?: LoopData): AnalyzedLoop {
@@ -142,9 +173,9 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
   const rejected = once((): LoopPlan['rejected'] => {
     if (obstacles.length > 0) return refusedKinds(obstacles)
     const own = withOwnReaches(conflicts)
-    const context = { spec, ir, conflicts: own, vectors: distinctVectors(own), parallel }
+    const context = { spec, ir, conflicts: own, vectors: distinctVectors(own), parallel: parallel || found.scan !== undefined }
     const kinds = rejectedOf(choice.rejected, context, vectorsDescribed(own, spec.over.extents))
-    return [...kinds, ...rejectedInspection(inspection), ...tooLarge]
+    return [...rejectedScan(found.noScan), ...kinds, ...rejectedInspection(inspection), ...tooLarge]
   })
   const footprints = once(() => footprintsOf(spec, accesses, reducedArrays))
   const served = once(() => (parallel ? servedSlice(spec, ir, variables) : undefined))
@@ -152,13 +183,10 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
   const notes = once(() => reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })))
   const plan: LoopPlan = {
     order: spec.options.order ?? 'serial',
-    schedule: {
-      kind: plannedKind(schedule.kind),
-      axes: axesOf(schedule),
-      blocks: blocksOf(spec, schedule),
-      reason,
-      ...stepsOf(schedule),
-    },
+    schedule:
+      found.scan === undefined
+        ? { kind: plannedKind(schedule.kind), axes: axesOf(schedule), blocks: blocksOf(spec, schedule), reason, ...stepsOf(schedule) }
+        : scanSchedule(found.scan, names[0] ?? 'i'),
     ...(obstacles.length > 0 ? {} : consideredOf(schedule, choice.considered, data !== undefined || isKnownBox(spec.over))),
     get rejected() {
       return rejected()
@@ -224,6 +252,12 @@ function isKnownBox({ kind, extents }: LoopSpec['over']): boolean {
 /** Chains have nothing to inspect, and no refusal: their dependences say it all. */
 function rejectedInspection(inspection: SubscriptSlice | NoSlice | undefined): LoopPlan['rejected'] {
   return inspection?.kind === 'none' ? [{ kind: 'colored', because: [inspection.because], edit: inspection.because.cure }] : []
+}
+
+function rejectedScan(because: Refusal | undefined): LoopPlan['rejected'] {
+  return because === undefined
+    ? []
+    : [{ kind: 'scan', because: [because], ...(because.code === 'scan-fraction' ? { edit: because.cure } : {}) }]
 }
 
 /** A body that could not be lowered runs as it stands: what it touches is unknown, so it may write every array it is given. */

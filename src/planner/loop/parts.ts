@@ -31,10 +31,13 @@ export function inParts(whole: AnalyzedLoop, parts: readonly AnalyzedLoop[]): An
   return { ...whole, plan, parts: { loops: parts, freest: at } }
 }
 
+/** Freer than serial, and nothing else. */
+const SCAN = KINDS.indexOf('serial') - 0.5
+
 /** Where the freest of the parts is, the first among equals. */
 function freestOf(parts: readonly AnalyzedLoop[]): number {
   const kinds: readonly string[] = KINDS
-  const ranks = parts.map(({ schedule }) => kinds.indexOf(schedule.kind))
+  const ranks = parts.map(({ schedule, scan }) => (scan === undefined ? kinds.indexOf(schedule.kind) : SCAN))
   return ranks.indexOf(Math.min(...ranks))
 }
 

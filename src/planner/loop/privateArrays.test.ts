@@ -97,7 +97,7 @@ describe('a private array', () => {
 
   test('that is too large is named among what was rejected', () => {
     const large = denseArray('s', LARGEST_PRIVATE_BYTES / 8 + 1)
-    const loop = analyzed('s.set(0, x.get(i)); b.set(i, 0, s.get(0))', {
+    const loop = analyzed('for (let k = 0; k < 2; k++) s.set(k, x.get(i)); b.set(i, 0, s.get(0))', {
       ...line,
       env: { b, s: large, x },
       options: { require: 'parallel' },

@@ -88,6 +88,15 @@ export function factsOf(stmt: Stmt): StatementFacts {
  * accumulators of the library's own kinds.
  */
 export function isDivisible(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): boolean {
+  let returns = false
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Return') returns = true
+  })
+  return !returns && isPlain(spec, ir, writtenArrays)
+}
+
+/** The same, but for where it ends. */
+export function isPlain(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): boolean {
   if (spec.over.array !== undefined && writtenArrays.has(spec.over.array)) return false
   if (!ir.uses.every(({ name }) => isPlainName(spec, name, writtenArrays))) return false
   if (!ir.parameters.every(({ value }) => typeof value === 'number' || typeof value === 'boolean')) return false
@@ -95,7 +104,6 @@ export function isDivisible(spec: LoopSpec, ir: FunctionIr, writtenArrays: Reado
     return false
   let divisible = true
   visitStmts(ir.body, (stmt) => {
-    if (stmt.kind === 'Return') divisible = false
     // Whatever comes of the message, the statement fails.
     if (stmt.kind === 'Throw') return
     for (const expr of expressionsOf(stmt)) {

@@ -17,7 +17,10 @@ test.each<[string, string, TestLoop, string[]]>([
     'a sum in one element',
     '([i], { a, x }) => { a.set(0, a.get(0) + x.get(i)) }',
     line,
-    ["independent: sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of a.set(0, a.get(0) + x.get(i))"],
+    [
+      'scan: add whole numbers, as x.get(i) | 0 is, to a',
+      "independent: sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of a.set(0, a.get(0) + x.get(i))",
+    ],
   ],
   [
     'sums in many elements',
@@ -59,12 +62,7 @@ test.each<[string, string, TestLoop, string[]]>([
       'wavefront: write to another array than m, if reads may see its values from before the loop',
     ],
   ],
-  [
-    'the last write wins',
-    '([i], { a, x }) => { if (x.get(i) > 0) a.set(0, i) }',
-    line,
-    ['independent: give a an axis for the iterations, so that each writes its own, and pick from it after the loop'],
-  ],
+  ['the last write wins', '([i], { a, x }) => { if (x.get(i) > 0) a.set(0, i) }', line, ['independent: nothing']],
   [
     'sums that are read elsewhere',
     '([i], { a, x }) => { const old = a.get(0); a.set(x.get(i), a.get(x.get(i)) + old) }',
@@ -77,7 +75,7 @@ test.each<[string, string, TestLoop, string[]]>([
     line,
     ['independent: nothing'],
   ],
-  ['a recurrence', '([i], { a, x }) => { a.set(0, a.get(0) * 2 + x.get(i)) }', line, ['independent: nothing']],
+  ['a recurrence', '([i], { a, x }) => { a.set(0, a.get(0) * 2 + x.get(i)) }', line, ['scan: nothing', 'independent: nothing']],
 ])('%s', (_, source, loop, expected) => {
   expect(edits(source, loop)).toEqual(expected)
 })

@@ -8,7 +8,7 @@ import { vectorText } from '../dependence/stepBounds.ts'
 /** The LoopError, or undefined when the loop is parallel. */
 export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError | undefined {
   if (plan.schedule.kind !== 'serial') return undefined
-  const tried = plan.rejected.filter(({ kind }) => kind !== 'colored')
+  const tried = plan.rejected.filter(({ kind }) => kind !== 'colored' && kind !== 'scan')
   const refusals = (tried.at(-1)?.because ?? []).filter((reason) => 'code' in reason)
   const head = `The loop over ${spec.over.label} cannot run in parallel.`
   if (refusals.length > 0) {
@@ -52,7 +52,7 @@ function lowered(text: string): string {
 
 /** The dependence that stands in the way of the most ordered schedule tried: where it is in the plan. */
 function blockingDependence({ rejected, dependences }: LoopPlan): number {
-  const reasons = rejected.filter(({ kind }) => kind !== 'colored').at(-1)?.because ?? []
+  const reasons = rejected.filter(({ kind }) => kind !== 'colored' && kind !== 'scan').at(-1)?.because ?? []
   const blocker = reasons.find((reason): reason is Dependence => 'vector' in reason)
   const same = (one: Dependence) =>
     one.array === blocker?.array && one.kind === blocker.kind && String(one.vector) === String(blocker.vector)
