@@ -7,6 +7,7 @@ import { bigintArithmetic, exactBigints, isBigint } from './columnBigints.ts'
 import { and, arithmetic, bool, type Doubles, doubles, not, numeric, or, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { textEquals } from './textEquals.ts'
+import { choiceEquals } from './textPlaces.ts'
 
 export function binary(w: ColumnWriter, operator: BinaryOperator, left: ColumnValue, right: ColumnValue): ColumnValue {
   switch (operator) {
@@ -79,6 +80,8 @@ function sortOf(w: ColumnWriter, value: ColumnValue): Sort {
       return 'row'
     case 'constant':
       return value.value === null || value.value === undefined ? 'null' : typeof value.value === 'string' ? 'text' : 'bigint'
+    case 'text':
+      return 'text'
     case 'date':
       throw new NotCompiled('it compares Dates, which are objects')
     case 'other':
@@ -105,9 +108,14 @@ function isEqual(w: ColumnWriter, left: ColumnValue, right: ColumnValue, strict:
   }
   const [x, y] = [validOf(w, left), validOf(w, right)]
   const bothNull = x === undefined || y === undefined ? undefined : and(w, not(w, x), not(w, y))
-  const same = a !== b && strict ? bool(w.truth(false)) : a === 'text' ? textEquals(w, left, right) : compared(w, '=', left, right)
+  const same = a !== b && strict ? bool(w.truth(false)) : a === 'text' ? textsEqual(w, left, right) : compared(w, '=', left, right)
   const present = and(w, and(w, same, x), y) ?? same
   return bothNull === undefined ? present : or(w, present, bothNull)
+}
+
+/** Lanes where two texts, if they are not null, are the same. */
+function textsEqual(w: ColumnWriter, left: ColumnValue, right: ColumnValue): number {
+  return left.kind === 'text' || right.kind === 'text' ? choiceEquals(w, left, right) : textEquals(w, left, right)
 }
 
 function areNull(w: ColumnWriter, left: ColumnValue, right: ColumnValue): number {

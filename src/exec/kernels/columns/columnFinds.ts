@@ -15,6 +15,7 @@ import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { and, both, doubles, not, or } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { HASH, inSlots, type KeyIndex, keyIndexOf, MOST_SLOTS } from './keyIndex.ts'
+import { constantNumbers } from './textPlaces.ts'
 
 type Table = FunctionIr['tables'][number]
 
@@ -24,9 +25,10 @@ interface Slots {
   readonly found: number
 }
 
-/** `list[index]`, of numbers or truth values. */
+/** `list[index]`, of numbers, of truth values or of texts. */
 export function elementAt(w: ColumnWriter, table: Table, index: ColumnValue, span: Span): ColumnValue {
-  const held = heldIn(table, table, undefined)
+  const texts = textsIn(table)
+  const held: Held | undefined = texts === undefined ? heldIn(table, table, undefined) : { kind: 'text', data: constantNumbers(w, texts) }
   if (held === undefined) throw new NotCompiled(`it reads ${table.name}, which holds not only numbers, or not only truth values`, span)
   if (index.kind !== 'f64' && index.kind !== 'i32') throw new NotCompiled(`it reads ${table.name} at what is no number`, span)
   const { at, isWhole } = whole(w, index)
@@ -155,7 +157,16 @@ function hashedSlots(w: ColumnWriter, { keys, length }: { readonly keys: Float64
 }
 
 /** What tables hold, as memory has it, in the order of slots. */
-type Held = { readonly kind: 'f64'; readonly data: Float64Array } | { readonly kind: 'i32' | 'bool'; readonly data: Int32Array }
+type Held = { readonly kind: 'f64'; readonly data: Float64Array } | { readonly kind: 'i32' | 'bool' | 'text'; readonly data: Int32Array }
+
+/** The elements of a short list of texts. */
+function textsIn({ value }: Table): readonly string[] | undefined {
+  const all: readonly unknown[] = value.length > 0 && value.length <= MOST_TEXTS ? Array.from<unknown>(value) : []
+  return all.length > 0 && all.every((one) => typeof one === 'string') ? all : undefined
+}
+
+/** Longer lists of texts would make long dictionaries. */
+const MOST_TEXTS = 1_024
 
 function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue {
   const absent = { valid: found, missing: true } as const
@@ -164,6 +175,7 @@ function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue
   const there = (value: number, mask: number): number => w.keep([...I.localGet(value), ...I.localGet(mask), ...simd(SIMD.and)])
   if (held.kind !== 'f64') {
     const value = there(gathered(w, base, at), found)
+    if (held.kind === 'text') return { kind: 'text', at: value, columns: [], ...absent }
     return held.kind === 'bool' ? { kind: 'bool', at: value, ...absent } : { kind: 'i32', at: value, low: LOWEST, high: HIGHEST, ...absent }
   }
   const element = (lane: number): Code => [

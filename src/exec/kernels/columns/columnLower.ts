@@ -20,18 +20,20 @@ import { binary } from './columnCompare.ts'
 import { elementAt, foundKey } from './columnFinds.ts'
 import { presentWhen } from './columnPresence.ts'
 import { asked, textMatches, textMethod } from './columnTexts.ts'
-import { both, choose, doubles, not, numeric, present, truth, validOf } from './columnValues.ts'
+import { and, bool, both, choose, doubles, not, numeric, or, present, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 
-/** What the function returns for the element. `arrays`: as objects with a field for each item, else not at all. Throws NotCompiled where the code cannot say it. */
-export function lowerColumns(
-  w: ColumnWriter,
-  ir: FunctionIr,
-  element: ColumnValue,
-  { arrays }: { readonly arrays: boolean } = { arrays: false },
-): ColumnValue {
+export interface ColumnLowering {
+  /** Arrays are objects with a field for each item, else they are not compiled. */
+  readonly arrays?: boolean
+  /** Only whether what it returns is true is asked for. */
+  readonly truth?: boolean
+}
+
+/** What the function returns for the element. Throws NotCompiled where the code cannot say it. */
+export function lowerColumns(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, how: ColumnLowering = {}): ColumnValue {
   try {
-    const result = new Lowering(w, ir, element, arrays).body(ir.body, new Map())
+    const result = new Lowering(w, ir, element, how).body(ir.body, new Map())
     if (result === undefined) throw new NotCompiled('it may return nothing')
     return result
   } catch (error) {
@@ -58,7 +60,7 @@ class Lowering {
   private readonly w: ColumnWriter
   private readonly ir: FunctionIr
   private readonly element: ColumnValue
-  private readonly arrays: boolean
+  private readonly how: ColumnLowering
   private readonly parameters = new Map<string, ColumnValue>()
   /** Columns, and validities of made Dates, that are there in the lanes which are taken: tests around say so. */
   private presence: ReadonlySet<string> = new Set()
@@ -66,11 +68,11 @@ class Lowering {
   private readonly behind = new Map<string, readonly Stmt[]>()
   private statements = 0
 
-  constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, arrays: boolean) {
+  constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, how: ColumnLowering) {
     this.w = w
     this.ir = ir
     this.element = element
-    this.arrays = arrays
+    this.how = how
   }
 
   /** What the statements return; undefined when they may end without. */
@@ -90,9 +92,9 @@ class Lowering {
           break
         case 'Return':
           if (stmt.value === undefined) throw new NotCompiled('it may return nothing', stmt.span)
-          return this.expr(stmt.value, locals)
+          return this.how.truth === true ? { kind: 'bool', at: this.test(stmt.value, locals) } : this.expr(stmt.value, locals)
         case 'If': {
-          const test = truth(this.w, this.expr(stmt.test, locals))
+          const test = this.test(stmt.test, locals)
           const rest = stmts.slice(i + 1)
           if (rest.some(branches) && this.assigned(stmt, test, locals)) break
           // what follows is part of both sides, so that a side may return or assign
@@ -147,6 +149,33 @@ class Lowering {
     }
   }
 
+  /** Lanes in which an expression is true; operands of `&&` and `||` may be of different kinds there. */
+  private test(expr: Expr, locals: Locals): number {
+    const { w } = this
+    if (expr.kind === 'Unary' && expr.operator === '!') return not(w, this.test(expr.operand, locals))
+    if (expr.kind === 'Conditional')
+      return truth(
+        w,
+        this.chosen(expr, locals, (side) => ({ kind: 'bool', at: this.test(side, locals) })),
+      )
+    if (expr.kind !== 'Logical' || expr.operator === '??') return truth(w, this.expr(expr, locals))
+    const isAnd = expr.operator === '&&'
+    const left = this.test(expr.left, locals)
+    const right = asked(w, isAnd ? left : not(w, left), () =>
+      this.where(expr.left, isAnd, locals, (): ColumnValue => ({ kind: 'bool', at: this.test(expr.right, locals) })),
+    )
+    return isAnd ? (and(w, left, bool(right)) as number) : or(w, left, bool(right))
+  }
+
+  private chosen(expr: Extract<Expr, { kind: 'Conditional' }>, locals: Locals, of: (side: Expr) => ColumnValue): ColumnValue {
+    const { w } = this
+    const test = this.test(expr.test, locals)
+    const side = (taken: boolean, value: Expr) => () => this.where(expr.test, taken, locals, () => of(value))
+    const then = asked(w, test, side(true, expr.then))
+    const otherwise = asked(w, not(w, test), side(false, expr.else))
+    return choose(w, test, then, otherwise)
+  }
+
   private expr(expr: Expr, locals: Locals): ColumnValue {
     const { w } = this
     switch (expr.kind) {
@@ -188,13 +217,8 @@ class Lowering {
         const test = truth(w, left)
         return expr.operator === '&&' ? choose(w, test, right(test), left) : choose(w, test, left, right(not(w, test)))
       }
-      case 'Conditional': {
-        const test = truth(w, this.expr(expr.test, locals))
-        const side = (taken: boolean, value: Expr) => () => this.where(expr.test, taken, locals, () => this.expr(value, locals))
-        const then = asked(w, test, side(true, expr.then))
-        const otherwise = asked(w, not(w, test), side(false, expr.else))
-        return choose(w, test, then, otherwise)
-      }
+      case 'Conditional':
+        return this.chosen(expr, locals, (side) => this.expr(side, locals))
       case 'Call':
         return calledColumn(
           w,
@@ -226,7 +250,7 @@ class Lowering {
       case 'LookupLength':
         return w.parameter(this.table(expr.table, expr.span).value.length)
       case 'ArrayLiteral': {
-        if (!this.arrays) throw new NotCompiled('it makes an array', expr.span)
+        if (this.how.arrays !== true) throw new NotCompiled('it makes an array', expr.span)
         const items = new Map(expr.items.map((item, i) => [String(i), this.expr(item, locals)]))
         return { kind: 'row', names: [...items.keys()], of: (name) => items.get(name) as ColumnValue }
       }
@@ -259,6 +283,8 @@ class Lowering {
   private literal(value: unknown, span: Span): ColumnValue {
     if (typeof value === 'number') return this.w.number(value)
     if (typeof value === 'boolean') return this.w.truth(value)
+    // each text has its number, whatever becomes of it: kernels for some of the outputs have the numbers of all
+    if (typeof value === 'string') this.w.textConstant(value)
     if (value === null || value === undefined || typeof value === 'string' || typeof value === 'bigint') return { kind: 'constant', value }
     throw new NotCompiled(`it uses ${String(value)}`, span)
   }

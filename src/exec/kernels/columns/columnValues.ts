@@ -10,6 +10,8 @@ import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
 import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from '../loops/wasmTypes.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import { textEquals } from './textEquals.ts'
+import { asChoice, choiceEquals } from './textPlaces.ts'
 
 export type Comparison = '<' | '<=' | '>' | '>=' | '==' | '!=' | '===' | '!=='
 export type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>
@@ -42,6 +44,8 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
     }
     case 'date':
       return { kind: 'f64', lo: value.lo, hi: value.hi }
+    case 'text':
+      throw new NotCompiled('it computes with a text')
     case 'row':
       throw new NotCompiled('it computes with a row')
   }
@@ -99,8 +103,15 @@ export function truth(w: ColumnWriter, value: ColumnValue): number {
       return value.valid ?? bool(w.truth(true))
     case 'row':
       return bool(w.truth(true))
-    case 'other':
-      throw new NotCompiled(`it asks for the truth of a column of ${w.typeOf(value.column)}`)
+    case 'text': {
+      const some = not(w, choiceEquals(w, value, { kind: 'constant', value: '' }))
+      return and(w, some, value.valid) ?? some
+    }
+    case 'other': {
+      if (w.typeOf(value.column) !== 'utf8') throw new NotCompiled(`it asks for the truth of a column of ${w.typeOf(value.column)}`)
+      const some = not(w, textEquals(w, value, { kind: 'constant', value: '' }))
+      return and(w, some, w.validity(value.column)) ?? some
+    }
   }
 }
 
@@ -137,6 +148,7 @@ export function validOf(w: ColumnWriter, value: ColumnValue): number | undefined
     case 'i32':
     case 'bool':
     case 'date':
+    case 'text':
       return value.valid
   }
 }
@@ -161,6 +173,11 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   }
   if (x.kind === 'i32' && y.kind === 'i32') {
     return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls, ...missing }
+  }
+  const [s, t] = [asChoice(w, x), asChoice(w, y)]
+  if (s !== undefined && t !== undefined) {
+    const columns = [...new Set([...s.columns, ...t.columns])]
+    return { kind: 'text', at: select(test, s.at, t.at), columns, ...nulls, ...missing }
   }
   if (x.kind === 'date' || y.kind === 'date') {
     const { lo, hi } = w.halves(test)
@@ -209,6 +226,7 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
 function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): ColumnValue {
   if (value.kind !== 'constant' || (value.value !== null && value.value !== undefined)) return value
   if (other.kind === 'date') return { kind: 'date', lo: w.zeros(), hi: w.zeros() }
+  if (asChoice(w, other) !== undefined) return { kind: 'text', at: w.zeros(), columns: [] }
   return other.kind === 'bool' ? w.truth(false) : w.number(0)
 }
 

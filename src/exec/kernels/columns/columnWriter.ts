@@ -23,6 +23,8 @@ export type FrameSlot =
   | { readonly kind: 'size'; readonly column: number }
   /** The code of a text in the column, -1 where no row has it. */
   | { readonly kind: 'code'; readonly column: number; readonly text: string }
+  /** Where the texts of a column begin behind the constants of the dictionary that texts are chosen from. */
+  | { readonly kind: 'firstText'; readonly column: number }
   | { readonly kind: 'number'; readonly value: number }
   /** What is copied for the run: elements of captured lists, keys and values of collections. */
   | { readonly kind: 'table'; readonly data: Float64Array | Int32Array }
@@ -30,6 +32,9 @@ export type FrameSlot =
   /** Of a word that becomes 1 where a double that was to be had as an integer is none, or a date that is stored is invalid. */
   | { readonly kind: 'inexact' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
+
+/** What is a number of 32 bits, and no address. */
+const WORDS: ReadonlySet<FrameSlot['kind']> = new Set(['code', 'size', 'firstText'])
 
 /** What is read of texts themselves. */
 const BYTES: ReadonlySet<FrameSlot['kind']> = new Set(['values', 'offsets', 'size'])
@@ -82,6 +87,16 @@ export type ColumnValue =
     }
   /** Dates that were made: whole milliseconds since 1970 as doubles, NaN for an invalid one, 0 where there is none. */
   | { readonly kind: 'date'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: undefined }
+  /** One of several texts: the number of its entry, of constants or of texts of columns (`textPlaces.ts`). */
+  | {
+      readonly kind: 'text'
+      readonly at: number
+      /** Which columns it may be of. */
+      readonly columns: readonly number[]
+      readonly valid?: number
+      readonly missing?: true
+      readonly column?: undefined
+    }
   /** A column that is only passed on, or compared as text. */
   | { readonly kind: 'other'; readonly column: number }
   | { readonly kind: 'constant'; readonly value: string | bigint | null | undefined }
@@ -117,6 +132,11 @@ export class ColumnWriter {
   readonly row: number
   /** Lanes whose values somebody may ask for, as far as that is known: what costs much is not computed for others. */
   needed: number | undefined
+  /** Texts in the code, in the order in which they come. */
+  readonly textConstants: string[] = []
+  private readonly textNumbers = new Map<string, number>()
+  /** Columns that texts are chosen from. */
+  readonly chosenColumns: Set<number> = new Set()
   private readonly columns: readonly KernelColumn[]
   private readonly declared: ValueType[] = []
   private readonly imports: Import[] = []
@@ -212,7 +232,7 @@ export class ColumnWriter {
     return this.once(key, () => {
       this.slots.push(slot)
       const at = 8 * (this.slots.length - 1)
-      const load = slot.kind === 'code' || slot.kind === 'size' ? I.memory(OP.i32Load, at) : I.addressLoad(at)
+      const load = WORDS.has(slot.kind) ? I.memory(OP.i32Load, at) : I.addressLoad(at)
       const local = this.constant([...I.localGet(FRAME), ...load], 'i32')
       this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
       return local
@@ -251,6 +271,13 @@ export class ColumnWriter {
     }
     const lanes = this.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])
     return { kind: 'f64', lo: lanes, hi: lanes }
+  }
+
+  /** The number of a text in the code: below 0, from -1 on. */
+  textConstant(text: string): number {
+    let number = this.textNumbers.get(text)
+    if (number === undefined) this.textNumbers.set(text, (number = -this.textConstants.push(text)))
+    return number
   }
 
   /** All bits 0, which is 0 in every lane of any kind. */

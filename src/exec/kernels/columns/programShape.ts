@@ -5,12 +5,14 @@ import type { Span } from '../../../core/span.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { isBucketImport } from './columnBuckets.ts'
-import { isTextFunction, lowerColumns } from './columnLower.ts'
+import { type ColumnLowering, isTextFunction, lowerColumns } from './columnLower.ts'
 import { and, present, truth, validOf } from './columnValues.ts'
 import { type ColumnValue, ColumnWriter, type KernelColumn } from './columnWriter.ts'
 import { invalidAmong } from './madeDates.ts'
+import type { ChosenTexts } from './textPlaces.ts'
 
-export type ComputedType = 'f64' | 'bool' | 'i32' | 'timestamp'
+/** `utf8`: as numbers of the entries of the program's texts. */
+export type ComputedType = 'f64' | 'bool' | 'i32' | 'timestamp' | 'utf8'
 
 /** The type of a column that a kernel has computed. */
 export function computedType(kind: ComputedType): ColumnType {
@@ -19,13 +21,15 @@ export function computedType(kind: ComputedType): ColumnType {
 
 /** What a program's steps make of the source's element. */
 export type ProgramOutput =
-  /** Computed as doubles, as truth in a byte, or as timestamps in milliseconds; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
+  /** Computed as doubles, as truth in a byte, as texts that are chosen, or as timestamps in milliseconds; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
   | {
       readonly kind: 'computed'
       readonly name: string
       readonly type: ComputedType
       readonly nullable: boolean
       readonly whole?: true
+      /** Of a text: whether it may be one of a column. */
+      readonly ofColumns?: true
     }
   /** A column of the source as it is. */
   | { readonly kind: 'column'; readonly name: string; readonly column: number; readonly nullable: boolean }
@@ -37,6 +41,8 @@ export interface ProgramShape {
   readonly filters: boolean
   /** Whether steps make Dates, of which none may be invalid: kernels say at `inexact` that there is one. */
   readonly dates?: true
+  /** What the texts are that it chooses. */
+  readonly texts?: ChosenTexts
   /** Whether buckets of time zones are found by JavaScript, a row at a time. */
   readonly zones?: true
   /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
@@ -93,7 +99,7 @@ export function trace(element: ElementType, columns: readonly KernelColumn[], st
     if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
     switch (step.kind) {
       case 'FilterExec':
-        kept = and(writer, kept, truth(writer, returned(writer, step.f, value)))
+        kept = and(writer, kept, truth(writer, returned(writer, step.f, value, { truth: true })))
         writer.needed = kept
         break
       case 'MapExec':
@@ -189,7 +195,7 @@ function returned(
   writer: ColumnWriter,
   f: Extract<Step, { kind: 'MapExec' }>['f'],
   element: ColumnValue,
-  how: { readonly arrays: boolean } = { arrays: false },
+  how: ColumnLowering = {},
 ): ColumnValue {
   const ir = rowIrOf(f)
   if (ir === undefined) throw new NotCompiled('it could not be analysed', f.span)
@@ -212,10 +218,25 @@ export function programShape(element: ElementType, columns: readonly KernelColum
     scalar: (payload ?? result).kind !== 'row',
     filters: kept !== undefined,
     ...(invalid.length === 0 ? {} : { dates: true as const }),
+    ...(outputs.some(isChosenText) || writer.chosenColumns.size > 0 ? { texts: chosenTexts(writer) } : {}),
     ...(writer.functions.some(isBucketImport) ? { zones: true as const } : {}),
     ...(hidden === undefined ? {} : { hidden }),
     ...(payload === undefined ? {} : { payload: namesOf(payload).length }),
   }
+}
+
+function isChosenText(output: ProgramOutput): boolean {
+  return output.kind === 'computed' && output.type === 'utf8'
+}
+
+function chosenTexts({ textConstants, chosenColumns }: ColumnWriter): ChosenTexts {
+  if (!textConstants.every(isStored)) throw new NotCompiled('it gives a text with half of a surrogate pair')
+  return { constants: [...textConstants].reverse(), columns: [...chosenColumns].sort((a, b) => a - b) }
+}
+
+/** Whether the bytes of a text are those of no other. */
+function isStored(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
 }
 
 function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): ProgramOutput {
@@ -235,7 +256,10 @@ function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): Progr
       return { kind: 'computed', name, type: 'timestamp', nullable }
     case 'other':
       return { kind: 'column', name, column: value.column, nullable }
+    case 'text':
+      return { kind: 'computed', name, type: 'utf8', nullable, ...(value.columns.length === 0 ? {} : { ofColumns: true as const }) }
     case 'constant':
+      if (typeof value.value === 'string') return { kind: 'computed', name, type: 'utf8', nullable }
       throw new NotCompiled(
         `it returns ${value.value === null || value.value === undefined ? String(value.value) : `a ${typeof value.value}`}`,
       )

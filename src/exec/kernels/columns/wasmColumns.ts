@@ -15,6 +15,7 @@ import { and, doubles, validOf } from './columnValues.ts'
 import { type ColumnValue, type ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
 import { countsOf, reported } from './madeDates.ts'
 import { trace } from './programShape.ts'
+import { asChoice, entryNumbers } from './textPlaces.ts'
 
 /** Rows that are counted, claimed and selected together; as many as a reduction has in a chunk. */
 export const BLOCK_ROWS = 4096
@@ -102,6 +103,11 @@ function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; rea
 }
 
 function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {
+  const text = value.kind === 'text' || value.kind === 'constant' ? asChoice(writer, value) : undefined
+  if (text !== undefined) {
+    storeIntegers(writer, entryNumbers(writer, text), output)
+    return
+  }
   const base = writer.address({ kind: 'output', output })
   if (value.kind === 'bool') {
     const lanes = I.localGet(value.at)

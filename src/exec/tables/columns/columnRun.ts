@@ -14,6 +14,7 @@ import { compiled } from '../../kernels/columns/programShape.ts'
 import { BLOCK_ROWS, type ColumnKernel, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
 import type { FoldName } from '../../kernels/tables/foldKernels.ts'
 import type { Arena } from '../../memory/arena.ts'
+import { arrayIn } from '../../memory/shareColumns.ts'
 import type { WorkerPool } from '../../workers/worker.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import { type ColumnResult, type ColumnTask, type ColumnWork, type Reduction, scratchBytes } from './columnTask.ts'
@@ -22,6 +23,7 @@ import { place } from './loadTask.ts'
 import type { ResultBlocks } from './resultBlocks.ts'
 import { boundSemi, type KeySet } from './semiJoin.ts'
 import type { BoundKernel, Selection, Values } from './sentKernel.ts'
+import { chosenTexts, firstText } from './texts/chosenTexts.ts'
 import { textsRead } from './texts/codesOnDemand.ts'
 import { spelled } from './texts/spelledTexts.ts'
 
@@ -59,6 +61,7 @@ export class ColumnRun {
   private started = false
   /** Of a word that kernels write where a Date that steps make is invalid. */
   private invalidAt: number | undefined
+  private chosen: Column | undefined
 
   /** Only rows are kept whose keys are in all of the sets (or are not, as they say). */
   readonly keySets: readonly KeySet[]
@@ -223,9 +226,20 @@ export class ColumnRun {
     const known = {
       ...(this.invalidAt === undefined ? {} : { inexact: this.invalidAt }),
       table: (data: Table) => this.table(data),
+      firstText: (column: number) => firstText(this.program, column),
       ...places,
     }
     return boundKernel(kernel, columns, known, this.services.arena)
+  }
+
+  /** What the program's texts are chosen from; undefined where that is too long. */
+  get chosenTexts(): Column | undefined {
+    this.chosen ??= chosenTexts(this.program, (of, length) => {
+      const array = arrayIn(this.arena, of, length, this.program.name)
+      this.held.push(array.byteOffset)
+      return array
+    })
+    return this.chosen
   }
 
   /** The address of a copy of the table, which lives as long as the run. */

@@ -1,7 +1,7 @@
 /** The table that a program yields, in blocks of the arena: written by the workers where it is to stay. */
 import type { Column } from '../../../core/data/column.ts'
 import { type ColumnType, typeText } from '../../../core/data/schema.ts'
-import { elementNames, type NotColumns, type ProgramOutput } from '../../kernels/columns/programShape.ts'
+import { computedType, elementNames, type NotColumns, type ProgramOutput } from '../../kernels/columns/programShape.ts'
 import { BLOCK_ROWS, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
 import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
 import { structColumn } from '../operators/rows/rowKernel.ts'
@@ -97,7 +97,12 @@ function integersOf(computed: readonly Computed[]): readonly string[] {
 async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns): Promise<readonly Column[] | undefined> {
   const { element, kernelColumns, steps, shape, columns, rows } = run.program
   const computed = computedOf(run.program)
-  const made = new Map(computed.map((output) => [output.name, blocks.column(output.type, rows, output)]))
+  const made = new Map<string, Column>()
+  for (const output of computed) {
+    const column = madeColumn(run, blocks, output, rows)
+    if (column === undefined) return undefined
+    made.set(output.name, column)
+  }
   const kept = made.size
   if (kept > 0) {
     const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: false, integers: integersOf(computed) }
@@ -122,10 +127,26 @@ async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns):
   const outputs: Column[] = []
   for (const output of shape.outputs) {
     if (output.kind === 'computed')
-      outputs.push(made.get(output.name) as Column) // made above
+      outputs.push(await withTexts(run, blocks, made.get(output.name) as Column)) // made above
     else outputs.push(await wholeColumn(run, blocks, same, columns[output.column] as Column)) // of the program
   }
   return outputs
+}
+
+/** A column for what is computed: for texts the numbers of entries in their dictionary; undefined where that is too long. */
+function madeColumn(run: ColumnRun, blocks: ResultBlocks, output: Pick<Computed, 'type' | 'nullable'>, length: number): Column | undefined {
+  const { type } = output
+  if (type !== 'utf8') return blocks.column(type, length, output)
+  const dictionary = run.chosenTexts
+  return dictionary && { ...blocks.column('i32', length, output), type: computedType(type), dictionary }
+}
+
+/** The column, with bytes in place of the numbers of its texts. */
+async function withTexts(run: ColumnRun, blocks: ResultBlocks, column: Column): Promise<Column> {
+  if (!isUnspelled(column)) return column
+  const texts = await run.spelled(column, blocks)
+  blocks.free(column.values)
+  return texts
 }
 
 async function wholeColumn(run: ColumnRun, blocks: ResultBlocks, same: SameColumns, column: Column): Promise<Column> {
@@ -160,13 +181,16 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
     const address = source === undefined ? 0 : addressOf(source.values, run.arena)
     const log2Bytes = widthOf(output, program)
     if (log2Bytes === undefined || address === undefined) return undefined
-    const whole: Column =
-      source?.values === undefined
-        ? blocks.column(output.kind === 'computed' ? output.type : 'f64', selected.total, { nullable: false })
-        : {
-            ...{ type: source.type, length: selected.total, values: blocks.like(source.values, selected.total) },
-            ...(source.dictionary && { dictionary: source.dictionary }),
-          }
+    const whole: Column | undefined =
+      output.kind === 'computed'
+        ? madeColumn(run, blocks, { type: output.type, nullable: false }, selected.total)
+        : source?.values === undefined
+          ? blocks.column('f64', selected.total, { nullable: false })
+          : {
+              ...{ type: source.type, length: selected.total, values: blocks.like(source.values, selected.total) },
+              ...(source.dictionary && { dictionary: source.dictionary }),
+            }
+    if (whole === undefined) return undefined
     const column = output.nullable ? { ...whole, validity: blocks.emptyBits(selected.total) } : whole
     made.push(column)
     const bits = addressOf(source?.validity, run.arena)
@@ -188,8 +212,7 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
   const outputs: Column[] = []
   for (const column of made) {
     const whole = hasNulls(column) ? column : blocks.withoutValidity(column)
-    outputs.push(isUnspelled(whole) ? await run.spelled(whole, blocks) : whole)
-    if (isUnspelled(whole)) blocks.free(whole.values)
+    outputs.push(await withTexts(run, blocks, whole))
   }
   return outputs
 }
@@ -257,7 +280,7 @@ function isSpelledText(output: ProgramOutput, { columns }: ColumnProgram): boole
 
 /** Of a column whose values can be put end to end, the bytes of one as a power of two. */
 function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {
-  if (output.kind === 'computed') return LOG2_BYTES.get(output.type)
+  if (output.kind === 'computed') return LOG2_BYTES.get(output.type === 'utf8' ? 'i32' : output.type)
   const column = columns[output.column]
   const codes = codesOf(column)
   return LOG2_BYTES.get(

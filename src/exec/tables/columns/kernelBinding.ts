@@ -35,6 +35,8 @@ export interface Places {
   readonly bitmap?: number
   readonly counts?: number
   readonly inexact?: number
+  /** Where the texts of a column begin behind the constants of the program's dictionary. */
+  readonly firstText?: (column: number) => number | undefined
   /** Where a copy of a table lies. */
   readonly table?: (data: Float64Array | Int32Array) => number
   /** Where an output's values, its validity and its counts of values that are not null go; elsewhere for each block if undefined. */
@@ -81,6 +83,8 @@ function placeOf(
       const codes = codesOf(column)
       return column === undefined || codes === undefined ? undefined : codeOf(slot.text, column, codes)
     }
+    case 'firstText':
+      return places.firstText?.(slot.column)
     case 'bitmap':
     case 'counts':
     case 'inexact':

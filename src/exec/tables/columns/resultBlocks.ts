@@ -29,7 +29,7 @@ export class ResultBlocks {
   }
 
   /** A column of doubles, of integers, of truth in bytes or of timestamps, with room for its nulls. */
-  column(kind: ComputedType, length: number, { nullable }: { readonly nullable: boolean }): Column {
+  column(kind: Exclude<ComputedType, 'utf8'>, length: number, { nullable }: { readonly nullable: boolean }): Column {
     const type = computedType(kind)
     const values = this.like<Buffer>(new FIXED_FORMS[kind].array(0), length)
     // kernels write bitmaps in words, which blocks are made of

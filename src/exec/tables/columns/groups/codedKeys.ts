@@ -12,6 +12,7 @@ import { fieldsOf } from '../../../../core/data/schema.ts'
 import type { PhysicalPlan } from '../../../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch } from '../../operators/batches.ts'
 import { type CodedKeys, type ColumnProgram, columnProgramOf, isProgram } from '../columnProgram.ts'
+import { codedConstants } from '../texts/chosenTexts.ts'
 import { codeColumn, codesOf, decoded } from '../texts/textCodes.ts'
 
 /** The program with codes in place of texts, and integers in place of doubles, in the first hidden column; undefined where it has no such. */
@@ -29,6 +30,10 @@ export function withCodedKeys(program: ColumnProgram): ColumnProgram | undefined
     if (output?.kind === 'computed' && output.whole === true) {
       outputs[at] = { ...output, type: 'i32' }
       return 'doubles'
+    }
+    if (output?.kind === 'computed' && output.type === 'utf8' && output.ofColumns !== true) {
+      outputs[at] = { ...output, type: 'i32' }
+      return codedConstants(program)
     }
     const text = output?.kind === 'column' ? program.columns[output.column] : undefined
     const codes = codesOf(text)

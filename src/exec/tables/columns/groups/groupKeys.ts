@@ -43,7 +43,7 @@ export function passKey({ program, arena }: ColumnRun): PassKey | undefined {
       const column = program.columns[output.column]
       if (column === undefined || !WHOLE.has(column.type.kind) || !isReached(column, arena)) return undefined
       parts.push({ kind: 'column', column })
-    } else if (output === undefined || output.nullable) return undefined
+    } else if (output === undefined || output.nullable || output.type === 'utf8') return undefined
     else parts.push({ kind: 'computed', output: name, truth: output.type === 'bool' })
     coded.push(program.coded?.[p] ?? (output.kind === 'computed' && output.type === 'f64' ? 'doubles' : undefined))
   }

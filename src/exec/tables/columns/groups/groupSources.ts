@@ -35,6 +35,7 @@ export class PassSources {
     if (known >= 0) return { list: known }
     if (output.nullable) return undefined
     if (output.kind === 'computed') {
+      if (output.type === 'utf8') return undefined
       const isTruth = output.type === 'bool'
       return this.copy({ from: this.compute(output.name, isTruth ? 0 : 3), type: isTruth ? 'u8' : 'f64', name: output.name })
     }

@@ -71,12 +71,11 @@ export function spelledBytes(column: Column): number {
   const { length, values, dictionary, validity } = column
   const places = values as Codes // of whoever has a dictionary
   const ends = dictionary?.offsets ?? new Int32Array(1)
-  const lengths = new Int32Array(dictionary?.length ?? 0)
-  for (let entry = 0; entry < lengths.length; entry++) lengths[entry] = (ends[entry + 1] as number) - (ends[entry] as number) // one more ends
   let bytes = 0
-  if (validity === undefined)
-    for (let i = 0; i < length; i++) bytes += lengths[places[i] as number] as number // a place has an entry
-  else for (let i = 0; i < length; i++) if (isValid(column, i)) bytes += lengths[places[i] as number] as number
+  for (let i = 0; i < length; i++) {
+    const place = places[i] as number // i < length
+    if (validity === undefined || isValid(column, i)) bytes += (ends[place + 1] as number) - (ends[place] as number) // a place has an entry
+  }
   return bytes
 }
 
