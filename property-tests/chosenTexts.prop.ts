@@ -6,7 +6,6 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { DistArray } from '../src/core/arrays/distArray.ts'
 import { count, max, sum } from '../src/core/plan/aggregates.ts'
-import { freeColumn } from '../src/exec/memory/shareColumns.ts'
 import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
 import { sourceFromRows } from '../src/io/memory/memory.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -180,7 +179,6 @@ test('texts that functions choose are those that JavaScript chooses', async () =
         if (ran.includes('SIMD over columns')) counts.overColumns++
         if (ran.includes('groups in the same pass')) counts.groups++
         if (where !== 'rows' && ran.includes('SIMD over columns') && /r\.(few|some|many)/.test(source)) counts[where]++
-        for (const column of coded?.columns ?? []) freeColumn(column, arena)
       },
     ),
     LAW,
