@@ -17,8 +17,9 @@ import {
   NotCompiled,
 } from '../loops/wasmTypes.ts'
 import { bitsInEither, commonBits, corners, quotients, remainders, unknownBigint } from '../math/wasmBigints.ts'
+import type { ColumnValue } from './columnTypes.ts'
 import { type Comparison, type Doubles, numeric } from './columnValues.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 /** A bigint a row that is never null. */
 interface Bigints {

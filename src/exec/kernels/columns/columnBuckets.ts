@@ -12,8 +12,9 @@ import { simd } from '../../wasm/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { Calendar } from './columnCalendar.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
+import type { ColumnValue } from './columnTypes.ts'
 import { called, type Doubles, doubles, validOf } from './columnValues.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 import { clipped } from './madeDates.ts'
 
 /** `bucket(date, { every, zone })`, null of null. */

@@ -15,8 +15,9 @@ import { NotCompiled } from '../loops/wasmTypes.ts'
 import { binary } from './columnCompare.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import { presenceOf } from './columnPresence.ts'
+import type { ColumnValue } from './columnTypes.ts'
 import { both, type Doubles, doubles, truth } from './columnValues.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 /** What a method of Date gives, in UTC; undefined where kernels do not have it. `present`: what tests around say is there. */
 export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): ColumnValue | undefined {

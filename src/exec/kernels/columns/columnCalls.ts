@@ -7,8 +7,9 @@ import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { cutBigint, madeBigint, smallIntegers } from './columnBigints.ts'
 import { bucketsOf } from './columnBuckets.ts'
 import { binary } from './columnCompare.ts'
+import type { ColumnValue } from './columnTypes.ts'
 import { and, both, called, choose, type Doubles, doubles, numberOfBigint, numeric, truth, validOf } from './columnValues.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 import { dateOf } from './madeDates.ts'
 
 export function calledColumn(w: ColumnWriter, callee: Callee, args: readonly ColumnValue[], span: Span): ColumnValue {

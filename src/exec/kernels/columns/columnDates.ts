@@ -9,7 +9,8 @@ import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
 import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { shuffle32, simd } from '../../wasm/simd.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnValue } from './columnTypes.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 type DateType = Extract<ColumnType, { kind: 'date' | 'timestamp' }>
 type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>

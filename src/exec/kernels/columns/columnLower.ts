@@ -20,8 +20,9 @@ import { binary } from './columnCompare.ts'
 import { elementAt, foundKey } from './columnFinds.ts'
 import { presentWhen } from './columnPresence.ts'
 import { asked, textMatches, textMethod } from './columnTexts.ts'
+import type { ColumnValue } from './columnTypes.ts'
 import { and, bool, both, choose, doubles, not, numeric, or, present, truth, validOf } from './columnValues.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 export interface ColumnLowering {
   /** Arrays are objects with a field for each item, else they are not compiled. */

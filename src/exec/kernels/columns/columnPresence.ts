@@ -5,7 +5,7 @@
  * from whatever lies there, and not taken.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import type { ColumnValue } from './columnWriter.ts'
+import type { ColumnValue } from './columnTypes.ts'
 
 /** The name of what a value's being there depends on; undefined where that is no single column or mask. */
 export function presenceOf(value: ColumnValue): string | undefined {

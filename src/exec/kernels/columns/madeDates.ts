@@ -9,8 +9,9 @@ import { MOST_MS } from '../../../core/data/fixedValues.ts'
 import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { lanesConst, simd } from '../../wasm/simd.ts'
 import { binary } from './columnCompare.ts'
+import type { ColumnValue } from './columnTypes.ts'
 import { and, both, type Doubles, doubles, truth } from './columnValues.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 type Dates = Extract<ColumnValue, { kind: 'date' }>
 

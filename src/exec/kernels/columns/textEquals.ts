@@ -9,7 +9,8 @@
 import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
 import { i64Const, simd } from '../../wasm/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnValue } from './columnTypes.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 /** Longer constants would make much code. */
 const MOST_BYTES = 64

@@ -13,7 +13,8 @@
 import { type Code, I, SIMD } from '../../wasm/instructions.ts'
 import { lanesConst, simd } from '../../wasm/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
-import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import type { ColumnValue } from './columnTypes.ts'
+import type { ColumnWriter } from './columnWriter.ts'
 
 /** What the texts that a program chooses are entries of. */
 export interface ChosenTexts {

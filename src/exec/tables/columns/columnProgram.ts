@@ -10,7 +10,7 @@ import { emptyColumn } from '../../../core/data/columnSlices.ts'
 import { positionsOf } from '../../../core/data/fieldPositions.ts'
 import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeText } from '../../../core/data/schema.ts'
 import type { PhysicalPlan, Step } from '../../../planner/physical/physicalPlan.ts'
-import type { KernelColumn } from '../../kernels/columns/columnWriter.ts'
+import type { KernelColumn } from '../../kernels/columns/columnTypes.ts'
 import {
   compiled,
   computedType,

@@ -1,6 +1,6 @@
 /** Column kernels bound to a table: frames filled with addresses and captured numbers. */
 import type { Column } from '../../../core/data/column.ts'
-import type { FrameSlot } from '../../kernels/columns/columnWriter.ts'
+import type { FrameSlot } from '../../kernels/columns/columnTypes.ts'
 import type { ColumnKernel } from '../../kernels/columns/wasmColumns.ts'
 import { type FoldName, foldKernel } from '../../kernels/tables/foldKernels.ts'
 import { putAddress } from '../../memory/addressWords.ts'
