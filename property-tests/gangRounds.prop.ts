@@ -1,7 +1,7 @@
 /**
  * Passes in rounds, whose update buffers are flushed between them, have the bits of one process: on any number of them, whoever is lost
  * on the way, with updates that are late, that a budget holds back, and that the program's own functions join and bring in, whether the
- * subscripts of what is read are known or lie in an array.
+ * subscripts of what is read are known or lie in an array, and whether one process flushes all elements or each its own.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 const QUIET = { progress: false, checkRaces: false, ...shortPassesOnWorkers } as const
 let alone: Session
-let [lost, shared, cases, served] = [0, 0, 0, 0]
+let [lost, shared, cases, served, owned] = [0, 0, 0, 0, 0]
 const kinds = new Set<string>()
 beforeAll(async () => {
   alone = await Session.start({ workers: 1, ...QUIET })
@@ -27,6 +27,7 @@ afterAll(async () => {
   expect(shared, `rounds of ${cases} programs on several processes`).toBeGreaterThan(cases)
   expect(lost, `processes lost in ${shared} rounds`).toBeGreaterThan(shared / 100)
   expect(served, 'arrays of which processes were sent what they read').toBeGreaterThan(cases / 4)
+  expect(owned, 'messages between owners of elements').toBeGreaterThan(cases / 2)
   expect([...kinds]).toEqual(expect.arrayContaining(['independent', '1d', '2d']))
 })
 
@@ -64,9 +65,9 @@ const programs: fc.Arbitrary<Program> = fc.record({
   dtype: fc.constantFrom('f64', 'f64', 'f32', 'i32', 'u8'),
   flushes: fc.integer({ min: 2, max: 6 }),
   staleness: fc.integer({ min: 0, max: 2 }),
-  most: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 2 }),
-  joins: fc.constantFrom('sum', 'sum', 'most'),
-  applies: fc.boolean(),
+  most: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 1 }),
+  joins: fc.constantFrom('sum', 'sum', 'sum', 'sum', 'most'),
+  applies: fc.constantFrom(false, false, false, true),
   order: fc.constantFrom<'serial' | 'any'>('serial', 'any', 'any', 'any'),
   over: fc.constantFrom<'range' | 'sparse'>('range', 'range', 'sparse'),
   chains: fc.constantFrom<Program['chains']>('none', 'none', 'rows', 'columns', 'both', 'both'),
@@ -193,7 +194,7 @@ const processes: fc.Arbitrary<Processes> = fc
   .chain((world) => fc.record({ world: fc.constant(world), list: fc.oneof(fc.constant([]), mishaps(world, 90)), seed: fc.nat() }))
 
 async function together({ world, list, seed }: Processes, workers: number, program: Program): Promise<Outcome> {
-  const { gang, losses, sent, served: rows, stop } = memoryGang(world, list, seed)
+  const { gang, losses, sent, served: rows, shares, stop } = memoryGang(world, list, seed)
   const session = await Session.start({ workers, ...QUIET, ...runningWith(gang) })
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -224,6 +225,7 @@ async function together({ world, list, seed }: Processes, workers: number, progr
     lost += losses()
     shared += gang.passes
     served += rows().messages
+    owned += shares()
     cases++
     await stop()
     await session.stop()

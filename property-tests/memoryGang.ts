@@ -77,6 +77,8 @@ export interface MemoryGang {
   readonly served: () => { readonly messages: number; readonly bytes: number }
   /** Messages by which a process makes elements by itself. */
   readonly made: () => number
+  /** Messages by which processes flush arrays among them. */
+  readonly shares: () => number
   stop(): Promise<void>
 }
 
@@ -100,7 +102,7 @@ export function memoryGang(
   const ended: Promise<void>[] = []
   let events: { at: number; readonly run: () => void }[] = []
   let [arrived, losses, isOver, isPumping] = [0, 0, false, false]
-  let [planned, changed, made] = [0, 0, 0]
+  let [planned, changed, made, shares] = [0, 0, 0, 0]
   const served = { messages: 0, bytes: 0 }
 
   const send = (from: Process | undefined, to: Process | undefined, message: OutMessage): void => {
@@ -108,12 +110,14 @@ export function memoryGang(
     const lengths = message.parts.map(({ byteLength }) => byteLength)
     const last = message.type === 'done' ? lengths.pop() : undefined // what goes back in boxes
     const rest = lengths.reduce((sum, length) => sum + length, 0)
-    planned += message.type === 'flushed' ? 0 : (last ?? rest)
+    const isFlush = message.type === 'flushed' || message.type === 'share'
+    planned += isFlush ? 0 : (last ?? rest)
+    if (message.type === 'share') shares++
     if (message.type === 'rows') {
       served.messages++
       served.bytes += rest
     }
-    if (last !== undefined || message.type === 'flushed') changed += rest
+    if (last !== undefined || isFlush) changed += rest
     if (message.type === 'make') made++
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`
     queues.set(key, [...(queues.get(key) ?? []), { from, to, message }])
@@ -223,6 +227,7 @@ export function memoryGang(
     sent: () => ({ planned, changed }),
     served: () => ({ ...served }),
     made: () => made,
+    shares: () => shares,
     stop: async () => {
       isOver = true
       for (const process of processes.values()) end(process)

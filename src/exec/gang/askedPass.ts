@@ -1,5 +1,6 @@
 /** A pass, or a round of one, as the other processes are asked for it, and what is made of their answers. */
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
+import { defined } from '../../core/defined.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { KernelLoop, Others } from '../loops/kernelLoop.ts'
@@ -10,10 +11,13 @@ import type { Needed } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
-import { applyParts, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
+import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
 import { changesFor, endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
-import { knowsRows, serveRows } from './movement/rowSupply.ts'
+import { knowsRows, serveRows, tellKeys } from './movement/rowSupply.ts'
 import type { Served } from './movement/served.ts'
+import { type Rows, rowsWithin } from './movement/servedRows.ts'
+import { loopOfReader, SharedPass, type Sharing } from './movement/shares.ts'
+import { sharingOf, withOwned } from './movement/sharing.ts'
 import { supply, supplyBoxes } from './movement/supply.ts'
 
 export interface AskedPassOptions {
@@ -27,6 +31,8 @@ export interface AskedPassOptions {
   readonly served: Served
   readonly movement: Movement<Other>
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
+  /** Whether shared arrays are flushed by all, however small they are. */
+  readonly isForced: boolean
 }
 
 type Head = Omit<RunHead, 'run' | 'least'>
@@ -34,13 +40,53 @@ type Head = Omit<RunHead, 'run' | 'least'>
 export class AskedPass {
   readonly #asked: AskedPassOptions
   readonly #changes: FlushedChanges
+  readonly #sharing: Sharing | undefined
+  /** That take part. */
+  readonly #nodes: readonly number[]
+  /** What this process has to do with arrays that all flush. */
+  readonly shared: SharedPass | undefined
   /** Bytes of updates that came in rounds, and of what these changed. */
   roundBytes = 0
 
   /** Before it begins. */
   constructor(asked: AskedPassOptions) {
-    this.#asked = asked
-    this.#changes = new FlushedChanges(asked.formed.placement.flushed)
+    const { gang, loop, run, formed, parts, isForced, served } = asked
+    const numberOf = (storage: Storage): number => gang.numberOf(storage)
+    const { lanes, blocks } = loop
+    const bounds = [0, ...parts.map(({ definition }) => definition.from), blocks.laneCount]
+    const ranks = [0, ...parts.map(({ other }) => other.rank)]
+    this.#sharing = sharingOf({ blocks, lanes, served, ranks, bounds, isForced, numberOf })
+    this.#nodes = [0, ...parts.map(({ node }) => node)]
+    this.#asked =
+      this.#sharing === undefined ? asked : { ...asked, served: withOwned(served, this.#sharing, { numberOf, nodes: this.#nodes }) }
+    if (this.#sharing !== undefined) {
+      this.shared = new SharedPass({
+        run,
+        place: 0,
+        sharing: this.#sharing,
+        lanes,
+        storageOf: (number) => gang.storageOf(number) as DenseStorage, // as they were found
+        rowsOf: (reader, number) => this.#rowsOf(reader, gang.storageOf(number)),
+        send: (rank, head, parts) => gang.send(rank, 'share', head, parts),
+      })
+      gang.takeShares(run, (share) => this.shared?.take(share))
+    }
+    const own = formed.placement.flushed.filter((storage) => !this.#isShared(storage))
+    this.#changes = new FlushedChanges(own)
+  }
+
+  #isShared(storage: Storage): boolean {
+    return this.#sharing?.arrays.some((one) => one.storage === this.#asked.gang.numberOf(storage)) === true
+  }
+
+  /** What others can know as well. */
+  #rowsOf(place: number, storage: Storage): Rows | undefined {
+    return this.#knowsRows ? this.#asked.served.get(storage)?.rows[this.#nodes[place] as number] : undefined
+  }
+
+  get #knowsRows(): boolean {
+    const { gang, served } = this.#asked
+    return this.#sharing?.arrays.every(({ storage }) => served.get(gang.storageOf(storage))?.isFirst === false) === true
   }
 
   readonly start: Others['start'] = async (turn, signal, round) => {
@@ -63,6 +109,7 @@ export class AskedPass {
         if (rows !== undefined && array?.isFirst === false)
           serveRows(gang, part.other, formed.id, { needed: one, rows, isAll: array.fetches !== undefined })
       }
+      if (this.#sharing !== undefined && this.#knowsRows) this.#tellReaders(part, this.#sharing)
       supply(gang, part.other, needed, part.definition)
       supplyBoxes(gang, part.other, moves.starts, madeBy)
       const { tables } = loop.captured
@@ -71,10 +118,36 @@ export class AskedPass {
       const { sends, takes, ends } = moves
       const isKnown = part.moves === moves
       part.moves = moves
-      const told = { ...(isSame ? {} : { tables: part.tables }), ...(isKnown ? {} : { moves: { sends, takes, ends } }) }
+      const sharing = this.#sharedBy(part)
+      const told = {
+        ...defined({ sharing }),
+        ...(isSame ? {} : { tables: part.tables }),
+        ...(isKnown ? {} : { moves: { sends, takes, ends } }),
+      }
       heads.set(part.other, { loop: formed.id, pass, parameters, ...(round === undefined ? {} : { round }), ...told })
     }
     return heads
+  }
+
+  /** An owner of shared arrays is told what each of the others reads of its elements. */
+  #tellReaders({ other, node }: Part, { arrays }: Sharing): void {
+    const { gang, formed, served } = this.#asked
+    const place = this.#nodes.indexOf(node)
+    for (const { storage, cuts } of arrays) {
+      const array = served.get(gang.storageOf(storage))
+      if (array === undefined) continue
+      for (const [reader, of] of this.#nodes.entries()) {
+        const all = array.rows[of] as Rows // one for each process
+        const isOwn = reader === place
+        const rows = isOwn ? all : rowsWithin(all, cuts[place] as number, cuts[place + 1] as number)
+        tellKeys(gang, other, { loop: isOwn ? formed.id : loopOfReader(formed.id, reader), storage }, { by: array.by, rows })
+      }
+    }
+  }
+
+  #sharedBy({ node }: Part): PlacedSharing | undefined {
+    const sharing = this.#sharing
+    return sharing && { sharing, place: this.#nodes.indexOf(node), knowsRows: this.#knowsRows }
   }
 
   /** What the last flush has changed, to those that read it. */
@@ -110,9 +183,11 @@ export class AskedPass {
       const { definition, moves } = parts.find(({ other }) => other.rank === rank) as Part // one that was asked
       const { from, to, compared } = definition
       const written = isLast ? compared.map((number) => regionOf(gang.storageOf(number))) : []
-      const regions = [...written, ...regionsOfLanes(lanesOfRound(loop.lanes, isLast), from, to)]
+      const lanes = lanesOfRound(loop.lanes, isLast).filter((one) => this.shared?.has(one) !== true)
+      const regions = [...written, ...regionsOfLanes(lanes, from, to), ...(isLast ? this.#piecesOf(rank) : [])]
       applyParts(regions, sent)
       if (round !== undefined) this.#count(sent.slice(0, 2 * regions.length))
+      if (round !== undefined && isLast) this.roundBytes += head.sharedBytes ?? 0
       const ends = isLast ? (moves?.ends ?? []) : []
       unpackBoxes(
         ends.map(({ storage, box }) => ({ storage: gang.storageOf(storage) as DenseStorage, box })), // boxes are of dense arrays
@@ -121,6 +196,16 @@ export class AskedPass {
       results.push(...head.results.map((result) => ({ ...result, rank })))
     }
     await gang.run(run, heads, signal, took)
+    if (isLast) this.roundBytes += this.shared?.bytes ?? 0
     return results
+  }
+
+  /** The elements of shared arrays that a process owns. */
+  #piecesOf(rank: number) {
+    const place = this.#sharing?.ranks.indexOf(rank) ?? 0
+    return (this.#sharing?.arrays ?? []).map(({ storage, cuts }) => {
+      const { data } = this.#asked.gang.storageOf(storage) as DenseStorage
+      return data.subarray(cuts[place], cuts[place + 1]) as ReturnType<typeof regionOf>
+    })
   }
 }

@@ -11,6 +11,7 @@ import { copyOf } from '../../core/ir/portableCopy.ts'
 import { isError } from '../../core/isError.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { AccumulatorInput, ArrayInput, BufferInput, HelperFunction, LoopInputs } from '../loops/loopInputs.ts'
+import type { Rounds } from '../loops/reductions/lateUpdates.ts'
 
 interface SentArray {
   readonly storage: number
@@ -22,8 +23,8 @@ interface SentArray {
 interface SentBuffer extends SentArray {
   readonly combine: 'sum' | PortableFunction
   readonly applies: boolean
-  /** In a pass, where it is flushed between them: elsewhere, by the process that the program runs in. */
-  readonly rounds?: number
+  /** Where it is flushed between rounds, the elements that it has room for aside: by the process that the program runs in, or by their owners. */
+  readonly rounds?: Pick<Rounds, 'count' | 'staleness'>
 }
 
 export interface LoopDefinition {
@@ -77,7 +78,7 @@ export function definitionOf(
     arrays: [...inputs.arrays].map(([name, input]) => [name, { ...sent(input), ...(input.isBoolean === true ? { isBoolean: true } : {}) }]),
     buffers: [...inputs.buffers].map(([name, input]) => {
       const combine = input.combine === 'sum' ? input.combine : (input.combine.portable as PortableFunction) // as whyNotDefined has seen
-      return [name, { ...sent(input), combine, applies: input.apply !== undefined, ...defined({ rounds: input.rounds?.count }) }]
+      return [name, { ...sent(input), combine, applies: input.apply !== undefined, ...defined({ rounds: sentRounds(input.rounds) }) }]
     }),
     accumulators: [...inputs.accumulators].map(([name, input]) => [name, typeof input === 'string' ? input : 'custom']),
     rngs: [...inputs.rngs],
@@ -134,9 +135,9 @@ export function inputsFrom(
         : { kind: 'storage', storage: storageOf(over.storage), array: over.array, version: () => versionOf(over.storage) },
     arrays: new Map(named(arrays).map(({ name, one, storage }) => [name, { ...one, storage }])),
     buffers: new Map(
-      named(buffers).map(({ name, one: { combine, applies, rounds: count, ...one }, storage }) => {
+      named(buffers).map(({ name, one: { combine, applies, rounds: told, ...one }, storage }) => {
         const apply = applies ? { apply: { original: calledElsewhere } } : {}
-        const rounds = count === undefined ? {} : { rounds: { count, staleness: 0, most: Number.POSITIVE_INFINITY } }
+        const rounds = told === undefined ? {} : { rounds: { ...told, most: Number.POSITIVE_INFINITY } }
         const helper = combine === 'sum' ? combine : helperFrom(combine)
         return [name, { ...one, storage: storage as DenseStorage, combine: helper, ...apply, ...rounds }]
       }),
@@ -147,6 +148,11 @@ export function inputsFrom(
     rngs: new Map(rngs),
     envObject: {},
   }
+}
+
+/** Who flushes with a budget needs no room for what is late elsewhere. */
+function sentRounds(rounds: Rounds | undefined): SentBuffer['rounds'] {
+  return rounds && { count: rounds.count, staleness: Number.isFinite(rounds.most) ? 0 : rounds.staleness }
 }
 
 function helperFrom(portable: PortableFunction): HelperFunction {

@@ -28,6 +28,7 @@ import { Belongings, type Needed } from './movement/belongings.ts'
 import type { Edge, EdgeHead } from './movement/edges.ts'
 import { bytesMissing } from './movement/needs.ts'
 import type { DoneHead, FailedHead, FetchHead, ForgetHead, RunHead } from './movement/passWire.ts'
+import type { Share, ShareHead } from './movement/shares.ts'
 import type { Box } from './movement/transfers.ts'
 
 /** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
@@ -81,6 +82,8 @@ export class Gang {
   #passes = 0
   /** Passes that the others are asked for, each with who takes what blocks here wait for. */
   readonly #open = new Map<number, (edge: Edge) => void>()
+  /** The same of shared arrays. */
+  readonly #shares = new Map<number, (share: Share) => void>()
   readonly #journals = new Map<Arena, Journal>()
 
   /** So many processes, all of which have joined. */
@@ -206,8 +209,13 @@ export class Gang {
     this.#open.set(run, take)
   }
 
+  takeShares(run: number, take: (share: Share) => void): void {
+    this.#shares.set(run, take)
+  }
+
   endRun(run: number): void {
     this.#open.delete(run)
+    this.#shares.delete(run)
   }
 
   sendEdge(to: number, head: EdgeHead, parts: readonly Uint8Array[]): void {
@@ -297,10 +305,14 @@ export class Gang {
   take(rank: number, { type, head, parts }: InMessage): void {
     let pending: Pending | undefined
     try {
-      const value = fromBytes(head) as DoneHead | FailedHead | EdgeHead // what node.ts sends
+      const value = fromBytes(head) as DoneHead | FailedHead | EdgeHead | ShareHead // what node.ts sends
       pending = this.#pending.get(value.run)
       if (type === 'edge') {
         this.#open.get(value.run)?.({ head: value as EdgeHead, parts })
+        return
+      }
+      if (type === 'share') {
+        this.#shares.get(value.run)?.({ head: value as ShareHead, parts })
         return
       }
       if (pending === undefined || !pending.left.delete(rank)) return // of a pass that was given up

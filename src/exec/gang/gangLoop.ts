@@ -230,8 +230,19 @@ export class GangLoop extends KernelLoop {
       for (const [storage, { by, fetches }] of served)
         if (fetches !== undefined) await fetchRows(this.#gang, formed.id, storage as DenseStorage, { by, fetches })
       const madeBy = this.#madeBy
-      const asked = new AskedPass({ gang: this.#gang, loop: this, run, formed, parts, needed, served, movement, madeBy })
-      const others: Others = { portion: own, outside: edges, start: asked.start }
+      const asked = new AskedPass({
+        gang: this.#gang,
+        loop: this,
+        run,
+        formed,
+        parts,
+        needed,
+        served,
+        movement,
+        madeBy,
+        isForced: this.#isForced,
+      })
+      const others: Others = { portion: own, outside: edges, shared: asked.shared, start: asked.start }
       const result = await super.runPasses(pass, 1, { signal, captured, others })
       isOver = result.failed === undefined
       if (isOver) this.#roundBytes = asked.roundBytes

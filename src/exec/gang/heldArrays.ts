@@ -128,8 +128,12 @@ export class HeldArrays {
     for (const number of new Set(boxes.map(({ storage }) => storage))) this.#known(number).version++
   }
 
+  rows(head: RowsHead): Rows | undefined {
+    return this.#keys.get(nameOfKeys(head))
+  }
+
   #rows(head: RowsHead): Rows {
-    const rows = this.#keys.get(nameOfKeys(head))
+    const rows = this.rows(head)
     if (rows === undefined) throw new Bug(`Rows of array ${head.storage} came without their keys.`)
     return rows
   }

@@ -22,7 +22,7 @@ import { type LinkEvents, Links } from './links/links.ts'
 import type { InMessage } from './links/messages.ts'
 import type { GangSettings } from './links/settings.ts'
 import { packBoxes } from './movement/boxWire.ts'
-import { type Before, changesOf, copyOf, filledWith, orAll } from './movement/changes.ts'
+import { type Before, changesOf, copyOf, emptyOf, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
 import type { Moves } from './movement/moves.ts'
 import {
@@ -30,6 +30,7 @@ import {
   type FailedHead,
   type FetchHead,
   type ForgetHead,
+  type PlacedSharing,
   partsOfChanges,
   type RunHead,
   regionOf,
@@ -37,6 +38,7 @@ import {
   sentResults,
 } from './movement/passWire.ts'
 import { endsPass, lanesOfRound } from './movement/rounds.ts'
+import { loopOfReader, type Share, SharedPass, type ShareHead } from './movement/shares.ts'
 
 export interface NodeResources {
   readonly pool: WorkerPool
@@ -93,6 +95,9 @@ export class GangNode {
   readonly #aborted = new Set<number>()
   /** Of passes that have not begun here. */
   readonly #early = new Map<number, Edge[]>()
+  /** The same of shared arrays. */
+  readonly #shared = new Map<number, SharedPass>()
+  readonly #earlyShares = new Map<number, Share[]>()
   /** No pass with a smaller number is still to come; of the others, those that have been. */
   #least = 0
   readonly #over = new Set<number>()
@@ -109,13 +114,14 @@ export class GangNode {
 
   take(message: InMessage): void {
     const { type, head, parts } = message
-    if (type !== 'abort' && type !== 'edge') {
+    if (type !== 'abort' && type !== 'edge' && type !== 'share') {
       this.#turn = this.#turn.then(() => this.#handle(message))
       return
     }
     try {
       if (type === 'abort') this.#abort(fromBytes(head) as number)
-      else this.#edge({ head: fromBytes(head) as EdgeHead, parts })
+      else if (type === 'edge') this.#edge({ head: fromBytes(head) as EdgeHead, parts })
+      else this.#share({ head: fromBytes(head) as ShareHead, parts })
     } catch (error) {
       // nothing that blocks wait for: the pass under way, or the next, fails of it
       this.#failure ??= { error }
@@ -134,6 +140,13 @@ export class GangNode {
     const edges = this.#edges.get(run)
     if (edges !== undefined) edges.take(edge)
     else if (run >= this.#least && !this.#over.has(run)) this.#early.set(run, [...(this.#early.get(run) ?? []), edge])
+  }
+
+  #share(share: Share): void {
+    const { run } = share.head
+    const shared = this.#shared.get(run)
+    if (shared !== undefined) shared.take(share)
+    else if (run >= this.#least && !this.#over.has(run)) this.#earlyShares.set(run, [...(this.#earlyShares.get(run) ?? []), share])
   }
 
   /** Gives back all that it has, once what runs has stopped. */
@@ -216,7 +229,8 @@ export class GangNode {
   async #run(head: RunHead): Promise<void> {
     const { run, least } = head
     this.#least = least
-    for (const old of [...this.#over, ...this.#aborted, ...this.#early.keys(), ...this.#edges.keys()]) if (old < least) this.#forgetRun(old)
+    const known = [this.#early, this.#edges, this.#earlyShares, this.#shared].flatMap((runs) => [...runs.keys()])
+    for (const old of [...this.#over, ...this.#aborted, ...known]) if (old < least) this.#forgetRun(old)
     const failure = this.#failure
     this.#failure = undefined
     const abort = new AbortController()
@@ -246,9 +260,15 @@ export class GangNode {
     this.#aborted.delete(run)
     this.#early.delete(run)
     this.#edges.delete(run)
+    this.#earlyShares.delete(run)
+    this.#shared.delete(run)
   }
 
-  async #runPortion(known: KnownLoop, { run, pass, round, parameters, tables, moves }: RunHead, signal: AbortSignal): Promise<void> {
+  async #runPortion(
+    known: KnownLoop,
+    { run, pass, round, parameters, tables, moves, sharing }: RunHead,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { loop, portion, definition, compared } = known
     const { arena } = this.#resources
     known.tables = tables ?? known.tables ?? []
@@ -256,24 +276,51 @@ export class GangNode {
     const isLast = endsPass(loop.blocks, round)
     if (round === undefined || round === 0) known.before = compared.map((storage) => copyOf(regionOf(storage)))
     const edges = this.#edges.get(run) ?? this.#edgesOf(run, known)
+    const shared = sharing === undefined ? this.#shared.get(run) : this.#sharedPass(run, known, sharing)
+    const stop = (): void => shared?.stop()
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
     let results: readonly ShareResult[] = []
     try {
-      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges, round })
+      await shared?.ready(round ?? 0)
+      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges, round, shared })
       results = done.results
       if (this.#failure !== undefined) throw this.#failure.error
       const regions = isLast ? compared.map(regionOf) : []
-      const lanes = regionsOfLanes(lanesOfRound(done.lanes, isLast), definition.from, definition.to)
+      await shared?.flush(round ?? 0, { isLast })
+      const own = lanesOfRound(done.lanes, isLast).filter((one) => shared?.has(one) !== true)
+      const lanes = regionsOfLanes(own, definition.from, definition.to)
       const changes = [
         ...regions.map((region, i) => changesOf(region, known.before[i] as Before)), // as many
         ...lanes.map((region) => orAll(changesOf(region, emptyOf(region)), region)),
+        ...(isLast ? (shared?.changed() ?? []) : []),
       ]
       const ends = packBoxes(isLast ? this.#arrays.stored(known.moves.ends) : [])
-      const head: DoneHead = { run, results: sentResults(results, arena), bytes: edges?.bytes ?? 0 }
+      const sharedBytes = shared?.bytes ?? 0
+      const head: DoneHead = { run, results: sentResults(results, arena), bytes: (edges?.bytes ?? 0) + sharedBytes, sharedBytes }
       this.#send('done', head, [...partsOfChanges(changes), ends])
     } finally {
+      signal.removeEventListener('abort', stop)
       if (isLast) known.before = []
       for (const { passes } of results) for (const { accumulators } of passes) for (const part of accumulators) freePart(part, arena)
     }
+  }
+
+  #sharedPass(run: number, { loop, definition: { id } }: KnownLoop, { sharing, place, knowsRows }: PlacedSharing): SharedPass {
+    const shared = new SharedPass({
+      run,
+      place,
+      sharing,
+      lanes: loop.lanes,
+      storageOf: (number) => this.#arrays.dense(number),
+      rowsOf: (reader, storage) =>
+        knowsRows ? this.#arrays.rows({ loop: reader === place ? id : loopOfReader(id, reader), storage }) : undefined,
+      send: (to, head, parts) => this.#links.send(to, { type: 'share', head: toBytes(head, 'What a flush needs'), parts }),
+    })
+    this.#shared.set(run, shared)
+    for (const share of this.#earlyShares.get(run) ?? []) shared.take(share)
+    this.#earlyShares.delete(run)
+    return shared
   }
 
   /** What the portion's blocks have to do with those of other processes, if they have. */
@@ -292,9 +339,4 @@ export class GangNode {
   #send(type: FrameType, head: object, parts: readonly Uint8Array[] = []): void {
     this.#links.send(0, { type, head: toBytes(head, 'What a pass gives'), parts })
   }
-}
-
-/** What private copies hold before anything is added: see resetLanes. */
-function emptyOf(region: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Before {
-  return filledWith(region instanceof BigInt64Array ? BigInt64Array.of(0n) : (region.constructor as typeof Float64Array).of(-0)) // a typed array's own class
 }

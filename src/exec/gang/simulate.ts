@@ -34,6 +34,7 @@ import {
 import { sizeOfRegion } from './movement/passWire.ts'
 import { type Placement, placementOf } from './movement/placement.ts'
 import { betweenRounds, mostBytesOfCopies } from './movement/rounds.ts'
+import { mostSharedBytes } from './movement/sharing.ts'
 import type { Ends } from './movement/transfers.ts'
 
 /** Sending and receiving a byte, beside the time that it is on its way; comparing it. */
@@ -179,14 +180,15 @@ class MadeUp implements Keeping {
 /** Words of arrays that are compared, each with where it lies, and of the private copies of nodes above 0; and what moves between rounds. */
 function changedBytesOf(placed: PlacedLoop): number {
   const {
-    loop: { lanes },
+    loop: { lanes, blocks, inputs },
     placement: { arrays, bounds, order },
   } = placed
   const others = new Set(order.owners).size - 1
   const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? mostBytes(sizeOfRegion(storage)) : 0), 0)
   const copies = mostBytesOfCopies(lanes, (bounds.at(-1) as number) - (bounds[1] as number))
   const between = betweenRounds(placed.loop, placed.placement)
-  return compared * others + copies + between.count * (between.updates + others * between.flushed)
+  const shared = inputs.buffers.size === 0 ? 0 : mostSharedBytes({ blocks, lanes }, bounds)
+  return compared * others + copies + between.count * (between.updates + others * between.flushed) + shared
 }
 
 function passOf(

@@ -62,8 +62,18 @@ export interface Others {
   readonly portion: Portion
   /** What its blocks wait for elsewhere. */
   readonly outside?: Outside | undefined
+  readonly shared?: SharedLanes | undefined
   /** Runs their blocks of the pass, or of one of its rounds. Resolves when what they wrote and added lies here. */
   start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined, round?: number): Promise<readonly ShareResult[]>
+}
+
+/** Update buffers whose elements several processes flush among them. */
+export interface SharedLanes {
+  has(lanes: Lanes): boolean
+  /** Before the blocks of a round, and after them. */
+  ready(round: number): Promise<void>
+  flush(round: number, last: { readonly isLast: boolean }): Promise<void>
+  stop(): void
 }
 
 export interface PassOptions {
@@ -89,6 +99,7 @@ export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
   readonly outside?: Outside | undefined
   /** Which of the pass's rounds to run, where it has some. */
   readonly round?: number | undefined
+  readonly shared?: Pick<SharedLanes, 'has'> | undefined
 }
 
 export class KernelLoop extends Prepared {
@@ -256,7 +267,7 @@ export class KernelLoop extends Prepared {
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
       if (failed === undefined && turn.measures) this.#orderClaims(portion)
-      if (failed === undefined) for (const lanes of this.#layout.lanes) flushLanes(lanes)
+      if (failed === undefined) for (const lanes of this.#ownLanes(others?.shared)) flushLanes(lanes)
       const wallMs = performance.now() - started
       const done = Array.from({ length: completed }, (_, i) => this.#passResult(rounds, i, attended > 1 ? undefined : wallMs))
       return { passes: done, ...(failed === undefined ? {} : { failed }) }
@@ -276,7 +287,7 @@ export class KernelLoop extends Prepared {
     const { rounds = [] } = portion.blocks
     const done: (readonly ShareResult[])[] = []
     for (let round = 0; round + 1 < rounds.length; round++) {
-      if (round > 0) endRound(this.#layout.lanes)
+      if (round > 0) endRound(this.#ownLanes(others?.shared))
       const results = await this.#attempt(portion, turn, workers, { signal, others, outside: others?.outside, round })
       done.push(results)
       if (signal?.aborted || this.#failureOf(results) !== undefined) break
@@ -297,13 +308,13 @@ export class KernelLoop extends Prepared {
    */
   async runPortion(
     portion: Portion,
-    { pass, parameters, tables, signal, outside, round }: PortionTurn,
+    { pass, parameters, tables, signal, outside, round, shared }: PortionTurn,
   ): Promise<{ readonly results: readonly ShareResult[]; readonly lanes: readonly Lanes[] }> {
     this.#tables = this.#tables.map(({ copy }, i) => ({ copy, original: tables[i] ?? [] }))
     const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
     const turn = { parameters, pass, passes: 1, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
     if (round === undefined || round === 0) await this.#begin()
-    else resetRound(this.#layout.lanes)
+    else resetRound(this.#ownLanes(shared))
     const results = await this.#attempt(portion, turn, workers, { signal, outside, round })
     if (round !== undefined) return { results, lanes: this.#layout.lanes } // a pass is measured as a whole
     if (turn.measures) this.#orderClaims(portion)
@@ -323,6 +334,11 @@ export class KernelLoop extends Prepared {
   /** Of a loop that several processes may run. */
   get processes(): LoopPlan['execution']['processes'] {
     return undefined
+  }
+
+  /** Those that this process flushes alone. */
+  #ownLanes(shared: Pick<SharedLanes, 'has'> | undefined): readonly Lanes[] {
+    return this.#layout.lanes.filter((lanes) => shared?.has(lanes) !== true)
   }
 
   get lanes(): readonly Lanes[] {
@@ -360,6 +376,7 @@ export class KernelLoop extends Prepared {
     const stop = (): void => {
       abortPass(portion.claims)
       gate?.end()
+      others?.shared?.stop()
     }
     const onAbort = (): void => {
       stop()
@@ -371,7 +388,8 @@ export class KernelLoop extends Prepared {
     try {
       const there = others?.start(turn, elsewhere.signal, round)
       there?.catch(stop) // what is computed here is of no use then
-      const here = this.#run({ portion, gate, range }, turn, workers, late.signal)
+      const run = () => this.#run({ portion, gate, range }, turn, workers, late.signal)
+      const here = others?.shared === undefined ? run() : sharing(others.shared, portion, round, run)
       here.catch(() => elsewhere.abort()) // nor what is computed there
       const [own, other] = await Promise.allSettled([here, there])
       if (own.status === 'rejected') throw own.reason
@@ -607,6 +625,19 @@ export class KernelLoop extends Prepared {
   dispose(): void {
     this.#allocations.free()
   }
+}
+
+/** Runs blocks between what comes before and after them where several processes flush. */
+async function sharing<T>(
+  shared: SharedLanes,
+  { blocks: { rounds = [] } }: Portion,
+  round: number | undefined,
+  run: () => Promise<T>,
+): Promise<T> {
+  await shared.ready(round ?? 0)
+  const own = await run()
+  await shared.flush(round ?? 0, { isLast: round === undefined || round === rounds.length - 2 })
+  return own
 }
 
 /** A portion's blocks of a round. */

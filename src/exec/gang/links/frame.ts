@@ -50,6 +50,7 @@ export const FRAME_TYPES = [
   'rows',
   'make',
   'flushed',
+  'share',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

@@ -82,6 +82,17 @@ export function orAll(changes: Changes, array: ArrayBufferView & { readonly BYTE
   return { runs: Float64Array.of(0, wordsOf(bytes, array.BYTES_PER_ELEMENT).length), bytes: bytes.slice() }
 }
 
+/** Changes of a piece of an array as those of the array, in which it begins at an element. */
+export function shifted({ runs, bytes }: Changes, from: number, { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number }): Changes {
+  const words = from * (BYTES_PER_ELEMENT / Math.min(4, BYTES_PER_ELEMENT))
+  return { runs: runs.map((value, i) => (i % 2 === 0 ? value + words : value)), bytes }
+}
+
+/** What private copies hold before anything is added: see resetLanes. */
+export function emptyOf(region: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Before {
+  return filledWith(region instanceof BigInt64Array ? BigInt64Array.of(0n) : (region.constructor as typeof Float64Array).of(-0)) // a typed array's own class
+}
+
 /** Those of some elements: pairs of where a stretch of them begins, and how long it is, in their order. */
 export function changesWithin(
   { runs, bytes }: Changes,

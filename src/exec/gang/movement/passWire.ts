@@ -12,6 +12,7 @@ import type { Arena } from '../../memory/arena.ts'
 import type { WireError } from '../../workers/wire.ts'
 import { applyChanges, bytesOf, type Changes } from './changes.ts'
 import type { Moves, NumberedBox } from './moves.ts'
+import type { Sharing } from './shares.ts'
 
 /** Head of `values`: the parts are the storage's buffers, or none for one that is only added to. */
 export interface ValuesHead {
@@ -33,6 +34,16 @@ export interface RunHead {
   readonly tables?: readonly ArrayLike<Primitive>[]
   /** The receiver's, where they are others than the last time. */
   readonly moves?: Moves
+  /** Whose elements of buffered arrays are whose, told with the first round. */
+  readonly sharing?: PlacedSharing
+}
+
+export interface PlacedSharing {
+  readonly sharing: Sharing
+  /** The receiver's. */
+  readonly place: number
+  /** Whether it has been told who reads what. */
+  readonly knowsRows: boolean
 }
 
 /** Head of `boxes`: the part is what they hold. */
@@ -61,13 +72,16 @@ export interface RowsHead {
 
 /**
  * Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in
- * boxes. Of a round that is not the pass's last, the regions are the copies that are flushed after it, and the boxes none.
+ * boxes. Of a round that is not the pass's last, the regions are the copies that are flushed after it, and the boxes none. Copies of shared
+ * arrays are none of them, but in the end their elements of which the process is the owner.
  */
 export interface DoneHead {
   readonly run: number
   readonly results: readonly LoopTaskResult[]
   /** That were sent to others than rank 0 during the pass, or to it. */
   readonly bytes: number
+  /** Of these, since the pass began, of shared arrays. */
+  readonly sharedBytes?: number
 }
 
 export interface FailedHead {

@@ -54,7 +54,8 @@ export function knowsRows({ keys }: Other, { loop, storage }: RowsHead, by: stri
   return keys.get(`${loop} ${storage}`) === by
 }
 
-function tellKeys(gang: Gang, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
+/** Unless it knows them. */
+export function tellKeys(gang: Gang, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
   if (!knowsRows(other, head, by)) gang.send(other.rank, 'keys', head, [bytesOf(rows)])
   other.keys.set(`${head.loop} ${head.storage}`, by)
 }

@@ -214,6 +214,24 @@ function joined(indices: readonly number[]): Rows {
   return Int32Array.from(rows)
 }
 
+/** Those of elements `from` up to `to`. */
+export function rowsWithin(rows: Rows, from: number, to: number): Rows {
+  const found: number[] = []
+  for (let i = 0; i < rows.length; i += 2) {
+    const [low, high] = [Math.max(from, rows[i] as number), Math.min(to, (rows[i] as number) + (rows[i + 1] as number))]
+    if (low < high) found.push(low, high - low)
+  }
+  return Int32Array.from(found)
+}
+
+/** With elements `from` up to `to`. */
+export function rowsWith(rows: Rows, from: number, to: number): Rows {
+  if (from === to) return rows
+  const before = rowsWithin(rows, 0, from)
+  const after = rowsWithin(rows, to, Number.MAX_SAFE_INTEGER)
+  return Int32Array.of(...before, from, to - from, ...after)
+}
+
 export function countOfRows(rows: Rows): number {
   let count = 0
   for (let i = 1; i < rows.length; i += 2) count += rows[i] as number

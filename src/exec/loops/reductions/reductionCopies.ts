@@ -9,7 +9,17 @@ import { ARRAY_OF_DTYPE, type DenseStorage, lengthOf } from '../../../core/array
 import type { TypedArray } from '../../../core/data/column.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import { helperError } from '../failure.ts'
-import { createLate, type Flush, flushRest, flushRound, type LateUpdates, type Rounds, resetLate, type Updates } from './lateUpdates.ts'
+import {
+  createLate,
+  emptied,
+  type Flush,
+  flushRest,
+  flushRound,
+  type LateUpdates,
+  type Rounds,
+  resetLate,
+  type Updates,
+} from './lateUpdates.ts'
 
 export interface Lanes {
   readonly target: DenseStorage
@@ -17,6 +27,8 @@ export interface Lanes {
   readonly data: TypedArray
   /** Elements of one copy; the target's padded length. */
   readonly length: number
+  /** From one copy to the next, where these are pieces of longer ones. */
+  readonly stride?: number
   readonly count: number
   /** Which elements of which copy were added to, where `combine` or `apply` are the user's. */
   readonly touched?: Uint8Array
@@ -62,9 +74,41 @@ export function flushDue(all: readonly Lanes[], iterations: number): void {
 export function endRound(all: readonly Lanes[]): void {
   for (const lanes of all) {
     if (lanes.late === undefined) continue
-    joinAll(lanes)
-    flushRound(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
+    flushOfRound(lanes)
     resetLanes(lanes)
+  }
+}
+
+/** Of copies that are flushed between rounds; they are not emptied. */
+export function flushOfRound(lanes: Lanes): void {
+  if (lanes.late === undefined) return
+  joinAll(lanes)
+  flushRound(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
+}
+
+/** Elements `from` up to `to` of a target and its copies, which have no marks, as if there were no others, in a pass that begins. */
+export function pieceOf(lanes: Lanes, from: number, to: number): Lanes {
+  const { target, late } = lanes
+  const piece = ({ data }: Updates): Updates => ({ data: data.subarray(from, to) as TypedArray })
+  return {
+    ...lanes,
+    target: { ...target, shape: [to - from], strides: [1], data: target.data.subarray(from, to) as TypedArray },
+    data: lanes.data.subarray(from) as TypedArray,
+    length: to - from,
+    stride: lanes.stride ?? lanes.length,
+    ...(late === undefined ? {} : { late: { ...late, ring: late.ring.map(piece), over: 0 } }),
+  }
+}
+
+/** Empties the copies of some lanes, and some elements of those of all others. */
+export function resetPiece(
+  lanes: Lanes,
+  own: { readonly lanes: readonly [from: number, to: number]; readonly elements: readonly [from: number, to: number] },
+): void {
+  const [first, end] = own.lanes
+  for (let lane = 0; lane < lanes.count; lane++) {
+    const [from, to] = lane >= first && lane < end ? [0, lanes.length] : own.elements
+    emptied({ data: copyOfLane(lanes, lane).data.subarray(from, to) as TypedArray })
   }
 }
 
@@ -95,8 +139,8 @@ function joinAll(lanes: Lanes): void {
   }
 }
 
-function copyOfLane({ data, touched, length }: Lanes, lane: number): Updates {
-  const [from, to] = [lane * length, (lane + 1) * length]
+function copyOfLane({ data, touched, length, stride = length }: Lanes, lane: number): Updates {
+  const [from, to] = [lane * stride, lane * stride + length]
   return { data: data.subarray(from, to) as TypedArray, ...(touched === undefined ? {} : { touched: touched.subarray(from, to) }) }
 }
 

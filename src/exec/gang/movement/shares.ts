@@ -1,0 +1,227 @@
+/**
+ * Buffered arrays whose elements have owners: what blocks of a process have added goes to who owns the elements, and what a flush has
+ * changed to who reads them. Nobody brings in all of it.
+ *
+ *     process 0   blocks | updates of 1's and 2's elements  ->  | flushes its own | what changed, to its readers ->  | blocks
+ *     process 1   blocks | updates of 0's and 2's elements  ->  | flushes its own | what changed, to its readers ->  | blocks
+ *
+ * Statement: a flush looks at one element at a time, at what the lanes have added to it, in the order of lanes and rounds. An owner has
+ * that of all lanes for its own elements, so it gives them the bits that one process gives them.
+ */
+import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import { flushLanes, flushOfRound, type Lanes, pieceOf, resetPiece } from '../../loops/reductions/reductionCopies.ts'
+import { applyChanges, bytesOf, type Changes, changesOf, changesWithin, emptyOf, orAll, shifted } from './changes.ts'
+import { countOfRows, packRows, type Rows, rowsWithin, unpackRows } from './servedRows.ts'
+
+/** Who has which part in a pass, by their places in it. */
+export interface Sharing {
+  readonly ranks: readonly number[]
+  /** The first lane of each, and how many there are. */
+  readonly lanes: readonly number[]
+  readonly arrays: readonly {
+    readonly storage: number
+    /** The first element of each, and how many there are. */
+    readonly cuts: readonly number[]
+  }[]
+}
+
+/** Of `share`: the parts are two for each region of `updates`, or each array of `fresh`, the runs and the bytes of changes. */
+export interface ShareHead {
+  readonly run: number
+  readonly round: number
+  readonly place: number
+  readonly kind: 'updates' | 'fresh'
+  /** Of arrays whose bytes are those of all rows that the receiver reads there, without runs. */
+  readonly isRows?: readonly boolean[]
+}
+
+export interface Share {
+  readonly head: ShareHead
+  readonly parts: readonly Uint8Array[]
+}
+
+export interface SharedPassOptions {
+  readonly run: number
+  readonly place: number
+  readonly sharing: Sharing
+  readonly lanes: readonly Lanes[]
+  readonly storageOf: (number: number) => DenseStorage
+  /** What a process reads of an array, where that is known. */
+  readonly rowsOf: (place: number, storage: number) => Rows | undefined
+  readonly send: (rank: number, head: ShareHead, parts: readonly Uint8Array[]) => void
+}
+
+interface SharedArray {
+  readonly number: number
+  readonly storage: DenseStorage
+  readonly cuts: readonly number[]
+  readonly lanes: Lanes
+  readonly piece: Lanes
+  /** The own elements when the pass began, and after the last flush. */
+  readonly first: Uint8Array
+  readonly last: Uint8Array
+}
+
+/** One process's part in a pass. */
+export class SharedPass {
+  readonly #options: SharedPassOptions
+  readonly #arrays: readonly SharedArray[]
+  readonly #come: Share[] = []
+  #wake: (() => void) | undefined
+  #isOver = false
+  /** That were sent from here. */
+  bytes = 0
+
+  /** When values and copies are as the pass begins with them. */
+  constructor(options: SharedPassOptions) {
+    this.#options = options
+    const { place, sharing, lanes, storageOf } = options
+    this.#arrays = sharing.arrays.map(({ storage: number, cuts }) => {
+      const storage = storageOf(number)
+      const own = lanes.find(({ target }) => target === storage) as Lanes // as `sharingOf` has found
+      const piece = pieceOf(own, cuts[place] as number, cuts[place + 1] as number)
+      const bytes = bytesOf(piece.target.data)
+      return { number, storage, cuts, lanes: own, piece, first: Uint8Array.from(bytes), last: Uint8Array.from(bytes) }
+    })
+  }
+
+  has({ target }: Lanes): boolean {
+    return this.#arrays.some(({ storage }) => storage === target)
+  }
+
+  /** From another process, whenever it comes. */
+  take(share: Share): void {
+    this.#come.push(share)
+    this.#wake?.()
+  }
+
+  /** Nobody is waited for any more. */
+  stop(): void {
+    this.#isOver = true
+    this.#wake?.()
+  }
+
+  /** Before the blocks of a round: what the last one has changed elsewhere is there, and there are no updates. */
+  async ready(round: number): Promise<void> {
+    if (round === 0) return
+    for (const { head, parts } of await this.#from('fresh', round - 1)) {
+      for (const [i, { number, storage, cuts }] of this.#arrays.entries()) {
+        const bytes = parts[2 * i + 1] as Uint8Array // two an array
+        if (head.isRows?.[i] === true) unpackRows(storage, this.#rowsOf(this.#options.place, head.place, number, cuts) as Rows, bytes)
+        else applyChanges(storage.data as never, { runs: runsOf(parts[2 * i] as Uint8Array), bytes })
+      }
+    }
+    const { place, sharing } = this.#options
+    for (const { lanes, cuts } of this.#arrays)
+      resetPiece(lanes, {
+        lanes: [sharing.lanes[place] as number, sharing.lanes[place + 1] as number],
+        elements: [cuts[place] as number, cuts[place + 1] as number],
+      })
+  }
+
+  /** After the blocks of a round. */
+  async flush(round: number, { isLast }: { readonly isLast: boolean }): Promise<void> {
+    const { sharing, place } = this.#options
+    for (const to of this.#others) {
+      const regions = this.#arrays.flatMap(({ lanes, cuts }) => regionsOf(lanes, sharing.lanes, place, cuts, to))
+      const changes = regions.map((region) => orAll(changesOf(region, emptyOf(region)), region))
+      this.#send(to, { round, kind: 'updates' }, changes)
+    }
+    const come = await this.#from('updates', round)
+    if (this.#isOver) return
+    for (const { head, parts } of come) {
+      const regions = this.#arrays.flatMap(({ lanes, cuts }) => regionsOf(lanes, sharing.lanes, head.place, cuts, place))
+      for (const [i, region] of regions.entries())
+        applyChanges(region, { runs: runsOf(parts[2 * i] as Uint8Array), bytes: parts[2 * i + 1] as Uint8Array }) // two a region
+    }
+    for (const { piece } of this.#arrays) {
+      if (isLast) flushLanes(piece)
+      else flushOfRound(piece)
+    }
+    if (!isLast) this.#sendFresh(round)
+  }
+
+  /** What has changed of the own elements since the pass began: of each array, as of an array of these. */
+  changed(): Changes[] {
+    return this.#arrays.map(({ piece, first: bytes }) =>
+      orAll(changesOf(piece.target.data as Region, { kind: 'copy', bytes }), piece.target.data as Region),
+    )
+  }
+
+  #sendFresh(round: number): void {
+    const changed = this.#arrays.map(({ piece, last: bytes }) => {
+      const changes = changesOf(piece.target.data as Region, { kind: 'copy', bytes })
+      bytes.set(bytesOf(piece.target.data))
+      return changes
+    })
+    for (const to of this.#others) {
+      const sent = this.#arrays.map(({ number, storage, cuts, piece }, i): { readonly isRows: boolean; readonly changes: Changes } => {
+        const [data, from] = [piece.target.data as Region, cuts[this.#options.place] as number]
+        const rows = this.#rowsOf(to, this.#options.place, number, cuts)
+        if (rows === undefined) return { isRows: false, changes: shifted(orAll(changed[i] as Changes, data), from, data) }
+        const own = changesWithin(shifted(changed[i] as Changes, from, data), rows, data)
+        if (own.runs.byteLength + own.bytes.length <= countOfRows(rows) * data.BYTES_PER_ELEMENT) return { isRows: false, changes: own }
+        return { isRows: true, changes: { runs: new Float64Array(0), bytes: packRows(storage, rows) } }
+      })
+      this.#send(
+        to,
+        { round, kind: 'fresh', isRows: sent.map(({ isRows }) => isRows) },
+        sent.map(({ changes }) => changes),
+      )
+    }
+  }
+
+  /** What one reads of the elements that another owns. */
+  #rowsOf(reader: number, owner: number, number: number, cuts: readonly number[]): Rows | undefined {
+    const rows = this.#options.rowsOf(reader, number)
+    return rows && rowsWithin(rows, cuts[owner] as number, cuts[owner + 1] as number)
+  }
+
+  get #others(): readonly number[] {
+    const { sharing, place } = this.#options
+    return [...sharing.ranks.keys()].filter((other) => other !== place)
+  }
+
+  #send(to: number, head: Omit<ShareHead, 'run' | 'place'>, changes: readonly Changes[]): void {
+    const { run, place, sharing, send } = this.#options
+    const parts = changes.flatMap(({ runs, bytes }) => [bytesOf(runs), bytes])
+    this.bytes += parts.reduce((sum, { length }) => sum + length, 0)
+    send(sharing.ranks[to] as number, { ...head, run, place }, parts)
+  }
+
+  /** Of all others, once they are there; none after `stop`. */
+  async #from(kind: ShareHead['kind'], round: number): Promise<readonly Share[]> {
+    const count = this.#others.length
+    for (;;) {
+      if (this.#isOver) return []
+      const found = this.#come.filter(({ head }) => head.kind === kind && head.round === round)
+      if (found.length === count) {
+        for (const share of found) this.#come.splice(this.#come.indexOf(share), 1)
+        return found
+      }
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+}
+
+/** By which an owner is told the rows that one reads. */
+export function loopOfReader(loop: string, place: number): string {
+  return `${loop} for ${place}`
+}
+
+type Region = DenseStorage['data'] & ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }
+
+/** Of the copies of one process's lanes, the elements that another owns. */
+function regionsOf(lanes: Lanes, bounds: readonly number[], place: number, cuts: readonly number[], owner: number): Region[] {
+  const [from, to] = [cuts[owner] as number, cuts[owner + 1] as number]
+  const found: Region[] = []
+  for (let lane = bounds[place] as number; lane < (bounds[place + 1] as number); lane++) {
+    const at = lane * lanes.length
+    found.push(lanes.data.subarray(at + from, at + to) as Region)
+  }
+  return found
+}
+
+function runsOf(bytes: Uint8Array): Float64Array {
+  return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
+}

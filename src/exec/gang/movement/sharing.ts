@@ -1,0 +1,73 @@
+/** Which buffered arrays the processes of a loop flush among them, and what each needs for it. */
+import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import { cutEqual } from '../../../core/loop/partitioning.ts'
+import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
+import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
+import { sizeOfRegion } from './passWire.ts'
+import { mostBytesOfCopies } from './rounds.ts'
+import type { Served } from './served.ts'
+import { type Rows, rowsWith } from './servedRows.ts'
+import type { Sharing } from './shares.ts'
+
+/** Fewer elements are joined sooner than two messages have come. */
+const LEAST_ELEMENTS = 2 ** 14
+
+export interface SharingOptions {
+  readonly blocks: BlockSchedule
+  readonly lanes: readonly Lanes[]
+  readonly served: Served
+  /** Of those that take part, and where their lanes begin. */
+  readonly ranks: readonly number[]
+  readonly bounds: readonly number[]
+  readonly numberOf: (storage: DenseStorage) => number
+  /** However few elements there are. */
+  readonly isForced: boolean
+}
+
+/**
+ * Undefined where there are none: of a buffer whose updates are summed, and brought in as they are, an element can be flushed without all others.
+ * With a budget it cannot, and functions of the program are in one process.
+ */
+export function sharingOf({ blocks, lanes, served, ranks, bounds, numberOf, isForced }: SharingOptions): Sharing | undefined {
+  if (ranks.length < 2) return undefined
+  const arrays = lanes.flatMap((one) => {
+    const { target, length, late, touched, flushEvery } = one
+    const isPlain = touched === undefined && flushEvery === undefined
+    const isInTime = blocks.rounds === undefined ? late === undefined : late !== undefined && !Number.isFinite(late.rounds.most)
+    const isAlone = lanes.every((other) => other === one || other.target !== target)
+    if (!isPlain || !isInTime || !isAlone || !served.has(target) || (length < LEAST_ELEMENTS && !isForced)) return []
+    return [{ storage: numberOf(target), cuts: [...cutEqual(length, ranks.length)] }]
+  })
+  return arrays.length === 0 ? undefined : { ranks, lanes: bounds, arrays }
+}
+
+/** Bytes at the most that a pass sends of such arrays and others do not: what lanes of rank 0 add, elements that go home, and where each begins. */
+export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks' | 'lanes'>, bounds: readonly number[]): number {
+  const buffered = lanes.filter(({ late }) => (late !== undefined) === (blocks.rounds !== undefined))
+  const rounds = (blocks.rounds?.length ?? 2) - 1
+  const processes = bounds.length - 1
+  const heads = 16 * processes * (blocks.laneCount + processes) * buffered.length
+  return (
+    rounds * (mostBytesOfCopies(buffered, bounds[1] as number) + heads) +
+    buffered.reduce((sum, { target }) => sum + sizeOfRegion(target).byteLength, 0)
+  )
+}
+
+/** What is sent with the elements that the processes own, which they flush into. `nodes` are those that take part. */
+export function withOwned(
+  served: Served,
+  { arrays }: Sharing,
+  { numberOf, nodes }: { readonly numberOf: (storage: DenseStorage) => number; readonly nodes: readonly number[] },
+): Served {
+  return new Map(
+    [...served].map(([storage, one]) => {
+      const cuts = arrays.find((array) => storage.kind === 'dense' && array.storage === numberOf(storage))?.cuts
+      if (cuts === undefined) return [storage, one]
+      const rows = one.rows.map((own, node): Rows => {
+        const place = nodes.indexOf(node)
+        return place < 0 ? own : rowsWith(own, cuts[place] as number, cuts[place + 1] as number)
+      })
+      return [storage, { ...one, rows }]
+    }),
+  )
+}
