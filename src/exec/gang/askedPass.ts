@@ -12,6 +12,7 @@ import { unpackBoxes } from './movement/boxWire.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
 import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
+import { labelIn } from './movement/placement.ts'
 import { changesFor, endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
 import { knowsRows, serveRows, tellKeys } from './movement/rowSupply.ts'
 import type { Served } from './movement/served.ts'
@@ -73,6 +74,14 @@ export class AskedPass {
     }
     const own = formed.placement.flushed.filter((storage) => !this.#isShared(storage))
     this.#changes = new FlushedChanges(own)
+  }
+
+  /** For people. */
+  get sharedText(): string {
+    const { gang, formed } = this.#asked
+    return (this.#sharing?.arrays ?? [])
+      .map(({ storage }) => ` Each flushes its own elements of ${labelIn(formed.placement, gang.storageOf(storage))}.`)
+      .join('')
   }
 
   #isShared(storage: Storage): boolean {

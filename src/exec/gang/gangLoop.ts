@@ -54,6 +54,7 @@ export class GangLoop extends KernelLoop {
   #isAgain = false
   readonly #served = new ServedArrays()
   #servedText = ''
+  #sharedText = ''
   /** Arrays that processes have made by themselves. */
   readonly #made = new Set<string>()
   /** Of the last pass that was asked for in rounds. */
@@ -78,7 +79,7 @@ export class GangLoop extends KernelLoop {
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
     return this.#last.count === 1
       ? this.#last
-      : { ...this.#last, because: `${this.#last.because}${this.#roundsText}${this.#madeText}${this.#servedText}` }
+      : { ...this.#last, because: `${this.#last.because}${this.#roundsText}${this.#madeText}${this.#servedText}${this.#sharedText}` }
   }
 
   /** Undefined where the loop stays in this process. */
@@ -246,6 +247,7 @@ export class GangLoop extends KernelLoop {
       const result = await super.runPasses(pass, 1, { signal, captured, others })
       isOver = result.failed === undefined
       if (isOver) this.#roundBytes = asked.roundBytes
+      this.#sharedText = asked.sharedText
       return result
     } finally {
       this.#settle(formed, needed, isOver ? movement : undefined)

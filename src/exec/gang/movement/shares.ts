@@ -6,10 +6,11 @@
  *     process 1   blocks | updates of 0's and 2's elements  ->  | flushes its own | what changed, to its readers ->  | blocks
  *
  * Statement: a flush looks at one element at a time, at what the lanes have added to it, in the order of lanes and rounds. An owner has
- * that of all lanes for its own elements, so it gives them the bits that one process gives them.
+ * that of all lanes for its own elements, so it gives them the bits that one process gives them. What the tree over lanes joins of one
+ * process's alone is joined there; -0 is in the copies of the rest, which changes no sum.
  */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
-import { flushLanes, flushOfRound, type Lanes, pieceOf, resetPiece } from '../../loops/reductions/reductionCopies.ts'
+import { flushLanes, flushOfRound, joinAmong, type Lanes, pieceOf, resetPiece, rootsOf } from '../../loops/reductions/reductionCopies.ts'
 import { applyChanges, bytesOf, type Changes, changesOf, changesWithin, emptyOf, orAll, shifted } from './changes.ts'
 import { countOfRows, packRows, type Rows, rowsWithin, unpackRows } from './servedRows.ts'
 
@@ -79,7 +80,7 @@ export class SharedPass {
     this.#arrays = sharing.arrays.map(({ storage: number, cuts }) => {
       const storage = storageOf(number)
       const own = lanes.find(({ target }) => target === storage) as Lanes // as `sharingOf` has found
-      const piece = pieceOf(own, cuts[place] as number, cuts[place + 1] as number)
+      const piece = pieceOf(own, ...pairAt(cuts, place))
       const bytes = bytesOf(piece.target.data)
       return { number, storage, cuts, lanes: own, piece, first: Uint8Array.from(bytes), last: Uint8Array.from(bytes) }
     })
@@ -112,18 +113,17 @@ export class SharedPass {
       }
     }
     const { place, sharing } = this.#options
-    for (const { lanes, cuts } of this.#arrays)
-      resetPiece(lanes, {
-        lanes: [sharing.lanes[place] as number, sharing.lanes[place + 1] as number],
-        elements: [cuts[place] as number, cuts[place + 1] as number],
-      })
+    for (const { lanes, cuts } of this.#arrays) resetPiece(lanes, { lanes: pairAt(sharing.lanes, place), elements: pairAt(cuts, place) })
   }
 
   /** After the blocks of a round. */
   async flush(round: number, { isLast }: { readonly isLast: boolean }): Promise<void> {
     const { sharing, place } = this.#options
     for (const to of this.#others) {
-      const regions = this.#arrays.flatMap(({ lanes, cuts }) => regionsOf(lanes, sharing.lanes, place, cuts, to))
+      const regions = this.#arrays.flatMap(({ lanes, cuts }) => {
+        joinAmong(lanes, pairAt(sharing.lanes, place), pairAt(cuts, to))
+        return regionsOf(lanes, sharing.lanes, place, cuts, to)
+      })
       const changes = regions.map((region) => orAll(changesOf(region, emptyOf(region)), region))
       this.#send(to, { round, kind: 'updates' }, changes)
     }
@@ -211,15 +211,17 @@ export function loopOfReader(loop: string, place: number): string {
 
 type Region = DenseStorage['data'] & ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }
 
-/** Of the copies of one process's lanes, the elements that another owns. */
+function pairAt(bounds: readonly number[], place: number): [number, number] {
+  return [bounds[place] as number, bounds[place + 1] as number] // one more than there are processes
+}
+
+/** Of the copies of one process's lanes, as far as all is in them, the elements that another owns. */
 function regionsOf(lanes: Lanes, bounds: readonly number[], place: number, cuts: readonly number[], owner: number): Region[] {
-  const [from, to] = [cuts[owner] as number, cuts[owner + 1] as number]
-  const found: Region[] = []
-  for (let lane = bounds[place] as number; lane < (bounds[place + 1] as number); lane++) {
+  const [from, to] = pairAt(cuts, owner)
+  return rootsOf(lanes.count, ...pairAt(bounds, place)).map((lane) => {
     const at = lane * lanes.length
-    found.push(lanes.data.subarray(at + from, at + to) as Region)
-  }
-  return found
+    return lanes.data.subarray(at + from, at + to) as Region
+  })
 }
 
 function runsOf(bytes: Uint8Array): Float64Array {

@@ -134,9 +134,29 @@ export function delayedOf(all: readonly Lanes[]): number | undefined {
 /** Into the first copy, by the fixed tree. */
 function joinAll(lanes: Lanes): void {
   const copies = Array.from({ length: lanes.count }, (_, lane) => copyOfLane(lanes, lane))
-  for (let step = 1; step < lanes.count; step *= 2) {
-    for (let lane = 0; lane + step < lanes.count; lane += 2 * step) join(lanes, copies[lane] as Updates, copies[lane + step] as Updates)
+  for (const [lane, other] of joinsOf(lanes.count)) join(lanes, copies[lane] as Updates, copies[other] as Updates)
+}
+
+/** The fixed tree over lanes: what is joined into which, one after the other, and up to which lane that then reaches. */
+function joinsOf(count: number): (readonly [lane: number, other: number, end: number])[] {
+  const joins: (readonly [number, number, number])[] = []
+  for (let step = 1; step < count; step *= 2) {
+    for (let lane = 0; lane + step < count; lane += 2 * step) joins.push([lane, lane + step, Math.min(lane + 2 * step, count)])
   }
+  return joins
+}
+
+/** Of lanes `first` up to `end`, those in whose copies everything is when what lies among them was joined. */
+export function rootsOf(count: number, first: number, end: number): number[] {
+  const roots = new Set(Array.from({ length: end - first }, (_, i) => first + i))
+  for (const [lane, other, reach] of joinsOf(count)) if (lane >= first && reach <= end) roots.delete(other)
+  return [...roots]
+}
+
+/** Joins what lies among lanes `first` up to `end`, of some elements: as the tree has it, whatever the others have added. */
+export function joinAmong(lanes: Lanes, [first, end]: readonly [number, number], [from, to]: readonly [number, number]): void {
+  const piece = (lane: number): TypedArray => copyOfLane(lanes, lane).data.subarray(from, to) as TypedArray
+  for (const [lane, other, reach] of joinsOf(lanes.count)) if (lane >= first && reach <= end) addInto(piece(lane), piece(other))
 }
 
 function copyOfLane({ data, touched, length, stride = length }: Lanes, lane: number): Updates {
