@@ -1,11 +1,10 @@
 /** Which buffered arrays the processes of a loop flush among them, and what each needs for it. */
-import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { cutEqual } from '../../../core/loop/partitioning.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
 import { sizeOfRegion } from './passWire.ts'
 import { mostBytesOfCopies } from './rounds.ts'
-import type { Served } from './served.ts'
 import { type Rows, rowsWith } from './servedRows.ts'
 import type { Sharing } from './shares.ts'
 
@@ -15,7 +14,8 @@ const LEAST_ELEMENTS = 2 ** 14
 export interface SharingOptions {
   readonly blocks: BlockSchedule
   readonly lanes: readonly Lanes[]
-  readonly served: Served
+  /** Of which is known what the processes read. */
+  readonly served: ReadonlyMap<Storage, unknown>
   /** Of those that take part, and where their lanes begin. */
   readonly ranks: readonly number[]
   readonly bounds: readonly number[]
@@ -54,11 +54,11 @@ export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks'
 }
 
 /** What is sent with the elements that the processes own, which they flush into. `nodes` are those that take part. */
-export function withOwned(
-  served: Served,
+export function withOwned<T extends { readonly rows: readonly Rows[] }>(
+  served: ReadonlyMap<Storage, T>,
   { arrays }: Sharing,
   { numberOf, nodes }: { readonly numberOf: (storage: DenseStorage) => number; readonly nodes: readonly number[] },
-): Served {
+): ReadonlyMap<Storage, T> {
   return new Map(
     [...served].map(([storage, one]) => {
       const cuts = arrays.find((array) => storage.kind === 'dense' && array.storage === numberOf(storage))?.cuts
