@@ -3,6 +3,7 @@
 import { HANDLERS as EXEC_HANDLERS } from '../exec/handlers.ts'
 import { buffersPassed } from '../exec/memory/lease.ts'
 import { arraysIn, withScratch } from '../exec/memory/scratchMemory.ts'
+import { bytesOfBatches } from '../exec/tables/planRecord.ts'
 import { stageHandler } from '../exec/tables/stageTask.ts'
 import type { TaskHandler } from '../exec/workers/worker.ts'
 import { type EncodeTask, encode } from '../io/encode.ts'
@@ -11,10 +12,12 @@ import { readSplit } from '../io/readSplit.ts'
 export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
   ...EXEC_HANDLERS,
   stage: stageHandler(readSplit),
-  encode: async (task) =>
-    await withScratch(async (scratch) => {
-      const bytes = encode(task as EncodeTask, arraysIn(scratch)) // the engine sends nothing else
-      buffersPassed(2 * bytes.length) // what the encoder was given is garbage too
+  encode: async (payload) => {
+    const task = payload as EncodeTask // the engine sends nothing else
+    return await withScratch(async (scratch) => {
+      const bytes = encode(task, arraysIn(scratch))
+      buffersPassed(bytesOfBatches(task.parts) + bytes.length) // what the encoder was given is garbage too
       return bytes
-    }),
+    })
+  },
 }

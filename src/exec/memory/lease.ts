@@ -88,7 +88,7 @@ let collect: ((options?: { readonly type: 'minor' }) => void) | undefined
 
 /** Bytes of buffers that went through this thread since it last let go of any. */
 let bytesPassed = 0
-const BYTES_BETWEEN = 2 ** 26
+const BYTES_BETWEEN = 2 ** 25
 /** A heap that is gone through in some milliseconds. */
 const SMALL_HEAP = 2 ** 27
 
