@@ -50,6 +50,7 @@ export {
   last,
   max,
   mean,
+  median,
   min,
   mode,
   quantile,

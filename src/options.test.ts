@@ -173,7 +173,7 @@ const AGGREGATES = [
     'kurtosis',
     'last',
   ],
-  ...['max', 'mean', 'min', 'mode', 'quantile', 'skew', 'stddev', 'sum', 'variance'],
+  ...['max', 'mean', 'median', 'min', 'mode', 'quantile', 'skew', 'stddev', 'sum', 'variance'],
 ]
 const TIMES = ['bucket', 'duration', 'formatTime', 'parseTime']
 const WINDOWS = ['denseRank', 'firstValue', 'lag', 'lastValue', 'lead', 'ntile', 'percentRank', 'rank', 'rowNumber']

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { planEngine, tableOf } from '../../../property-tests/plans.ts'
 import { PlanError, Session, TaskError } from '../../index.ts'
-import { type Aggregate, any, argMax, argMin, collect, correlation, count, mean, quantile, sum } from '../plan/aggregates.ts'
+import { type Aggregate, any, argMax, argMin, collect, correlation, count, mean, median, quantile, sum } from '../plan/aggregates.ts'
 import { elementText, keysText } from '../plan/elements.ts'
 import { planText } from '../plan/tree.ts'
 import { type DistArray, engineOf, isDistArray, planOf } from './distArray.ts'
@@ -227,11 +227,12 @@ test('aggregates', () => {
   expect(messageOf(() => grouped.agg({}))).toBe('agg() needs at least one aggregate, as in agg({ n: count() }).')
   expect(messageOf(() => grouped.agg({ n: ((r: Order) => r.id) as unknown as Aggregate<Order, number> }))).toBe(
     'agg() was given a function as "n", which is not an aggregate.\n' +
-      'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, approxCountDistinct, approxQuantile, approxMedian, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
+      'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, median, approxCountDistinct, approxQuantile, approxMedian, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
   )
   expect(messageOf(() => grouped.agg({ n: sum((r) => r.shop as never) }))).toBe(
     'sum() takes numbers or bigints; this function returns utf8: r => r.shop\nConvert the value, as in sum((row) => Number(…)).',
   )
+  expect(messageOf(() => median(undefined as never))).toBe('median() needs a function of (row), as in median((row) => row.price).')
   expect(messageOf(() => quantile((r: Order) => r.price, 1.5))).toBe('The q of quantile() is a number from 0 to 1; it was given 1.5.')
   expect(messageOf(() => sum(undefined as never))).toBe('sum() needs a function of (row), as in sum((row) => row.price).')
   expect(messageOf(() => argMin((r: Order) => r.shop, undefined as never))).toBe(
@@ -281,7 +282,7 @@ test('the plan of a chain, on one line a node', () => {
     .filter((r) => r.price > 1)
     .join(tableOf<{ shop: string; city: string }>('shops', { shop: 'utf8', city: 'utf8' }), 'shop', { how: 'left' })
     .groupBy((r) => r.city)
-    .agg({ n: count(), half: quantile((r) => r.price, 0.5) })
+    .agg({ n: count(), half: median((r) => r.price) })
     .sortBy((r) => [r.n, r.key], { descending: true })
     .limit(3)
   expect(planText(planOf(chain))).toMatchInlineSnapshot(`

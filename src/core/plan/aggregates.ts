@@ -57,7 +57,7 @@ function noArgument(kind: AggregateKind, options: object): object {
 
 /** What is computed of each row. */
 export function argumentOf<Row>(
-  kind: AggregateKind | WindowKind | 'approxMedian',
+  kind: AggregateKind | WindowKind | 'median' | 'approxMedian',
   of: ((row: Row, env: never) => unknown) | undefined,
   options: { readonly env?: object },
 ): { readonly of: (row: Row) => unknown } {
@@ -248,6 +248,14 @@ export function quantile<Row, E extends object = object>(
   options: WithEnv<E> = {},
 ): Aggregate<Row, number | null> {
   return ofKind('quantile', of, options, fraction('quantile', q))
+}
+
+/** `quantile` of 0.5: the value in the middle, or halfway between the two that are. Keeps the group in memory. */
+export function median<Row, E extends object = object>(
+  of: (row: Row, env: E) => number | null | undefined,
+  options: WithEnv<E> = {},
+): Aggregate<Row, number | null> {
+  return ofKind('quantile', argumentOf<Row>('median', of, options).of, {}, 0.5)
 }
 
 function fraction(kind: AggregateKind, q: number): number {

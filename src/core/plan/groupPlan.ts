@@ -167,7 +167,7 @@ function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
   if (!isAggregate(aggregate)) {
     throw new PlanError(
       `agg() was given ${valueText(aggregate)} as "${name}", which is not an aggregate.\n` +
-        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, approxCountDistinct, approxQuantile, approxMedian, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
+        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, median, approxCountDistinct, approxQuantile, approxMedian, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
     )
   }
   return aggregate

@@ -42,7 +42,7 @@ export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
 
 /** Methods and aggregates whose functions take a row and no key. */
 const OF_ROW =
-  /^(sortBy|sum|mean|min|max|count|countDistinct|first|last|variance|stddev|quantile|collect|mode|skew|kurtosis|any|all|approx\w+)$/
+  /^(sortBy|sum|mean|min|max|count|countDistinct|first|last|variance|stddev|quantile|median|collect|mode|skew|kurtosis|any|all|approx\w+)$/
 /** Those of two functions. */
 const OF_PAIR = /^(argMin|argMax|covariance|correlation)$/
 
