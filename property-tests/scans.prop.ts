@@ -60,6 +60,7 @@ const FAMILIES: Readonly<Record<string, readonly Kind[]>> = {
     },
   ],
   'of an element that all share': [
+    { text: 'S.set(0, i === 0 ? 0.1 : S.get(0) + x.get(i)); z.set(i, S.get(0))', cells: { S: ['f64'] } },
     { text: 'S.set(0, S.get(0) + x.get(i)); z.set(i, S.get(0))', cells: { S: ['f64'] } },
     { text: 'S.set(0, S.get(0) + x.get(i)); z.set(i, S.get(0))', cells: { S: SUMS } },
     { text: 'const s = S.get(0)\n z.set(i, s); S.set(0, (s + x.get(i)) | 0)', cells: { S: SUMS } },
@@ -95,6 +96,7 @@ const FAMILIES: Readonly<Record<string, readonly Kind[]>> = {
     { text: 'N.set(0, N.get(0) + 1); if (y.get(i) > 1) return\n z.set(N.get(0) - 1, y.get(i))', cells: { N: ['i32', 'f64'] } },
   ],
   'that look like others': [
+    { text: 'OUT.set(i, (i > 0 ? OUT.get(i - 1) : 5) + (y.get(i) % 1) * 6 - 3)', chains: { OUT: ['i32'] } },
     {
       text: 'if (S.get(0) % 3 !== 0) S.set(0, S.get(0) + 1); S.set(0, S.get(0) + x.get(i)); z.set(i, S.get(0))',
       cells: { S: SUMS },
