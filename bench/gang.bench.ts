@@ -4,6 +4,10 @@
  *     factorization    a 2d schedule at rank 32, whose columns go from process to process
  *     rounds           data-parallel logistic regression, whose buffer is flushed sixteen times in a pass
  *     killed, frozen   a process of three is ended by SIGKILL, or stopped by SIGSTOP, after the third pass
+ *     kills            processes are ended by SIGKILL at random moments, `--kills` of them, in as many runs as that takes
+ *     served           reads of an array that another loop has written before each pass, against one that nobody writes
+ *     checkpoint       passes that are kept in a folder, against those that are not
+ *     foreseen         what `simulate()` says of a pass beforehand, against what it takes
  *
  * Each run is a program of its own (`gangPass.ts`) under `distarray run --processes`, in turn; their arrays must have the same bits. Printed are
  * medians over runs of the least that a pass took, from the third on. Needs `npm run build`.
@@ -19,8 +23,8 @@ import type { GangFigures, GangPass } from './gangPass.ts'
 import { save, suite } from './harness.ts'
 import { median, table } from './statistics.ts'
 
-const bench = suite('gang', { samples: 0, passes: 8, rounds: 3 })
-const { passes, rounds } = bench.options
+const bench = suite('gang', { samples: 0, passes: 8, rounds: 3, kills: 200 })
+const { passes, rounds, kills } = bench.options
 const samples = bench.options.samples || (bench.quick ? 200_000 : 1_000_000)
 const PASS = fileURLToPath(new URL('gangPass.ts', import.meta.url))
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
@@ -57,6 +61,59 @@ for (const program of ['killed', 'frozen'] as const) {
   const of = (what: 'noticedMs' | 'againMs'): number => median(found.map((figures) => figures[what] ?? Number.NaN))
   console.log(`\n${program}: noticed after ${of('noticedMs').toFixed(0)} ms, the next pass done after ${of('againMs').toFixed(0)} ms`)
   results[program] = { noticedMs: of('noticedMs'), againMs: of('againMs') }
+}
+if (bench.wanted('kills')) {
+  const pass = { program: 'kills', samples: 200_000, workers: 1, passes: 1_000 } as const
+  const { digest } = run(1, { ...pass, program: 'factorization' })
+  let [done, same, runs] = [0, 0, 0]
+  while (done < kills) {
+    const figures = run(3, { ...pass, seed: ++runs })
+    done += figures.kills ?? 0
+    if (figures.digest === digest) same++
+    if (figures.kills === 0) throw new Error('Nobody was killed.')
+  }
+  console.log(`\nkills: ${done} in ${runs} runs, ${same} of which have the bits of one process`)
+  results.kills = { kills: done, runs, same }
+}
+if (bench.wanted('served')) {
+  const found = Array.from({ length: rounds }, () => run(2, { program: 'served', samples, workers: 1, passes }))
+  const ratios = found.map(({ milliseconds, servedMs = [] }) => Math.min(...servedMs.slice(1)) / Math.min(...milliseconds.slice(2)))
+  console.log(`\nserved: ${median(ratios).toFixed(2)} times as long as a pass over what nobody writes. ${found.at(-1)?.processes}`)
+  results.served = ratios
+}
+if (bench.wanted('checkpoint')) {
+  const least = (checkpoint?: string): number => {
+    const { milliseconds } = run(1, { program: 'factorization', samples, workers: 2, passes, ...(checkpoint && { checkpoint }) })
+    return Math.min(...milliseconds.slice(2))
+  }
+  const ratios = Array.from({ length: rounds }, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'distarray-kept-'))
+    const ratio = least(folder) / least()
+    rmSync(folder, { recursive: true, force: true })
+    return ratio
+  })
+  console.log(`\ncheckpoint: ${median(ratios).toFixed(2)} times as long as a pass that is not kept`)
+  results.checkpoint = ratios
+}
+if (bench.wanted('foreseen')) {
+  const lines = (['factorization', 'rounds'] as const).flatMap((program) =>
+    [1, 1 / 4, 1 / 16].flatMap((part) => {
+      const pass = { program, samples: Math.round(samples * part), workers: 1, passes }
+      const { foreseenMs = [] } = run(1, pass)
+      const measured = [run(2, pass), run(1, { ...pass, workers: 2 })].map(({ milliseconds }) => Math.min(...milliseconds.slice(2)))
+      return measured.map((ms, i) => {
+        const foreseen = foreseenMs[i] as number
+        return [
+          `${program}, ${pass.samples} samples, ${['2 x 1', '1 x 2'][i]}`,
+          foreseen.toFixed(1),
+          ms.toFixed(1),
+          (foreseen / ms).toFixed(2),
+        ]
+      })
+    }),
+  )
+  console.log(`\n${table(['foreseen', 'ms', 'it takes', 'ratio'], lines)}`)
+  results.foreseen = lines
 }
 save('gang', results)
 

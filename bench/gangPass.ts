@@ -11,13 +11,17 @@ import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings } from '../examples/support/generateRatings.ts'
 
 export interface GangPass {
-  readonly program: 'factorization' | 'rounds' | 'killed' | 'frozen'
+  readonly program: 'factorization' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served'
   /** Ratings, or clicks. */
   readonly samples: number
   readonly workers: number
   readonly passes: number
   /** Where processes leave their numbers. */
   readonly folder: string
+  /** What passes are kept in. */
+  readonly checkpoint?: string
+  /** Of the moments at which processes are killed. */
+  readonly seed?: number
 }
 
 export interface GangFigures {
@@ -28,25 +32,48 @@ export interface GangFigures {
   /** From a signal to the event that says so, and to the end of the first pass that was begun after it. */
   readonly noticedMs?: number
   readonly againMs?: number
+  /** How many processes were killed. */
+  readonly kills?: number
+  /** What `simulate()` says of a pass of two processes of a thread each, and of one of two. */
+  readonly foreseenMs?: readonly number[]
+  /** Of passes that read what another loop has written before each. */
+  readonly servedMs?: readonly number[]
 }
 
 const given = JSON.parse(process.argv[2] ?? '') as GangPass // of the bench
-const { program, samples, workers, passes, folder } = given
+const { program, samples, workers, passes, folder, checkpoint } = given
 writeFileSync(join(folder, `pid${process.env.DA_RANK ?? 0}`), String(process.pid))
-const session = await Session.start({ workers, progress: false, checkRaces: false })
-const { loop, arrays } = program === 'rounds' ? logistic() : factorization()
+const session = await Session.start({ workers, progress: false, checkRaces: false, ...(checkpoint === undefined ? {} : { checkpoint }) })
+const { loop, arrays, between } = program === 'rounds' ? logistic() : program === 'served' ? readings() : factorization()
 
 const times: number[] = []
 const lost: { sent?: number; noticed?: number; again?: number } = {}
 session.events.subscribe((event) => {
   if (event.kind === 'process' && event.phase === 'lost') lost.noticed ??= performance.now()
 })
+const stopKilling = program === 'kills' ? killing() : undefined
 for await (const { number, milliseconds } of loop.passes(passes)) {
   times.push(milliseconds)
   if (lost.sent !== undefined) lost.again ??= performance.now()
   if (number !== 3 || (program !== 'killed' && program !== 'frozen')) continue
   lost.sent = performance.now()
   process.kill(pidOfFirst(), program === 'killed' ? 'SIGKILL' : 'SIGSTOP')
+}
+const kills = stopKilling?.()
+const servedMs: number[] = []
+for (let pass = 0; between !== undefined && pass < passes; pass++) {
+  await between.run()
+  for await (const { milliseconds } of loop.passes(1)) servedMs.push(milliseconds)
+}
+const foreseenMs: number[] = []
+if (process.env.DA_WORLD === undefined && program !== 'served') {
+  for (const [nodes, threads] of [
+    [2, 1],
+    [1, 2],
+  ] as const) {
+    const { milliseconds } = await loop.simulate({ nodes, threads, bandwidth: '10Gbit', latency: 0.05 })
+    foreseenMs.push(milliseconds)
+  }
 }
 let digest = 7
 for (const array of arrays) {
@@ -60,6 +87,9 @@ const figures: GangFigures = {
   processes: loop.plan.execution.processes?.because ?? '',
   ...(noticed === undefined ? {} : { noticedMs: noticed - sent }),
   ...(again === undefined ? {} : { againMs: again - sent }),
+  ...(kills === undefined ? {} : { kills }),
+  ...(between === undefined ? {} : { servedMs }),
+  foreseenMs,
 }
 console.log(JSON.stringify(figures))
 if (program === 'frozen') process.kill(pidOfFirst(), 'SIGKILL') // it would never end
@@ -70,8 +100,46 @@ function pidOfFirst(): number {
   return Number(readFileSync(join(folder, 'pid1'), 'utf8'))
 }
 
+/** Kills others at random moments, each as soon as it is there again, until it is stopped; says how many. */
+function killing(): () => number {
+  let [state, count] = [given.seed ?? 1, 0]
+  const random = (): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
+    return state / 2 ** 31
+  }
+  const there = new Set([1, 2])
+  session.events.subscribe((event) => {
+    if (event.kind !== 'process') return
+    if (event.phase === 'joined') there.add(event.rank)
+    else there.delete(event.rank)
+  })
+  let timer: NodeJS.Timeout
+  const next = (): void => {
+    timer = setTimeout(
+      () => {
+        const ranks = [...there]
+        const rank = ranks[Math.floor(random() * ranks.length)]
+        if (rank !== undefined) {
+          process.kill(Number(readFileSync(join(folder, `pid${rank}`), 'utf8')), 'SIGKILL')
+          there.delete(rank)
+          count++
+        }
+        next()
+      },
+      20 + random() * 400,
+    )
+  }
+  next()
+  return () => {
+    clearTimeout(timer)
+    return count
+  }
+}
+
 interface Program {
   readonly loop: Loop
+  /** Runs before each pass of the second half. */
+  readonly between?: Loop
   readonly arrays: readonly DistArray<number, readonly number[]>[]
 }
 
@@ -101,6 +169,21 @@ function factorization(): Program {
     { order: 'any' },
   )
   return { loop, arrays: [W, H] as unknown as Program['arrays'] }
+}
+
+/** Sums of twenty of a million numbers each, which another loop writes. */
+function readings(): Program {
+  const [numbers, each] = [2 ** 20, 20]
+  const where = session.random([samples, each], { seed: 1 }).map((x) => Math.floor(numbers ** x))
+  const w = session.random([numbers], { seed: 2 })
+  const sums = session.zeros([samples])
+  const between = session.loop(session.range(numbers), { w }, ([k], { w }) => void w.set(k, w.get(k) * 0.999))
+  const loop = session.loop(session.range(samples), { where, w, sums }, ([i], { where, w, sums }) => {
+    let sum = 0
+    for (let k = 0; k < each; k++) sum += w.get(where.get(i, k))
+    sums.set(i, Math.tanh(sum))
+  })
+  return { loop, between, arrays: [sums] as unknown as Program['arrays'] }
 }
 
 /** Sparse logistic regression, data-parallel: weights in a buffer that is flushed sixteen times in a pass. */
