@@ -23,7 +23,9 @@ import { type CarriedValues, handOn, staysInside } from './prefix.ts'
 
 /** A pass that takes longer on one thread is worth two on all of them. */
 const WORTH_MS = 2
-/** And should take less than this part of it. */
+/** Together the threads go through the body so often. */
+const SWEEPS = 2
+/** And should take less than this part of what one takes. */
 const WORTH_PART = 0.8
 
 export class ScanLoop extends KernelLoop {
@@ -164,6 +166,8 @@ export class ScanLoop extends KernelLoop {
     if (this.#replay.width < 2) return { where: 'caller', because: 'There is one chunk.' }
     if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
     const aloneMs = this.#aloneMs ?? super.predictedMilliseconds
+    const workers = Math.min(pool.size, this.#replay.width)
+    if (SWEEPS / workers >= WORTH_PART) return { where: 'caller', because: `${workers} workers would go through the body twice.` }
     if (aloneMs < WORTH_MS) return { where: 'caller', because: 'A pass is over before chunks would have been shared out.' }
     if (this.#togetherMs !== undefined && this.#aloneMs !== undefined && WORTH_PART * this.#aloneMs <= this.#togetherMs)
       return { where: 'caller', because: 'A pass took longer on several threads, which go through the body twice.' }
