@@ -16,12 +16,14 @@ import { capturedHandles } from '../planner/function/captures/capturedHandles.ts
 import { type CapturedState, capturedNow, sameCaptures } from '../planner/function/captures/capturedNow.ts'
 import { irText } from '../planner/function/irText.ts'
 import type { LoopContext as BodyContext, LocalArray } from '../planner/function/lower/context.ts'
-import { lowerFunction } from '../planner/function/userFunction.ts'
+import { type LoweredFunction, lowerFunction } from '../planner/function/userFunction.ts'
 import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
 import type { LoopData } from '../planner/loop/costedLoop.ts'
 import { notParallelError } from '../planner/loop/report/requireParallel.ts'
+import { isRepeatable, type RowQuestion, withAnswers } from '../planner/loop/rowQuestions.ts'
 import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
+import { answerName, answersOf } from './rowAnswers.ts'
 
 /** What the loops of a session share. */
 export interface LoopContext {
@@ -56,6 +58,8 @@ export class LoopAnalysis {
   readonly #locals = new Map<string, DistArray<unknown>>()
   /** Of tables in env, those that the body reads as arrays. */
   readonly #columns = new Map<object, Map<string, object>>()
+  /** Of what the body asks of its rows, by the question. */
+  readonly #answers = new Map<string, object>()
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
     this.#request = request
@@ -166,6 +170,37 @@ export class LoopAnalysis {
     return array
   }
 
+  /** The body with arrays for what it asks of texts, dates and nulls of its rows, where the rows are nothing else to it. */
+  #withAnswers(lowered: LoweredFunction): LoweredFunction {
+    const { over, env } = this.#request
+    const { ir } = lowered.fn
+    const { element } = this.over
+    if (ir === undefined || element === undefined || this.overPlan?.keys.kind !== 'rowNumber' || !isRepeatable(this.overPlan))
+      return lowered
+    if (
+      [...Object.values(env), ...lowered.captured.values()].some((value) => value instanceof DistArray && planOf(value) === this.overPlan)
+    )
+      return lowered
+    const taken = new Set([...Object.keys(env), ...lowered.captured.keys(), ...ir.parameters.map(({ name }) => name)])
+    const newName = (question: RowQuestion): string => {
+      const wanted = answerName(question)
+      let name = wanted
+      for (let n = 1; taken.has(name); n++) name = `${wanted}$${n}`
+      taken.add(name)
+      return name
+    }
+    const found = withAnswers(ir, element, newName)
+    if (found === undefined) return lowered
+    const captured = new Map(lowered.captured)
+    for (const [name, question] of found.questions) {
+      const id = JSON.stringify(question)
+      const array = this.#answers.get(id) ?? answersOf(over as DistArray<Record<string, never>>, question) // rows, as their plan says
+      this.#answers.set(id, array)
+      captured.set(name, array)
+    }
+    return { ...lowered, fn: { ...lowered.fn, ir: found.ir }, captured }
+  }
+
   #withLocals(bindings: Bindings): Bindings {
     const own = new Set<LogicalPlan>([...this.#locals.values()].map(planOf))
     const isLocal = (name: string): boolean => own.has(bindings.arrays.get(name) as LogicalPlan) // undefined is none of them
@@ -194,7 +229,8 @@ export class LoopAnalysis {
     const needsRows = byColumns.fn.ir === undefined && this.#columns.size > 0
     const rows = needsRows ? lowerFunction(body, context) : byColumns
     // why it does stays said
-    const lowered = needsRows && rows.fn.ir !== undefined ? { ...rows, fn: { ...rows.fn, refusals: byColumns.fn.refusals } } : rows
+    const whole = needsRows && rows.fn.ir !== undefined ? { ...rows, fn: { ...rows.fn, refusals: byColumns.fn.refusals } } : rows
+    const lowered = this.#withAnswers(whole)
     if (lowered.isAsync) {
       throw new LoopError(
         'The body of a loop is async. Iterations run synchronously: load what it awaits into arrays before the loop, or use forEach or collect.',

@@ -1,0 +1,179 @@
+/**
+ * What a body asks of texts, dates and nulls of the row that it is given: questions of one column, whose answers are arrays beside it.
+ *
+ *     if (r.kind === 'buy') pos.add(r.sym, r.qty)    -->    if (kind_is_buy[i]) pos.add(r.sym, r.qty)
+ *     days.add(r.when.getUTCDay(), 1)                -->    days.add(when_getUTCDay[i], 1)
+ *
+ * Kernels of loops read numbers and truth values; the questions are answered by kernels over columns, for all rows, before the loop.
+ *
+ * Statement: no question fails or depends on anything but its row, so that asking it of all rows gives what asking it where the body
+ * does would have given. A body that needs more of such a column than its questions keeps its rows, and so does one that changes them.
+ */
+import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
+import type { ElementType, Field } from '../../core/data/schema.ts'
+import { type Expr, expressionsOf, type FunctionIr, type Primitive, type Stmt, visitExpr, visitStmts } from '../../core/ir/functionIr.ts'
+import { changedIn } from '../../core/ir/irFacts.ts'
+import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
+import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { functionsOf } from '../../core/plan/tree.ts'
+
+export type RowQuestion =
+  /** `row.column === value`. */
+  | { readonly kind: 'equals'; readonly column: string; readonly value: string | null }
+  /** A method of a date without arguments, as `getUTCDay`. */
+  | { readonly kind: 'date'; readonly column: string; readonly method: DateMethod }
+  /** A method of a text that is asked about another one. */
+  | { readonly kind: 'text'; readonly column: string; readonly method: TextMethod; readonly text: string }
+  /** `row.column ?? value`, of a number. */
+  | { readonly kind: 'or'; readonly column: string; readonly value: number }
+
+export type DateMethod = (typeof DATE_METHODS)[number]
+export type TextMethod = (typeof TEXT_METHODS)[number]
+
+const TEXT_METHODS = ['startsWith', 'endsWith', 'includes'] as const
+const DATE_METHODS = [
+  'getTime',
+  'getUTCFullYear',
+  'getUTCMonth',
+  'getUTCDate',
+  'getUTCDay',
+  'getUTCHours',
+  'getUTCMinutes',
+  'getUTCSeconds',
+] as const
+
+/** The body with arrays of answers, and what they answer; undefined where it asks nothing, or needs more. `newName`: of an array, which nothing else has. */
+export function withAnswers(
+  ir: FunctionIr,
+  element: ElementType,
+  newName: (question: RowQuestion) => string,
+): { readonly ir: FunctionIr; readonly questions: ReadonlyMap<string, RowQuestion> } | undefined {
+  if (element.kind !== 'row') return undefined
+  const others = new Map(element.fields.filter((field) => !isPlain(field)).map((field) => [field.name, field]))
+  if (others.size === 0 || returnsValue(ir)) return undefined
+  const named = constantFields(ir)
+  const names = new Map<string, string>()
+  const questions = new Map<string, RowQuestion>()
+  const answered = (expr: Expr): Expr => {
+    const asked = questionOf(expr, (of) => others.get(fieldName(of, named) ?? ''))
+    if (asked === undefined) return expr
+    const { question, negated } = asked
+    const id = JSON.stringify(question)
+    let array = names.get(id)
+    if (array === undefined) {
+      names.set(id, (array = newName(question)))
+      questions.set(array, question)
+    }
+    const { span } = expr
+    const read: Expr = { kind: 'Read', array, subscripts: [{ kind: 'Key', axis: 0, span }], span }
+    if (question.kind === 'date' || question.kind === 'or') return read
+    const no: Expr = { kind: 'Unary', operator: '!', operand: read, span }
+    return negated ? no : { kind: 'Unary', operator: '!', operand: no, span }
+  }
+  const body = withoutUnread(rewriteStmts(ir.body, { ...UNCHANGED, expr: answered }), named)
+  if (questions.size === 0 || readsOther(body, others)) return undefined
+  const uses = [...questions.keys()].map((name) => ({ name, kind: 'array', origin: 'capture' }) as const)
+  return { ir: { ...ir, body, keyRank: Math.max(1, ir.keyRank), uses: [...ir.uses, ...uses] }, questions }
+}
+
+/** Whether a plan gives the same rows however often it runs: what runs as it stands may not. */
+export function isRepeatable(plan: LogicalPlan): boolean {
+  if (plan.kind === 'Materialize') return true
+  return functionsOf(plan).every(({ ir }) => ir !== undefined) && inputsOf(plan).every(isRepeatable)
+}
+
+/** Whether kernels of loops read the column. */
+function isPlain({ type, nullable }: Field): boolean {
+  return !nullable && type.kind in ARRAY_OF_DTYPE
+}
+
+function returnsValue({ body }: FunctionIr): boolean {
+  let found = false
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'Return' && stmt.value !== undefined) found = true
+  })
+  return found
+}
+
+/** Locals that are a field of the row and nothing else. */
+function constantFields({ body }: FunctionIr): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>()
+  const seen = new Set<string>()
+  const changed = changedIn(body.filter((stmt) => stmt.kind !== 'Let'))
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'Assign') fields.delete(stmt.local)
+    if (stmt.kind !== 'Let') return
+    const name = stmt.init === undefined ? undefined : fieldName(stmt.init, new Map())
+    if (name === undefined || seen.has(stmt.local) || changed.has(stmt.local)) fields.delete(stmt.local)
+    else fields.set(stmt.local, name)
+    seen.add(stmt.local)
+  })
+  return fields
+}
+
+function fieldName(expr: Expr, named: ReadonlyMap<string, string>): string | undefined {
+  if (expr.kind === 'Local') return named.get(expr.name)
+  return expr.kind === 'Field' && expr.of.kind === 'Input' && expr.of.argument === 0 ? expr.name : undefined
+}
+
+type Asked = { readonly question: RowQuestion; readonly negated: boolean }
+
+function questionOf(expr: Expr, fieldOf: (of: Expr) => Field | undefined): Asked | undefined {
+  const is = (question: RowQuestion, negated = false): Asked => ({ question, negated })
+  switch (expr.kind) {
+    case 'Binary': {
+      const { operator, left, right } = expr
+      if (operator !== '===' && operator !== '!==') return undefined
+      const [field, other] = left.kind === 'Literal' ? [fieldOf(right), left] : [fieldOf(left), right]
+      if (field === undefined || other.kind !== 'Literal') return undefined
+      const { value } = other as { readonly value: Primitive | undefined }
+      const isKnown = value === null || (typeof value === 'string' && field.type.kind === 'utf8')
+      return isKnown ? is({ kind: 'equals', column: field.name, value }, operator === '!==') : undefined
+    }
+    case 'MethodCall': {
+      const field = fieldOf(expr.object)
+      if (field === undefined || field.nullable) return undefined
+      const date = DATE_METHODS.find((method) => method === expr.method)
+      if (date !== undefined && field.type.kind === 'timestamp') return is({ kind: 'date', column: field.name, method: date })
+      const method = TEXT_METHODS.find((one) => one === expr.method)
+      const [text, another] = expr.args
+      if (method === undefined || field.type.kind !== 'utf8' || another !== undefined) return undefined
+      if (text?.kind !== 'Literal' || typeof text.value !== 'string') return undefined
+      return is({ kind: 'text', column: field.name, method, text: text.value })
+    }
+    case 'Logical': {
+      const field = expr.operator === '??' ? fieldOf(expr.left) : undefined
+      if (field === undefined || expr.right.kind !== 'Literal' || typeof expr.right.value !== 'number') return undefined
+      return field.type.kind === 'f64' ? is({ kind: 'or', column: field.name, value: expr.right.value }) : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Without variables for fields that nothing reads any more. */
+function withoutUnread(body: readonly Stmt[], named: ReadonlyMap<string, string>): readonly Stmt[] {
+  const read = new Set<string>()
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (one) => {
+        if (one.kind === 'Local') read.add(one.name)
+      })
+    }
+  })
+  const isUnread = (stmt: Stmt): boolean => stmt.kind === 'Let' && named.has(stmt.local) && !read.has(stmt.local)
+  return body.filter((stmt) => !isUnread(stmt))
+}
+
+/** Whether something still reads one of these columns, or the row as a whole. */
+function readsOther(body: readonly Stmt[], others: ReadonlyMap<string, Field>): boolean {
+  let found = false
+  const visit = (expr: Expr): void => {
+    if (expr.kind === 'Field' && expr.of.kind === 'Input' && others.has(expr.name)) found = true
+  }
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, visit)
+    if (stmt.kind === 'For' && stmt.counted !== undefined) [stmt.counted.from, stmt.counted.to].forEach((one) => void visitExpr(one, visit))
+  })
+  return found
+}
