@@ -37,7 +37,7 @@ const row: fc.Arbitrary<Row> = fc.record(
   { noNullPrototype: true },
 )
 
-const literal = fc.constantFrom("'buy'", "'sell'", "''", "'žluť'", "'none'")
+const literal = fc.constantFrom("'buy'", "'sell'", "''", "'žluť'", "'back'")
 const truth = fc.letrec<{ truth: string }>((tie) => ({
   truth: fc.oneof(
     { depthSize: 'small' },

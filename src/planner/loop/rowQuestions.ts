@@ -101,7 +101,6 @@ function constantFields({ body }: FunctionIr): ReadonlyMap<string, string> {
   const seen = new Set<string>()
   const changed = changedIn(body.filter((stmt) => stmt.kind !== 'Let'))
   visitStmts(body, (stmt) => {
-    if (stmt.kind === 'Assign') fields.delete(stmt.local)
     if (stmt.kind !== 'Let') return
     const name = stmt.init === undefined ? undefined : fieldName(stmt.init, new Map())
     if (name === undefined || seen.has(stmt.local) || changed.has(stmt.local)) fields.delete(stmt.local)
