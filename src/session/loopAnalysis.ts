@@ -20,10 +20,10 @@ import { type LoweredFunction, lowerFunction } from '../planner/function/userFun
 import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
 import type { LoopData } from '../planner/loop/costedLoop.ts'
 import { notParallelError } from '../planner/loop/report/requireParallel.ts'
+import { answerName, answersOf } from '../planner/loop/rowAnswers.ts'
 import { isRepeatable, type RowQuestion, withAnswers } from '../planner/loop/rowQuestions.ts'
 import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
-import { answerName, answersOf } from './rowAnswers.ts'
 
 /** What the loops of a session share. */
 export interface LoopContext {

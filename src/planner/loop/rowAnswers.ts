@@ -1,6 +1,6 @@
-/** Arrays of what a loop's body asks of the texts, dates and nulls of its rows (`planner/loop/rowQuestions.ts`). */
-import type { DistArray } from '../core/arrays/distArray.ts'
-import type { DateMethod, RowQuestion, TextMethod } from '../planner/loop/rowQuestions.ts'
+/** Arrays of what a loop's body asks of the texts, dates and nulls of its rows (`rowQuestions.ts`). */
+import type { DistArray } from '../../core/arrays/distArray.ts'
+import type { DateMethod, RowQuestion, TextMethod } from './rowQuestions.ts'
 
 type Rows = DistArray<Record<string, never>>
 
