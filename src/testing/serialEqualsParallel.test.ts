@@ -131,7 +131,9 @@ describe('assertParallel', () => {
   test('throws for a serial one, with its explanation', () => {
     const a = session.zeros([9])
     const loop = session.loop(session.range(8), { a }, ([i], { a }) => a.set(i + 1, a.get(i) / 2 + i))
-    expect(() => assertParallel(loop)).toThrowError(new LoopError(`The loop does not run in parallel.\n${loop.explain()}`))
+    const refusals = [expect.objectContaining({ code: 'scan-operator' })]
+    const message = `The loop does not run in parallel.\n${loop.explain()}`
+    expect(() => assertParallel(loop)).toThrowError(expect.objectContaining({ name: 'LoopError', message, refusals }))
   })
 
   test('throws for one that runs as it stands, with the refusals', () => {
