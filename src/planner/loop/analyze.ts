@@ -254,10 +254,9 @@ function rejectedInspection(inspection: SubscriptSlice | NoSlice | undefined): L
   return inspection?.kind === 'none' ? [{ kind: 'colored', because: [inspection.because], edit: inspection.because.cure }] : []
 }
 
+/** No edit is proposed: what keeps a chain from being a scan is what the program computes. */
 function rejectedScan(because: Refusal | undefined): LoopPlan['rejected'] {
-  return because === undefined
-    ? []
-    : [{ kind: 'scan', because: [because], ...(because.code === 'scan-fraction' ? { edit: because.cure } : {}) }]
+  return because === undefined ? [] : [{ kind: 'scan', because: [because] }]
 }
 
 /** A body that could not be lowered runs as it stands: what it touches is unknown, so it may write every array it is given. */

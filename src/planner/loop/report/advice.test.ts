@@ -18,7 +18,7 @@ test.each<[string, string, TestLoop, string[]]>([
     '([i], { a, x }) => { a.set(0, a.get(0) + x.get(i)) }',
     line,
     [
-      'scan: add whole numbers, as x.get(i) | 0 is, to a',
+      'scan: nothing',
       "independent: sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of a.set(0, a.get(0) + x.get(i))",
     ],
   ],

@@ -89,7 +89,6 @@ test('a serial loop says which edit would free it', () => {
         iteration 0 writes a[0] which iteration 1 reads
     rejected
       scan: 1:42 what is added to a may be a fraction, and such a sum depends on the order of its additions
-        edit: add whole numbers, as x.get(i) | 0 is, to a
       independent: a [+]
         edit: sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of a.set(0, a.get(0) + x.get(i))
     kernel js
@@ -220,7 +219,6 @@ test('a loop in parts', () => {
         iteration 0 writes a[0] which iteration 1 reads
     rejected
       scan: 3:41 what is added to a may be a fraction, and such a sum depends on the order of its additions
-        edit: add whole numbers, as v | 0 is, to a
       independent: a [1]
         edit: write to another array than a, if reads may see its values from before the loop
     blocks 64

@@ -216,14 +216,14 @@ function refusalOf({ why, span, text }: NoUpdates, { places }: Carried): Refusal
       return {
         code: 'scan-fraction',
         message: `what is added to ${names} may be a fraction, and such a sum depends on the order of its additions`,
-        cure: `add whole numbers, as ${text} | 0 is, to ${names}`,
+        cure: `write ${text} | 0 if it is a whole number of 32 bits`,
         span,
       }
     case 'operator':
       return {
         code: 'scan-operator',
         message: `what an iteration makes of ${names} is no sum, Math.min or Math.max of what it is handed and something else`,
-        cure: `keep such a value in ${names}`,
+        cure: `let an iteration add to ${names}, or take Math.min or Math.max with it, and no more`,
         span,
       }
     case 'decides':
