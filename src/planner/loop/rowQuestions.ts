@@ -168,7 +168,9 @@ function withoutUnread(body: readonly Stmt[], named: ReadonlyMap<string, string>
 function readsOther(body: readonly Stmt[], others: ReadonlyMap<string, Field>): boolean {
   let found = false
   const visit = (expr: Expr): void => {
-    if (expr.kind === 'Field' && expr.of.kind === 'Input' && others.has(expr.name)) found = true
+    const field = expr.kind === 'Field' && expr.of.kind === 'Input' ? others.get(expr.name) : undefined
+    // numbers that may be null are read where none is
+    if (field !== undefined && !(field.type.kind in ARRAY_OF_DTYPE)) found = true
   }
   visitStmts(body, (stmt) => {
     for (const expr of expressionsOf(stmt)) visitExpr(expr, visit)
