@@ -20,7 +20,7 @@
 import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import type { Carry, EnvBinding, LoopSpec } from '../../../core/loop/loopSpec.ts'
+import type { Carry, EnvBinding, LoopSpec, ScanOperator } from '../../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../../core/span.ts'
 import type { Access } from '../accesses/accesses.ts'
 import { surelyInside } from '../accesses/bounds.ts'
@@ -74,6 +74,14 @@ export function scanOf(
   if (!carried.places.every((_, at) => isHeld(dtypeOf(spec, carried, at)))) return undefined
   const updates = updatesOf(spec, ir, carried)
   if ('why' in updates) return { kind: 'none', because: refusalOf(updates, carried) }
+  const operatorAt = (at: number): ScanOperator => updates.operators[at] ?? { kind: 'last' }
+  const isChain = (at: number): boolean => carried.places[at]?.kind === 'chain'
+  // a value that is handed on as it is, and no more, is a copy
+  if (carried.places.some((_, at) => isChain(at) && operatorAt(at).kind === 'last')) return undefined
+  const fractions = carried.places.findIndex(
+    (_, at) => isChain(at) && operatorAt(at).kind === 'sum' && /^f/.test(dtypeOf(spec, carried, at)),
+  )
+  if (fractions >= 0) return { kind: 'none', because: ofFractions(carried.places[fractions]?.name ?? '', body) }
   const filled = filledBy(spec, ir, carried, updates)
   if (filled === undefined) return undefined
   const budget = { left: BUDGET }
@@ -86,7 +94,7 @@ export function scanOf(
       first: place.at.map((offset, axis) => (axis === place.axis ? offset - 1 : offset)),
       isCell: place.kind === 'cell',
       dtype: updates.dtypes[at] ?? dtypeOf(spec, carried, at),
-      operator: updates.operators[at] ?? { kind: 'last' },
+      operator: operatorAt(at),
       partials: `partials of ${at}`,
       marks: `marks of ${at}`,
       seeds: `seeds of ${at}`,
@@ -207,6 +215,16 @@ function madeArrays(carries: readonly Carry[], chunks: number): Record<string, E
       { kind: 'array', array: -1 - at, dtype, storage: 'dense', rank: 1, shape: [length], label: name } as const,
     ]),
   )
+}
+
+/** An array of doubles is taken for one of fractions, whatever it holds: its sums are told to depend on their order. */
+function ofFractions(name: string, { span }: FunctionIr): Refusal {
+  return {
+    code: 'scan-fraction',
+    message: `${name} may hold fractions, and their sums depend on the order of the additions`,
+    cure: `make ${name} an array of dtype 'i32' if it is to hold whole numbers`,
+    span,
+  }
 }
 
 function refusalOf({ why, span, text }: NoUpdates, { places }: Carried): Refusal {
