@@ -49,9 +49,30 @@ const truth = fc.letrec<{ truth: string }>((tie) => ({
     tie('truth').map((x) => `!${x}`),
   ),
 })).truth
-const METHODS = ['getTime', 'getUTCFullYear', 'getUTCMonth', 'getUTCDate', 'getUTCDay', 'getUTCHours', 'getUTCMinutes', 'getUTCSeconds']
+const METHODS = [
+  'getTime',
+  'getUTCFullYear',
+  'getUTCMonth',
+  'getUTCDate',
+  'getUTCDay',
+  'getUTCHours',
+  'getUTCMinutes',
+  'getUTCSeconds',
+  'getUTCMilliseconds',
+]
 const number = fc.oneof(
-  fc.constantFrom('r.qty', 's', 'i', '3', '(r.price ?? -1)', '(r.price ?? 0)', '(r.price * 2)'),
+  fc.constantFrom(
+    'r.qty',
+    's',
+    'i',
+    '3',
+    '(r.price ?? -1)',
+    '(r.price ?? 0)',
+    '(r.price ?? -0)',
+    '(r.price ?? NaN)',
+    '(r.price ?? Infinity)',
+    '(r.price * 2)',
+  ),
   fc.constantFrom(...METHODS).map((method) => `r.when.${method}()`),
   truth.map((x) => `(${x} ? 1 : 2)`),
 )

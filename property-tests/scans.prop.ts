@@ -5,6 +5,8 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ARRAY_OF_DTYPE } from '../src/core/arrays/storage.ts'
+import type { TypedArray } from '../src/core/data/column.ts'
 import type { DType } from '../src/core/data/schema.ts'
 import { shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { Session } from '../src/session/session.ts'
@@ -228,15 +230,11 @@ function arraysOf({
   }
 }
 
-const TYPED = {
-  f64: Float64Array,
-  f32: Float32Array,
-  i32: Int32Array,
-  u32: Uint32Array,
-  i16: Int16Array,
-  u16: Uint16Array,
-  i8: Int8Array,
-  u8: Uint8Array,
+type NumberArray = Exclude<TypedArray, BigInt64Array>
+const typed = (dtype: string, values: readonly number[]): NumberArray => {
+  const array = new ARRAY_OF_DTYPE[dtype as DType](values.length) as NumberArray // none of these is of bigints
+  array.set(values)
+  return array
 }
 
 type Body = (key: readonly number[], env: Readonly<Record<string, unknown>>) => void
@@ -251,7 +249,7 @@ function plainly(
   arrays: ReturnType<typeof arraysOf>,
   n: number,
 ): Readonly<Record<string, readonly number[]>> | { readonly failed: readonly number[] } {
-  const data = Object.entries(arrays).map(([name, { dtype, values }]) => [name, TYPED[dtype as keyof typeof TYPED].from(values)] as const)
+  const data = Object.entries(arrays).map(([name, { dtype, values }]) => [name, typed(dtype, values)] as const)
   const views = data.map(([name, of]): [string, View] => {
     const check = (at: number): number => {
       if (!(at >= 0 && at < of.length && Number.isInteger(at))) throw new RangeError(name)
@@ -292,10 +290,7 @@ test.each(Object.keys(FAMILIES))('scans %s have the bits of the plain loop', asy
       const expected = plainly(one.text, arrays, one.n)
       const session = sessions[one.session] as Session
       const env = Object.fromEntries(
-        Object.entries(arrays).map(([name, { dtype, values }]) => [
-          name,
-          session.fromTypedArray(TYPED[dtype as keyof typeof TYPED].from(values), [values.length]),
-        ]),
+        Object.entries(arrays).map(([name, { dtype, values }]) => [name, session.fromTypedArray(typed(dtype, values), [values.length])]),
       )
       const loop = session.loop(session.range(one.n), env, bodyOf(one.text, one.n, Object.keys(arrays)) as never)
       seen.set(loop.plan.schedule.kind, (seen.get(loop.plan.schedule.kind) ?? 0) + 1)

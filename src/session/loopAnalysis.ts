@@ -20,8 +20,8 @@ import { type LoweredFunction, lowerFunction } from '../planner/function/userFun
 import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
 import type { LoopData } from '../planner/loop/costedLoop.ts'
 import { notParallelError } from '../planner/loop/report/requireParallel.ts'
-import { answerName, answersOf } from '../planner/loop/rowAnswers.ts'
-import { isRepeatable, type RowQuestion, withAnswers } from '../planner/loop/rowQuestions.ts'
+import { answerName, answersOf, questionId, type RowQuestion } from '../planner/loop/rowAnswers.ts'
+import { isRepeatable, withAnswers } from '../planner/loop/rowQuestions.ts'
 import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
 
@@ -193,7 +193,7 @@ export class LoopAnalysis {
     if (found === undefined) return lowered
     const captured = new Map(lowered.captured)
     for (const [name, question] of found.questions) {
-      const id = JSON.stringify(question)
+      const id = questionId(question)
       const array = this.#answers.get(id) ?? answersOf(over as DistArray<Record<string, never>>, question) // rows, as their plan says
       this.#answers.set(id, array)
       captured.set(name, array)

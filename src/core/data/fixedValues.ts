@@ -5,6 +5,7 @@
  * 64-bit counts of their unit in the column.
  */
 import type { TypedArray } from './column.ts'
+import { INTEGER_RANGES, type IntegerRange } from './integerRanges.ts'
 import type { ColumnType, IntegerKind, TimeUnit } from './schema.ts'
 
 export type FixedKind = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool' | 'u64' | 'date' | 'timestamp' | 'time'
@@ -32,11 +33,11 @@ export const MS_PER_DAY = 86_400_000
 /** Beyond these milliseconds since 1970 a Date is invalid. */
 export const MOST_MS = 8.64e15
 
-function integers(array: FixedForm['array'], min: number, max: number): FixedForm {
+function integers(array: FixedForm['array'], { low, high }: IntegerRange): FixedForm {
   return {
     array,
-    range: `integers from ${min} to ${max}`,
-    store: (value) => (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined),
+    range: `integers from ${low} to ${high}`,
+    store: (value) => (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high ? value : undefined),
   }
 }
 
@@ -84,12 +85,12 @@ export const FIXED_FORMS: { readonly [K in FixedKind]: FixedForm } = {
     range: 'numbers up to about 3.4e38',
     store: (value) => (typeof value === 'number' && (Number.isFinite(Math.fround(value)) || !Number.isFinite(value)) ? value : undefined),
   },
-  i32: integers(Int32Array, -(2 ** 31), 2 ** 31 - 1),
-  u32: integers(Uint32Array, 0, 2 ** 32 - 1),
-  i16: integers(Int16Array, -(2 ** 15), 2 ** 15 - 1),
-  u16: integers(Uint16Array, 0, 2 ** 16 - 1),
-  i8: integers(Int8Array, -128, 127),
-  u8: integers(Uint8Array, 0, 255),
+  i32: integers(Int32Array, INTEGER_RANGES.i32),
+  u32: integers(Uint32Array, INTEGER_RANGES.u32),
+  i16: integers(Int16Array, INTEGER_RANGES.i16),
+  u16: integers(Uint16Array, INTEGER_RANGES.u16),
+  i8: integers(Int8Array, INTEGER_RANGES.i8),
+  u8: integers(Uint8Array, INTEGER_RANGES.u8),
   i64: bigIntegers(BigInt64Array, MIN_I64, MAX_I64),
   u64: bigIntegers(BigUint64Array, 0n, 2n ** 64n - 1n),
   time: bigIntegers(BigInt64Array, 0n, MAX_I64),

@@ -1,6 +1,15 @@
-/** Arrays of what a loop's body asks of the texts, dates and nulls of its rows (`rowQuestions.ts`). */
+/** What a loop's body may ask of the texts, dates and nulls of its rows (`rowQuestions.ts`), and arrays of the answers. */
 import type { DistArray } from '../../core/arrays/distArray.ts'
-import type { DateMethod, RowQuestion, TextMethod } from './rowQuestions.ts'
+
+export type RowQuestion =
+  /** `row.column === value`. */
+  | { readonly kind: 'equals'; readonly column: string; readonly value: string | null }
+  /** A method of a date without arguments, as `getUTCDay`. */
+  | { readonly kind: 'date'; readonly column: string; readonly method: string }
+  /** A method of a text that is asked about another one. */
+  | { readonly kind: 'text'; readonly column: string; readonly method: string; readonly text: string }
+  /** `row.column ?? value`, of a number. */
+  | { readonly kind: 'or'; readonly column: string; readonly value: number }
 
 type Rows = DistArray<Record<string, never>>
 
@@ -11,12 +20,19 @@ export function answersOf(rows: Rows, question: RowQuestion): object {
     case 'equals':
       return rows.map((row, _, env) => row[env.column] === env.value, { env: { column, value: question.value } })
     case 'date':
-      return DATES[question.method](rows, column)
+      return (DATES.get(question.method) as OfDates)(rows, column) // asked for by `isDateMethod`
     case 'text':
-      return TEXTS[question.method](rows, column, question.text)
+      return (TEXTS.get(question.method) as OfTexts)(rows, column, question.text)
     case 'or':
       return rows.map((row, _, env) => row[env.column] ?? env.value, { env: { column, value: question.value } })
   }
+}
+
+/** The same for the same question. JSON has one word for NaN and the infinities, and none for -0. */
+export function questionId(question: RowQuestion): string {
+  if (question.kind !== 'or') return JSON.stringify(question)
+  const { kind, column, value } = question
+  return JSON.stringify([kind, column, Object.is(value, -0) ? '-0' : String(value)])
 }
 
 /** What an array of answers is called. */
@@ -34,32 +50,43 @@ export function answerName(question: RowQuestion): string {
   }
 }
 
+type OfDates = (rows: Rows, column: string) => object
 type OfDate = (row: Record<string, Date>, _: unknown, env: { readonly column: string }) => number
 const ofDate =
-  (f: OfDate) =>
-  (rows: Rows, column: string): object =>
+  (f: OfDate): OfDates =>
+  (rows, column) =>
     rows.map(f as never, { env: { column } })
 
 /** A function each: kernels read what a function calls. */
-const DATES: { readonly [M in DateMethod]: (rows: Rows, column: string) => object } = {
-  getTime: ofDate((row, _, env) => (row[env.column] as Date).getTime()),
-  getUTCFullYear: ofDate((row, _, env) => (row[env.column] as Date).getUTCFullYear()),
-  getUTCMonth: ofDate((row, _, env) => (row[env.column] as Date).getUTCMonth()),
-  getUTCDate: ofDate((row, _, env) => (row[env.column] as Date).getUTCDate()),
-  getUTCDay: ofDate((row, _, env) => (row[env.column] as Date).getUTCDay()),
-  getUTCHours: ofDate((row, _, env) => (row[env.column] as Date).getUTCHours()),
-  getUTCMinutes: ofDate((row, _, env) => (row[env.column] as Date).getUTCMinutes()),
-  getUTCSeconds: ofDate((row, _, env) => (row[env.column] as Date).getUTCSeconds()),
-}
+const DATES: ReadonlyMap<string, OfDates> = new Map([
+  ['getTime', ofDate((row, _, env) => (row[env.column] as Date).getTime())],
+  ['getUTCFullYear', ofDate((row, _, env) => (row[env.column] as Date).getUTCFullYear())],
+  ['getUTCMonth', ofDate((row, _, env) => (row[env.column] as Date).getUTCMonth())],
+  ['getUTCDate', ofDate((row, _, env) => (row[env.column] as Date).getUTCDate())],
+  ['getUTCDay', ofDate((row, _, env) => (row[env.column] as Date).getUTCDay())],
+  ['getUTCHours', ofDate((row, _, env) => (row[env.column] as Date).getUTCHours())],
+  ['getUTCMinutes', ofDate((row, _, env) => (row[env.column] as Date).getUTCMinutes())],
+  ['getUTCSeconds', ofDate((row, _, env) => (row[env.column] as Date).getUTCSeconds())],
+  ['getUTCMilliseconds', ofDate((row, _, env) => (row[env.column] as Date).getUTCMilliseconds())],
+])
 
+type OfTexts = (rows: Rows, column: string, text: string) => object
 type OfText = (row: Record<string, string>, _: unknown, env: { readonly column: string; readonly text: string }) => boolean
 const ofText =
-  (f: OfText) =>
-  (rows: Rows, column: string, text: string): object =>
+  (f: OfText): OfTexts =>
+  (rows, column, text) =>
     rows.map(f as never, { env: { column, text } })
 
-const TEXTS: { readonly [M in TextMethod]: (rows: Rows, column: string, text: string) => object } = {
-  startsWith: ofText((row, _, env) => (row[env.column] as string).startsWith(env.text)),
-  endsWith: ofText((row, _, env) => (row[env.column] as string).endsWith(env.text)),
-  includes: ofText((row, _, env) => (row[env.column] as string).includes(env.text)),
+const TEXTS: ReadonlyMap<string, OfTexts> = new Map([
+  ['startsWith', ofText((row, _, env) => (row[env.column] as string).startsWith(env.text))],
+  ['endsWith', ofText((row, _, env) => (row[env.column] as string).endsWith(env.text))],
+  ['includes', ofText((row, _, env) => (row[env.column] as string).includes(env.text))],
+])
+
+export function isDateMethod(method: string): boolean {
+  return DATES.has(method)
+}
+
+export function isTextMethod(method: string): boolean {
+  return TEXTS.has(method)
 }

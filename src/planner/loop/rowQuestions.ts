@@ -16,31 +16,7 @@ import { changedIn } from '../../core/ir/irFacts.ts'
 import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
 import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { functionsOf } from '../../core/plan/tree.ts'
-
-export type RowQuestion =
-  /** `row.column === value`. */
-  | { readonly kind: 'equals'; readonly column: string; readonly value: string | null }
-  /** A method of a date without arguments, as `getUTCDay`. */
-  | { readonly kind: 'date'; readonly column: string; readonly method: DateMethod }
-  /** A method of a text that is asked about another one. */
-  | { readonly kind: 'text'; readonly column: string; readonly method: TextMethod; readonly text: string }
-  /** `row.column ?? value`, of a number. */
-  | { readonly kind: 'or'; readonly column: string; readonly value: number }
-
-export type DateMethod = (typeof DATE_METHODS)[number]
-export type TextMethod = (typeof TEXT_METHODS)[number]
-
-const TEXT_METHODS = ['startsWith', 'endsWith', 'includes'] as const
-const DATE_METHODS = [
-  'getTime',
-  'getUTCFullYear',
-  'getUTCMonth',
-  'getUTCDate',
-  'getUTCDay',
-  'getUTCHours',
-  'getUTCMinutes',
-  'getUTCSeconds',
-] as const
+import { isDateMethod, isTextMethod, questionId, type RowQuestion } from './rowAnswers.ts'
 
 /** The body with arrays of answers, and what they answer; undefined where it asks nothing, or needs more. `newName`: of an array, which nothing else has. */
 export function withAnswers(
@@ -58,7 +34,7 @@ export function withAnswers(
     const asked = questionOf(expr, (of) => others.get(fieldName(of, named) ?? ''))
     if (asked === undefined) return expr
     const { question, negated } = asked
-    const id = JSON.stringify(question)
+    const id = questionId(question)
     let array = names.get(id)
     if (array === undefined) {
       names.set(id, (array = newName(question)))
@@ -70,7 +46,7 @@ export function withAnswers(
     const no: Expr = { kind: 'Unary', operator: '!', operand: read, span }
     return negated ? no : { kind: 'Unary', operator: '!', operand: no, span }
   }
-  const body = withoutUnread(rewriteStmts(ir.body, { ...UNCHANGED, expr: answered }), named)
+  const body = withoutUnread(rewriteStmts(ir.body, { ...UNCHANGED, expr: answered }), (local) => others.has(named.get(local) ?? ''))
   if (questions.size === 0 || readsOther(body, others)) return undefined
   const uses = [...questions.keys()].map((name) => ({ name, kind: 'array', origin: 'capture' }) as const)
   return { ir: { ...ir, body, keyRank: Math.max(1, ir.keyRank), uses: [...ir.uses, ...uses] }, questions }
@@ -132,11 +108,10 @@ function questionOf(expr: Expr, fieldOf: (of: Expr) => Field | undefined): Asked
     case 'MethodCall': {
       const field = fieldOf(expr.object)
       if (field === undefined || field.nullable) return undefined
-      const date = DATE_METHODS.find((method) => method === expr.method)
-      if (date !== undefined && field.type.kind === 'timestamp') return is({ kind: 'date', column: field.name, method: date })
-      const method = TEXT_METHODS.find((one) => one === expr.method)
+      const { method } = expr
+      if (isDateMethod(method) && field.type.kind === 'timestamp') return is({ kind: 'date', column: field.name, method })
       const [text, another] = expr.args
-      if (method === undefined || field.type.kind !== 'utf8' || another !== undefined) return undefined
+      if (!isTextMethod(method) || field.type.kind !== 'utf8' || another !== undefined) return undefined
       if (text?.kind !== 'Literal' || typeof text.value !== 'string') return undefined
       return is({ kind: 'text', column: field.name, method, text: text.value })
     }
@@ -150,8 +125,8 @@ function questionOf(expr: Expr, fieldOf: (of: Expr) => Field | undefined): Asked
   }
 }
 
-/** Without variables for fields that nothing reads any more. */
-function withoutUnread(body: readonly Stmt[], named: ReadonlyMap<string, string>): readonly Stmt[] {
+/** Without the variables for such columns that nothing reads any more. */
+function withoutUnread(body: readonly Stmt[], isColumn: (local: string) => boolean): readonly Stmt[] {
   const read = new Set<string>()
   visitStmts(body, (stmt) => {
     for (const expr of expressionsOf(stmt)) {
@@ -160,7 +135,7 @@ function withoutUnread(body: readonly Stmt[], named: ReadonlyMap<string, string>
       })
     }
   })
-  const isUnread = (stmt: Stmt): boolean => stmt.kind === 'Let' && named.has(stmt.local) && !read.has(stmt.local)
+  const isUnread = (stmt: Stmt): boolean => stmt.kind === 'Let' && isColumn(stmt.local) && !read.has(stmt.local)
   return body.filter((stmt) => !isUnread(stmt))
 }
 

@@ -5,13 +5,9 @@
  * numbers count with their value: the kernel's text then depends on how they compare with extents, not on what they are.
  */
 
+import { INTEGER_RANGES, type IntegerRange, integerRangeOf } from '../../../core/data/integerRanges.ts'
 import type { ColumnType, DType, ElementType } from '../../../core/data/schema.ts'
 import { type CountedLoop, type Expr, type FunctionIr, type Primitive, visitStmts } from '../../../core/ir/functionIr.ts'
-
-export interface IntegerRange {
-  readonly low: number
-  readonly high: number
-}
 
 export interface RangeScope {
   /** Extents of the iteration space. */
@@ -48,7 +44,7 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
       return scope.locals.get(expr.name)
     case 'Read': {
       const dtype = scope.dtypeOf(expr.array)
-      return dtype === undefined ? undefined : ELEMENTS[dtype]
+      return dtype === undefined ? undefined : integerRangeOf(dtype)
     }
     case 'Input':
       return expr.argument === 0 && scope.element?.kind === 'scalar' ? columnRange(scope.element) : undefined
@@ -61,7 +57,7 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
       const range = integerRange(expr.operand, scope)
       if (range === undefined) return undefined
       if (expr.operator === '-') return { low: -range.high, high: -range.low }
-      return expr.operator === '+' ? range : expr.operator === '~' ? ELEMENTS.i32 : undefined
+      return expr.operator === '+' ? range : expr.operator === '~' ? INTEGER_RANGES.i32 : undefined
     }
     case 'Conditional':
       return both(integerRange(expr.then, scope), integerRange(expr.else, scope))
@@ -80,28 +76,17 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
 function bitsRange(operator: string, a: IntegerRange | undefined, b: IntegerRange | undefined): IntegerRange | undefined {
   if (a === undefined && b === undefined) return undefined
   const masks = [a, b].flatMap((range) => (range !== undefined && range.low >= 0 && range.high < 2 ** 31 ? [range.high] : []))
-  return operator === '&' && masks.length > 0 ? { low: 0, high: Math.min(...masks) } : ELEMENTS.i32
+  return operator === '&' && masks.length > 0 ? { low: 0, high: Math.min(...masks) } : INTEGER_RANGES.i32
 }
 
 const BITS: ReadonlySet<string> = new Set(['&', '|', '^', '<<', '>>'])
 
 function columnRange({ type, nullable }: { readonly type: ColumnType; readonly nullable: boolean }): IntegerRange | undefined {
-  return nullable || type.kind === 'bool' ? undefined : ELEMENTS[type.kind as DType]
+  return nullable || type.kind === 'bool' ? undefined : integerRangeOf(type.kind)
 }
 
 function both(a: IntegerRange | undefined, b: IntegerRange | undefined): IntegerRange | undefined {
   return a === undefined || b === undefined ? undefined : { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) }
-}
-
-/** The values of whole-number arrays. */
-const ELEMENTS: { readonly [D in DType]?: IntegerRange } = {
-  i32: { low: -(2 ** 31), high: 2 ** 31 - 1 },
-  u32: { low: 0, high: 2 ** 32 - 1 },
-  i16: { low: -(2 ** 15), high: 2 ** 15 - 1 },
-  u16: { low: 0, high: 2 ** 16 - 1 },
-  i8: { low: -128, high: 127 },
-  u8: { low: 0, high: 255 },
-  bool: { low: 0, high: 1 },
 }
 
 /** Locals that may hold more than one value: assigned, or declared twice. */

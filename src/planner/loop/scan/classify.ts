@@ -7,12 +7,13 @@
  *     Math.max(m.get(0), x.get(i))               max
  *     0.5 * out.get(i - 1)                       opaque: something else
  */
+import { integerRangeOf } from '../../../core/data/integerRanges.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr, FunctionIr } from '../../../core/ir/functionIr.ts'
 import { exprId, someExpr } from '../../../core/ir/irFacts.ts'
 import type { LoopSpec, ScanOperator } from '../../../core/loop/loopSpec.ts'
 import type { Carried } from './carried.ts'
-import { RANGES, wholeRange } from './whole.ts'
+import { wholeRange } from './whole.ts'
 
 export type Class =
   | { readonly kind: 'free' }
@@ -73,7 +74,7 @@ export function classifier(
   const fits = (expr: Expr, dtype: DType): boolean => {
     if (dtype === 'f64') return true
     const range = rangeOf(expr)
-    const held = dtype === 'f32' ? { low: -(2 ** 24), high: 2 ** 24 } : RANGES[dtype]
+    const held = dtype === 'f32' ? { low: -(2 ** 24), high: 2 ** 24 } : integerRangeOf(dtype)
     if (range !== undefined && held !== undefined && range.low >= held.low && range.high <= held.high) return true
     if (dtype !== 'f32') return false
     const binding = expr.kind === 'Read' ? spec.env[expr.array] : undefined

@@ -13,6 +13,7 @@
  *
  * A carried value is a local in both, rounded as its array would. What the partial loop does beside carrying values on is left out.
  */
+import { integerRangeOf } from '../../../core/data/integerRanges.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
 import { fresh, namesOf } from '../../../core/ir/irNames.ts'
@@ -22,7 +23,6 @@ import { pruned } from '../slices/slicePruning.ts'
 import { factsOf } from '../statements.ts'
 import type { Carried, Place, Role } from './carried.ts'
 import type { Updates } from './updates.ts'
-import { RANGES } from './whole.ts'
 
 export interface ScanBodies {
   readonly partial: FunctionIr
@@ -237,7 +237,7 @@ function withBody(ir: FunctionIr, body: readonly Stmt[], carries: readonly Carry
 
 /** Nothing, to what an operator makes of numbers of a dtype. */
 function identityOf(operator: ScanOperator, dtype: DType): number {
-  const { low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY } = RANGES[dtype] ?? {}
+  const { low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY } = integerRangeOf(dtype) ?? {}
   switch (operator.kind) {
     case 'min':
       return high

@@ -1,41 +1,30 @@
 /** What is surely known of numbers that a body computes: that they are whole and not large, that a dtype holds them. */
-import type { DType, ElementType } from '../../../core/data/schema.ts'
+import { INTEGER_RANGES, type IntegerRange, integerRangeOf } from '../../../core/data/integerRanges.ts'
+import type { ElementType } from '../../../core/data/schema.ts'
 import type { Expr, FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
-
-/** From the least to the greatest value of an expression that is surely a whole number. */
-export interface Range {
-  readonly low: number
-  readonly high: number
-}
-
-export const RANGES: { readonly [D in DType]?: Range } = {
-  i32: { low: -(2 ** 31), high: 2 ** 31 - 1 },
-  u32: { low: 0, high: 2 ** 32 - 1 },
-  i16: { low: -(2 ** 15), high: 2 ** 15 - 1 },
-  u16: { low: 0, high: 2 ** 16 - 1 },
-  i8: { low: -128, high: 127 },
-  u8: { low: 0, high: 255 },
-  bool: { low: 0, high: 1 },
-}
 
 /** So much, of which thousands can be added exactly. */
 const MOST = 2 ** 34
 
 /** Where a whole number lies that an expression surely is; undefined where nothing is known. */
-export function wholeRange(spec: LoopSpec, ir: FunctionIr, definitions: ReadonlyMap<string, Expr>): (expr: Expr) => Range | undefined {
+export function wholeRange(
+  spec: LoopSpec,
+  ir: FunctionIr,
+  definitions: ReadonlyMap<string, Expr>,
+): (expr: Expr) => IntegerRange | undefined {
   const parameters = new Map(ir.parameters.map(({ name, value }) => [name, value]))
   const tables = new Map(ir.tables.map(({ name, value }) => [name, value]))
-  const exactly = (value: unknown): Range | undefined =>
+  const exactly = (value: unknown): IntegerRange | undefined =>
     Number.isInteger(value) && !Object.is(value, -0) ? { low: value as number, high: value as number } : undefined
-  const rangeOf = (expr: Expr): Range | undefined => {
+  const rangeOf = (expr: Expr): IntegerRange | undefined => {
     const range = rawRange(expr)
     return range !== undefined && range.low >= -MOST && range.high <= MOST ? range : undefined
   }
-  const rawRange = (expr: Expr): Range | undefined => {
+  const rawRange = (expr: Expr): IntegerRange | undefined => {
     switch (expr.kind) {
       case 'Literal':
-        return typeof expr.value === 'boolean' ? RANGES.bool : exactly(expr.value)
+        return typeof expr.value === 'boolean' ? INTEGER_RANGES.bool : exactly(expr.value)
       case 'Parameter':
         return exactly(parameters.get(expr.name))
       case 'Key': {
@@ -56,8 +45,8 @@ export function wholeRange(spec: LoopSpec, ir: FunctionIr, definitions: Readonly
         return undefined // undefined outside of the table
       case 'Unary': {
         const of = rangeOf(expr.operand)
-        if (expr.operator === '!') return RANGES.bool
-        if (expr.operator === '~') return RANGES.i32
+        if (expr.operator === '!') return INTEGER_RANGES.bool
+        if (expr.operator === '~') return INTEGER_RANGES.i32
         // 0 becomes -0
         if (expr.operator === '-') return of === undefined || (of.low <= 0 && of.high >= 0) ? undefined : { low: -of.high, high: -of.low }
         return expr.operator === '+' ? of : undefined
@@ -69,11 +58,11 @@ export function wholeRange(spec: LoopSpec, ir: FunctionIr, definitions: Readonly
           case '^':
           case '<<':
           case '>>':
-            return RANGES.i32
+            return INTEGER_RANGES.i32
           case '&':
-            return right !== undefined && right.low >= 0 && right.high < 2 ** 31 ? { low: 0, high: right.high } : RANGES.i32
+            return right !== undefined && right.low >= 0 && right.high < 2 ** 31 ? { low: 0, high: right.high } : INTEGER_RANGES.i32
           case '>>>':
-            return RANGES.u32
+            return INTEGER_RANGES.u32
           case '<':
           case '<=':
           case '>':
@@ -82,7 +71,7 @@ export function wholeRange(spec: LoopSpec, ir: FunctionIr, definitions: Readonly
           case '!=':
           case '===':
           case '!==':
-            return RANGES.bool
+            return INTEGER_RANGES.bool
           case '+':
             return left && right && { low: left.low + right.low, high: left.high + right.high }
           case '-':
@@ -98,7 +87,7 @@ export function wholeRange(spec: LoopSpec, ir: FunctionIr, definitions: Readonly
       case 'LookupLength':
         return exactly(tables.get(expr.table)?.length)
       case 'Call':
-        return expr.callee === 'Math.imul' ? RANGES.i32 : undefined
+        return expr.callee === 'Math.imul' ? INTEGER_RANGES.i32 : undefined
       default:
         return undefined
     }
@@ -106,10 +95,10 @@ export function wholeRange(spec: LoopSpec, ir: FunctionIr, definitions: Readonly
   return rangeOf
 }
 
-function dtypeRange(dtype: string): Range | undefined {
-  return RANGES[dtype as DType] // what is no dtype has none
+function dtypeRange(dtype: string): IntegerRange | undefined {
+  return integerRangeOf(dtype)
 }
 
-function elementRange(element: ElementType | undefined): Range | undefined {
+function elementRange(element: ElementType | undefined): IntegerRange | undefined {
   return element?.kind === 'scalar' && !element.nullable ? dtypeRange(element.type.kind) : undefined
 }
