@@ -34,6 +34,11 @@ export async function startPySpark(address: string, { busy }: { readonly busy: b
   return await startPython('pyspark.sql.connect.session', start, { busy, env: {} })
 }
 
+/** Numba's compiler as `njit`, with `np`, `math` and `random`; undefined where `python3` has none. */
+export async function startNumba({ busy }: { readonly busy: boolean }): Promise<Python | undefined> {
+  return await startPython('numba', 'import math, random\nimport numpy as np\nfrom numba import njit', { busy, env: {} })
+}
+
 async function startPython(
   library: string,
   start: string,

@@ -43,3 +43,23 @@ test('recursion goes as deep as JavaScript has room for', async () => {
   await loop.run()
   expect(await y.collect()).toEqual([0, 2_001_000, 8_002_000, 18_003_000])
 })
+
+test('a function that calls itself in a loop is no loop, and gives what it gives as JavaScript', async () => {
+  const y = session.zeros([6], { dtype: 'i32' })
+  const loop = session.loop(session.range(6), { y }, ([i], { y }) => {
+    const all = (1 << (i + 1)) - 1
+    const queens = (columns: number, left: number, right: number): number => {
+      if (columns === all) return 1
+      let count = 0
+      for (let free = all & ~(columns | left | right); free !== 0; free &= free - 1) {
+        const one = free & -free
+        count += queens(columns | one, (left | one) << 1, (right | one) >> 1)
+      }
+      return count
+    }
+    y.set(i, queens(0, 0, 0))
+  })
+  expect(loop.explain()).toContain('kernel as-is: queens calls itself.')
+  await loop.run()
+  expect(Array.from((await y.toTypedArray()) as Int32Array)).toEqual([1, 0, 0, 2, 10, 4])
+})

@@ -79,7 +79,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return l.verbs.update(l, node, { value: true })
     case 'ArrowFunctionExpression':
     case 'FunctionExpression':
-      return { kind: 'closure', unit: l.unit, node, name: node.id?.name ?? 'the function' }
+      return { kind: 'closure', unit: l.unit, node, name: node.id?.name ?? l.nameHint ?? 'the function' }
     case 'ArrayExpression':
       return arrayLiteral(l, node)
     case 'ObjectExpression':

@@ -65,15 +65,13 @@ export function withRecursion(
   const given = f.params.map((_, i) => args[i] ?? exprValue(literal(undefined, span)))
   const parameters = given.map((value, i) => (value.kind === 'expr' ? l.newName(parameterName(f, i)) : value))
   const isDeep = l.isDeep({ unit, start: f.start })
-  const calls = callsIn(f, name)
-  if (isDeep && calls === undefined) return refused()
   for (const [i, value] of given.entries()) {
     const local = parameters[i]
     if (value.kind === 'expr' && typeof local === 'string') l.emit({ kind: 'Let', local, init: value.expr, span })
   }
   const locals = parameters.filter((one) => typeof one === 'string')
   const depth = counter(l, 'depth', call)
-  const stack = isDeep ? newStack(l, locals, { name, calls: calls ?? 1, node: call, f }) : undefined
+  const stack = isDeep ? newStack(l, locals, { name, calls: callsIn(f), node: call, f }) : undefined
   if (isDeep && stack === undefined) return REFUSED
   const [label, turn, local] = [l.newLabel('again'), l.newLabel('call'), l.newName('result')]
   const result: Result = { local, label: turn, breaks: true, stored: undefined, declarations: [], isScalar: false }
@@ -184,6 +182,7 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
     l.foundRecursive.push({ site, isDeep: true })
     return l.refuse('recursive', call, closure.name)
   }
+  if (isInLoop(frame.node, call)) return l.refuse('recursive', call, closure.name)
   const [have, seen] = [stack.have, stack.seen].map((name): Expr => ({ kind: 'Local', name, span })) as [Expr, Expr]
   const one = literal(1, span)
   for (const [local, expr] of exprs) checkNumber(l, stack.parameters.get(local) ?? '', expr, call, { always: true })
@@ -264,26 +263,21 @@ function isSame(a: Value, b: Value): boolean {
   return a.kind === b.kind && (a.kind === 'env' || a.kind === 'key')
 }
 
-/** How many calls of itself a function is written with; undefined where one stands in a loop. */
-function callsIn(f: FunctionNode, name: string): number | undefined {
+/** How many calls of itself a function is written with, at most. */
+function callsIn(f: FunctionNode): number {
   let count = 0
-  let isInLoop = false
-  const isCall = (node: AnyNode): boolean => node.type === 'CallExpression' && node.callee.type === 'Identifier'
-  someNode(
-    f.body,
-    (node) => {
-      if (isCall(node)) count++
-      if (/^(For|While|DoWhile)/.test(node.type))
-        isInLoop ||= someNode(node, (inner) => isCall(inner) && calledName(inner) === name, { intoFunctions: false })
-      return false
-    },
-    { intoFunctions: false },
-  )
-  return isInLoop ? undefined : Math.max(1, count)
+  const note = (node: AnyNode): false => {
+    if (node.type === 'CallExpression' && node.callee.type === 'Identifier') count++
+    return false
+  }
+  someNode(f.body, note, { intoFunctions: false })
+  return Math.max(1, count)
 }
 
-function calledName(node: AnyNode): string | undefined {
-  return node.type === 'CallExpression' && node.callee.type === 'Identifier' ? node.callee.name : undefined
+/** Whether a call stands in a loop of the function, which may come to it any number of times. */
+function isInLoop(f: FunctionNode, call: AnyNode): boolean {
+  const isAround = (node: AnyNode): boolean => /^(For|While|DoWhile)/.test(node.type) && node.start <= call.start && call.end <= node.end
+  return someNode(f.body, isAround, { intoFunctions: false })
 }
 
 /** Calls that are the last thing that a function does. */
