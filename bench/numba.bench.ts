@@ -112,9 +112,18 @@ def pass_():
     unit: 'token',
     units: tokens,
     loop: () => {
-      const docs = session.fromTypedArray(Int32Array.from({ length: tokens }, (_, t) => (t * 7919) % DOCUMENTS), [tokens])
-      const words = session.fromTypedArray(Int32Array.from({ length: tokens }, (_, t) => (t * 104_729 + (t >> 3)) % WORDS), [tokens])
-      const z = session.fromTypedArray(Int32Array.from({ length: tokens }, (_, t) => t % TOPICS), [tokens])
+      const docs = session.fromTypedArray(
+        Int32Array.from({ length: tokens }, (_, t) => (t * 7919) % DOCUMENTS),
+        [tokens],
+      )
+      const words = session.fromTypedArray(
+        Int32Array.from({ length: tokens }, (_, t) => (t * 104_729 + (t >> 3)) % WORDS),
+        [tokens],
+      )
+      const z = session.fromTypedArray(
+        Int32Array.from({ length: tokens }, (_, t) => t % TOPICS),
+        [tokens],
+      )
       const byDoc = session.zeros([DOCUMENTS, TOPICS], { dtype: 'i32' })
       const byWord = session.zeros([WORDS, TOPICS], { dtype: 'i32' })
       const total = session.zeros([TOPICS], { dtype: 'i32' })

@@ -181,6 +181,7 @@ export const OP = {
   i32Add: 0x6a,
   i32Sub: 0x6b,
   i32Mul: 0x6c,
+  i32DivS: 0x6d,
   i32DivU: 0x6e,
   i32RemS: 0x6f,
   i32RemU: 0x70,

@@ -7,6 +7,7 @@ import { bytesOf, type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from '../math/wasmBigints.ts'
 import { called } from '../math/wasmCalls.ts'
 import { drawn } from '../math/wasmDraws.ts'
+import { remainder, wholeQuotient } from '../math/wholeNumbers.ts'
 import { accessCode } from './wasmAccess.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
 import { factsWhen, given, keyName, narrowedType } from './wasmFacts.ts'
@@ -191,7 +192,7 @@ function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
     case '~':
       return {
         type: { kind: 'i32', low: LOWEST, high: HIGHEST },
-        code: [w.int32(w.expr(expr.operand)), I.i32Const(-1), OP.i32Xor],
+        code: [w.int32(wholeQuotient(w, 'bits', expr.operand) ?? w.expr(expr.operand)), I.i32Const(-1), OP.i32Xor],
       }
     case 'typeof':
       throw new NotCompiled('it asks for a type', expr.span)
@@ -200,7 +201,8 @@ function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
 
 function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value {
   const { operator } = expr
-  const left = number(w.expr(expr.left))
+  const bits = operator in BITS || operator === '>>>' ? wholeQuotient(w, 'bits', expr.left) : undefined
+  const left = bits ?? number(w.expr(expr.left))
   const right = number(w.expr(expr.right))
   const isOfBigints = left.type.kind === 'bigint' || right.type.kind === 'bigint'
   if (isOfBigints && !isEquality(operator)) return bigintBinary(w, operator, left, right, expr.span)
@@ -212,7 +214,7 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
       const type = integerResult(operator, left.type, right.type)
       if (type !== undefined) return integerOperation(type, [left, right], INTEGER[operator])
       if (operator !== '%') return { type: F64, code: [asF64(left), asF64(right), DOUBLE[operator]] }
-      return w.imported('%', [left, right])
+      return remainder(w, left, right)
     }
     case '/':
       return { type: F64, code: [asF64(left), asF64(right), OP.f64Div] }
@@ -367,6 +369,10 @@ function bitRange(operator: keyof typeof BITS, left: Value, right: Value): WasmT
     const highs = [left, right].flatMap(({ type }) => (type.kind === 'i32' && type.low >= 0 ? [type.high] : []))
     if (highs.length > 0) return { kind: 'i32', low: 0, high: Math.min(...highs) }
   }
-  if (operator === '>>' && left.type.kind === 'i32' && left.type.low >= 0) return { kind: 'i32', low: 0, high: left.type.high }
+  if (operator === '>>' && left.type.kind === 'i32') {
+    const count = right.literal
+    if (count !== undefined) return { kind: 'i32', low: left.type.low >> count, high: left.type.high >> count }
+    if (left.type.low >= 0) return { kind: 'i32', low: 0, high: left.type.high }
+  }
   return { kind: 'i32', low: LOWEST, high: HIGHEST }
 }

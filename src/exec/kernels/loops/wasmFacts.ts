@@ -120,8 +120,10 @@ const MIRRORED: { readonly [operator: string]: string } = {
   '!=': '!=',
 }
 
-/** Of `i + c < e`: what i is. */
+/** Of `i + c < e`, and of `i * i < e`: what i is. */
 function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts {
+  const root = rootOf(expr)
+  if (root !== undefined) return ofSquare(w, root, operator, by)
   const { of, plus } = offsetOf(expr)
   const name = of.kind === 'Local' ? of.name : of.kind === 'Key' ? keyName(of.axis) : undefined
   const [own, other] = name === undefined ? [] : [integerOf(w, of), integerOf(w, by)]
@@ -145,6 +147,21 @@ function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts
       if (low !== high) return NO_FACTS
       return own.low === low ? fact({ low: low + 1 }) : own.high === low ? fact({ high: low - 1 }) : NO_FACTS
   }
+}
+
+/** The local of which an expression is the square. */
+function rootOf(expr: Expr): string | undefined {
+  if (expr.kind !== 'Binary' || expr.operator !== '*' || expr.left.kind !== 'Local' || expr.right.kind !== 'Local') return undefined
+  return expr.left.name === expr.right.name ? expr.left.name : undefined
+}
+
+/** A square that is less than a number of 32 bits is one of 16: `for (let d = 2; d * d <= n; d++)`. */
+function ofSquare(w: KernelWriter, root: string, operator: string, by: Expr): Facts {
+  const other = integerOf(w, by)
+  const isBelow = operator === '<' || operator === '<=' || operator === '===' || operator === '=='
+  if (!isBelow || other === undefined || other.high < 0) return NO_FACTS
+  const most = Math.floor(Math.sqrt(other.high))
+  return new Map([[root, { low: -most, high: most }]])
 }
 
 function offsetOf(expr: Expr): { readonly of: Expr; readonly plus: number } {

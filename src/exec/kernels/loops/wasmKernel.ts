@@ -24,7 +24,7 @@ import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeAhead, 
 import { assignedIn } from './wasmLocals.ts'
 import { namesOf } from './wasmNames.ts'
 import { block } from './wasmStatements.ts'
-import { NotCompiled, type WasmType } from './wasmTypes.ts'
+import { HIGHEST, LOWEST, NotCompiled, type WasmType } from './wasmTypes.ts'
 import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
 
 export interface WasmCode {
@@ -54,6 +54,7 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
     let isDraft = assignedIn(target.ir).size > 0
     let isPlain = false
+    let isNarrowed = false
     for (let round = 0; round < MOST_ROUNDS; ) {
       const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
       const body = unlessItMayFail(writer)
@@ -62,7 +63,11 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
         continue
       }
       if (!isDraft && !writer.widened) return moduleOf(writer, body)
-      isDraft = writer.grows
+      // What was widened, and has settled, is narrowed to what its locals are given under it.
+      const narrowed = writer.grows || isNarrowed ? [] : narrower(writer)
+      if (narrowed.length > 0) isNarrowed = true
+      for (const [name, type] of narrowed) locals.set(name, type)
+      isDraft = writer.grows || narrowed.length > 0
       if (writer.widened) round++
     }
     return { because: 'the types of its variables do not settle', span: undefined }
@@ -72,6 +77,16 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
     throw error
   }
+}
+
+/** Locals of integers whose bounds reach the ends of 32 bits, where those of what they are given do not. */
+function narrower({ given, locals, isDraft }: KernelWriter): readonly (readonly [string, WasmType])[] {
+  if (!isDraft) return []
+  return [...given].filter(([name, type]) => {
+    const held = locals.get(name)
+    if (held?.kind !== 'i32' || type.kind !== 'i32') return false
+    return (held.high === HIGHEST && type.high < HIGHEST) || (held.low === LOWEST && type.low > LOWEST)
+  })
 }
 
 function targetOf(given: WasmTarget): WasmTarget {

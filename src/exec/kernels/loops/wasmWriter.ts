@@ -32,6 +32,7 @@ import {
   isInteger,
   isSigned,
   joinTypes,
+  LOWEST,
   MAYBE,
   NotCompiled,
   sameType,
@@ -46,11 +47,17 @@ export const SCRATCH = 2
 export const LANE = 3
 
 /** Rounds in which the bounds of integers that change may still grow. */
-const ROUNDS_OF_INTEGERS = 4
+const ROUNDS_OF_INTEGERS = 5
 
-/** The type of what a local that changes is given. */
-function changing(type: WasmType, round: number): WasmType {
+/** The round that widens bounds that have not settled: to the ends of what 32 bits hold, which tests in the body may narrow. */
+const WIDENING_ROUND = 3
+
+/** The type of what a local that changes, and was of the other type before, is given. */
+function changing(type: WasmType, before: WasmType | undefined, round: number): WasmType {
   if (type.kind === 'bigint' && type.range === undefined) return { ...type, bits: GROWING }
+  if (round === WIDENING_ROUND && type.kind === 'i32' && before?.kind === 'i32') {
+    return { kind: 'i32', low: type.low < before.low ? LOWEST : before.low, high: type.high > before.high ? HIGHEST : before.high }
+  }
   if (round < ROUNDS_OF_INTEGERS) return type
   if (isInteger(type)) return F64
   if (type.kind !== 'bigint' || type.range === undefined) return type
@@ -251,9 +258,19 @@ export class KernelWriter {
     // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
     const before = this.locals.get(name)
     const isSettled = before !== undefined && sameType(joinTypes(before, value.type) ?? value.type, before)
-    const type = this.changed.has(name) && !isSettled ? changing(value.type, this.round) : value.type
+    const type = this.changed.has(name) && !isSettled ? changing(value.type, before, this.round) : value.type
+    this.#given(name, value.type)
     const slot = this.slotFor(name, type, span)
     return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
+  }
+
+  /** What locals that change are given, all in all. */
+  readonly given: Map<string, WasmType> = new Map()
+
+  #given(name: string, type: WasmType): void {
+    const before = this.given.get(name)
+    const all = before === undefined ? type : joinTypes(before, type)
+    if (all !== undefined) this.given.set(name, all)
   }
 
   slotOf(name: string): number {

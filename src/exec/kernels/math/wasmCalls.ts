@@ -24,8 +24,12 @@ import {
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { bigintCall } from './wasmBigints.ts'
 import { exponential, isEngineExponential } from './wasmExponential.ts'
+import { wholeQuotient } from './wholeNumbers.ts'
 
 export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[], span: Span): Value {
+  const rounding = callee === 'Math.floor' ? 'floor' : callee === 'Math.trunc' ? 'trunc' : undefined
+  const quotient = rounding && wholeQuotient(w, rounding, given[0])
+  if (quotient !== undefined) return quotient
   const raw = given.map((arg) => w.expr(arg))
   const bigint = callee === 'Boolean' ? undefined : bigintCall(w, callee, raw, span)
   if (bigint !== undefined) return bigint
@@ -62,6 +66,14 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
       const start = callee === 'Math.min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
       if (x === undefined) return { type: F64, code: I.f64Const(start) }
       return args.slice(1).reduce((a, b) => extreme(w, callee, a, b), known(x))
+    }
+    case 'Math.sign': {
+      const kept = w.declare('f64')
+      const isBelow = [I.localGet(kept), I.f64Const(0), OP.f64Lt]
+      const isAbove = [I.localGet(kept), I.f64Const(0), OP.f64Gt]
+      // NaN, 0 and -0 are what they are.
+      const notAbove = [I.f64Const(-1), I.localGet(kept), isBelow, OP.select]
+      return { type: F64, code: [asF64(first()), I.localSet(kept), I.f64Const(1), notAbove, isAbove, OP.select] }
     }
     case 'Math.exp': {
       if (x === undefined || !isEngineExponential()) return w.imported(callee, args)
@@ -112,7 +124,6 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
     case 'Math.log1p':
     case 'Math.log2':
     case 'Math.pow':
-    case 'Math.sign':
     case 'Math.sin':
     case 'Math.sinh':
     case 'Math.tan':
