@@ -275,6 +275,7 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
       const found = await outcomeOf(source, {
         ...{ numbers: numberKernels, into: (column: number) => places[column], dictionaries: true as const },
         pages: {
+          ...kernels,
           decode(parts, columns) {
             const found = kernels.decode(parts, columns)
             for (const [i, is] of found.entries()) counts[!is ? 'left' : columns[i]?.width === 1 ? 'texts' : 'found']++

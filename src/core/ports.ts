@@ -192,6 +192,14 @@ export interface CsvStaged {
 export interface PageKernels {
   /** For each of the columns whether all of its values were written: where one is not as it should be, what was is lost. `parts` are unpacked pages, one behind the other. */
   decode(parts: readonly Uint8Array[], columns: readonly PagedColumn[]): readonly boolean[]
+  /** Hands what Snappy packed to `use`, unpacked, one page behind the other; undefined where a page does not unpack to as many bytes as it says, and where memory is short. */
+  unpack<R>(pages: readonly PackedPage[], use: (unpacked: Uint8Array) => R): R | undefined
+}
+
+/** The bytes of a page as they are in the file, and how many they unpack to. */
+export interface PackedPage {
+  readonly bytes: Uint8Array
+  readonly unpackedBytes: number
 }
 
 /** Values in pages. Places are those among the bytes of all parts. */

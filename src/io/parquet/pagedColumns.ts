@@ -1,6 +1,6 @@
 /**
- * Columns of numbers, and of texts that are entries of dictionaries, from their pages: the decoder only unpacks these, all of a
- * row group at once, and kernels over the session's memory find the values, or the places of the texts, and write them where they go.
+ * Columns of numbers, and of texts that are entries of dictionaries, from their pages: these are unpacked all of a row group at once,
+ * by the session's kernel where Snappy packed them, by the decoder else, and kernels over the session's memory find the values, or the places of the texts, and write them where they go.
  *
  *     [header][packed] …   pages of columns a and b, of any sizes   --unpackedPages.ts-->   bytes, one page behind the other
  *
@@ -22,6 +22,8 @@ import { WasmFailure } from './wasm.ts'
 const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, BYTE_ARRAY: 6 } as const
 const [PLAIN, PLAIN_DICTIONARY] = [0, 2]
 const BYTE_CODES = 256
+/** The codec that kernels know. */
+const SNAPPY = 1
 
 /** The columns that could be made so, by their numbers among those that are read. */
 export function pagedColumns(
@@ -157,6 +159,8 @@ function withUnpacked<R>(
   const placeOf: PlaceOf = (page) => places.get(page) ?? 0
   if (packed.length === 0) return use(parts, placeOf)
   const small = packed.map((page) => ({ bytes: valueBytes(page), unpackedBytes: unpackedBytes(page) }))
+  const used = codec === SNAPPY ? to.pages?.unpack(small, (unpacked) => use([unpacked, ...parts], placeOf)) : undefined
+  if (used !== undefined) return used
   try {
     return withUnpackedPages(small, { codec, mostBytes: file.limits.quickBytes, scratch: to.scratch }, (unpacked) =>
       use([unpacked, ...parts], placeOf),

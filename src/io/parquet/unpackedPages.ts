@@ -5,7 +5,7 @@
  *     what the decoder sees   one column of single bytes, of which these are the pages
  *     what it gives           the bytes that they unpack to, one page behind the other
  */
-import type { Scratch } from '../../core/ports.ts'
+import type { PackedPage, Scratch } from '../../core/ports.ts'
 import { onlyBytes } from './nativeColumns.ts'
 import { singleGroupFile } from './singleGroup.ts'
 import { encodeThrift, i32, STRUCT, type ThriftField, type ThriftStruct, text } from './thrift.ts'
@@ -13,11 +13,6 @@ import { withParquetDecoder } from './wasm.ts'
 
 const FIXED_LEN_BYTE_ARRAY = 7
 const [PLAIN, RLE] = [0, 3]
-
-export interface PackedPage {
-  readonly bytes: Uint8Array
-  readonly unpackedBytes: number
-}
 
 export interface Unpacking {
   /** Parquet's number for it. */

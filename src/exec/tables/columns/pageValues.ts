@@ -8,9 +8,10 @@
  * Integers that are read as numbers are divided first, where they are entries of a dictionary: once for each entry.
  */
 import { MemoryError } from '../../../core/errors.ts'
-import type { PagedColumn, PageKernels } from '../../../core/ports.ts'
+import type { PackedPage, PagedColumn, PageKernels } from '../../../core/ports.ts'
 import { scaledBy, scaledKernel } from '../../kernels/tables/numberKernels.ts'
 import { entriesKernel, MOST_PAGE_VALUES, MOST_PLACE_BITS, READ_BEHIND } from '../../kernels/tables/pageKernels.ts'
+import { snappyKernel } from '../../kernels/tables/snappyKernel.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { arenaKernel } from '../operators/arenaKernels.ts'
 import { beginAlike, copyBytes } from '../operators/gather/copyBytes.ts'
@@ -19,6 +20,8 @@ const OPERATOR = 'pages of files'
 const LOG2 = { 1: 0, 4: 2, 8: 3 } as const
 /** Numbers that a byte has. */
 const MOST_BYTE_ENTRIES = 256
+/** Blocks begin at a whole word. */
+const WORD = 8
 
 /** The kernels over this arena. */
 export function pageKernels(arena: Arena): PageKernels {
@@ -37,7 +40,37 @@ export function pageKernels(arena: Arena): PageKernels {
         if (block !== undefined) arena.free(block)
       }
     },
+    unpack(pages, use) {
+      const packed = Math.max(0, ...pages.map(({ bytes }) => bytes.length))
+      const size = pages.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
+      const from = reserved(arena, packed + WORD + READ_BEHIND)
+      const to = from && reserved(arena, size)
+      try {
+        if (from === undefined || to === undefined || !unpacked(arena, pages, { from, to })) return undefined
+        return use(arena.view('u8', to, size) as Uint8Array)
+      } finally {
+        for (const block of [from, to]) if (block !== undefined) arena.free(block)
+      }
+    },
   }
+}
+
+/** Unpacks one page behind the other to `to`; false where one is damaged. Packed ones come to `from` first. */
+function unpacked(arena: Arena, pages: readonly PackedPage[], { from, to }: { readonly from: number; readonly to: number }): boolean {
+  const kernel = arenaKernel(arena, 'snappy', snappyKernel)
+  let out = to
+  for (const { bytes, unpackedBytes } of pages) {
+    const source = from + (bytes.byteOffset % WORD)
+    ;(arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
+    try {
+      kernel(source, bytes.length, out, unpackedBytes)
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) return false
+      throw error
+    }
+    out += unpackedBytes
+  }
+  return true
 }
 
 /** Copies values that stay as they are straight to their places; undefined where some do not. */

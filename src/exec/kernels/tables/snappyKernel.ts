@@ -1,0 +1,125 @@
+/**
+ * Bytes that Snappy packed, unpacked in WebAssembly over the arena.
+ *
+ *     [how many bytes] [tag] …      tag …00          the next bytes are those that follow the tag
+ *                                   tag …01 10 11    the next bytes are some that came before: the tag says how many, and how far back
+ *
+ * Statement: the kernel writes the `size` bytes that the source unpacks to, or traps, where it unpacks to fewer or to more, ends
+ * too early, or goes back too far. It may read bytes behind `source + length`, which decide nothing, and writes none but those
+ * from `out` to `out + size`.
+ *
+ * https://github.com/google/snappy/blob/main/format_description.txt
+ */
+import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { element } from './groupFrame.ts'
+import { numbered } from './sortKernels.ts'
+
+const get = I.localGet
+const set = I.localSet
+const tee = I.localTee
+const num = I.i32Const
+
+/** Bytes that are copied at once: as many are written behind the last where there is room for them. */
+const VECTOR = 16
+/** The same for bytes that repeat after fewer. */
+const WORD = 8
+/** A tag of bytes that follow says how many of them; from here on, in how many bytes their number follows. */
+const LONG = 60
+/** What a tag reads and writes at most, where none of these follows. */
+const QUICK = 80
+
+/** run(source, length, out, size) */
+export function snappyKernel(): Uint8Array<ArrayBuffer> {
+  const { source, length, out, size, at, done, total, shift, tag, word, count, back, left, room, from, to } = numbered(
+    ...(['source', 'length', 'out', 'size'] as const),
+    ...(['at', 'done', 'total', 'shift', 'tag', 'word', 'count', 'back', 'left', 'room', 'from', 'to'] as const),
+  )
+  const trapIf = (test: Code): Code => [test, I.if(), OP.unreachable, OP.end]
+  const moved = (local: number, by: Code): Code => [get(local), by, OP.i32Add, set(local)]
+  const while_ = (test: Code, body: Code): Code => [I.block(), I.loop, test, OP.i32Eqz, I.brIf(1), body, I.br(0), OP.end, OP.end]
+  const nextByte = [element(source, at, 0), I.memory(OP.i32Load8U), set(tag), moved(at, num(1))]
+  const readTotal = [
+    [I.loop, nextByte, get(total), get(tag), num(127), OP.i32And, get(shift), OP.i32Shl, OP.i32Or, set(total), moved(shift, num(7))],
+    [get(tag), num(127), OP.i32GtU, get(shift), num(35), OP.i32LtU, OP.i32And, I.brIf(0), OP.end],
+    trapIf([get(tag), num(127), OP.i32GtU, get(at), get(length), OP.i32GtS, OP.i32Or, get(total), get(size), OP.i32Ne, OP.i32Or]),
+  ]
+  const onwards = (bytes: number): Code => [[moved(from, num(bytes)), moved(to, num(bytes)), get(left), num(bytes), OP.i32Sub, tee(left)]]
+  const vector = [get(to), get(from), I.simdMemory(SIMD.load), I.simdMemory(SIMD.store), onwards(VECTOR)]
+  const single = [get(to), get(from), I.memory(OP.i32Load8U), I.memory(OP.i32Store8), onwards(1), OP.drop]
+  const singles = while_([get(left), num(0), OP.i32GtS], single)
+  const hasRoom = (bytes: number): Code => [get(room), get(count), num(bytes), OP.i32Add, OP.i32GeS]
+  /** From where nothing is written meanwhile: 16 bytes back, or in the source. */
+  const apart = [
+    [hasRoom(VECTOR), I.if(), I.loop, vector, num(0), OP.i32GtS, I.brIf(0), OP.end, OP.else],
+    [while_([get(left), num(VECTOR), OP.i32GeS], [vector, OP.drop]), singles, OP.end],
+  ]
+  const wordCopied = [get(to), get(from), I.memory(OP.i64Load), I.memory(OP.i64Store)]
+  /** What repeats after fewer than 8 bytes does so after twice as many, once it has come twice. */
+  const spread = while_(
+    [get(back), num(WORD), OP.i32LtS, get(left), num(0), OP.i32GtS, OP.i32And],
+    [wordCopied, moved(to, get(back)), [get(left), get(back), OP.i32Sub, set(left)], moved(back, get(back))],
+  )
+  const near = [
+    [hasRoom(WORD), I.if(), spread],
+    [while_([get(left), num(0), OP.i32GtS], [wordCopied, onwards(WORD), OP.drop]), OP.else, singles, OP.end],
+  ]
+  const following = [
+    [get(tag), num(2), OP.i32ShrU, tee(count), num(LONG), OP.i32GeU, I.if()],
+    // of so many bytes the lower ones of the word
+    [get(word), num(-1), num(LONG + 3), get(count), OP.i32Sub, num(3), OP.i32Shl, OP.i32ShrU, OP.i32And],
+    [moved(at, [get(count), num(LONG - 1), OP.i32Sub]), set(count), OP.end],
+    trapIf([get(at), get(length), OP.i32GeS]),
+    trapIf([get(count), get(length), get(at), OP.i32Sub, OP.i32GeU, get(count), get(room), OP.i32GeU, OP.i32Or]),
+    [moved(count, num(1)), get(count), set(left), element(source, at, 0), set(from), moved(at, get(count)), apart],
+  ]
+  const short = [
+    [get(tag), num(2), OP.i32ShrU, num(7), OP.i32And, num(4), OP.i32Add, set(count)],
+    [get(tag), num(5), OP.i32ShrU, num(8), OP.i32Shl, get(word), num(255), OP.i32And, OP.i32Or, set(back), moved(at, num(1))],
+  ]
+  const far = [
+    [get(tag), num(2), OP.i32ShrU, num(1), OP.i32Add, set(count), get(tag), num(1), OP.i32And, I.if()],
+    [get(word), set(back), moved(at, num(4)), OP.else, get(word), num(0xffff), OP.i32And, set(back), moved(at, num(2)), OP.end],
+  ]
+  const before = [
+    [get(tag), num(3), OP.i32And, num(1), OP.i32Eq, I.if(), short, OP.else, far, OP.end],
+    trapIf([get(at), get(length), OP.i32GtS, get(count), get(room), OP.i32GtU, OP.i32Or]),
+    trapIf([get(back), num(1), OP.i32Sub, get(done), OP.i32GeU]), // nor 0 bytes
+    [get(count), set(left), get(to), get(back), OP.i32Sub, set(from)],
+    [get(back), num(VECTOR), OP.i32GeU, I.if(), apart, OP.else, near, OP.end],
+  ]
+  /** At most 64 bytes, of which none comes of the 16 before the last. */
+  const upTo64 = [
+    [get(to), get(from), I.simdMemory(SIMD.load), I.simdMemory(SIMD.store), get(count), num(VECTOR), OP.i32GtU, I.if()],
+    [VECTOR, 2 * VECTOR, 3 * VECTOR].map((i) => [get(to), get(from), I.simdMemory(SIMD.load, i), I.simdMemory(SIMD.store, i)]),
+    OP.end,
+  ]
+  const shortBack = [get(tag), num(5), OP.i32ShrU, num(8), OP.i32Shl, get(word), num(8), OP.i32ShrU, num(255), OP.i32And, OP.i32Or]
+  const shortCount = [get(tag), num(2), OP.i32ShrU, num(7), OP.i32And, num(4), OP.i32Add]
+  const tagCount = [get(tag), num(2), OP.i32ShrU, num(1), OP.i32Add]
+  const kind = [get(tag), num(3), OP.i32And]
+  /** What most tags say, far from both ends: leaves the block for what needs a closer look. */
+  const quick = [
+    [get(room), num(QUICK), OP.i32LtS, get(length), get(at), OP.i32Sub, num(QUICK), OP.i32LtS, OP.i32Or, I.brIf(0)],
+    [kind, OP.i32Eqz, I.if(), tagCount, tee(count), num(LONG), OP.i32GtU, I.brIf(1)],
+    [element(source, at, 0), num(1), OP.i32Add, set(from), upTo64, moved(at, [get(count), num(1), OP.i32Add])],
+    [OP.else, kind, num(3), OP.i32Eq, I.brIf(1)],
+    [shortBack, get(word), num(8), OP.i32ShrU, num(0xffff), OP.i32And, kind, num(1), OP.i32Eq, tee(left), OP.select, set(back)],
+    [get(back), num(VECTOR), OP.i32LtU, get(back), get(done), OP.i32GtU, OP.i32Or, I.brIf(1)],
+    [shortCount, tagCount, get(left), OP.select, set(count), get(to), get(back), OP.i32Sub, set(from), upTo64],
+    [moved(at, [kind, num(1), OP.i32Add]), OP.end, moved(done, get(count))],
+  ]
+  const each = [
+    [element(source, at, 0), I.memory(OP.i32Load), tee(word), num(255), OP.i32And, set(tag)],
+    [element(out, done, 0), set(to), get(size), get(done), OP.i32Sub, set(room)],
+    [I.block(), quick, I.br(1), OP.end],
+    [moved(at, num(1)), element(source, at, 0), I.memory(OP.i32Load), set(word)],
+    [kind, OP.i32Eqz, I.if(), following, OP.else, before, OP.end, moved(done, get(count))],
+  ]
+  return moduleBytes({
+    imports: [],
+    parameters: ['address', 'i32', 'address', 'i32'],
+    locals: new Array<'i32'>(12).fill('i32'),
+    body: [readTotal, while_([get(at), get(length), OP.i32LtS], each), trapIf([get(done), get(size), OP.i32Ne])],
+  })
+}
