@@ -55,16 +55,19 @@ test('what needs all rows says why they are kept', async () => {
   ])
 })
 
-test('an index says that it does not go by way of disk', async () => {
+test('an index goes by way of disk, and of a repeated key the first two rows are named', async () => {
   const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
-  const indexed = table.index((r) => [r.a])
-  const error = (await indexed.collect().catch((one: unknown) => one)) as Error
-  expect(error.name).toBe('MemoryError')
-  expect(error.message.split('\n').slice(1)).toEqual([
-    'All results of ScanExec small groups.parquet -> KeysExec are kept at once, because IndexExec needs all of them.',
-    'IndexExec gives an array, which is in memory as a whole, and does not go by way of disk.',
-    expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
+  const indexed = table.index((r) => [rows - 1 - r.a])
+  expect(await indexed.take(2)).toEqual([
+    { a: rows - 1, g: 4 },
+    { a: rows - 2, g: 3 },
   ])
+  expect(await indexed.explain({ analyze: true })).toMatch(/IndexExec: .* spilled/)
+  const repeated = table.index((r) => [r.a % (rows - 2)])
+  const error = (await repeated.collect().catch((one: unknown) => one)) as Error
+  expect(error.message).toBe(
+    `index: rows 0 and ${rows - 2} both have the key [0]. Say how two values become one, as in index(f, { combine: (a, b) => a + b }), or choose keys that differ.`,
+  )
 })
 
 test('what can be done part after part, by way of disk, is', async () => {

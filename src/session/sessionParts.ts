@@ -44,6 +44,7 @@ export function sessionSpill(options: { readonly spillFolder?: string }): Sessio
   if (path !== undefined && (typeof path !== 'string' || path === ''))
     throw new PlanError(`spillFolder is ${valueText(path)}. It is the path of a folder.`)
   const folder = new SpillFolder(path)
+  folder.tidy()
   return {
     ...always,
     remove: () => folder.remove(),

@@ -43,6 +43,8 @@ export interface How {
   readonly limited?: boolean
   /** Results are not handed back but written to disk. */
   readonly spill?: Exchange
+  /** Of parts of what was spilled: the rows that came before those of each partition, where a failure is to be told by its row. */
+  readonly rowsBefore?: readonly number[]
 }
 
 export function datasetOf(parts: readonly Part[]): Dataset {

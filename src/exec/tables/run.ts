@@ -62,7 +62,7 @@ import { FoldedGroups } from './operators/groupBy/foldedGroups.ts'
 import { rowOfNothing } from './operators/groupBy/rowOfNothing.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
-import { asRowFailure, taskErrorOf } from './operators/rows/rowFailure.ts'
+import { among, asRowFailure, taskErrorOf } from './operators/rows/rowFailure.ts'
 import { bytesOfBatches, type PlanRecord } from './planRecord.ts'
 import { keptError, mapPartitionsError, tooLargeError } from './runErrors.ts'
 import {
@@ -681,7 +681,7 @@ export class Run {
       const failure = asRowFailure(error)
       if (failure === undefined) throw error
       if (failure.method === 'mapPartitions') throw mapPartitionsError(failure.message, failure.cause, done)
-      throw taskErrorOf(failure, rowsBefore[failure.step] ?? 0)
+      throw taskErrorOf(among(failure, how.rowsBefore), rowsBefore[failure.step] ?? 0)
     }
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
   }
@@ -1165,8 +1165,6 @@ const NOT_SPILLED = 'and does not go by way of disk.'
 
 function notSpilledBecause(operator: WideOperator): string | undefined {
   switch (operator.kind) {
-    case 'IndexExec':
-      return 'gives an array, which is in memory as a whole'
     case 'GroupReduceExec':
     case 'GroupMapExec':
       return 'has a function that sees the rows of a group'
@@ -1176,6 +1174,7 @@ function notSpilledBecause(operator: WideOperator): string | undefined {
     case 'HashAggregateExec':
     case 'HashJoinExec':
     case 'SortExec':
+    case 'IndexExec':
     case 'DistinctExec':
     case 'DrawExec':
     case 'ShuffleKeysExec':

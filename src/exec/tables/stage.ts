@@ -10,6 +10,7 @@ import type { CodedTexts } from './columns/texts/loadedTexts.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import type { ValuesTask } from './operators/groupBy/groupValuesTask.ts'
 import type { PartitionTask } from './operators/groupBy/partitionTask.ts'
+import type { Repeated } from './operators/indexKeys.ts'
 import type { JoinTask } from './operators/join/joinTask.ts'
 import type { SortTask } from './operators/sort/sortTask.ts'
 import type { Spill, Spilled, SpilledInput, WorkedInput } from './spill/spillTask.ts'
@@ -74,4 +75,6 @@ export interface StageResult {
   readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
   /** Instead of batches. */
   readonly spilled?: Spilled
+  /** Instead of batches: two rows of a part, by their numbers, that have one key. */
+  readonly repeated?: Repeated
 }

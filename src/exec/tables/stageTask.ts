@@ -128,7 +128,7 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
 
 /** What was made of a part, which no steps go over: the result, or spilled in its turn. */
 function handedOver(
-  { batches, blocks }: Made,
+  { batches, blocks, repeated }: Made,
   { spill, partition }: Extract<StageTask, { kind: 'narrow' }>,
   services: StageServices,
   newArray: NewArray,
@@ -139,7 +139,7 @@ function handedOver(
   try {
     if (spill === undefined) {
       const shared = share(batches, services, 'ExchangeExec')
-      return { rowsIn: [], ...shared, blocks: [...blocks, ...shared.blocks] }
+      return { rowsIn: [], ...shared, ...(repeated && { repeated }), blocks: [...blocks, ...shared.blocks] }
     }
     const done = spilled(batches, spill, partition, newArray)
     free()

@@ -4,18 +4,20 @@
  *
  * A symbolic link stays and what it points to is replaced; the file keeps its mode. What is no regular file (a pipe, a
  * device, standard output) cannot be replaced: bytes go into it as they come (`outputStream.ts`).
+ *
+ * What a killed process has left in the folder, the next that writes there removes (`beside.ts`).
  */
 
-import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { WriteAccess } from '../../core/ports.ts'
 import { objectStoreError } from '../remote/objectStores.ts'
 import { isS3 } from '../remote/s3.ts'
 import { openS3Output } from '../remote/s3Output.ts'
+import { besideOf, removeLeft } from './beside.ts'
 import { fileError } from './byteSource.ts'
 import { type Output, openStream } from './outputStream.ts'
 
@@ -70,8 +72,8 @@ async function openOutput(path: string, access: WriteAccess): Promise<Output> {
   const stream = await openStream(path, known, access.signal)
   if (stream !== undefined) return stream
   const place = known === undefined ? await endOfLinks(path) : await realpath(path)
-  // a part of the name: the whole of it may be as long as names can be
-  const temporary = join(dirname(place), `${basename(place).slice(0, 40)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
+  await removeLeft(place)
+  const temporary = besideOf(place)
   const handle = await open(temporary, 'wx', known === undefined ? 0o666 : known.mode & 0o777)
   return {
     append: (piece) => handle.writeFile(piece), // appends: the handle keeps its position

@@ -1,12 +1,11 @@
 /**
  * Folders that appear whole or not at all: written beside their place under another name, and renamed.
  *
- *     lake.4711.a1b2c3d4.tmp/year=2024/part-0.parquet   -->   lake/year=2024/part-0.parquet
+ *     lake.1f0c9a3e-4711-88213.a1b2c3d4.tmp/year=2024/part-0.parquet   -->   lake/year=2024/part-0.parquet
  *
  * In place of another folder that one is moved aside first, and moved back if the new one cannot take its place. Files that are
  * added to a folder are renamed one after another, and removed again if one of them cannot be.
  */
-import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { access, mkdir, open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
@@ -14,6 +13,7 @@ import type { Existing } from '../../core/engine.ts'
 import { SourceError } from '../../core/errors.ts'
 import type { WriteAccess } from '../../core/ports.ts'
 import { writeError } from './atomicFile.ts'
+import { asideOf, besideOf, removeLeft } from './beside.ts'
 
 export interface FolderOutput {
   /** Appends bytes to a file, named by its path within the folder. */
@@ -36,8 +36,9 @@ export async function writeFolder(
   signal?.throwIfAborted()
   let staging: string | undefined
   try {
+    await removeLeft(await endOf(request.path))
     const place = await placeOf(request)
-    staging = join(dirname(place), `${basename(place).slice(0, 40)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
+    staging = besideOf(place)
     await mkdir(staging)
     const output = new Staged(staging, signal)
     await write(output)
@@ -54,6 +55,7 @@ export async function writeFolder(
 /** Throws what writing the folder would throw because of what is there: before anything is computed for it. */
 export async function checkPlace(request: FolderRequest): Promise<void> {
   try {
+    await removeLeft(await endOf(request.path))
     await stat(dirname(await placeOf(request)))
   } catch (error) {
     throw writeError(request.path, error)
@@ -102,9 +104,8 @@ class Staged implements FolderOutput {
 /** Where the folder is to lie. SourceError for what is there and may not be touched. */
 async function placeOf(request: FolderRequest): Promise<string> {
   const { path } = request
-  const plain = path.length > 1 ? path.replace(/\/+$/, '') : path
-  const place = await realpath(plain).catch(() => undefined)
-  if (place === undefined) return plain
+  const place = await endOf(path)
+  if (!(await isThere(place))) return place
   if (!(await stat(place)).isDirectory())
     throw new SourceError(`${path} is a file, and a folder is to be written. Name a folder, which need not be there.`, path)
   const files = (await filesBelow(place)).map((file) => relative(place, file))
@@ -128,6 +129,12 @@ export function checkExisting({ path, existing, extension }: FolderRequest, file
     )
 }
 
+/** The path without slashes behind it, and where it leads. */
+async function endOf(path: string): Promise<string> {
+  const plain = path.length > 1 ? path.replace(/\/+$/, '') : path
+  return await realpath(plain).catch(() => plain)
+}
+
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries: Dirent[] = await readdir(folder, { withFileTypes: true })
   const found = await Promise.all(
@@ -142,7 +149,7 @@ async function filesBelow(folder: string): Promise<readonly string[]> {
 async function publish(staging: string, place: string, { existing, extension }: FolderRequest, files: readonly string[]): Promise<void> {
   if (!(await isThere(place))) return await rename(staging, place)
   if (existing === 'add') return await addFiles(staging, place, files, extension)
-  const aside = `${staging.slice(0, -'.tmp'.length)}.old.tmp`
+  const aside = asideOf(staging)
   await rename(place, aside)
   try {
     await rename(staging, place)

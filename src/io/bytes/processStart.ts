@@ -1,5 +1,7 @@
 /** Whether a process is still there: told by when it was started, since its number may be another one's by now. */
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 
 /** The fields of /proc/<pid>/stat after the name: the state is the first, the start the twentieth. */
 const START = 19
@@ -18,4 +20,30 @@ export function startOf(pid: number): string | undefined {
 /** Surely running: false where the system does not tell. */
 export function isRunning(pid: number, started: string | undefined): boolean {
   return started !== undefined && startOf(pid) === started
+}
+
+/** Of machines that share a folder, each knows only its own processes. */
+export const HOST: string = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
+
+/** This process in the name of what it may leave behind: machine, number and start, which is 0 where the system does not tell. */
+export function ownerHere(): string {
+  return `${HOST}-${process.pid}-${startOf(process.pid) ?? '0'}`
+}
+
+/** Whether the process is there that such a name is of. That of another machine may be. */
+export function isOwnerThere(owner: string): boolean {
+  const [host, pid = '', start = ''] = owner.split('-')
+  return host !== HOST || isThere(Number(pid), start)
+}
+
+/** Where the system does not tell when a process started, any that has the number counts. */
+function isThere(pid: number, start: string): boolean {
+  const found = startOf(pid)
+  if (found !== undefined && start !== '0') return found === start
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' // somebody else's
+  }
 }

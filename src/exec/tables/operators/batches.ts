@@ -68,13 +68,13 @@ export function takeBatch(batch: ExecBatch, indices: Int32Array, newArray: NewAr
     element: batch.element,
     length: indices.length,
     columns: batch.columns.map((column) => takenColumn(column, indices, newArray)),
-    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => takeKeys(axis, indices)) }),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => takeKeys(axis, indices, newArray)) }),
     ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => takenColumn(column, indices, newArray)) }),
   }
 }
 
-function takeKeys(axis: Int32Array, indices: Int32Array): Int32Array {
-  const out = new Int32Array(indices.length)
+function takeKeys(axis: Int32Array, indices: Int32Array, newArray: NewArray): Int32Array {
+  const out = newArray(Int32Array, indices.length)
   for (let i = 0; i < indices.length; i++) out[i] = axis[indices[i] as number] as number // indices lie inside the batch
   return out
 }
@@ -114,6 +114,7 @@ export function concatBatches(
     concatKeys(
       filled.map((batch) => batch.keys?.[axis] ?? new Int32Array(0)),
       length,
+      newArray,
     ),
   )
   const hidden = first.hidden?.map((_, i) =>
@@ -126,8 +127,8 @@ export function concatBatches(
   return { element: target, length, columns, ...(keys === undefined ? {} : { keys }), ...(hidden === undefined ? {} : { hidden }) }
 }
 
-function concatKeys(parts: readonly Int32Array[], length: number): Int32Array {
-  const out = new Int32Array(length)
+function concatKeys(parts: readonly Int32Array[], length: number, newArray: NewArray): Int32Array {
+  const out = newArray(Int32Array, length)
   let at = 0
   for (const part of parts) {
     out.set(part, at)

@@ -1,22 +1,54 @@
 /** Sorts elements by their explicit keys; equal keys are combined in row order, or an error naming both rows. */
 import { rowReader } from '../../../core/data/columnReaders.ts'
 import { PlanError } from '../../../core/errors.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import { compareAt, sortOrder } from '../../arrays/sortKeys.ts'
 import { type ExecBatch, elementColumn, fittingColumn, structBatch, takeBatch } from './batches.ts'
 import { type RunWide, withoutKeys } from './operator.ts'
 import { rowFailure } from './rows/rowFailure.ts'
 import { callable } from './rows/rowKernel.ts'
 
-export const indexExec: RunWide<'IndexExec'> = ({ combine, rank }, [input]) => {
-  const batch = input as ExecBatch
+/** The first two rows of a batch that have one key; of several keys, that of the pair whose second row comes first. */
+export interface Repeated {
+  readonly first: number
+  readonly second: number
+  readonly key: readonly number[]
+}
+
+export const indexExec: RunWide<'IndexExec'> = (operator, [input]) => {
+  const indexed = indexedBatch(operator, input as ExecBatch)
+  if ('batch' in indexed) return indexed.batch
+  throw repeatedKey(indexed.repeated)
+}
+
+/** The elements in the order of their keys, unless a key is repeated that there is no way to combine. */
+export function indexedBatch(
+  { combine, rank }: Pick<Extract<WideOperator, { kind: 'IndexExec' }>, 'combine' | 'rank'>,
+  batch: ExecBatch,
+): { readonly batch: ExecBatch } | { readonly repeated: Repeated } {
   const keys = batch.keys ?? Array.from({ length: rank }, () => new Int32Array(0))
-  if (batch.length === 0) return { ...batch, keys }
-  const order = sortOrder(keys, batch.length)
-  const rows = order ?? Int32Array.from({ length: batch.length }, (_, i) => i)
-  const repeated = repeatedFrom(keys, rows)
-  if (repeated === undefined) return order === undefined ? batch : takeBatch(batch, order)
-  if (combine === undefined) throw duplicateKey(keys, rows[repeated - 1] as number, rows[repeated] as number)
-  return combined(batch, keys, rows, callable(combine))
+  if (batch.length === 0) return { batch: { ...batch, keys } }
+  const { rows, repeated } = keysInOrder(keys, batch.length)
+  if (repeated === undefined) return { batch: rows === undefined ? batch : takeBatch(batch, rows) }
+  if (combine === undefined) return { repeated }
+  return { batch: combined(batch, keys, rows ?? asTheyAre(batch.length), callable(combine)) }
+}
+
+/** The rows in the order of their keys, undefined where they are in it; and which of them have one key, if any have. */
+export function keysInOrder(
+  keys: readonly Int32Array[],
+  length: number,
+): { readonly rows: Int32Array | undefined; readonly repeated: Repeated | undefined } {
+  const rows = sortOrder(keys, length)
+  const all = rows ?? asTheyAre(length)
+  const place = repeatedFrom(keys, all)
+  if (place === undefined) return { rows, repeated: undefined }
+  const [first, second] = [all[place - 1] as number, all[place] as number] // behind the first place
+  return { rows, repeated: { first, second, key: keys.map((axis) => axis[first] as number) } }
+}
+
+function asTheyAre(length: number): Int32Array {
+  return Int32Array.from({ length }, (_, i) => i)
 }
 
 /** The first position whose key is that of the position before; of several, the one that comes first in row order. */
@@ -29,10 +61,9 @@ function repeatedFrom(keys: readonly Int32Array[], rows: Int32Array): number | u
   return found
 }
 
-function duplicateKey(keys: readonly Int32Array[], first: number, second: number): PlanError {
-  const key = `[${keys.map((axis) => axis[first]).join(', ')}]`
+export function repeatedKey({ first, second, key }: Repeated): PlanError {
   return new PlanError(
-    `index: rows ${first} and ${second} both have the key ${key}. Say how two values become one, as in index(f, { combine: (a, b) => a + b }), or choose keys that differ.`,
+    `index: rows ${first} and ${second} both have the key [${key.join(', ')}]. Say how two values become one, as in index(f, { combine: (a, b) => a + b }), or choose keys that differ.`,
   )
 }
 

@@ -2,7 +2,7 @@
  * Which wide operators can do with less memory than their inputs take, and how: their rows are spilled in parts, the operator
  * runs over one part after another, and what comes of it is what it would be over all, in the order that it would have.
  *
- *     SortExec                   parts are ranges of the key; their results one after another
+ *     SortExec, IndexExec        parts are ranges of the key; their results one after another
  *     HashAggregateExec,         parts by the hash of the key; rows are numbered before, and results put in the order
  *     DistinctExec, HashJoinExec,    of the numbers (of a group, that of its first row; of joined rows, that of the left one)
  *     WindowExec, AsofJoinExec
@@ -22,7 +22,19 @@ export interface ExternalSide {
 }
 
 export type External =
-  | { readonly kind: 'sorted'; readonly descending: Directions; readonly limit?: number }
+  | {
+      readonly kind: 'sorted'
+      /** The key that parts are ranges of. */
+      readonly key: SpillKey
+      readonly descending: Directions
+      readonly limit?: number
+      /** Where rows are numbered, since what is wrong with two of them is told by their numbers. */
+      readonly numbered?: NumberPlace
+      /** Rows of one key are in order as they are. */
+      readonly keepsEqual: boolean
+      /** Two rows of one key are an error. */
+      readonly hasEachKeyOnce: boolean
+    }
   | {
       readonly kind: 'hashed'
       readonly sides: readonly ExternalSide[]
@@ -50,7 +62,12 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
   switch (operator.kind) {
     case 'SortExec': {
       const { descending, limit } = operator
-      return { kind: 'sorted', descending, ...(limit === undefined ? {} : { limit }) }
+      const how = { key: HIDDEN, descending, keepsEqual: true, hasEachKeyOnce: false }
+      return { kind: 'sorted', ...how, ...(limit === undefined ? {} : { limit }) }
+    }
+    case 'IndexExec': {
+      const how = { key: { from: 'axes' }, descending: false, numbered: { in: 'hidden' }, keepsEqual: false } as const
+      return { kind: 'sorted', ...how, hasEachKeyOnce: operator.combine === undefined }
     }
     case 'HashAggregateExec': {
       if (operator.whole === true) return undefined
@@ -81,7 +98,6 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
     case 'GroupReduceExec':
     case 'GroupMapExec':
     case 'DrawExec':
-    case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':
       return undefined

@@ -12,14 +12,16 @@
 import type { Column } from '../../../core/data/column.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Block } from '../block.ts'
-import type { Result, Results } from '../dataset.ts'
+import type { How, Result, Results } from '../dataset.ts'
 import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
+import type { StageResult } from '../stage.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
 import type { External } from './external.ts'
 import { bytesOf, type Exchange, type Part, piecesOf } from './parts.ts'
+import { withEachKeyOnce } from './repeatedKeys.ts'
 import type { Segment } from './segments.ts'
-import { numbersOf, type RowNumbers, type SpillBy, type SpilledInput } from './spillTask.ts'
+import { numbersOf, type RowNumbers, type SpillBy, type SpilledInput, type SpillKey } from './spillTask.ts'
 
 /** Rows that are to be exchanged. */
 export type Source =
@@ -32,19 +34,24 @@ export interface Exchanged {
   /** The segments of each part, in the order of the rows. */
   readonly parts: readonly (readonly Segment[])[]
   readonly shape: ExecBatch
+  /** Rows that came before those of each partition. */
+  readonly rowsBefore: readonly number[]
 }
+
+/** What comes of a part, or why nothing does. */
+export type PartResult = Result & Pick<StageResult, 'repeated'>
 
 export interface ExternalServices {
   readonly exchanged: (source: Source, exchange: Exchange) => Promise<Exchanged>
   /** The rows in the arena. */
   readonly read: (rows: SpilledInput) => Promise<Result>
   /** What one part after another gives, several computed at a time. */
-  readonly streamed: (parts: readonly Part[], how?: { readonly limited: boolean }) => Results
+  readonly streamed: (parts: readonly Part[], how?: Pick<How, 'limited' | 'rowsBefore'>) => AsyncGenerator<PartResult, void, undefined>
   /** What a plan gives, part after part. */
   readonly results: (plan: PhysicalPlan) => Results
   readonly work: (operator: WideOperator, inputs: readonly (readonly ExecBatch[])[]) => Promise<Result>
   /** Keys from here and there of what a plan gives. */
-  readonly sampled: (source: Source) => Promise<readonly Column[]>
+  readonly sampled: (source: Source, key: SpillKey) => Promise<readonly Column[]>
   readonly free: (blocks: readonly Block[]) => void
   /** Frees these blocks but for those that a batch lies in, which it gives. */
   readonly kept: (blocks: readonly Block[], batches: readonly ExecBatch[]) => readonly Block[]
@@ -64,6 +71,15 @@ const MOST_LEVELS = 3
 const TOO_LARGE = 2
 /** Parts that a part becomes which is too large. */
 const PARTS_AGAIN = 16
+
+/** Two rows of one key are in the first segments that have the key. */
+const ENOUGH_SEGMENTS = 2
+
+type Sorted = Extract<External, { kind: 'sorted' }>
+
+interface SortedParts extends Pick<Exchanged, 'rowsBefore'> {
+  readonly parts: readonly Part[]
+}
 
 export class ExternalRun {
   private readonly services: ExternalServices
@@ -91,28 +107,35 @@ export class ExternalRun {
     }
   }
 
-  private async *sorted(source: Source, external: Extract<External, { kind: 'sorted' }>): Results {
-    yield* this.withoutHidden(this.services.streamed(await this.sortedParts(source, external, 0)))
+  private async *sorted(source: Source, external: Sorted): Results {
+    const { parts, rowsBefore } = await this.sortedParts(source, external, 0)
+    yield* this.withoutHidden(withEachKeyOnce(this.services.streamed(parts, { rowsBefore }), rowsBefore, this.services.free))
   }
 
   /** Parts whose results, one after another, are the rows in their order. */
-  private async sortedParts(source: Source, external: Extract<External, { kind: 'sorted' }>, level: number): Promise<readonly Part[]> {
+  private async sortedParts(source: Source, external: Sorted, level: number): Promise<SortedParts> {
     const { partBytes } = this.services
+    const { descending, key, numbered } = external
     const wanted = level === 0 ? this.services.partsInOrder : PARTS_AGAIN
-    const boundaries = boundariesOf(await this.services.sampled(source), external.descending, wanted)
-    const { parts, shape } = await this.services.exchanged(source, {
-      by: boundaries === undefined ? { kind: 'whole' } : { kind: 'key', boundaries },
+    const boundaries = boundariesOf(await this.services.sampled(source, key), descending, wanted)
+    const { parts, shape, rowsBefore } = await this.services.exchanged(source, {
+      by: boundaries === undefined ? { kind: 'whole' } : { kind: 'key', key, boundaries },
+      ...(numbered && level === 0 ? { numbered } : {}),
     })
     const found: Part[] = []
     for (const [p, segments] of parts.entries()) {
-      const rows: SpilledInput = { kind: 'spilled', segments, shape }
       if (segments.length === 0) continue
-      if (boundaries !== undefined && isOneKey(boundaries, p)) found.push(...piecesOf(rows, partBytes))
-      else if (bytesOf(segments) <= TOO_LARGE * partBytes || level === MOST_LEVELS)
+      const isOne = boundaries !== undefined && isOneKey(boundaries, p)
+      const rows: SpilledInput = {
+        ...{ kind: 'spilled', shape },
+        segments: isOne && external.hasEachKeyOnce ? segments.slice(0, ENOUGH_SEGMENTS) : segments,
+      }
+      if (isOne && external.keepsEqual) found.push(...piecesOf(rows, partBytes))
+      else if (isOne || bytesOf(segments) <= TOO_LARGE * partBytes || level === MOST_LEVELS)
         found.push({ kind: 'worked', operator: this.operator, sides: [rows] })
-      else found.push(...(await this.sortedParts({ kind: 'spilled', rows }, external, level + 1)))
+      else found.push(...(await this.sortedParts({ kind: 'spilled', rows }, external, level + 1)).parts)
     }
-    return found
+    return { parts: found, rowsBefore }
   }
 
   private async *withoutHidden(results: Results): Results {

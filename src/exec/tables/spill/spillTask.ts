@@ -27,14 +27,19 @@ import { MOST_ROWS, type NumberPlace, rowsInOrder } from './rowNumbers.ts'
 import { readSegments, type Segment, writeSegments } from './segments.ts'
 
 /** What rows are told apart by. */
-export type SpillKey = { readonly from: 'hidden' } | { readonly from: 'column'; readonly name: string } | { readonly from: 'element' }
+export type SpillKey =
+  | { readonly from: 'hidden' }
+  | { readonly from: 'column'; readonly name: string }
+  | { readonly from: 'element' }
+  /** The explicit keys of elements. */
+  | { readonly from: 'axes' }
 
 /** How the rows of a partition become parts. */
 export type SpillBy =
   /** One part. */
   | { readonly kind: 'whole' }
   | { readonly kind: 'hash'; readonly key: SpillKey; readonly parts: number; readonly level: number }
-  | { readonly kind: 'key'; readonly boundaries: Boundaries }
+  | { readonly kind: 'key'; readonly key: SpillKey; readonly boundaries: Boundaries }
   /** By ranges of the rows' numbers, which begin at these but for the first. */
   | { readonly kind: 'number'; readonly starts: Float64Array; readonly place: RowNumbers }
 
@@ -142,7 +147,7 @@ function partsOf(
 ): readonly { readonly part: number; readonly batch: ExecBatch }[] {
   switch (by.kind) {
     case 'whole':
-      return [{ part: 0, batch }]
+      return [{ part: 0, batch: numberedRows(batch, numbered, asTheyAre(numbered === undefined ? 0 : batch.length, newArray)) }]
     case 'number':
       return slicesAt(batch, startsByNumber(numbersOf(batch, by.place), by.starts))
     case 'hash':
@@ -186,6 +191,12 @@ function rowsByPart(parts: Int32Array, starts: Int32Array, newArray: NewArray): 
   return rows
 }
 
+function asTheyAre(length: number, newArray: NewArray): Int32Array {
+  const rows = newArray(Int32Array, length)
+  for (let row = 0; row < length; row++) rows[row] = row
+  return rows
+}
+
 function isAscending(parts: Int32Array): boolean {
   for (let row = 1; row < parts.length; row++) if ((parts[row] as number) < (parts[row - 1] as number)) return false // row < length
   return true
@@ -198,7 +209,7 @@ function partCount(by: ByKey): number {
 }
 
 function partOfEach(batch: ExecBatch, by: ByKey, newArray: NewArray): Int32Array {
-  if (by.kind === 'key') return partsByKey(keyOf(batch, { from: 'hidden' }), by.boundaries)
+  if (by.kind === 'key') return partsByKey(keyOf(batch, by.key), by.boundaries)
   return partsByHash(keyHashes(keyOf(batch, by.key), newArray), by.parts, by.level)
 }
 
@@ -216,7 +227,7 @@ function startsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array
   return rows
 }
 
-function keyOf(batch: ExecBatch, key: SpillKey): Column {
+export function keyOf(batch: ExecBatch, key: SpillKey): Column {
   switch (key.from) {
     case 'hidden':
       return batch.hidden?.[0] ?? nullColumn({ kind: 'null' }, batch.length)
@@ -224,7 +235,18 @@ function keyOf(batch: ExecBatch, key: SpillKey): Column {
       return columnNamed(batch, key.name) ?? nullColumn({ kind: 'null' }, batch.length)
     case 'element':
       return elementColumn(batch)
+    case 'axes':
+      return tupleOf(batch.keys ?? [], batch.length)
   }
+}
+
+/** Keys of one axis as they are, else as lists of so many items. */
+function tupleOf(keys: readonly Int32Array[], length: number): Column {
+  const children = keys.map((values): Column => ({ type: { kind: 'i32' }, length, values }))
+  const [only] = children
+  if (only !== undefined && children.length === 1) return only
+  const fields = children.map(({ type }, item): Field => ({ name: String(item), type, nullable: false }))
+  return { type: { kind: 'struct', fields }, length, children }
 }
 
 function columnNamed({ element, columns }: ExecBatch, name: string): Column | undefined {

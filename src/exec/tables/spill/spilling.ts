@@ -30,7 +30,7 @@ import type { StageResult, StageTask } from '../stage.ts'
 import type { ExternalServices, Source } from './externalRun.ts'
 import { bytesOf, piecesOf } from './parts.ts'
 import type { Segment } from './segments.ts'
-import { type Spilled, type SpilledInput, shapeOfAll } from './spillTask.ts'
+import { keyOf, type Spilled, type SpilledInput, type SpillKey, shapeOfAll } from './spillTask.ts'
 
 /** What of a run that takes. */
 export interface SpillingRun {
@@ -137,20 +137,21 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
       const { partitions, blocks } = await run.collected(spilled, inPieces(rows))
       return { batches: batchesOf(partitions), blocks }
     },
-    streamed: (parts, how = { limited: false }) => run.pipeline(spilled, datasetOf(parts), { streamed: true, ...how }),
+    streamed: (parts, how) => run.pipeline(spilled, datasetOf(parts), { streamed: true, ...how }),
     work: async (operator, inputs) => {
       const batches = inputs.map((all, i) => filledOr(all, plan.inputs[i]))
       const inline = plan.where === 'caller' || batches.every((all) => run.isSmall([{ kind: 'batches', batches: all }]))
       return await run.wideResult(plan, operator, batches, inline)
     },
-    sampled: async (source) => {
-      if (source.kind === 'plan') return await sampledOf(run, source.plan)
+    sampled: async (source, key) => {
+      if (source.kind === 'plan') return await sampledOf(run, source.plan, key)
       if (source.kind === 'parts') return []
       const { rows } = source
       return await sampledFrom(
         run,
         spilled,
         rows.segments.map((segment) => ({ kind: 'spilled', part: { ...rows, segments: [segment] } })),
+        key,
       )
     },
     exchanged: async (source, exchange) => {
@@ -168,10 +169,22 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
       const bytes = bytesOf(parts.flat())
       if (bytes > 0) run.emit({ kind: 'spill', operator: plan.operator.kind, bytes })
       run.record?.addSpilled(plan, bytes)
-      if (source.kind === 'spilled') return { parts, shape: source.rows.shape }
-      return { parts, shape: shapeOfAll(tasks, source.kind === 'parts' ? plan.element : pipeline.element, exchange.numbered) }
+      if (source.kind === 'spilled') return { parts, rowsBefore: [], shape: source.rows.shape }
+      return {
+        parts,
+        rowsBefore: rowsBeforeEach(tasks),
+        shape: shapeOfAll(tasks, source.kind === 'parts' ? plan.element : pipeline.element, exchange.numbered),
+      }
     },
   }
+}
+
+function rowsBeforeEach(tasks: readonly Spilled[]): readonly number[] {
+  let before = 0
+  return tasks.map(({ rows }) => {
+    before += rows
+    return before - rows
+  })
 }
 
 /** The pipeline that gives the rows which are to be exchanged, and what it reads. */
@@ -190,22 +203,22 @@ function withoutPartialDistinct(plan: PhysicalPlan): PhysicalPlan {
 }
 
 /** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
-async function sampledOf(run: SpillingRun, plan: PhysicalPlan): Promise<readonly Column[]> {
+async function sampledOf(run: SpillingRun, plan: PhysicalPlan, key: SpillKey): Promise<readonly Column[]> {
   if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return []
   const { kind } = plan.input
   if (kind !== 'ScanExec' && kind !== 'StoredExec') return []
   const { partitions } = await run.runOf(plan.input)
-  return await sampledFrom(run, plan, partitions)
+  return await sampledFrom(run, plan, partitions, key)
 }
 
-async function sampledFrom(run: SpillingRun, plan: Pipeline, partitions: readonly Partition[]): Promise<readonly Column[]> {
+async function sampledFrom(run: SpillingRun, plan: Pipeline, partitions: readonly Partition[], key: SpillKey): Promise<readonly Column[]> {
   const keys: Column[] = []
   for (const place of placesIn(partitions.length, SAMPLED_PARTITIONS)) {
     const partition = partitions[place] as Partition // below the length
     try {
       const { batches, blocks } = await run.task(narrowTask(plan, partition, 0, 0))
-      for (const { hidden: [key] = [], length } of batches)
-        if (key !== undefined) keys.push(takeColumn(key, Int32Array.from(placesIn(length, SAMPLED_ROWS))))
+      for (const batch of batches)
+        if (batch.length > 0) keys.push(takeColumn(keyOf(batch, key), Int32Array.from(placesIn(batch.length, SAMPLED_ROWS))))
       run.blocks.free(blocks)
     } catch (error) {
       if (asRowFailure(error) === undefined) throw error // the rows themselves fail in their turn

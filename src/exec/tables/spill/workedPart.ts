@@ -3,14 +3,17 @@
  * (`sharedWork.ts`), but by the worker alone that has the part; and its rows in the order of their numbers. Where memory is short
  * for that, or no kernel does it, it is made in ordinary memory, as one task.
  */
+import type { Column } from '../../../core/data/column.ts'
 import type { NewArray } from '../../../core/data/columnSlices.ts'
 import { MemoryError } from '../../../core/errors.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../../memory/arena.ts'
 import type { Block } from '../block.ts'
 import { Blocks } from '../blocks.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
 import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { runWide } from '../operators/index.ts'
+import { indexedBatch, keysInOrder, type Repeated } from '../operators/indexKeys.ts'
 import { RowFailure } from '../operators/rows/rowFailure.ts'
 import type { StageResult, StageTask } from '../stage.ts'
 import { gatheredColumns, isGatherable } from '../wide/gatherRun.ts'
@@ -28,11 +31,12 @@ export interface PartServices {
 }
 
 /** What there is of the part, and the blocks that it lies in. */
-export type Made = Pick<StageResult, 'batches' | 'blocks'>
+export type Made = Pick<StageResult, 'batches' | 'blocks' | 'repeated'>
 
 /** What an operator gives of a part. */
 export async function worked({ operator, sides }: WorkedInput, services: PartServices): Promise<Made> {
   const { newArray } = services
+  if (operator.kind === 'IndexExec') return await indexed(operator, sides, services)
   const made = await inArena(services, operator.kind, async ({ whole, ...shared }) => {
     const inputs: ExecBatch[] = []
     for (const side of sides) inputs.push(whole(side))
@@ -65,26 +69,76 @@ function withPlace(error: unknown, [first]: readonly ExecBatch[]): unknown {
   return error
 }
 
+/** The elements of a part in the order of their keys, or which rows have one key. */
+async function indexed(
+  operator: Extract<WideOperator, { kind: 'IndexExec' }>,
+  [side]: readonly SpilledInput[],
+  services: PartServices,
+): Promise<Made> {
+  const part = side as SpilledInput // there is one
+  let repeated: Repeated | undefined
+  const made = await inArena(services, operator.kind, async ({ whole, ...shared }) => {
+    if (operator.combine !== undefined) return undefined
+    const batch = whole(part)
+    const { keys = [] } = batch
+    const inOrder = keysInOrder(keys, batch.length)
+    repeated = inOrder.repeated && byNumbers(inOrder.repeated, batch)
+    if (repeated !== undefined) return []
+    return inOrder.rows === undefined ? [withoutHidden(batch)] : await gathered(withoutHidden(batch), inOrder.rows, operator.kind, shared)
+  })
+  if (made !== undefined) return { ...made, ...(repeated && { repeated }) }
+  const batch = concatBatches(unspilled(part, services.newArray), undefined, services.newArray)
+  try {
+    const found = indexedBatch(operator, batch)
+    if ('batch' in found) return { batches: [withoutHidden(found.batch)], blocks: [] }
+    return { batches: [], blocks: [], repeated: byNumbers(found.repeated, batch) }
+  } catch (error) {
+    throw withPlace(error, [batch])
+  }
+}
+
+function withoutHidden({ hidden: _, ...batch }: ExecBatch): ExecBatch {
+  return batch
+}
+
+/** The rows of a batch by the numbers that they have in the whole table. */
+function byNumbers({ first, second, key }: Repeated, batch: ExecBatch): Repeated {
+  const numbers = numbersOf(batch, { in: 'hidden' })
+  return { first: numbers[first] as number, second: numbers[second] as number, key } // rows of the batch
+}
+
+/** Rows of a batch in the arena, gathered by kernels; undefined where these cannot. */
+async function gathered(
+  batch: ExecBatch,
+  order: Int32Array,
+  operator: string,
+  shared: Omit<Alone, 'whole'>,
+): Promise<readonly ExecBatch[] | undefined> {
+  if (batch.hidden !== undefined || !batch.columns.every(isGatherable)) return undefined
+  const run = new SortRun(shared)
+  const blocks = new ResultBlocks(shared.arena, operator)
+  try {
+    const rows = { address: run.memory.addressOf(order), length: batch.length }
+    const keys: readonly Column[] = (batch.keys ?? []).map((values) => ({ type: { kind: 'i32' }, length: batch.length, values }))
+    const columns = await gatheredColumns([...keys, ...batch.columns], rows, run, { workers: 1, blocks })
+    shared.hold(blocks.handedOver())
+    const axes = columns.slice(0, keys.length).map(({ values }) => values as Int32Array) // as they were
+    return [{ ...batch, columns: columns.slice(keys.length), ...(batch.keys && { keys: axes }) }]
+  } catch (error) {
+    blocks.freeAll()
+    throw error
+  } finally {
+    run.end()
+  }
+}
+
 /** The rows of a part in the order of their numbers, which they have no more. */
 export async function ordered({ inOrder, ...part }: OrderedInput, services: PartServices): Promise<Made> {
   const { place, scalar } = inOrder
   const made = await inArena(services, 'ExchangeExec', async ({ whole, ...shared }) => {
     const numbered = whole(part)
     const batch = withoutNumbers(numbered, place, scalar)
-    if (batch.keys !== undefined || batch.hidden !== undefined || !batch.columns.every(isGatherable)) return undefined
-    const run = new SortRun(shared)
-    const blocks = new ResultBlocks(services.arena, 'ExchangeExec')
-    try {
-      const rows = { address: run.memory.addressOf(rowsInOrder(numbersOf(numbered, place))), length: batch.length }
-      const columns = await gatheredColumns(batch.columns, rows, run, { workers: 1, blocks })
-      shared.hold(blocks.handedOver())
-      return [{ ...batch, columns }]
-    } catch (error) {
-      blocks.freeAll()
-      throw error
-    } finally {
-      run.end()
-    }
+    return batch.keys === undefined ? await gathered(batch, rowsInOrder(numbersOf(numbered, place)), 'ExchangeExec', shared) : undefined
   })
   return made ?? { batches: unspilled({ ...part, inOrder }, services.newArray), blocks: [] }
 }

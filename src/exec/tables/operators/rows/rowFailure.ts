@@ -59,6 +59,15 @@ export function taskErrorOf(failure: RowFailure, rowsBefore: number): TaskError 
   return new TaskError(`${failure.method}: the function threw at ${place}: ${failure.message}`, { cause: failure.cause, key })
 }
 
+/** The failure at its row of the whole table, where it is known how many came before each partition. */
+export function among(failure: RowFailure, rowsBefore: readonly number[] | undefined): RowFailure {
+  const { partition } = failure
+  if (partition === undefined || rowsBefore === undefined) return failure
+  failure.position += rowsBefore[partition] ?? 0
+  delete failure.partition
+  return failure
+}
+
 /** The failure in what a task was rejected with: its class may have been lost between threads. */
 export function asRowFailure(error: unknown): RowFailure | undefined {
   if (error instanceof RowFailure) return error
