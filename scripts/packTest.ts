@@ -2,7 +2,7 @@
  * The package as others get it: `npm pack`, installed into an empty project, where the first program of the README
  * runs under plain Node, compiled to ES modules and to CommonJS by tsc, and under tsx, each time with the output that the README
  * promises; then the applications of `packaging/`, those that need no other tools, or with `-- --all` the others as well, whose
- * tools are installed here. Types are checked against the installed declarations. Uses npm's registry and cache as they are set.
+ * tools are installed here. With `-- --built` what was built before is packed. Types are checked against the installed declarations. Uses npm's registry and cache as they are set.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -77,7 +77,7 @@ try {
 finish({ passed, failed, ...(skipped > 0 && { skipped }) })
 
 async function testPackage(): Promise<void> {
-  await step('build', ROOT, 'npm', ['run', 'build'])
+  if (!process.argv.includes('--built')) await step('build', ROOT, 'npm', ['run', 'build'])
   await step('npm pack', ROOT, 'npm', ['pack', '--pack-destination', project])
   const tarball = readdirSync(project).find((name) => name.endsWith('.tgz'))
   if (tarball === undefined) return

@@ -19,6 +19,8 @@ interface Step {
   readonly env?: Readonly<Record<string, string>>
   /** Default: in every list. */
   readonly lists?: readonly List[]
+  /** It runs beside the others, which wait for processes and disks half of the time; those that do run one after another. */
+  readonly beside?: true
 }
 type List = 'test' | 'ci' | 'all'
 interface Count {
@@ -27,8 +29,10 @@ interface Count {
   readonly skipped: number
 }
 
+/** What all others need. */
+const BUILD: Step = { name: 'build', command: 'npm run build' }
+
 const STEPS: readonly Step[] = [
-  { name: 'build', command: 'npm run build' },
   { name: 'types', command: 'npm run types' },
   { name: 'lint', command: 'npm run lint' },
   { name: 'units', command: 'npm run units' },
@@ -38,11 +42,11 @@ const STEPS: readonly Step[] = [
   { name: 'faults, some', command: 'npm run faults -- --changed', lists: ['test'] },
   { name: 'faults, more', command: 'npm run faults -- --changed --picked 100', lists: ['ci'] },
   { name: 'faults', command: 'npm run faults', lists: ['all'] },
-  { name: 'examples', command: 'npm run examples' },
-  { name: 'docs', command: 'npm run docs' },
-  { name: 'pack', command: 'npm run pack:test', lists: ['ci'] },
-  { name: 'pack, all', command: 'npm run pack:test -- --all', lists: ['all'] },
-  { name: 'main job', command: 'npm start' },
+  { name: 'examples', command: 'npm run examples', beside: true },
+  { name: 'docs', command: 'npm run docs', beside: true },
+  { name: 'pack', command: 'npm run pack:test -- --built', lists: ['ci'], beside: true },
+  { name: 'pack, all', command: 'npm run pack:test -- --built --all', lists: ['all'], beside: true },
+  { name: 'main job', command: 'npm start', beside: true },
 ]
 
 interface VitestReport {
@@ -52,6 +56,12 @@ interface VitestTest {
   readonly status: string
   readonly fullName?: string
   readonly failureMessages?: readonly string[]
+}
+
+interface Row {
+  readonly name: string
+  readonly count: Count
+  readonly seconds: number
 }
 
 /** One seed for all laws, so that the same tree gives the same answer twice; `npm run laws` by itself draws new cases. */
@@ -72,10 +82,11 @@ const scratch = mkdtempSync(join(tmpdir(), 'distarray-steps-'))
 const passed = new Set<string>()
 const skipped = new Set<string>()
 const failures: string[] = []
-const rows: { readonly name: string; readonly count: Count; readonly seconds: number }[] = []
-for (const [index, step] of STEPS.entries()) {
-  if (step.lists === undefined || step.lists.includes(which)) rows.push(await run(step, join(scratch, `${index}.json`)))
-}
+const wanted = STEPS.filter(({ lists }) => lists === undefined || lists.includes(which))
+const isBeside = ({ beside }: Step): boolean => beside === true
+const built = await run(BUILD)
+const [first, second] = await Promise.all([inTurn(wanted.filter((step) => !isBeside(step))), inTurn(wanted.filter(isBeside))])
+const rows: readonly Row[] = [built, ...first, ...second]
 rmSync(scratch, { recursive: true })
 
 console.log('\nstep          passed  failed  skipped  seconds')
@@ -91,10 +102,18 @@ for (const failure of failures) console.log(`FAILED ${failure}`)
 console.log(summaryText({ passed: total('passed'), failed: total('failed'), skipped: total('skipped') }))
 process.exitCode = total('failed') > 0 ? 1 : 0
 
-async function run(step: Step, report: string): Promise<(typeof rows)[number]> {
-  console.log(`\n=== ${step.name}: ${step.command}`)
-  const started = performance.now()
-  const { code, output } = await shell(step.command, { ...step.env, VITEST_REPORT: report })
+async function inTurn(steps: readonly Step[]): Promise<readonly Row[]> {
+  const done: Row[] = []
+  for (const step of steps) done.push(await run(step))
+  return done
+}
+
+async function run(step: Step): Promise<Row> {
+  const [started, report] = [performance.now(), join(scratch, `${step.name}.json`)]
+  const title = `\n=== ${step.name}: ${step.command}`
+  if (step.beside !== true) console.log(title)
+  const { code, output } = await shell(step, { ...step.env, VITEST_REPORT: report })
+  if (step.beside === true) console.log(`${title}\n${output}`)
   const tests = vitestTests(report)
   const counted = tests === undefined ? lastSummary(output) : countOf(tests)
   for (const [, name = ''] of output.matchAll(LEFT_OUT_LINE)) skipped.add(name)
@@ -109,13 +128,17 @@ async function run(step: Step, report: string): Promise<(typeof rows)[number]> {
   return { name: step.name, count, seconds: (performance.now() - started) / 1000 }
 }
 
-function shell(command: string, env: Readonly<Record<string, string>>): Promise<{ readonly code: number; readonly output: string }> {
+/** Of steps that run beside others the output is printed when they end. */
+function shell(
+  { command, beside }: Step,
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'], env: { SEED, ...process.env, ...env } })
     let output = ''
     child.stdout.on('data', (data: Buffer) => {
       output = (output + data.toString()).slice(-100_000)
-      process.stdout.write(data)
+      if (beside !== true) process.stdout.write(data)
     })
     child.on('error', reject)
     child.on('close', (code) => resolve({ code: code ?? 1, output }))
