@@ -28,7 +28,7 @@ import { kernelOf } from './kernelTarget.ts'
 import { ownReadsOf } from './ownWrites.ts'
 import { inParts, specOfPart } from './parts.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
-import { privateArraysOf } from './privateArrays.ts'
+import { isOwn, privateArraysOf } from './privateArrays.ts'
 import { asIsReason, copiesReason, fullReason } from './report/reasonText.ts'
 import { rejectedOf } from './report/rejected.ts'
 import { conflictSentence } from './report/witnessText.ts'
@@ -159,7 +159,9 @@ function freeLoop(spec: LoopSpec): AnalyzedLoop {
 
 function planned(found: Found, data?: LoopData): AnalyzedLoop {
   const { spec, ir, obstacles, kernel, names, accesses, reducedArrays, decision } = found
-  const { conflicts, choice, inspection, schedule, privateArrays, tooLarge } = decision
+  const { choice, inspection, schedule, privateArrays, tooLarge } = decision
+  // What iterations keep in arrays that they make themselves keeps them apart from nothing, and no edit of the program would.
+  const conflicts = decision.conflicts.filter(({ from }) => !isOwn(spec, from.array))
   const reported = reportedConflicts(conflicts)
   const described = vectorsDescribed(conflicts, spec.over.extents)
   const placement = { spec, ir, accesses, schedule, reducedArrays, privateArrays }

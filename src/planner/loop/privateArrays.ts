@@ -56,6 +56,11 @@ export function privateArraysOf(spec: LoopSpec, accesses: readonly Access[], own
   })
 }
 
+/** Whether the body makes an array, and each worker can have a copy of it: then it keeps no two iterations from running side by side. */
+export function isOwn(spec: LoopSpec, array: number): boolean {
+  return isLocal(spec, array) && (sizeOf(spec, array) ?? Number.POSITIVE_INFINITY) <= LARGEST_PRIVATE_BYTES
+}
+
 /** Whether the body makes it: no iteration sees what another left, and nobody looks at it after the pass. */
 function isLocal({ env }: LoopSpec, array: number): boolean {
   return Object.values(env).some((binding) => binding.kind === 'array' && binding.array === array && binding.isLocal === true)

@@ -12,6 +12,18 @@ function edits(source: string, loop: TestLoop): string[] {
   return analyzeLoop(parseLoop(source, loop)).plan.rejected.map(({ kind, edit }) => `${kind}: ${edit ?? 'nothing'}`)
 }
 
+const tokens: TestLoop = {
+  over: rangeOver(100),
+  env: {
+    d: denseArray('d', 100),
+    w: denseArray('w', 100),
+    z: denseArray('z', 100),
+    D: denseArray('D', 9, 4),
+    W: denseArray('W', 9, 4),
+    n: env.a,
+  },
+}
+
 test.each<[string, string, TestLoop, string[]]>([
   [
     'a sum in one element',
@@ -74,6 +86,21 @@ test.each<[string, string, TestLoop, string[]]>([
     '([i], { a, b, x }) => { if (x.get(i) > 0) { b.set(a.get(0), x.get(i)); a.set(0, a.get(0) + 1) } }',
     line,
     ['independent: nothing'],
+  ],
+  [
+    'topics of the words of documents',
+    `([t], { d, w, z, D, W, n }) => {
+      const k = z.get(t)
+      D.set(d.get(t), k, D.get(d.get(t), k) - 1)
+      W.set(w.get(t), k, W.get(w.get(t), k) - 1)
+      n.set(k, n.get(k) - 1)
+      z.set(t, D.get(d.get(t), 0) * W.get(w.get(t), 0) / n.get(0))
+    }`,
+    tokens,
+    [
+      "independent: loop over rows.index((r) => [r.d, r.w]) with { order: 'any' }, so that D and W are read at their keys, and use n.buffer() in env and add to it, if reads may see the last flush",
+      'colored: Compute what decides it before the loop, into an array that the loop only reads.',
+    ],
   ],
   ['a recurrence', '([i], { a, x }) => { a.set(0, a.get(0) * 2 + x.get(i)) }', line, ['scan: nothing', 'independent: nothing']],
 ])('%s', (_, source, loop, expected) => {

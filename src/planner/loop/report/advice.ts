@@ -11,6 +11,7 @@ import type { Access } from '../accesses/accesses.ts'
 import type { Conflict } from '../dependence/dependence.ts'
 import { type Vector, vectorId } from '../dependence/reach.ts'
 import { chooseSchedule, distinctVectors, KINDS, type PlannedKind } from '../schedule.ts'
+import { type Indexed, indexFreeing } from './indexAdvice.ts'
 
 export interface AdviceContext {
   readonly spec: LoopSpec
@@ -27,8 +28,15 @@ interface Edit {
   /** Whether the loop means the same afterwards, but for the order of additions. */
   readonly keepsMeaning?: true
   readonly order?: 'any'
+  /** Whether no conflict on the array would be left. */
+  readonly isWhole?: true
   /** Whether the conflict would be gone. */
   removes(conflict: Conflict): boolean
+}
+
+interface ArrayEdits {
+  readonly array: number
+  readonly edits: readonly Edit[]
 }
 
 const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: () => false }
@@ -40,14 +48,17 @@ const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: (
 export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (wanted: PlannedKind) => string | undefined {
   const order = spec.options.order ?? 'serial'
   const orders = order === 'serial' ? [ORDER] : []
-  const onArrays = arrayEdits(spec, ir, conflicts).map((edits) => edits.filter((edit) => !parallel || edit.keepsMeaning === true))
-  const single = onArrays.flat()
+  const onArrays = arrayEdits(spec, ir, conflicts).map(({ array, edits }) => ({
+    array,
+    edits: edits.filter((edit) => !parallel || edit.keepsMeaning === true),
+  }))
+  const single = onArrays.flatMap(({ edits }) => edits)
   const candidates: Edit[][] = [
     ...orders.map((edit) => [edit]),
     ...single.map((edit) => [edit]),
     ...single.flatMap((edit) => orders.map((other) => [edit, other])),
-    onArrays.flatMap((edits) => edits.slice(0, 1)),
-    onArrays.flatMap((edits) => edits.slice(-1)),
+    onArrays.flatMap(({ edits }) => edits.slice(0, 1)),
+    onArrays.flatMap(({ edits }) => edits.slice(-1)),
   ]
   // Many edits leave the same vectors.
   const reached = new Map<string, number>()
@@ -59,14 +70,23 @@ export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (want
     reached.set(id, rank)
     return rank
   }
+  const indexed = parallel ? undefined : overIndex(indexFreeing(spec, ir, conflicts), onArrays)
   return (wanted) => {
     const found = candidates.find((edits) => edits.length > 0 && rankAfter(edits) <= KINDS.indexOf(wanted))
-    return found?.map((edit) => edit.text).join(', and ')
+    const isSmaller = indexed !== undefined && (found === undefined || indexed.length < found.length)
+    return (isSmaller ? indexed : found?.map((edit) => edit.text))?.join(', and ')
   }
 }
 
+/** An index, and for each array that it does not free the smallest edit; undefined where there is none for one of them. */
+function overIndex(index: Indexed | undefined, onArrays: readonly ArrayEdits[]): readonly string[] | undefined {
+  if (index === undefined) return undefined
+  const others = onArrays.filter(({ array }) => !index.freed.has(array)).map(({ edits }) => edits.find((edit) => edit.isWhole === true))
+  return others.includes(undefined) ? undefined : [index.text, ...others.flatMap((edit) => edit?.text ?? [])]
+}
+
 /** For each array with conflicts, the edits that would free it, the smallest first. */
-function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): Edit[][] {
+function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): ArrayEdits[] {
   const arrays = [...new Set(conflicts.map((conflict) => conflict.from.array))]
   return arrays.map((array) => {
     const own = conflicts.filter((conflict) => conflict.from.array === array)
@@ -81,9 +101,10 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
         edits.push({
           text: `sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of ${update}`,
           keepsMeaning: true,
+          isWhole: true,
           removes: onArray,
         })
-      else edits.push({ text: `write ${name}.add(…) instead of ${update}`, keepsMeaning: true, removes: onArray })
+      else edits.push({ text: `write ${name}.add(…) instead of ${update}`, keepsMeaning: true, isWhole: true, removes: onArray })
     }
     const index = indexArrayOf(spec, own)
     if (index !== undefined) {
@@ -97,9 +118,9 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
     // What says where others write has to be there at once.
     const places = conflicts.some(({ from, to }) => readsFrom(from, name) || readsFrom(to, name))
     if (uses.sets === 0 && uses.updates + uses.adds > 0 && !places)
-      edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
+      edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, isWhole: true, removes: onArray })
     if (uses.adds === 0 && own.every((conflict) => conflict.kind === 'output')) edits.push(ownElements(name, onArray))
-    return edits
+    return { array, edits }
   })
 }
 
