@@ -43,7 +43,7 @@ export function encode(task: EncodeTask, newArray: NewArray = ordinary): Uint8Ar
     case 'ndjson':
       return ndjsonRecords({ ...batch, element: task.element })
     case 'parquet':
-      return encodeGroup(batch, task)
+      return encodeGroup(batch, task, newArray)
   }
 }
 

@@ -89,8 +89,11 @@ let collect: ((options?: { readonly type: 'minor' }) => void) | undefined
 /** Bytes of buffers that went through this thread since it last let go of any. */
 let bytesPassed = 0
 const BYTES_BETWEEN = 2 ** 25
+/** Of so many times that it lets go of what is young, it looks at all of a small heap once: some buffers live until they are old. */
+const TIMES_BETWEEN = 2
 /** A heap that is gone through in some milliseconds. */
 const SMALL_HEAP = 2 ** 27
+let timesPassed = 0
 
 /**
  * Buffers of so many bytes have been used, and are garbage or soon will be. V8 looks at what objects take, of which there are few: hundreds
@@ -101,7 +104,7 @@ export function buffersPassed(bytes: number): void {
   if (bytesPassed < BYTES_BETWEEN) return
   bytesPassed = 0
   const collect = collector()
-  if (getHeapStatistics().used_heap_size < SMALL_HEAP) collect()
+  if (++timesPassed % TIMES_BETWEEN === 0 && getHeapStatistics().used_heap_size < SMALL_HEAP) collect()
   else collect({ type: 'minor' })
 }
 

@@ -6,6 +6,7 @@ import type * as Arrow from 'apache-arrow'
 import type * as ArrowFiles from 'apache-arrow/ipc/metadata/file'
 import type * as ArrowMessages from 'apache-arrow/ipc/metadata/message'
 
+export let AsyncByteQueue: typeof Arrow.AsyncByteQueue
 export let Binary: typeof Arrow.Binary
 export let Bool: typeof Arrow.Bool
 export let CompressionType: typeof Arrow.CompressionType
@@ -63,6 +64,7 @@ export type Table = Arrow.Table
 /** Whoever makes or reads Arrow's objects has awaited this. */
 export async function loadArrow(): Promise<void> {
   ;({
+    AsyncByteQueue,
     Binary,
     Bool,
     CompressionType,

@@ -1,10 +1,11 @@
 /** A batch as a Parquet file of one row group, made by parquet-wasm. */
 import type { Batch, Column } from '../../core/data/column.ts'
+import type { NewArray } from '../../core/data/columnSlices.ts'
 import { fieldsOf } from '../../core/data/schema.ts'
 import type { ParquetCompression } from '../../core/engine.ts'
 import { Bug } from '../../core/errors.ts'
 import { toSharedArrowTable } from '../arrow/arrowBatches.ts'
-import { tableToIPC } from '../arrow/arrowLibrary.ts'
+import { streamOf } from '../arrow/arrowStream.ts'
 import { hasFewValues } from './fewValues.ts'
 import { WasmFailure, withParquetWasm } from './wasm.ts'
 
@@ -24,9 +25,9 @@ const CODECS = {
   none: 'UNCOMPRESSED',
 } as const satisfies Readonly<Record<ParquetCompression, string>>
 
-/** Whoever asks for it, on whatever thread, has awaited `loadParquet` on the caller's. */
-export function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding): Uint8Array {
-  const ipc = tableToIPC(toSharedArrowTable(group), 'stream')
+/** What the encoder is given is made by `newArray`. Whoever asks for it, on whatever thread, has awaited `loadParquet` on the caller's. */
+export function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding, newArray: NewArray): Uint8Array {
+  const ipc = streamOf(toSharedArrowTable(group), newArray)
   try {
     return withParquetWasm((wasm) => {
       const codec = wasm.Compression[CODECS[compression]]

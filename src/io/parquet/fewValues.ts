@@ -21,6 +21,9 @@ export function hasFewValues(column: Column): boolean {
     if (!isValid(column, row)) continue
     looked++
     seen.add(valueAt(row))
+    // even if all that are left were different ones
+    const left = Math.ceil((length - at) / step)
+    if (seen.size + left <= FEW * (looked + left)) return true
   }
   return seen.size <= FEW * looked
 }
