@@ -227,7 +227,10 @@ const REASONS = {
     message: 'It increments {name}, which may not be a number.',
     cure: 'Write {name} = Number({name}) + 1.',
   },
-  switch: { message: 'A case of its switch falls through to the next.', cure: 'End each case with break or return.' },
+  switch: {
+    message: 'Cases of its switch share names, or too many of them fall through.',
+    cure: 'End each case with break or return, and declare names within braces.',
+  },
   'for-of': {
     message: 'It loops over a value whose elements are not known.',
     cure: 'Loop over numbers, as for (let i = 0; i < n; i++), over a row, or over a captured array of numbers or strings.',

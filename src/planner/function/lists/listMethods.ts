@@ -48,6 +48,12 @@ export const LIST_METHODS: { readonly [name: string]: (list: List, ...args: neve
     for (let i = list.length - 1; i >= 0; i--) if (test(list[i] as number, i, list)) return i
     return -1
   },
+  at: (list: List, given: number) => {
+    const whole = given | 0
+    const i = whole < 0 ? list.length + whole : whole
+    const isFar = given - whole >= 1 || whole - given >= 1 // more than 32 bits hold
+    return i >= 0 && i < list.length && !isFar ? (list[i] as number) : void 0
+  },
   indexOf: (list: List, wanted: number) => {
     for (let i = 0; i < list.length; i++) if (list[i] === wanted) return i
     return -1

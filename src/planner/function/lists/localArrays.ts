@@ -100,17 +100,42 @@ function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
   if (length === undefined) return l.refuse('local-array-length', property, l.span(node).text)
   const f = l.verbs.value(l, make)
   if (f.kind !== 'closure') return f.kind === 'refused' ? REFUSED : l.refuse('unknown-method', node, 'Array.from')
-  const list = made(l, { name, dtype: 'f64', node, isList: true }, [length])
-  if (list === undefined) return REFUSED
   const span = l.span(node)
   const nothing = exprValue(literal(undefined, span))
+  let list: View | undefined
   eachIndex(l, length, node, (at) => {
-    const value = l.scalarOrNothing(l.verbs.inline(l, f, [nothing, exprValue(at)], node), node)
-    if (value === undefined) return
+    const before = new Set(l.locals.keys()) // of one that was there all rows would be the same
+    const item = l.verbs.inline(l, f, [nothing, exprValue(at)], node)
+    const row = item.kind === 'view' && !before.has(item.array) ? rowIn(l, item) : undefined
+    if (row !== undefined) {
+      list = made(l, { name, dtype: row.dtype, node, ...(row.isList ? { isList: true } : {}) }, [length, row.length])
+      const to = list?.array
+      const copy = (k: Expr): void => {
+        const value: Expr = { kind: 'Read', array: row.array, subscripts: [k], span }
+        if (to !== undefined) l.emit({ kind: 'Write', array: to, subscripts: [at, k], value, span })
+      }
+      eachIndex(l, row.length, node, copy)
+      return
+    }
+    const value = l.scalarOrNothing(item, node)
+    list = value && made(l, { name, dtype: 'f64', node, isList: true }, [length])
+    if (value === undefined || list === undefined) return
     checkNumber(l, list.array, value, node)
     l.emit({ kind: 'Write', array: list.array, subscripts: [at], value, span })
   })
-  return list
+  return list ?? REFUSED
+}
+
+/** An array of so many numbers, all of it: the next row of an array of two axes. */
+function rowIn(
+  l: Lowering,
+  item: Value,
+): { readonly array: string; readonly dtype: DType; readonly length: number; readonly isList: boolean } | undefined {
+  if (item.kind !== 'view' || item.prefix.length > 0 || l.sizes.has(item.array)) return undefined
+  const [shape, dtype] = [l.locals.get(item.array), l.dtypes.get(item.array)]
+  const [length] = shape ?? []
+  if (length === undefined || shape?.length !== 1 || dtype === undefined) return undefined
+  return { array: item.array, dtype: dtype as DType, length, isList: l.lists.has(item.array) }
 }
 
 /** `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for what makes something else. */

@@ -374,7 +374,7 @@ test('switch', () => {
     }),
   ).toBe('if ((#0.user === 1) || (#0.user === 2))\n  return "few"\nelse\n  return "many"')
   expect(row(written('(r) => { let s = 0; switch (r.user) { case 1: s = 1; case 2: s = 2 } return s }'))).toBe(
-    'A case of its switch falls through to the next. End each case with break or return.',
+    'let s = 0\nif (#0.user === 1)\n  s = 1\n  s = 2\nelse\n  if (#0.user === 2)\n    s = 2\nreturn s',
   )
 })
 

@@ -1,7 +1,8 @@
 /**
- * `switch` as a chain of ifs, where no case falls through to the next.
+ * `switch` as a chain of ifs. A case that falls through to the next is followed by what stands there.
  *
  *     switch (x) { case 1: case 2: S; break; default: T }     if (x === 1 || x === 2) { S } else { T }
+ *     switch (x) { case 1: S; default: T }                    if (x === 1) { S; T } else { T }
  *
  * Breaks that are not the last thing in their case leave a labelled block around the chain.
  */
@@ -60,23 +61,33 @@ export function lowerSwitch(l: Lowering, node: SwitchStatement, labels: readonly
   l.emit({ kind: 'Labeled', label, body: rest, span })
 }
 
-/** Cases with the tests that lead to them, the closing break taken off; undefined when one falls through. */
-function groupsOf(node: SwitchStatement): readonly Group[] | undefined {
+/** So many statements are written for cases that fall through, which have those of the cases behind them. */
+const MOST_REPEATED = 64
+
+/** Cases with the tests that lead to them, the closing break taken off; undefined where falling through repeats too much. */
+function groupsOf({ cases }: SwitchStatement): readonly Group[] | undefined {
   const groups: Group[] = []
   let tests: SwitchStatement['cases'] = []
-  for (const [i, one] of node.cases.entries()) {
+  let repeated = 0
+  for (const [i, one] of cases.entries()) {
     tests.push(one)
-    if (one.consequent.length === 0 && i < node.cases.length - 1) continue
-    const body = unwrapped(one.consequent)
-    const last = body.at(-1)
-    const ends = last !== undefined && /^(Break|Return|Continue|Throw)Statement$/.test(last.type)
-    if (!ends && i < node.cases.length - 1) return undefined
-    const isDefault = tests.some((test) => !test.test)
-    const closing = last?.type === 'BreakStatement' && !last.label
-    groups.push({ tests, isDefault, body: closing ? body.slice(0, -1) : body })
+    if (one.consequent.length === 0 && i < cases.length - 1) continue
+    const own = unwrapped(one.consequent)
+    const last = cases.findIndex(({ consequent }, at) => at >= i && (at === cases.length - 1 || goesElsewhere(unwrapped(consequent))))
+    const body = [...own, ...cases.slice(i + 1, last + 1).flatMap(({ consequent }) => unwrapped(consequent))]
+    repeated += body.length - own.length
+    if (repeated > MOST_REPEATED) return undefined
+    const end = body.at(-1)
+    const closing = end?.type === 'BreakStatement' && !end.label
+    groups.push({ tests, isDefault: tests.some(({ test }) => !test), body: closing ? body.slice(0, -1) : body })
     tests = []
   }
   return groups
+}
+
+function goesElsewhere(body: readonly Statement[]): boolean {
+  const last = body.at(-1)
+  return last !== undefined && /^(Break|Return|Continue|Throw)Statement$/.test(last.type)
 }
 
 /** `case 1: { S; break }` as `case 1: S; break`. */
