@@ -63,3 +63,24 @@ test('a function that calls itself in a loop is no loop, and gives what it gives
   await loop.run()
   expect(Array.from((await y.toTypedArray()) as Int32Array)).toEqual([1, 0, 0, 2, 10, 4])
 })
+
+test('an array of arrays has rows of its own; of one that was there all rows would be the same, and the body runs as it stands', async () => {
+  const y = session.zeros([3])
+  const own = session.loop(session.range(3), { y }, ([i], { y }) => {
+    const m = Array.from({ length: 2 }, (_, r) => new Float64Array(2).fill(r))
+    ;(m[0] as Float64Array)[1] = 5 + i
+    y.set(i, (m[0] as Float64Array)[1]! + 10 * m[1]![1]!)
+  })
+  await own.run()
+  expect(own.plan.kernel?.target).toBe('wasm-simd')
+  expect(await y.collect()).toEqual([15, 16, 17])
+  const shared = session.loop(session.range(3), { y }, ([i], { y }) => {
+    const row = new Float64Array(2)
+    const m = Array.from({ length: 2 }, () => row)
+    ;(m[0] as Float64Array)[1] = 5 + i
+    y.set(i, m[1]![1]!)
+  })
+  await shared.run()
+  expect(shared.plan.kernel?.target).toBe('as-is')
+  expect(await y.collect()).toEqual([5, 6, 7])
+})

@@ -14,7 +14,9 @@ import { type Import, moduleBytes } from '../../wasm/wasmEncoder.ts'
 import type { LocalNames } from '../../wasm/wasmText.ts'
 import { draws, drawsApart } from '../math/drawsApart.ts'
 import { withElementBounds } from '../passes/boundHoisting.ts'
+import { withCodedTexts } from '../passes/codedTexts.ts'
 import { runs } from '../passes/iterationRuns.ts'
+import { withPresence } from '../passes/presence.ts'
 import { overlappedBody } from '../passes/softwarePipelining.ts'
 import { touchAhead } from '../passes/softwarePrefetch.ts'
 import { withStencilsWrittenOut } from '../passes/stencils.ts'
@@ -90,7 +92,8 @@ function narrower({ given, locals, isDraft }: KernelWriter): readonly (readonly 
 }
 
 function targetOf(given: WasmTarget): WasmTarget {
-  const ir = draws(given.ir.body) ? drawsApart(given.ir) : given.ir
+  const told = withPresence(withCodedTexts(given.ir))
+  const ir = draws(told.body) ? drawsApart(told) : told
   return { ...given, ir: withElementBounds({ ...given, ir: withStencilsWrittenOut({ ...given, ir }) }) }
 }
 

@@ -117,6 +117,17 @@ function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
       eachIndex(l, row.length, node, copy)
       return
     }
+    const parts = item.kind === 'stored' ? partsOf(item, span) : item
+    if (parts.kind === 'tuple' && parts.items.length > 0) {
+      list = made(l, { name, dtype: 'f64', node, isList: true }, [length, parts.items.length])
+      for (const [k, part] of parts.items.entries()) {
+        const value = l.scalarOrNothing(part, node)
+        if (value === undefined || list === undefined) return
+        checkNumber(l, list.array, value, node)
+        l.emit({ kind: 'Write', array: list.array, subscripts: [at, literal(k, span)], value, span })
+      }
+      return
+    }
     const value = l.scalarOrNothing(item, node)
     list = value && made(l, { name, dtype: 'f64', node, isList: true }, [length])
     if (value === undefined || list === undefined) return

@@ -1,0 +1,258 @@
+/**
+ * Values that may be undefined, or null, where a body asks whether they are: beside each such local another, which says whether it
+ * is there.
+ *
+ *     let best                                  let best = NaN, there = false
+ *     if (v > 0) best = v                       if (v > 0) { best = v; there = true }
+ *     return best ?? 1                          return there ? best : 1
+ *
+ * Legal since what is not there is kept as the number that arithmetic, stores and comparisons make of it: NaN for undefined, 0 for null.
+ * Equality with another value could tell the two apart, and asks first; what else could is refused: a returned element, a null that is
+ * stored, `Number.isNaN` and its like. Of elements of captured lists of numbers the place says whether they are there. A body that asks
+ * for columns, collections or captured values, or for a local that may be either undefined or null, stays what it is.
+ */
+import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { someExpr } from '../../../core/ir/irFacts.ts'
+import { withOperands } from '../../../core/ir/irRewrite.ts'
+import { readUnset } from '../loops/wasmLocals.ts'
+import { rewrittenStatements } from './statementRewrite.ts'
+
+/** What a local is where it is not there. */
+type Absent = null | undefined
+
+const STRICT: ReadonlySet<string> = new Set(['===', '!=='])
+/** Statements that hand a value on. */
+const STORES: ReadonlySet<Stmt['kind']> = new Set(['Write', 'Add', 'Accumulate', 'Return'])
+/** Functions that tell undefined from NaN, or null from 0. */
+const TELLS = /^(Number\.is|Object\.is|String|BigInt)/
+const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
+
+/** The body with locals that say what is there; itself where nothing asks, or where it cannot be told. */
+export function withPresence(ir: FunctionIr): FunctionIr {
+  if (!asks(ir.body)) return ir
+  const absent = absentLocals(ir)
+  if (absent === undefined) return ir
+  const names = new Set<string>([...absent.keys()].map(thereOf))
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Let' && names.has(stmt.local)) names.delete(stmt.local)
+  })
+  if (names.size < absent.size) return ir
+  const p = new Presence(absent, ir.tables)
+  const lets = (stmt: Stmt, original: Stmt): readonly Stmt[] => {
+    if ((original.kind !== 'Let' && original.kind !== 'Assign') || !absent.has(original.local)) return [stmt]
+    const { local, span } = original
+    const given = original.kind === 'Let' ? original.init : original.value
+    const there = given === undefined ? literal(false, span) : p.isThere(given)
+    const value = given === undefined ? numberOf(absent.get(local), span) : p.value(given)
+    const set = { span, local: thereOf(local) }
+    if (original.kind === 'Let')
+      return [
+        { ...original, init: value },
+        { kind: 'Let', ...set, init: there },
+      ]
+    if (!someExpr(value, (one) => one.kind === 'Local' && one.name === set.local)) {
+      return [
+        { kind: 'Assign', ...set, value: there },
+        { ...original, value },
+      ]
+    }
+    // The value asks whether the local was there.
+    const next = { span, local: `${set.local}$next` }
+    return [
+      { kind: 'Let', ...next, init: there },
+      { ...original, value },
+      { kind: 'Assign', ...set, value: { kind: 'Local', name: next.local, span } },
+    ]
+  }
+  const isOf = (stmt: Stmt): boolean => (stmt.kind === 'Let' || stmt.kind === 'Assign') && absent.has(stmt.local)
+  const rewritten = (expr: Expr, stmt: Stmt): Expr => {
+    if (isOf(stmt)) return expr
+    if (STORES.has(stmt.kind)) p.store(expr, stmt.kind === 'Return')
+    return p.value(expr)
+  }
+  const body = rewrittenStatements(ir.body, { expr: rewritten, stmt: lets })
+  return p.isLegal ? { ...ir, body } : ir
+}
+
+function thereOf(local: string): string {
+  return `${local}$there`
+}
+
+function literal(value: boolean | number, span: Expr['span']): Expr {
+  return { kind: 'Literal', value, span }
+}
+
+/** What ToNumber makes of what is not there. */
+function numberOf(absent: Absent, span: Expr['span']): Expr {
+  return literal(absent === null ? 0 : Number.NaN, span)
+}
+
+function isAbsentLiteral(expr: Expr): expr is Extract<Expr, { kind: 'Literal' }> {
+  return expr.kind === 'Literal' && (expr.value === undefined || expr.value === null)
+}
+
+/** Whether the body asks whether something is there. */
+function asks(stmts: readonly Stmt[]): boolean {
+  let found = false
+  const visit = (expr: Expr): void => {
+    found ||= expr.kind === 'Logical' && expr.operator === '??'
+    found ||= expr.kind === 'Binary' && EQUALITIES.has(expr.operator) && (isAbsentLiteral(expr.left) || isAbsentLiteral(expr.right))
+  }
+  visitStmts(stmts, (stmt) => {
+    for (const top of expressionsOf(stmt)) visitExpr(top, visit)
+  })
+  return found
+}
+
+/** Locals that may not be there, and what they are then; undefined where one may be either. */
+function absentLocals(ir: FunctionIr): ReadonlyMap<string, Absent> | undefined {
+  const found = new Map<string, Set<Absent>>()
+  const note = (local: string, absent: Absent): boolean => {
+    const kinds = found.get(local) ?? new Set()
+    const before = kinds.size
+    found.set(local, kinds.add(absent))
+    return kinds.size > before
+  }
+  for (const local of readUnset(ir)) note(local, undefined)
+  const absentsOf = (expr: Expr): readonly Absent[] => {
+    if (isAbsentLiteral(expr)) return [expr.value as Absent]
+    if (expr.kind === 'Local') return [...(found.get(expr.name) ?? [])]
+    if (expr.kind === 'Lookup') return [undefined]
+    if (expr.kind === 'Conditional') return [...absentsOf(expr.then), ...absentsOf(expr.else)]
+    // What is true is there.
+    if (expr.kind === 'Logical') return [...(expr.operator === '&&' ? absentsOf(expr.left) : []), ...absentsOf(expr.right)]
+    return []
+  }
+  for (let grows = true; grows; ) {
+    grows = false
+    visitStmts(ir.body, (stmt) => {
+      if (stmt.kind !== 'Let' && stmt.kind !== 'Assign') return
+      const given = stmt.kind === 'Let' ? stmt.init : stmt.value
+      for (const absent of given === undefined ? [] : absentsOf(given)) grows = note(stmt.local, absent) || grows
+    })
+  }
+  const kinds = new Map<string, Absent>()
+  for (const [local, absents] of found) {
+    if (absents.size > 1) return undefined
+    for (const absent of absents) kinds.set(local, absent)
+  }
+  return kinds
+}
+
+class Presence {
+  isLegal = true
+  readonly #absent: ReadonlyMap<string, Absent>
+  readonly #tables: FunctionIr['tables']
+
+  constructor(absent: ReadonlyMap<string, Absent>, tables: FunctionIr['tables']) {
+    this.#absent = absent
+    this.#tables = tables
+  }
+
+  /** A value is handed on: what is there is, and undefined as NaN, but not out of the body. */
+  store(expr: Expr, isReturned: boolean): void {
+    if (!MAY_BE_ABSENT.has(expr.kind) || isTrue(this.isThere(expr))) return
+    if (isReturned || this.#absentOf(expr) === null) this.isLegal = false
+  }
+
+  /** Whether the value of an expression is there. */
+  isThere(expr: Expr): Expr {
+    const { span } = expr
+    const both = (operator: '&&' | '||', left: Expr, right: Expr): Expr => ({ kind: 'Logical', operator, left, right, span })
+    if (isAbsentLiteral(expr)) return literal(false, span)
+    switch (expr.kind) {
+      case 'Local':
+        return this.#absent.has(expr.name) ? { kind: 'Local', name: thereOf(expr.name), span } : literal(true, span)
+      case 'Lookup': {
+        if (!this.#isOfNumbers(expr.table)) this.isLegal = false
+        const index = this.#again(expr.index)
+        const compared = (operator: '>=' | '<' | '===', right: Expr): Expr => ({ kind: 'Binary', operator, left: index, right, span })
+        const isInside = both('&&', compared('>=', literal(0, span)), compared('<', { kind: 'LookupLength', table: expr.table, span }))
+        return both('&&', isInside, compared('===', { kind: 'Call', callee: 'Math.floor', args: [index], span }))
+      }
+      case 'Conditional': {
+        const [then, other] = [this.isThere(expr.then), this.isThere(expr.else)]
+        if (isTrue(then) && isTrue(other)) return then
+        return { ...expr, test: this.#again(expr.test), then, else: other }
+      }
+      case 'Logical': {
+        const [left, right] = [this.isThere(expr.left), this.isThere(expr.right)]
+        if (expr.operator === '??') return isTrue(left) || isTrue(right) ? literal(true, span) : both('||', left, right)
+        // Which side it is depends on the truth of the first; what is true is there.
+        if (!isTrue(right) || (expr.operator === '&&' && !isTrue(left))) this.isLegal = false
+        return literal(true, span)
+      }
+      case 'Field':
+      case 'Find':
+      case 'Input':
+      case 'MethodCall':
+      case 'Parameter':
+        this.isLegal = false
+        return literal(true, span)
+      default:
+        return literal(true, span)
+    }
+  }
+
+  #isOfNumbers(name: string): boolean {
+    const table = this.#tables.find((one) => one.name === name)?.value
+    return table !== undefined && (ArrayBuffer.isView(table) || Array.from(table).every((value) => typeof value === 'number'))
+  }
+
+  /** The expression for those who take a number for what is not there. */
+  value(expr: Expr): Expr {
+    if (isAbsentLiteral(expr)) return numberOf(expr.value as Absent, expr.span)
+    if (expr.kind === 'Logical' && expr.operator === '??') {
+      const there = this.isThere(expr.left)
+      if (isTrue(there)) return this.value(expr.left)
+      // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+      return { kind: 'Conditional', test: there, then: this.value(expr.left), else: this.value(expr.right), span: expr.span }
+    }
+    if (expr.kind === 'Binary' && EQUALITIES.has(expr.operator)) return this.#equality(expr)
+    if (expr.kind === 'Unary' && expr.operator === 'typeof') this.isLegal = false
+    if (expr.kind === 'Call' && TELLS.test(expr.callee)) {
+      for (const arg of expr.args) if (MAY_BE_ABSENT.has(arg.kind) && !isTrue(this.isThere(arg))) this.isLegal = false
+    }
+    return withOperands(expr, (operand) => this.value(operand))
+  }
+
+  #equality(expr: Extract<Expr, { kind: 'Binary' }>): Expr {
+    const { span, operator } = expr
+    const isEqual = operator === '===' || operator === '=='
+    const [left, right] = isAbsentLiteral(expr.left) ? [expr.right, expr.left] : [expr.left, expr.right]
+    const there = this.isThere(left)
+    if (isAbsentLiteral(right)) {
+      if (STRICT.has(operator) && !isTrue(there) && this.#absentOf(left) !== right.value) return literal(!isEqual, span)
+      return isEqual ? { kind: 'Unary', operator: '!', operand: there, span } : there
+    }
+    const other = this.isThere(right)
+    if (!isTrue(there) && !isTrue(other)) this.isLegal = false
+    const same = withOperands(expr, (operand) => this.value(operand))
+    const asked = isTrue(there) ? other : there
+    if (isTrue(asked)) return same
+    if (isEqual) return { kind: 'Logical', operator: '&&', left: asked, right: same, span }
+    return { kind: 'Logical', operator: '||', left: { kind: 'Unary', operator: '!', operand: asked, span }, right: same, span }
+  }
+
+  /** What an expression is that is not there. */
+  #absentOf(expr: Expr): Absent {
+    if (isAbsentLiteral(expr)) return expr.value as Absent
+    if (expr.kind === 'Local') return this.#absent.get(expr.name)
+    if (expr.kind === 'Lookup') return undefined
+    this.isLegal = false
+    return undefined
+  }
+
+  /** What is evaluated a second time. */
+  #again(expr: Expr): Expr {
+    if (someExpr(expr, ({ kind }) => kind === 'Draw')) this.isLegal = false
+    return this.value(expr)
+  }
+}
+
+/** Kinds of expressions that may give undefined or null, of which `isThere` knows more. */
+const MAY_BE_ABSENT: ReadonlySet<Expr['kind']> = new Set(['Local', 'Lookup', 'Conditional', 'Logical', 'Literal'])
+
+function isTrue(expr: Expr): boolean {
+  return expr.kind === 'Literal' && expr.value === true
+}
