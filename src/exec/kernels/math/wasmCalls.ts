@@ -24,6 +24,7 @@ import {
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { bigintCall } from './wasmBigints.ts'
 import { exponential, isEngineExponential } from './wasmExponential.ts'
+import { logOf } from './wasmLogarithm.ts'
 import { wholeQuotient } from './wholeNumbers.ts'
 
 export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[], span: Span): Value {
@@ -80,6 +81,8 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
       const itself = (argument: Code): Code => w.imported(callee, [{ type: F64, code: argument }]).code
       return { type: F64, code: exponential(w.declare.bind(w), asF64(x), itself) }
     }
+    case 'Math.log':
+      return x === undefined ? w.imported(callee, args) : logOf(w, x)
     case 'Math.imul':
       if (x === undefined || y === undefined) throw new NotCompiled('Math.imul needs two arguments', span)
       return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code: [w.int32(x), w.int32(y), OP.i32Mul] }
@@ -119,7 +122,6 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
     case 'Math.cosh':
     case 'Math.expm1':
     case 'Math.hypot':
-    case 'Math.log':
     case 'Math.log10':
     case 'Math.log1p':
     case 'Math.log2':

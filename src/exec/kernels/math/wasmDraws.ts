@@ -11,6 +11,7 @@ import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { rngNames } from '../js/loopKernelFrame.ts'
 import { asF64, F64, HIGHEST, NotCompiled, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
+import { logOf } from './wasmLogarithm.ts'
 
 type Draw = Extract<Expr, { kind: 'Draw' }>
 
@@ -74,7 +75,7 @@ export function drawn(w: KernelWriter, { rng, method, args, span }: Draw): Value
     case 'normal': {
       const [a, b] = [w.declare('f64'), w.declare('f64')]
       const two = [uniform(w, generator), I.localSet(a), uniform(w, generator), I.localSet(b)]
-      const rest = w.imported('Math.log', [{ type: F64, code: [I.f64Const(1), I.localGet(a), OP.f64Sub] }]).code
+      const rest = logOf(w, { type: F64, code: [I.f64Const(1), I.localGet(a), OP.f64Sub] }).code
       const angle = w.imported('Math.cos', [{ type: F64, code: [I.f64Const(2 * Math.PI), I.localGet(b), OP.f64Mul] }]).code
       return { type: F64, code: [two, I.f64Const(-2), rest, OP.f64Mul, OP.f64Sqrt, angle, OP.f64Mul] }
     }

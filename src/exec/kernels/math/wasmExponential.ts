@@ -12,7 +12,7 @@
  */
 
 import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { computed, kept } from './computedValues.ts'
 
 /** ln 2: the upper bits, of which multiples are exact, and the rest. */
 const LN2_HIGH = 0.6931471803691238
@@ -56,12 +56,6 @@ export function exponential(declare: (type: ValueType) => number, argument: Code
   ]
 }
 
-/** The value in a local: code that sets it, and code that reads it. */
-function kept(declare: (type: ValueType) => number, type: ValueType, code: Code): readonly [Code, Code] {
-  const slot = declare(type)
-  return [[...code, ...I.localSet(slot)], I.localGet(slot)]
-}
-
 let isSame: boolean | undefined
 
 /** Whether `exponential` has the bits of `Math.exp` in this engine. */
@@ -82,26 +76,6 @@ export function hasBitsOf(exp: (x: number) => number): boolean {
 
 /** The exponentials of at most 8,192 numbers, as kernels compute them. */
 export function exponentials(given: Float64Array): Float64Array {
-  const results = compiled(given)
+  const results = computed(exponential, given)
   return results.map((result, i) => (Number.isNaN(result) ? Math.exp(given[i] as number) : result)) // as many as given
-}
-
-/** The same, with NaN where kernels call `Math.exp`. */
-function compiled(given: Float64Array): Float64Array {
-  const locals: ValueType[] = []
-  const declare = (type: ValueType): number => 2 + locals.push(type) - 1
-  const value = exponential(declare, [...I.localGet(0), ...I.memory(OP.f64Load)], () => I.f64Const(Number.NaN))
-  const body = [
-    ...[...I.loop, ...I.localGet(0), ...value, ...I.memory(OP.f64Store), ...I.localGet(0), ...I.i32Const(8), OP.i32Add],
-    ...[...I.localTee(0), ...I.localGet(1), OP.i32LtU, ...I.brIf(0), OP.end],
-  ]
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
-  const bytes = moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals, body })
-  const { run } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { k: { memory } }).exports as {
-    run: (at: number, end: number) => void
-  } // what moduleBytes exports
-  const values = new Float64Array(memory.buffer, 0, given.length)
-  values.set(given)
-  run(0, values.byteLength)
-  return values.slice()
 }
