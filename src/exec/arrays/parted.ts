@@ -40,6 +40,9 @@ export class Parts implements DenseParts {
   /** By their numbers. */
   readonly #pages = new Map<number, Piece>()
   #isWhole = false
+  /** Passes under way that reach the piece, and pieces that have become too small meanwhile, which they may still read. */
+  #passes = 0
+  #outgrown: Lease[] = []
   /** Set by who writes in place. */
   isWritten = false
 
@@ -82,6 +85,14 @@ export class Parts implements DenseParts {
     // as aligned as in the whole
     const own = start - (start % (ALIGNED_BYTES / data.BYTES_PER_ELEMENT))
     this.#lie(own, isThere ? Math.max(high, first + data.length) : high)
+  }
+
+  /** The piece stays where it is for a pass that reads or writes it, whoever asks for a larger one; gives what ends that. */
+  stay(): () => void {
+    this.#passes++
+    return () => {
+      if (--this.#passes === 0) for (const lease of this.#outgrown.splice(0)) lease.free()
+    }
   }
 
   /** As the array was made, or put aside. */
@@ -150,6 +161,7 @@ export class Parts implements DenseParts {
     for (const { lease } of this.#pages.values()) lease.free()
     this.#pages.clear()
     if ('lease' in this.#lying) this.#lying.lease.free()
+    for (const lease of this.#outgrown.splice(0)) lease.free()
   }
 
   /** Elements from `first` up to `end` in one piece, with all that is known of them. */
@@ -165,7 +177,8 @@ export class Parts implements DenseParts {
       }
     }
     next.data.set(old.data as never, old.data.length === 0 ? 0 : old.first - first)
-    old.lease?.free()
+    if (old.lease !== undefined && this.#passes > 0) this.#outgrown.push(old.lease)
+    else old.lease?.free()
     this.#lying = next
     this.#isWhole = first === 0 && end === this.length
   }
@@ -175,7 +188,7 @@ export class Parts implements DenseParts {
     try {
       return { next: this.#reserve(first, end), old }
     } catch (error) {
-      if (!(error instanceof MemoryError) || !('lease' in old)) throw error
+      if (!(error instanceof MemoryError) || !('lease' in old) || this.#passes > 0) throw error
       const copy = { data: old.data.slice() as TypedArray, first: old.first }
       old.lease.free()
       try {

@@ -51,8 +51,8 @@ export interface TouchedRows {
   readonly storage: number
   readonly from: number
   readonly to: number
-  /** What the receiver has of the array counts for nothing. */
-  readonly isFresh: boolean
+  /** What the receiver has of the array counts for nothing, as of when it is told. */
+  readonly isFresh?: boolean
 }
 
 /** Why a loop's arrays and helpers keep it in this process; undefined if they do not. */

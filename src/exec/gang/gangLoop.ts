@@ -217,7 +217,24 @@ export class GangLoop extends KernelLoop {
     const unfit = formed.movements.unfit.filter((storage) => served.get(storage)?.fetches === undefined)
     await bringHome(this.#gang, unfit)
     if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
-    holdRows(formed.placement, { ends, reachesParts: this.reachesParts })
+    const leaves = [
+      holdRows(formed.placement, { ends, reachesParts: this.reachesParts }),
+      this.#gang.belongings.begin(this.#storages.map((storage) => this.#gang.numberOf(storage))),
+    ]
+    try {
+      return await this.#runHeld(formed, served, pass, { ends, signal, captured })
+    } finally {
+      for (const leave of leaves) leave()
+    }
+  }
+
+  /** A pass whose arrays lie in this process where its blocks reach them. */
+  async #runHeld(
+    formed: Formed,
+    served: Served,
+    pass: number,
+    { ends, signal, captured }: Pick<PassOptions, 'signal' | 'captured'> & { readonly ends: Ends },
+  ): Promise<PassesResult> {
     const needed = this.#needed(formed, served)
     for (const { made, storage } of needed) if (made !== undefined) this.#made.add(labelIn(formed.placement, storage))
     const movement = formed.movements.next(this.#versionOf, ends)
@@ -297,7 +314,7 @@ export class GangLoop extends KernelLoop {
       const rows = arrays.flatMap((placed) => {
         if (placed.kind !== 'boxes') return []
         const storage = numberOf(placed.storage)
-        return { storage, ...rowsOf(placed, formed.placement.order, i + 1), isFresh: !this.#gang.belongings.counts(other, storage) }
+        return { storage, ...rowsOf(placed, formed.placement.order, i + 1) }
       })
       const definition = definitionOf(formed.id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared, rows })
       return [{ other, node: i + 1, definition, tables: [], moves: undefined }]
@@ -370,6 +387,7 @@ export class GangLoop extends KernelLoop {
   #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {
     const others = (shared?.parts ?? []).map(({ other }) => other)
     settlePass(this.#gang, { id, inputs: this.inputs, placement, others }, needed, movement?.residences)
-    letGo(movement?.residences)
+    const isShared = (storage: Storage): boolean => this.#gang.belongings.isShared(this.#gang.numberOf(storage))
+    letGo(new Map([...(movement?.residences ?? [])].filter(([storage]) => !isShared(storage))))
   }
 }

@@ -38,6 +38,22 @@ export interface Keeping {
 export class Belongings {
   readonly #residences = new Map<number, { readonly version: string | undefined; readonly residence: Residence<Process> }>()
   readonly #held = new Map<object, Map<number, Held>>()
+  /** How many passes under way use an array. */
+  readonly #passes = new Map<number, number>()
+
+  /** A pass uses arrays until what this gives is called. */
+  begin(storages: readonly number[]): () => void {
+    const count = (storage: number, by: number): void => void this.#passes.set(storage, (this.#passes.get(storage) ?? 0) + by)
+    for (const storage of storages) count(storage, 1)
+    return () => {
+      for (const storage of storages) count(storage, -1)
+    }
+  }
+
+  /** Whether several passes under way read an array: what one has brought somewhere is not known of until it is over, and counts. */
+  isShared(storage: number): boolean {
+    return (this.#passes.get(storage) ?? 0) > 1
+  }
 
   /**
    * Who has what of an array, as it is by its version; undefined where nobody but this process has any. An array that lies elsewhere is as
@@ -88,6 +104,7 @@ export class Belongings {
 
   forgetStorage(storage: number): void {
     this.#residences.delete(storage)
+    this.#passes.delete(storage)
     for (const held of this.#held.values()) held.delete(storage)
   }
 

@@ -34,7 +34,12 @@ export function supply(gang: Gang, other: Other, needed: readonly Needed[], defi
     gang.belongings.supplied(other, number, one)
   }
   if (other.loops.has(definition.id)) return
-  gang.send(other.rank, 'define', definition)
+  const { belongings } = gang
+  const rows = definition.rows.map((one) => {
+    const isFresh = !belongings.counts(other, one.storage) && !belongings.isShared(one.storage)
+    return { ...one, isFresh }
+  })
+  gang.send(other.rank, 'define', { ...definition, rows } satisfies LoopDefinition)
   other.loops.add(definition.id)
 }
 
