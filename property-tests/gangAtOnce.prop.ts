@@ -82,12 +82,9 @@ async function run(session: Session, { rows, columns, made, turns, readers }: Pr
     const [from, to] = [Math.max(0, -offset), Math.min(rows, rows - offset)]
     const count = to - from
     if (reader.reads === 'beside')
-      return session.loop(
-        session.range(count),
-        { x, y },
-        ([i], { x, y }) => y.set(i, y.get(i) * 0.5 + x.get(i + from + offset, 0)),
-        { partitions },
-      )
+      return session.loop(session.range(count), { x, y }, ([i], { x, y }) => y.set(i, y.get(i) * 0.5 + x.get(i + from + offset, 0)), {
+        partitions,
+      })
     if (reader.reads === 'anywhere')
       return session.loop(session.range(count), { x, y }, ([i], { x, y }) => y.set(i, y.get(i) * 0.5 + x.get((i * 7) % rows, 0)), {
         partitions,

@@ -4,13 +4,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { bundledProgram } from '../bundledProgram.ts'
 
-const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
-const PROGRAM = fileURLToPath(new URL('./gangProgram.ts', import.meta.url))
-const NODE = [process.execPath, '--import', 'tsx'] as const
+const NODE = process.execPath
 
-let folder = ''
+let [cli, folder] = ['', '']
+beforeAll(async () => {
+  cli = await bundledProgram('cli', { file: fileURLToPath(new URL('../../src/cli.ts', import.meta.url)) })
+})
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'distarray-gang-'))
 })
@@ -47,14 +49,12 @@ async function run(
   return await new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
 }
 
-/** Processes that run from the sources take seconds to start, on a busy machine many. */
+/** Processes take a while to start, on a busy machine seconds. */
 vi.setConfig({ testTimeout: 180_000 })
 
 test('a program gives the same alone and on three processes; also while one is killed and started again, and no process is left', async () => {
-  const [alone, together] = await Promise.all([
-    run([...NODE, PROGRAM]),
-    run([...NODE, CLI, 'run', '--processes', '3', '--', ...NODE, PROGRAM]),
-  ])
+  const program = await bundledProgram('program', { file: fileURLToPath(new URL('./gangProgram.ts', import.meta.url)) })
+  const [alone, together] = await Promise.all([run([NODE, program]), run([NODE, cli, 'run', '--processes', '3', '--', NODE, program])])
   expect(alone).toMatchObject({ code: 0, err: '' })
   const lines = together.out.trimEnd().split('\n')
   expect(lines.slice(0, -3).join('\n')).toBe(alone.out.trimEnd())
@@ -67,13 +67,13 @@ test('a program gives the same alone and on three processes; also while one is k
 test('where rank 0 is killed the others say so and ask to be started again', async () => {
   const waiting = `
     import { writeFileSync } from 'node:fs'
-    import { Session } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)}
+    import { Session } from './src/index.ts'
     writeFileSync(process.env.FOLDER + '/pid' + process.env.DA_RANK, String(process.pid))
     await Session.start({ workers: 1 })
     process.kill(process.pid, 'SIGKILL')
   `
-  const program = [...NODE, '--input-type=module', '-e', waiting]
-  const { code, err } = await run([...NODE, CLI, 'run', '--processes', '2', '--', ...program])
+  const program = await bundledProgram('waiting', { text: waiting })
+  const { code, err } = await run([NODE, cli, 'run', '--processes', '2', '--', NODE, program])
   expect(code).toBe(137)
   expect(err).toMatch(/^GangError on rank 1: Rank 0 was lost: .*$/m)
   expect(err).toContain('distarray run: rank 1 ended with status 75.')
@@ -83,19 +83,19 @@ test('where rank 0 is killed the others say so and ask to be started again', asy
 test('a process that is frozen is lost after the time that it was given, and the others run its part', async () => {
   const freezing = `
     import { readFileSync, writeFileSync } from 'node:fs'
-    import { Session } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)}
+    import { Session } from './src/index.ts'
     const { FOLDER, DA_RANK } = process.env
     writeFileSync(FOLDER + '/pid' + DA_RANK, String(process.pid))
     const session = await Session.start({ workers: 1 })
     const other = Number(readFileSync(FOLDER + '/pid1', 'utf8'))
     const y = session.zeros([6_400])
-    const turns = 200_000
+    const turns = 60_000
     const loop = session.loop(session.range(6_400), { y }, ([i], { y }) => {
       let sum = 0
       for (let k = 0; k < turns; k++) sum += Math.sqrt(k + i)
       y.set(i, sum)
     })
-    setTimeout(() => process.kill(other, 'SIGSTOP'), 200)
+    setTimeout(() => process.kill(other, 'SIGSTOP'), 50)
     const phases = []
     session.events.subscribe((event) => {
       if (event.kind !== 'process') return
@@ -109,8 +109,8 @@ test('a process that is frozen is lost after the time that it was given, and the
     await loop.run()
     console.log(loop.plan.execution.processes.count)
   `
-  const program = [...NODE, '--input-type=module', '-e', freezing]
-  const { code, out, err } = await run([...NODE, CLI, 'run', '--processes', '2', '--', ...program], { DA_PATIENCE_MS: '2500' })
+  const program = await bundledProgram('freezing', { text: freezing })
+  const { code, out, err } = await run([NODE, cli, 'run', '--processes', '2', '--', NODE, program], { DA_PATIENCE_MS: '2500' })
   expect([code, out, err.split('\n').at(-2)]).toEqual([
     0,
     'lost 1\ntrue\njoined 1\n2\n',
@@ -119,12 +119,12 @@ test('a process that is frozen is lost after the time that it was given, and the
 })
 
 test('distarray run says how it is used', async () => {
-  const cli = async (...args: readonly string[]) => await run([...NODE, CLI, ...args], { DA_WORLD: '2', DA_RANK: '0', DA_JOB: 'x' })
+  const ran = async (...args: readonly string[]) => await run([NODE, cli, ...args], { DA_WORLD: '2', DA_RANK: '0', DA_JOB: 'x' })
   const [none, wrong, other, incomplete] = await Promise.all([
-    cli('run'),
-    cli('run', '--processes', 'two', '--', 'x'),
-    cli('start'),
-    cli('run', '--', 'x'),
+    ran('run'),
+    ran('run', '--processes', 'two', '--', 'x'),
+    ran('start'),
+    ran('run', '--', 'x'),
   ])
   expect(none).toMatchObject({
     code: 2,

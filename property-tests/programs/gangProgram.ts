@@ -92,7 +92,7 @@ print(await y.toTypedArray().then(String, (caught: Error) => caught.message))
 await y.assign([null], new Float64Array(n))
 
 // an abort ends a pass that would take long, here and elsewhere
-const turns = 200_000
+const turns = 100_000
 const slow = session.loop(session.range(6400), { y }, ([i], { y }) => {
   let sum = 0
   for (let k = 0; k < turns; k++) sum += Math.sqrt(k + i)
@@ -109,7 +109,7 @@ const killing = world === undefined ? undefined : setTimeout(() => process.kill(
 await y.assign([null], new Float64Array(n))
 const pass = session.loop(session.range(6400), { y }, ([i], { y }) => {
   let sum = y.get(i)
-  for (let k = 0; k < turns / 4; k++) sum += Math.sqrt(k + i)
+  for (let k = 0; k < turns / 2; k++) sum += Math.sqrt(k + i)
   y.set(i, sum)
 })
 await pass.run({ passes: 2 })

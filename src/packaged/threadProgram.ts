@@ -9,6 +9,6 @@ export async function loadThreadProgram(): Promise<void> {
   text ||= (await import('./threadText.ts')).threadText
 }
 
-export function threadProgram(): string | URL {
+export function threadProgram(_?: string): string | URL {
   return text
 }

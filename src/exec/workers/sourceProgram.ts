@@ -1,25 +1,46 @@
-/** What a thread is started with that runs a module of the sources: the file, or where Node cannot read TypeScript a line that has tsx load it. */
+/**
+ * What a thread is started with that runs modules of the sources: a file, or where Node cannot read TypeScript all that it loads as one
+ * text, which esbuild makes in a fifth of a second. Loading hundreds of files by themselves takes each thread a second.
+ */
 import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { PlanError } from '../../core/errors.ts'
 
-export function sourceProgram(url: URL): URL {
-  const stripsTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript) // since Node 22.10
-  if (stripsTypes) return url
-  const code = `import { register } from ${JSON.stringify(tsxApi())}; register(); await import(${JSON.stringify(url.href)})`
-  return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
+/** Since Node 22.10. */
+export const READS_TYPESCRIPT: boolean = Boolean((process.features as { readonly typescript?: unknown }).typescript)
+
+/** By what they are made of: who starts one thread starts more. */
+const texts = new Map<string, string>()
+/** What gRPC loads for services that nobody here asks for. */
+const UNUSED = '@grpc/proto-loader'
+
+/** All that `main` loads, a module whose imports are as those of a file beside `place`. */
+export function sourceText(main: string, place: URL): string {
+  const folder = fileURLToPath(new URL('.', place))
+  const key = `${folder} ${main}`
+  const known = texts.get(key)
+  if (known !== undefined) return known
+  const { outputFiles } = bundler().buildSync({
+    stdin: { contents: main, resolveDir: folder, loader: 'ts' },
+    absWorkingDir: folder, // the text has no path of this machine
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'cjs',
+    external: [UNUSED],
+    define: { 'import.meta.url': '"package"' }, // as in the package, where nothing asks for files
+    logLevel: 'silent',
+  })
+  const text = outputFiles[0]?.text ?? ''
+  texts.set(key, text)
+  return text
 }
 
-function tsxApi(): string {
+function bundler(): typeof import('esbuild') {
   try {
-    // require() finds the CommonJS twin of the file, which does not work in a thread
-    return pathToFileURL(
-      createRequire(import.meta.url)
-        .resolve('tsx/esm/api')
-        .replace(/\.cjs$/, '.mjs'),
-    ).href
+    return createRequire(import.meta.url)('esbuild') as typeof import('esbuild')
   } catch (cause) {
-    throw new PlanError('Worker threads run from TypeScript sources need tsx on this version of Node: install it, or use Node 24.', {
+    throw new PlanError('Worker threads run from TypeScript sources need esbuild on this version of Node: install it, or use Node 24.', {
       cause,
     })
   }

@@ -1,12 +1,31 @@
 /**
- * The program of worker threads: among the sources, the file `threadMain.ts`. In the package `packaged/threadProgram.ts` is in
- * this module's place.
+ * The program of worker threads: among the sources, the file `threadMain.ts`, or a text of the same modules. In the package
+ * `packaged/threadProgram.ts` is in this module's place.
  */
-import { sourceProgram } from './sourceProgram.ts'
+import { fileURLToPath } from 'node:url'
+import { READS_TYPESCRIPT, sourceText } from './sourceProgram.ts'
 
 /** Awaited before a session starts threads. */
 export async function loadThreadProgram(): Promise<void> {}
 
-export function threadProgram(): string | URL {
-  return sourceProgram(new URL('./threadMain.ts', import.meta.url))
+const MAIN = new URL('./threadMain.ts', import.meta.url)
+
+/** `handlers`: the module that exports the table of tasks, where it is not `handlers.ts`; its path is as `threadMain.ts` imports it. */
+export function threadProgram(handlers: string = '../handlers.ts'): string | URL {
+  if (READS_TYPESCRIPT) return MAIN
+  const { protocol, href } = new URL(handlers, MAIN)
+  const imported = protocol === 'file:' ? `from ${JSON.stringify(pathOf(handlers))}` : undefined
+  // what is no file is loaded by the thread
+  const table = imported === undefined ? `import(${JSON.stringify(href)}).then((module) => module.HANDLERS)` : 'Promise.resolve(HANDLERS)'
+  const lines = [
+    "import { workerData } from 'node:worker_threads'",
+    "import { runThread } from './runThread.ts'",
+    ...(imported === undefined ? [] : [`import { HANDLERS } ${imported}`]),
+    `runThread(workerData, ${table})`,
+  ]
+  return sourceText(lines.join('\n'), MAIN)
+}
+
+function pathOf(handlers: string): string {
+  return handlers.startsWith('file:') ? fileURLToPath(handlers) : handlers
 }

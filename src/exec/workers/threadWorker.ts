@@ -100,7 +100,7 @@ export class ThreadWorker implements Runner {
     // no execArgv of the caller's: loaders and --input-type are for its files, not for ours
     const resourceLimits = { maxYoungGenerationSizeMb: youngMegabytes(this.arena.budgetBytes) }
     const options = { workerData: data, execArgv: [], name: `distarray worker ${this.worker}`, resourceLimits }
-    const program = threadProgram()
+    const program = threadProgram(this.handlers)
     const thread = new Worker(program, { ...options, eval: typeof program === 'string' })
     this.bytesSent = 0
     const { threadId } = thread // -1 once it has ended
