@@ -13,15 +13,14 @@ const MAIN = new URL('./threadMain.ts', import.meta.url)
 /** `handlers`: the module that exports the table of tasks, where it is not `handlers.ts`; its path is as `threadMain.ts` imports it. */
 export function threadProgram(handlers: string = '../handlers.ts'): string | URL {
   if (READS_TYPESCRIPT) return MAIN
-  const { protocol, href } = new URL(handlers, MAIN)
-  const imported = protocol === 'file:' ? `from ${JSON.stringify(pathOf(handlers))}` : undefined
-  // what is no file is loaded by the thread
-  const table = imported === undefined ? `import(${JSON.stringify(href)}).then((module) => module.HANDLERS)` : 'Promise.resolve(HANDLERS)'
+  const isFile = new URL(handlers, MAIN).protocol === 'file:' // what is none is loaded by the thread
   const lines = [
     "import { workerData } from 'node:worker_threads'",
     "import { runThread } from './runThread.ts'",
-    ...(imported === undefined ? [] : [`import { HANDLERS } ${imported}`]),
-    `runThread(workerData, ${table})`,
+    ...(isFile ? [`import { HANDLERS } from ${JSON.stringify(pathOf(handlers))}`] : []),
+    isFile
+      ? 'runThread(workerData, Promise.resolve(HANDLERS))'
+      : 'runThread(workerData, import(workerData.handlers).then((module) => module.HANDLERS))',
   ]
   return sourceText(lines.join('\n'), MAIN)
 }
