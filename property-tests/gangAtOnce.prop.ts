@@ -10,7 +10,7 @@ import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
 import { memoryGang, stopPlaces } from './memoryGang.ts'
 
-const RUN = announcedRun('gangAtOnce.prop.ts')
+const RUN = announcedRun('gangAtOnce.prop.ts', 300)
 vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 const QUIET = { progress: false, checkRaces: false, memory: '32MB', ...shortPassesOnWorkers } as const

@@ -2,7 +2,7 @@
  * src -> dist, and a look at what came out: the two forms of the package export the same, no module awaits at its top level, so
  * that `require('distarray')` works, and none says where its file is, which a bundler of an application would have to know.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,6 +17,7 @@ const { files, foreign } = await packageFiles(version)
 rmSync(dist, { recursive: true, force: true })
 mkdirSync(dist)
 for (const { name, text } of files) writeFileSync(join(dist, name), text)
+chmodSync(join(dist, 'cli.js'), 0o755) // npx runs it from a checkout as well
 writeFileSync(join(dist, 'THIRD-PARTY-LICENSES'), licensesText(foreign))
 
 /** What chunks of the ESM form take of the platform's modules; those of the other form call require() themselves. */
