@@ -5,14 +5,14 @@ import { crc32 } from 'node:zlib'
 import type { Batch, Column } from '../../core/data/column.ts'
 import type { Field } from '../../core/data/schema.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
-import type { ReadSplit, Scratch } from '../../core/ports.ts'
+import type { ReadSplit } from '../../core/ports.ts'
 import { columnError, type Place } from '../arrow/arrowTypes.ts'
 import { openBytes } from '../bytes/byteSource.ts'
-import type { ByteSource } from '../bytes/source.ts'
+import { type Range, RangeReads } from '../bytes/rangeReads.ts'
 import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { decodeColumns, fitTogether } from './decode.ts'
-import type { ChunkDetail, FileDetail, GroupColumn, GroupDetail, LeafDetail } from './describe.ts'
+import type { ChunkDetail, ColumnDetail, FileDetail, GroupColumn, GroupDetail, LeafDetail } from './describe.ts'
 import type { ReadyColumn } from './nativeColumns.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
@@ -39,6 +39,8 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
   const bytes = await openBytes(file.path, access)
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
+    const chunks = known.map(({ chunks }) => chunks.map((chunk) => rangeOf(chunk, bytes.size)))
+    const reads = new RangeReads(bytes, chunks.flat(), access?.scratch)
     const decoded: Column[] = []
     let decodedBytes = 0
     let waiting: ReadyColumn[] = []
@@ -56,7 +58,7 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
       waitingBytes = 0
     }
     for (const [i, name] of columns.entries()) {
-      const ready = await readyColumn(bytes, name, known[i] as GroupColumn, group, access?.scratch)
+      const ready = await readyColumn(reads, { name, ...(known[i] as GroupColumn), chunks: chunks[i] as readonly ChunkRange[] }, group) // one a name
       if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
       waiting.push(ready)
       waitingBytes += ready.likelyBytes
@@ -82,12 +84,22 @@ function tooLarge(place: Place, { group, file }: GroupDetail, bytes: number): So
   )
 }
 
+/** A chunk and where its bytes are, with some behind it whose size may be wrong. */
+type ChunkRange = Range & { readonly chunk: ChunkDetail }
+
+function rangeOf(chunk: ChunkDetail, size: number): ChunkRange {
+  const { start, bytes, checksum } = chunk
+  return { chunk, start, end: checksum === undefined ? Math.min(start + bytes + SLACK_BYTES, size) : start + bytes }
+}
+
 async function readyColumn(
-  bytes: ByteSource,
-  name: string,
-  { column: detail, chunks: described }: GroupColumn,
+  reads: RangeReads<ChunkRange>,
+  {
+    name,
+    column: detail,
+    chunks: ranges,
+  }: { readonly name: string; readonly column: ColumnDetail; readonly chunks: readonly ChunkRange[] },
   group: GroupDetail,
-  scratch: Scratch | undefined,
 ): Promise<ReadyColumn> {
   const { path, limits } = group.file
   const place = { source: path, column: name }
@@ -96,10 +108,11 @@ async function readyColumn(
   let isCoded = true
   const chunks: GroupPart['chunks'][number][] = []
   const pages: Page[] = []
-  for (const [i, chunk] of described.entries()) {
+  for (const [i, range] of ranges.entries()) {
+    const { chunk } = range
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
-    const read = await readChunk(bytes, chunk, place, scratch)
+    const read = await checkedChunk(reads, range, place)
     const found = checkPages(read, chunk.codec, chunk.values, place)
     decodedBytes += Math.max(found.uncompressedBytes, chunk.values * 8)
     likelyBytes += Math.max(found.likelyBytes, chunk.values * 8)
@@ -113,10 +126,9 @@ async function readyColumn(
   return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, pages, likelyBytes, isCoded }
 }
 
-async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place, scratch: Scratch | undefined): Promise<Uint8Array> {
-  const { start, checksum } = chunk
-  const end = checksum === undefined ? Math.min(start + chunk.bytes + SLACK_BYTES, bytes.size) : start + chunk.bytes
-  const read = await bytes.read(start, end, scratch?.bytes(end - start))
+async function checkedChunk(reads: RangeReads<ChunkRange>, range: ChunkRange, place: Place): Promise<Uint8Array> {
+  const read = await reads.read(range)
+  const { checksum } = range.chunk
   if (checksum !== undefined && crc32(read) !== checksum) throw columnError(place, 'the checksum does not match: the file is damaged.')
   return read
 }

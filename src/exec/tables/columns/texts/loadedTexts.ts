@@ -74,11 +74,19 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
     const { offsets, values } = dictionary
     const bytes = values === undefined ? Buffer.alloc(0) : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
     const map = new Uint16Array(dictionary.length)
-    const present: { readonly row: number; readonly entry: number }[] = []
-    for (const [entry, row] of coded.firsts.entries()) if (row >= 0) present.push({ row, entry })
-    for (const { row, entry } of present.sort((a, b) => a.row - b.row)) {
-      const text = bytes.toString('latin1', offsets?.[entry], offsets?.[entry + 1]) // bytes as characters: equal bytes are equal texts
-      let code = codeOf.get(text)
+    // bytes as characters: equal bytes are equal texts
+    const textOf = (entry: number): string => bytes.toString('latin1', offsets?.[entry], offsets?.[entry + 1])
+    const fresh: { readonly row: number; readonly entry: number }[] = []
+    for (let entry = 0; entry < coded.firsts.length; entry++) {
+      const row = coded.firsts[entry] as number // entry < length
+      if (row < 0) continue
+      const code = codeOf.get(textOf(entry))
+      if (code === undefined) fresh.push({ row, entry })
+      else map[entry] = code
+    }
+    for (const { row, entry } of fresh.sort((a, b) => a.row - b.row)) {
+      const text = textOf(entry)
+      let code = codeOf.get(text) // two entries may be of one text
       if (code === undefined) {
         code = firsts.length
         codeOf.set(text, code)
