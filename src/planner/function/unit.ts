@@ -54,7 +54,18 @@ const resolved = new WeakMap<FunctionSource, Names>()
 export function unitOf(f: AnyFunction): Unit | NoSource {
   const found = freeNamesOf(f)
   if (typeof found === 'string') return found
-  const { target, source, names, meanings } = found
+  return unitFrom(found)
+}
+
+/** A function that stands in the text of a class, as its constructor does. */
+export function unitOfNode(f: AnyFunction, source: FunctionSource): Unit {
+  return atOnce(() => {
+    const names = resolveNames(source.node)
+    return unitFrom({ target: f, source, names, meanings: meaningsIn(f, new Set([...names.free].map(({ name }) => name))) })
+  })
+}
+
+function unitFrom({ target, source, names, meanings }: FreeNames): Unit {
   const renamed = new Map<Identifier, Free>()
   const freeOf = (node: Identifier): Free =>
     renamed.get(node) ?? meanings.get(node.name) ?? { kind: 'absent', name: node.name, inspector: true }

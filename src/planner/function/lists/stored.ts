@@ -70,7 +70,7 @@ function newStorage(l: Lowering, name: string, value: Value, how: How): Storage 
     case 'record': {
       const fields = whole.fields.map((field) => ({ name: field.name, storage: newStorage(l, `${name}_${field.name}`, field.value, how) }))
       if (fields.some((field) => field.storage === undefined)) return undefined
-      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[] } // none is undefined
+      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[], ...ofClass(whole) } // none is undefined
     }
     case 'refused':
       return undefined
@@ -121,7 +121,7 @@ function emptyLike(l: Lowering, name: string, value: Value, span: Span): Storage
         storage: emptyLike(l, `${name}_${field.name}`, field.value, span),
       }))
       if (fields.some((field) => field.storage === undefined)) return undefined
-      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[] } // none is undefined
+      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[], ...ofClass(value) } // none is undefined
     }
     case 'stored':
       return emptyLike(l, name, partsOf(value, span), span)
@@ -170,6 +170,7 @@ function matched(
     case 'fields':
       return (
         value.kind === 'record' &&
+        value.prototype === storage.prototype &&
         value.fields.length === storage.fields.length &&
         storage.fields.every((field, i) => {
           const given = value.fields[i]
@@ -187,6 +188,10 @@ export function storedPart({ storage }: Stored, name: string): Storage | undefin
   return storage.kind === 'items' ? storage.items[Number(name)] : undefined
 }
 
+function ofClass({ prototype }: { readonly prototype?: object }): { readonly prototype?: object } {
+  return prototype === undefined ? {} : { prototype }
+}
+
 /** What it holds. */
 export function partOf(of: Stored, name: string, span: Span): Value | undefined {
   const part = storedPart(of, name)
@@ -202,8 +207,10 @@ function heldIn({ owner }: Stored, storage: Storage, span: Span): Value {
 export function partsOf(of: Stored, span: Span): Value {
   const { storage } = of
   if (storage.kind === 'items') return { kind: 'tuple', items: storage.items.map((item) => heldIn(of, item, span)) }
-  if (storage.kind === 'fields')
-    return { kind: 'record', fields: storage.fields.map((field) => ({ name: field.name, value: heldIn(of, field.storage, span) })) }
+  if (storage.kind === 'fields') {
+    const fields = storage.fields.map((field) => ({ name: field.name, value: heldIn(of, field.storage, span) }))
+    return { kind: 'record', fields, ...ofClass(storage) }
+  }
   return heldIn(of, storage, span)
 }
 
@@ -323,14 +330,14 @@ function chosen(test: Expr, a: Value, b: Value): Value | undefined {
     const items = a.items.map((item, i) => chosen(test, item, b.items[i] ?? REFUSED))
     return items.includes(undefined) ? undefined : { kind: 'tuple', items: items as Value[] } // none is undefined
   }
-  if (a.kind !== 'record' || b.kind !== 'record' || a.fields.length !== b.fields.length) return undefined
+  if (a.kind !== 'record' || b.kind !== 'record' || a.fields.length !== b.fields.length || a.prototype !== b.prototype) return undefined
   const fields = a.fields.map((field, i) => {
     const other = b.fields[i]
     return { name: field.name, value: other?.name === field.name ? chosen(test, field.value, other.value) : undefined }
   })
   return fields.some((field) => field.value === undefined)
     ? undefined
-    : { kind: 'record', fields: fields as { name: string; value: Value }[] } // none is undefined
+    : { kind: 'record', fields: fields as { name: string; value: Value }[], ...ofClass(a) } // none is undefined
 }
 
 /** Whether a value is an object or array that the function made. */

@@ -15,6 +15,8 @@ import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { refusalOf } from '../refusals.ts'
+import { classSourceOf } from '../source/source.ts'
+import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical, truth } from './build.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
@@ -145,6 +147,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return callMember(l, object, name, node)
     case 'tuple':
     case 'stored': {
+      if (object.kind === 'stored' && object.storage.kind === 'fields') return callMember(l, object, name, node)
       const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
       const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
@@ -179,9 +182,19 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
     const method = methodOf(l, object, name, node)
     return method === undefined ? l.refuse('unknown-method', node, `${object.name}.${name}`) : callValue(l, method, node, name)
   }
+  const ofClass = object.kind === 'global' ? staticMethod(l, object.value, name, node) : undefined
+  if (ofClass !== undefined) return callValue(l, ofClass, node, textOf(l, node.callee))
   const f = memberValue(l, object, name, node)
+  if (f.kind === 'closure' && f.self === object) return callValue(l, f, node, name)
   const isMethod = object.kind === 'data' && f.kind === 'closure' && f.node.type !== 'ArrowFunctionExpression'
   return callValue(l, isMethod ? { ...f, self: object } : f, node, textOf(l, node.callee))
+}
+
+/** A static method of a class of the program's; undefined for what is none. */
+function staticMethod(l: Lowering, of: unknown, name: string, node: CallExpression): Value | undefined {
+  if (typeof of !== 'function' || hasTraps(of) || classSourceOf(of as AnyFunction) === undefined) return undefined
+  const f = Object.getOwnPropertyDescriptor(of, name)?.value as unknown
+  return typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : undefined
 }
 
 /** A method of a captured object's class, whose `this` is the object; undefined for what no class of the user's has. */

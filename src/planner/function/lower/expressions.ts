@@ -86,7 +86,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return objectLiteral(l, node)
     case 'NewExpression':
       if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
-      return newDate(l, node) ?? newTypedArray(l, node) ?? forbidden(l, node)
+      return newDate(l, node) ?? newTypedArray(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node)
     case 'ThisExpression':
       return selfOf(l) ?? forbidden(l, node)
     case 'YieldExpression':
@@ -247,6 +247,10 @@ export function returned(l: Lowering, value: Value, node: AnyNode): Expr | undef
     return items.includes(undefined) ? undefined : { kind: 'ArrayLiteral', items: items as Expr[], span } // none is undefined
   }
   if (value.kind === 'record') {
+    if (value.prototype !== undefined) {
+      l.refuse('object-as-value', node)
+      return undefined
+    }
     const fields = value.fields.map((field) => ({ name: field.name, value: returned(l, field.value, node) }))
     return fields.some((field) => field.value === undefined)
       ? undefined

@@ -73,22 +73,9 @@ function withFrame(
   const frame = { node: f, unit, targets: [], ...(self === undefined ? {} : { self }), ...(isLibrary === undefined ? {} : { isLibrary }) }
   const span = l.span(f)
   enterFunction(l, unit, f)
-  const bindParameters = (): void => {
-    for (const [i, param] of f.params.entries()) {
-      if (param.type === 'RestElement') {
-        l.verbs.bind(l, param.argument, { kind: 'tuple', items: args.slice(i) }, 'declare')
-        return
-      }
-      const given = args[i] ?? exprValue(literal(undefined, span))
-      const binding = param.type === 'Identifier' ? l.unit.names.bindingOf.get(param) : undefined
-      const isConstant = binding !== undefined && binding.assignments === 0 && binding.declarators <= 1
-      if (given.kind === 'stored' && isConstant) l.bound.set(binding, { kind: 'value', value: named(given) })
-      else l.verbs.bind(l, param, given, 'declare')
-    }
-  }
   if (f.body.type !== 'BlockStatement') {
     return inFrame(l, frame, () => {
-      bindParameters()
+      bindParameters(l, f, args)
       return notAFunction(l, lowerExpression(l, f.body as Exclude<typeof f.body, { type: 'BlockStatement' }>), call)
     })
   }
@@ -97,7 +84,7 @@ function withFrame(
   const early = hasEarlyReturn(statements)
   if (!early && (last?.type === 'ReturnStatement' || !endsInReturn(last))) {
     return inFrame(l, frame, () => {
-      bindParameters()
+      bindParameters(l, f, args)
       hoistVars(l, unit, f)
       const hasResult = last?.type === 'ReturnStatement'
       l.verbs.statements(l, hasResult ? statements.slice(0, -1) : statements)
@@ -110,7 +97,7 @@ function withFrame(
   const result: Result = { local, label, breaks: early, stored: undefined, declarations: [], isScalar: false }
   const body = l.collect(() => {
     inFrame(l, { ...frame, result }, () => {
-      bindParameters()
+      bindParameters(l, f, args)
       hoistVars(l, unit, f)
       l.verbs.statements(l, statements)
       return REFUSED
@@ -125,6 +112,20 @@ function withFrame(
     return result.stored
   }
   return exprValue({ kind: 'Local', name: local, span })
+}
+
+function bindParameters(l: Lowering, f: FunctionNode, args: readonly Value[]): void {
+  for (const [i, param] of f.params.entries()) {
+    if (param.type === 'RestElement') {
+      l.verbs.bind(l, param.argument, { kind: 'tuple', items: args.slice(i) }, 'declare')
+      return
+    }
+    const given = args[i] ?? exprValue(literal(undefined, l.span(f)))
+    const binding = param.type === 'Identifier' ? l.unit.names.bindingOf.get(param) : undefined
+    const isConstant = binding !== undefined && binding.assignments === 0 && binding.declarators <= 1
+    if (given.kind === 'stored' && isConstant) l.bound.set(binding, { kind: 'value', value: named(given) })
+    else l.verbs.bind(l, param, given, 'declare')
+  }
 }
 
 /** Whether statements end in a return with a value, or fail, on every path that does not return before. */
@@ -147,6 +148,40 @@ function endsInReturn(last: AnyNode | undefined): boolean {
 /** A closure that outlives its call would see the locals of another call. */
 function notAFunction(l: Lowering, value: Value, call: AnyNode): Value {
   return value.kind === 'closure' ? l.refuse('returns-function', call) : value
+}
+
+/** Does what a constructor does, whose `this` has more fields from statement to statement. */
+export function withSelf(
+  l: Lowering,
+  { unit, node, self }: { readonly unit: Unit; readonly node: FunctionNode; readonly self: () => Value },
+  args: readonly Value[],
+  work: () => void,
+): void {
+  const [outer, lent] = [l.unit, l.lent.length]
+  const frame: Frame = {
+    node,
+    unit,
+    targets: [],
+    get self() {
+      return self()
+    },
+  }
+  l.countCall()
+  if (l.isTooLarge) return
+  l.lent.push(...ownersOf(args))
+  l.unit = unit
+  try {
+    enterFunction(l, unit, node)
+    inFrame(l, frame, () => {
+      bindParameters(l, node, args)
+      hoistVars(l, unit, node)
+      work()
+      return REFUSED
+    })
+  } finally {
+    l.unit = outer
+    l.lent.length = lent
+  }
 }
 
 function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {

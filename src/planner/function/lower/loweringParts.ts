@@ -1,5 +1,5 @@
 /** What lowering keeps of frames, targets of jumps, checks that are made once types are known, and its verbs. */
-import type { AnyNode, Expression, Pattern, Statement } from 'acorn'
+import type { AnyNode, Expression, NewExpression, Pattern, Statement } from 'acorn'
 import type { ColumnType, Field } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
@@ -103,5 +103,9 @@ export interface Verbs {
   readonly kept: (l: Lowering, value: Stored) => Value
   /** The row of a table, which is there. */
   readonly keptRow: (l: Lowering, value: Value & { kind: 'elementRow' }) => Value
+  /** An object of a class of the program's; undefined for what is none, or is not written out. */
+  readonly instance: (l: Lowering, node: NewExpression) => Value | undefined
+  /** What an object has of its class; undefined where that is nothing. */
+  readonly inherited: (l: Lowering, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
   readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -63,12 +63,15 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
     case 'record': {
       const field = object.fields.find((one) => one.name === name)
       if (field !== undefined) return field.value
+      const more = l.verbs.inherited(l, object, name, node)
+      if (more !== undefined) return more
       return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
     }
     case 'stored': {
       const span = l.span(node)
       const part = partOf(object, name, span)
-      if (part !== undefined) return part
+      const more = part ?? l.verbs.inherited(l, object, name, node)
+      if (more !== undefined) return more
       if (object.storage.kind === 'items' && name === 'length') return exprValue(literal(object.storage.items.length, span))
       const isKnown = INHERITED.has(name) || (object.storage.kind === 'items' && !isIndexName(name))
       return isKnown ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, span))

@@ -57,7 +57,8 @@ export type Value =
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
   | ({ readonly kind: 'tuple'; readonly items: readonly Value[] } & Literal)
-  | ({ readonly kind: 'record'; readonly fields: readonly RecordField[] } & Literal)
+  /** `prototype`: of an object of a class, what it has its methods from. */
+  | ({ readonly kind: 'record'; readonly fields: readonly RecordField[]; readonly prototype?: object } & Literal)
   | Stored
   /** Already refused: nothing more is said about it. */
   | { readonly kind: 'refused' }
@@ -96,7 +97,11 @@ export interface Stored {
 /** Where the parts of an object or array are kept. */
 export type Storage =
   | { readonly kind: 'scalar'; readonly local: string }
-  | { readonly kind: 'fields'; readonly fields: readonly { readonly name: string; readonly storage: Storage }[] }
+  | {
+      readonly kind: 'fields'
+      readonly fields: readonly { readonly name: string; readonly storage: Storage }[]
+      readonly prototype?: object
+    }
   | { readonly kind: 'items'; readonly items: readonly Storage[] }
   /** A part that is never replaced: another object, a row view, a function. */
   | { readonly kind: 'fixed'; readonly value: Value }

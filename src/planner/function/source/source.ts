@@ -5,7 +5,7 @@
  * Places are those of the user's file where it is found (see `location.ts`); otherwise they count from 1 within the
  * function's own text.
  */
-import { type AnyNode, type Program, parse } from 'acorn'
+import { type AnyNode, type Class, type Program, parse } from 'acorn'
 import { behindEnv } from '../../../core/ir/withEnv.ts'
 import type { Span } from '../../../core/span.ts'
 import { type FunctionNode, isFunctionNode } from './ast.ts'
@@ -20,11 +20,15 @@ export interface FunctionSource {
   readonly nameOf: (node: { readonly name: string; readonly start: number }) => string
 }
 
+/** A class instead. */
+export type ClassSource = Omit<FunctionSource, 'node'> & { readonly node: Class }
+
 /** Why there is no tree: the code is not available, it is a class, or the parser does not know it. */
 export type NoSource = 'native' | 'class' | 'unparsable'
 
 const LONGEST_EXCERPT = 80
 const parsed = new WeakMap<object, FunctionSource | NoSource>()
+const classes = new WeakMap<object, ClassSource>()
 
 /** The parsed source of a function; kept per function object, since its text never changes. */
 export function sourceOf(f: (...args: never[]) => unknown): FunctionSource | NoSource {
@@ -47,6 +51,21 @@ function readSource(f: (...args: never[]) => unknown, text: string): FunctionSou
     if (node !== undefined) return { text, node, ...placesOf(f, text, node, before.length) }
   }
   return 'unparsable'
+}
+
+/** The text of a class, parsed; undefined for what is none. Places are in the class's own text, or the user's file. */
+export function classSourceOf(f: (...args: never[]) => unknown): ClassSource | undefined {
+  const known = classes.get(f)
+  if (known !== undefined) return known
+  const text = Function.prototype.toString.call(f)
+  if (!/^class\b/.test(text)) return undefined
+  const program = parseText(`(${text}\n)`)
+  const [statement] = program?.body ?? []
+  const node = statement?.type === 'ExpressionStatement' ? statement.expression : undefined
+  if (node?.type !== 'ClassExpression') return undefined
+  const source = { text, node, ...placesOf(f, text, node, 1) }
+  classes.set(f, source)
+  return source
 }
 
 function parseText(code: string): Program | undefined {
@@ -76,7 +95,7 @@ function functionIn(program: Program): FunctionNode | undefined {
 function placesOf(
   f: (...args: never[]) => unknown,
   text: string,
-  whole: FunctionNode,
+  whole: FunctionNode | Class,
   offset: number,
 ): Pick<FunctionSource, 'spanOf' | 'nameOf'> {
   const lines = lineStarts(text)

@@ -1,0 +1,210 @@
+/**
+ * Law: a body that makes objects of the program's classes, calls their methods and getters, changes them, and puts them into variables,
+ * arrays and other objects is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { Session } from '../src/session/session.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const RUN = announcedRun('classes.prop.ts')
+const session = await Session.start({ workers: 2, progress: false })
+afterAll(() => session.stop())
+
+class Complex {
+  re: number
+  im: number
+  constructor(re = 0.5, im = re) {
+    this.re = re
+    this.im = im
+  }
+  times(o: Complex): Complex {
+    return new Complex(this.re * o.re - this.im * o.im, this.re * o.im + this.im * o.re)
+  }
+  plus({ re, im }: Complex): Complex {
+    return new Complex(this.re + re, this.im + im)
+  }
+  turned(): Complex {
+    const { re } = this
+    return Complex.of(-this.im, re)
+  }
+  get size(): number {
+    return Math.sqrt(this.re ** 2 + this.im ** 2)
+  }
+  static of(re: number, im: number): Complex {
+    return new Complex(re, im)
+  }
+}
+
+/** Changes; returns itself. */
+class Total {
+  count = 0
+  sum = -0
+  least: number
+  constructor(least: number) {
+    this.least = least
+  }
+  take(v: number): this {
+    this.count++
+    this.sum += v
+    if (v < this.least) this.least = v
+    return this
+  }
+  get mean(): number {
+    return this.count === 0 ? 0 : this.sum / this.count
+  }
+}
+
+/** Fields that follow from others, given twice. */
+class Span {
+  from: number
+  to: number
+  width: number
+  constructor(a: number, b: number) {
+    const least = Math.min(a, b)
+    this.from = least
+    this.to = least === a ? b : a
+    this.width = this.to - this.from
+    this.from = this.from - this.middle()
+  }
+  middle(): number {
+    return (this.from + this.to) / 2
+  }
+}
+
+/** Holds another. */
+class Body {
+  at: Complex
+  speed = 1
+  mass: number
+  constructor(re: number, mass: number) {
+    this.at = new Complex(re, 1)
+    this.mass = mass
+  }
+  step(by: number): void {
+    this.at = this.at.plus(new Complex(by * this.speed, -by))
+    this.speed *= 0.5
+  }
+  get push(): number {
+    return this.mass * this.speed
+  }
+}
+
+const CLASSES = { Complex, Total, Span, Body }
+const ROWS = 20
+const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
+const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
+const x = session.fromTypedArray(doubles, [ROWS])
+const out = session.zeros([ROWS])
+
+type Env = Record<string, unknown>
+type LoopBody = (key: readonly [number], env: Env) => void
+
+function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+  let at = 0
+  const below = (n: number): number => (numbers[at++ % numbers.length] as number) % n
+  const of = <T>(items: readonly T[]): T => items[below(items.length)] as T
+  const used = new Set<string>()
+  const use = (kind: string): void => void used.add(kind)
+  let names = 0
+  const fresh = (wanted: string): string => `${wanted}${names++}`
+  const [complexes, totals, bodies]: string[][] = [[], [], []]
+  const value = (): string => of(['s', 'x.get(i)', 'i', String(below(30) / 4), '-0', '(s - 1)'])
+  const complex = (depth = 1): string => {
+    const made = of([
+      `new Complex(${value()}, ${value()})`,
+      `new Complex(${value()})`,
+      'new Complex()',
+      `Complex.of(${value()}, ${value()})`,
+    ])
+    const one = complexes !== undefined && complexes.length > 0 && below(3) > 0 ? of(complexes) : made
+    if (depth === 0) return one
+    use('a method')
+    return of([one, `${one}.times(${complex(depth - 1)})`, `${one}.plus(${complex(depth - 1)})`, `${one}.turned()`])
+  }
+  const read = (): string => {
+    use('a getter')
+    const of_ = [`${complex()}.size`, `${complex(0)}.re`, `new Span(${value()}, ${value()}).${of(['from', 'width', 'middle()'])}`]
+    for (const name of totals ?? []) of_.push(`${name}.mean`, `${name}.least`, `${name}.take(${value()}).sum`)
+    for (const name of bodies ?? []) of_.push(`${name}.push`, `${name}.at.size`)
+    return of(of_)
+  }
+  const statement = (depth: number): string => {
+    const inner = (): string => (depth > 0 ? statement(depth - 1) : `s += ${read()}`)
+    switch (below(10)) {
+      case 0:
+        if (complexes?.length === 0) return inner()
+        use('a variable given another')
+        return `${of(complexes ?? [])} = ${complex()}`
+      case 1:
+        if (totals?.length === 0) return inner()
+        use('an object changed')
+        return of([
+          `${of(totals ?? [])}.take(${value()})`,
+          `${of(totals ?? [])}.take(1).take(${value()})`,
+          `${of(totals ?? [])}.least = ${value()}`,
+        ])
+      case 2:
+        if (bodies?.length === 0) return inner()
+        use('an object that holds another')
+        return `${of(bodies ?? [])}.step(${value()})`
+      case 3:
+        use('objects in an array')
+        return `for (const one of [${complex(0)}, ${complex()}]) s = s * 0.5 + one.size`
+      case 4:
+        use('spread')
+        return `{ const { re, im } = { ...${complex(0)}, im: ${value()} }; s += re - im }`
+      case 5:
+        return `if (${value()} < ${value()}) { ${inner()} } else { ${inner()} }`
+      case 6:
+        return `for (let k${depth} = 0; k${depth} < ${1 + below(3)}; k${depth}++) { ${inner()} }`
+      default:
+        return `s = s * 0.5 + ${read()}`
+    }
+  }
+  const lines = ['let s = x.get(i)']
+  for (const [kind, list, make] of [
+    ['let', complexes, () => complex(0)],
+    ['const', totals, () => `new Total(${value()})`],
+    ['const', bodies, () => `new Body(${value()}, ${value()})`],
+  ] as const) {
+    for (let n = below(3); n > 0; n--) {
+      const name = fresh('o')
+      lines.push(`${kind} ${name} = ${make()}`)
+      list?.push(name)
+    }
+  }
+  for (let n = 2 + below(4); n > 0; n--) lines.push(statement(2))
+  return { text: `([i], { x, out }) => {\n${lines.join('\n')}\nout.set(i, s)\n}`, used }
+}
+
+const bodyOf = (text: string): LoopBody => new Function(...Object.keys(CLASSES), `return ${text}`)(...Object.values(CLASSES)) as LoopBody
+
+function plain(body: LoopBody): Float64Array {
+  const written = new Float64Array(ROWS)
+  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
+  for (let i = 0; i < ROWS; i++) body([i], env)
+  return written
+}
+
+test('bodies with objects of classes are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
+  const counts: Record<string, number> = {}
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 80 }), async (numbers) => {
+      const { text, used } = bodyText(numbers)
+      const expected = plain(bodyOf(text))
+      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
+      await loop.run()
+      const { kernel, schedule } = loop.plan
+      // Where a copy of the fields could be told from the object, it runs as it stands.
+      const isAliased = kernel?.because?.some((one) => 'code' in one && one.code === 'aliased-object') === true
+      if (!isAliased)
+        expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
+      expect(await out.toTypedArray(), text).toStrictEqual(expected)
+      for (const one of [...used, ...(isAliased ? ['aliased'] : [])]) counts[one] = (counts[one] ?? 0) + 1
+    }),
+    RUN,
+  )
+  console.log(`classes: ${JSON.stringify(counts)}`)
+  expect(counts.aliased ?? 0).toBeLessThan(RUN.numRuns / 3)
+})

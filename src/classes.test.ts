@@ -1,0 +1,106 @@
+import { afterAll, expect, test } from 'vitest'
+import { Session } from './session/session.ts'
+
+const session = await Session.start({ workers: 2, progress: false })
+afterAll(() => session.stop())
+
+class Base {
+  a: number
+  constructor(a: number) {
+    this.a = a
+  }
+  twice(): number {
+    return 2 * this.a
+  }
+}
+class Derived extends Base {
+  override twice(): number {
+    return super.twice() + 1
+  }
+}
+class Private {
+  #v: number
+  constructor(v: number) {
+    this.#v = v
+  }
+  get v(): number {
+    return this.#v
+  }
+}
+class Setter {
+  kept = 0
+  constructor(v: number) {
+    this.v = v
+  }
+  set v(v: number) {
+    this.kept = v + 1
+  }
+}
+class Branch {
+  v = 0
+  constructor(v: number) {
+    if (v > 1) this.v = v
+  }
+}
+class Begun {
+  a = 0
+  b: number
+  constructor(v: number) {
+    this.begin(v)
+    this.b = this.a
+  }
+  begin(v: number): void {
+    this.a = v
+  }
+}
+class Itself {
+  v: number
+  self: Itself
+  constructor(v: number) {
+    this.self = this
+    this.v = v
+  }
+}
+class Shown {
+  v: number
+  constructor(v: number) {
+    this.v = v
+  }
+  get shown(): number {
+    return 'v' in this ? 1 : 0
+  }
+}
+
+test.each<[string, (v: number) => number]>([
+  ['a class that extends another', (v) => new Derived(v).twice()],
+  ['private members', (v) => new Private(v).v],
+  ['setters', (v) => new Setter(v).kept],
+  ['a field that a branch of the constructor gives its value', (v) => new Branch(v).v],
+  ['a constructor that lets a method give fields their values', (v) => new Begun(v).b],
+  ['an object that holds itself', (v) => new Itself(v).self.v],
+  ['a getter that asks for names', (v) => new Shown(v).shown],
+  ['an object or another', (v) => (v > 1 ? new Base(v) : new Base(1)).twice()],
+  ['whether it is of a class', (v) => (new Base(v) instanceof Base ? v : 0)],
+  ['names of fields', (v) => Object.keys(new Base(v)).length],
+  ['a method as a value', (v) => (typeof new Base(v).twice === 'function' ? 1 : 0)],
+])('%s runs as it stands, with the result of JavaScript', async (_, f) => {
+  const y = session.zeros([4])
+  const loop = session.loop(session.range(4), { y }, ([i], { y }) => y.set(i, f(i)))
+  await loop.run()
+  expect(loop.plan.kernel?.target).toBe('as-is')
+  expect(await y.collect()).toEqual([0, 1, 2, 3].map(f))
+})
+
+test('an error of a constructor is one of the iteration', async () => {
+  class Positive {
+    v: number
+    constructor(v: number) {
+      if (v > 2) throw new RangeError('too much')
+      this.v = v
+    }
+  }
+  const y = session.zeros([4])
+  const loop = session.loop(session.range(4), { y }, ([i], { y }) => y.set(i, new Positive(i).v))
+  expect(loop.plan.kernel?.target).not.toBe('as-is')
+  await expect(loop.run()).rejects.toThrow('The body of the loop over range(4) threw at key [3]: too much')
+})

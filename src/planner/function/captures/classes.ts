@@ -1,0 +1,175 @@
+/**
+ * Objects that a loop's body makes of the program's classes: records that know their prototype.
+ *
+ *     class Complex { constructor(re, im) { this.re = re; this.im = im } times(o) { … } get length() { … } }
+ *     new Complex(1, 2).times(z).length        { re: 1, im: 2 }, whose methods are written out with `this` as the record
+ *
+ * A constructor gives fields their values one after another; what it does besides is written out as it stands. Classes that extend
+ * another, have private members or setters, or give a field its value in a branch, are left to JavaScript.
+ */
+import type { AnyNode, NewExpression, Statement } from 'acorn'
+import { written } from '../lists/literals.ts'
+import { literal } from '../lower/build.ts'
+import { elements } from '../lower/elements.ts'
+import { inlineCall, withSelf } from '../lower/inline.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { type FunctionNode, isFunctionNode, someNode } from '../source/ast.ts'
+import { type ClassSource, classSourceOf } from '../source/source.ts'
+import { type AnyFunction, type Unit, unitOfNode } from '../unit.ts'
+import { fromOutside } from './outside.ts'
+import { hasTraps } from './traps.ts'
+
+type Instance = Value & { readonly kind: 'record' | 'stored' }
+
+/** What a class gives its objects. */
+interface ClassModel {
+  /** Fields that are declared, with what they are given where they are declared. */
+  readonly fields: readonly { readonly name: string; readonly value: number | boolean | undefined }[]
+  readonly unit: Unit
+  readonly construct: FunctionNode | undefined
+}
+
+/** `new Complex(re, im)` of the program's own class; undefined for what is none, or more than is written out here. */
+export function newInstance(l: Lowering, node: NewExpression): Value | undefined {
+  if (l.context.kind !== 'loop' || node.callee.type !== 'Identifier') return undefined
+  const name = l.takeName('object')
+  const callee = l.verbs.value(l, node.callee)
+  if (callee.kind !== 'global' || typeof callee.value !== 'function' || hasTraps(callee.value)) return undefined
+  const model = classOf(callee.value as AnyFunction)
+  if (model === undefined) return undefined
+  const args = elements(l, node.arguments)
+  if (args === undefined) return REFUSED
+  l.units.set(model.unit.node, model.unit)
+  const kept = args.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  const fields = constructed(l, model, kept, node)
+  if (fields === undefined) return REFUSED
+  return written(l, name, { kind: 'record', fields, prototype: model.unit.f.prototype as object }, node)
+}
+
+function constructed(l: Lowering, { fields, unit, construct }: ClassModel, args: readonly Value[], node: AnyNode) {
+  const span = l.span(node)
+  const values = new Map<string, Value>(fields.map(({ name, value }) => [name, exprValue(literal(value, span))]))
+  const own = (): { readonly name: string; readonly value: Value }[] => [...values].map(([name, value]) => ({ name, value }))
+  if (construct === undefined) return own()
+  let isWhole = true
+  const statement = (one: Statement): void => {
+    const given = fieldGiven(one)
+    if (given === undefined) {
+      l.verbs.statements(l, [one])
+      return
+    }
+    const value = l.verbs.value(l, given.value)
+    if (value.kind === 'refused') isWhole = false
+    values.set(given.name, value.kind === 'stored' ? value : l.stabilizedValue(value))
+  }
+  const self = (): Value => ({ kind: 'record', fields: own(), prototype: unit.f.prototype as object })
+  withSelf(l, { unit, node: construct, self }, args, () => {
+    if (construct.body.type === 'BlockStatement') for (const one of construct.body.body) statement(one as Statement)
+  })
+  return isWhole ? own() : undefined
+}
+
+/** `this.name = value` */
+function fieldGiven(one: Statement) {
+  const assignment = one.type === 'ExpressionStatement' ? one.expression : undefined
+  if (assignment?.type !== 'AssignmentExpression' || assignment.operator !== '=' || !isOwnField(assignment.left)) return undefined
+  return { name: assignment.left.property.name, value: assignment.right }
+}
+
+function isOwnField(node: AnyNode): node is AnyNode & { readonly property: { readonly name: string } } {
+  return node.type === 'MemberExpression' && node.object.type === 'ThisExpression' && !node.computed && node.property.type === 'Identifier'
+}
+
+/** What a class gives its objects, as far as it is written out; what it captures may change from run to run. */
+function classOf(f: AnyFunction): ClassModel | undefined {
+  const source = classSourceOf(f)
+  return source === undefined ? undefined : modelOf(f, source)
+}
+
+function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel | undefined {
+  const fields: { readonly name: string; readonly value: number | boolean | undefined }[] = []
+  let construct: FunctionNode | undefined
+  if (node.superClass != null) return undefined
+  for (const member of node.body.body) {
+    if (member.type === 'StaticBlock' || member.static) continue
+    if (member.key.type !== 'Identifier' || member.computed) return undefined
+    if (member.type === 'PropertyDefinition') {
+      const value = constantOf(member.value)
+      if (value === 'other') return undefined
+      fields.push({ name: member.key.name, value })
+    } else if (member.kind === 'set') return undefined
+    else if (member.kind === 'constructor') construct = isFunctionNode(member.value) ? member.value : undefined
+  }
+  if (construct !== undefined && !isStraight(construct)) return undefined
+  const unit = unitOfNode(f, { ...source, node: construct ?? EMPTY })
+  return { fields, unit, construct }
+}
+
+/** A class without a constructor of its own captures nothing by it. */
+const EMPTY: FunctionNode = {
+  type: 'FunctionExpression',
+  params: [],
+  body: { type: 'BlockStatement', body: [], start: 0, end: 0 },
+  async: false,
+  generator: false,
+  expression: false,
+  start: 0,
+  end: 0,
+} as unknown as FunctionNode // what is looked at of it
+
+function constantOf(value: AnyNode | null | undefined): number | boolean | undefined | 'other' {
+  if (value == null) return undefined
+  if (value.type === 'Literal' && (typeof value.value === 'number' || typeof value.value === 'boolean')) return value.value
+  const operand = value.type === 'UnaryExpression' && value.operator === '-' ? constantOf(value.argument) : 'other'
+  return typeof operand === 'number' ? -operand : 'other'
+}
+
+/** Whether fields are given values by statements of the constructor itself, it returns nothing, and nobody else is given the object. */
+function isStraight({ body }: FunctionNode): boolean {
+  if (body.type !== 'BlockStatement') return false
+  return body.body.every((one) => {
+    const given = fieldGiven(one as Statement)
+    return given === undefined ? !namesSelf(one, { asObject: true }) && !returns(one) : !namesSelf(given.value) && !assignsSelf(given.value)
+  })
+}
+
+function returns(node: AnyNode): boolean {
+  return someNode(node, ({ type }) => type === 'ReturnStatement', { intoFunctions: false })
+}
+
+function assignsSelf(node: AnyNode): boolean {
+  const assigns = (one: AnyNode): boolean =>
+    (one.type === 'AssignmentExpression' && isOwnField(one.left)) || (one.type === 'UpdateExpression' && isOwnField(one.argument))
+  return someNode(node, assigns, { intoFunctions: true })
+}
+
+/** Whether `this` stands for itself, and not for the object of `this.name`; or for that too. */
+function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: boolean } = {}): boolean {
+  let [all, objects] = [0, 0]
+  const count = (one: AnyNode): boolean => {
+    if (one.type === 'ThisExpression') all++
+    if (isOwnField(one)) objects++
+    return false
+  }
+  someNode(node, count, { intoFunctions: true })
+  return asObject ? all > 0 : all > objects
+}
+
+/** What an object of a class has that is none of its own fields; undefined where its class has no such method or getter. */
+export function inherited(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
+  const prototype = prototypeOf(object)
+  const own = prototype === undefined ? undefined : Object.getOwnPropertyDescriptor(prototype, name)
+  if (own === undefined || name === 'constructor') return undefined
+  const f = own.get ?? (own.value as unknown)
+  if (typeof f !== 'function') return l.refuse('unknown-method', node, name)
+  const closure = fromOutside(l, f, name, 'capture', node)
+  if (closure.kind !== 'closure') return l.refuse('unknown-method', node, name)
+  const method = { ...closure, self: object }
+  return own.get === undefined ? method : inlineCall(l, method, [], node)
+}
+
+export function prototypeOf(object: Instance): object | undefined {
+  if (object.kind === 'record') return object.prototype
+  return object.storage.kind === 'fields' ? object.storage.prototype : undefined
+}
