@@ -5,11 +5,11 @@
  *     batches --> worker --> bytes --> appended behind them
  */
 import type { Batch } from '../core/data/column.ts'
-import { type NewArray, ordinary } from '../core/data/columnSlices.ts'
 import type { ElementType } from '../core/data/schema.ts'
 import { type CsvForm, csvRecords } from './csv/csvBytes.ts'
 import { ndjsonRecords } from './json/ndjsonBytes.ts'
-import { encodeGroup, type GroupEncoding } from './parquet/encodeGroup.ts'
+import { LENT_BY_NOBODY, type Lent } from './lent.ts'
+import { encodeGroup, type GroupEncoding } from './parquet/writing/encodeGroup.ts'
 import { joinBatches } from './regroup.ts'
 
 /** Batches that are put together, and what becomes of them. Plain data, so that any thread can do it. */
@@ -34,16 +34,16 @@ export interface Encoder {
   readonly done?: (batch: Batch) => void
 }
 
-/** Does a task, in any thread. `newArray` makes what lives no longer than that. */
-export function encode(task: EncodeTask, newArray: NewArray = ordinary): Uint8Array {
-  const batch = joinBatches(task.parts, task.element, newArray)
+/** Does a task, in any thread. */
+export function encode(task: EncodeTask, lent: Lent = LENT_BY_NOBODY): Uint8Array {
+  const whole = (): Batch => joinBatches(task.parts, task.element, lent.newArray)
   switch (task.format) {
     case 'csv':
-      return csvRecords(batch, task)
+      return csvRecords(whole(), task)
     case 'ndjson':
-      return ndjsonRecords({ ...batch, element: task.element })
+      return ndjsonRecords({ ...whole(), element: task.element })
     case 'parquet':
-      return encodeGroup(batch, task, newArray)
+      return encodeGroup(task, task, lent)
   }
 }
 

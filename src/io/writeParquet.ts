@@ -16,10 +16,10 @@ import type { WriteAccess } from '../core/ports.ts'
 import { writeAtomically } from './bytes/atomicFile.ts'
 import { type Encoder, type EncodeTask, type Encoding, encodedInOrder } from './encode.ts'
 import { fileType } from './int64.ts'
-import type { GroupEncoding } from './parquet/encodeGroup.ts'
-import { FileUnderWay } from './parquet/fileUnderWay.ts'
 import { unitRatio } from './parquet/ownSchema.ts'
 import { loadParquet } from './parquet/parquetLibrary.ts'
+import type { GroupEncoding } from './parquet/writing/encodeGroup.ts'
+import { FileUnderWay } from './parquet/writing/fileUnderWay.ts'
 import { groupsOf, rowsOf } from './regroup.ts'
 
 export interface WriteParquetOptions {

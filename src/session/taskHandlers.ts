@@ -15,7 +15,11 @@ export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
   encode: async (payload) => {
     const task = payload as EncodeTask // the engine sends nothing else
     return await withScratch(async (scratch) => {
-      const bytes = encode(task, arraysIn(scratch))
+      const again = (garbageBytes: number): void => {
+        scratch.reset()
+        buffersPassed(garbageBytes)
+      }
+      const bytes = encode(task, { newArray: arraysIn(scratch), again })
       // of text each value's bytes are garbage too
       buffersPassed((task.format === 'parquet' ? 0 : bytesOfBatches(task.parts)) + bytes.length)
       return bytes

@@ -86,25 +86,28 @@ function endJob(): void {
 
 let collect: ((options?: { readonly type: 'minor' }) => void) | undefined
 
-/** Bytes of buffers that went through this thread since it last let go of any. */
+/** Bytes of buffers that went through this thread since it last let go of any, and of any but young ones. */
 let bytesPassed = 0
-const BYTES_BETWEEN = 2 ** 25
-/** Of so many times that it lets go of what is young, it looks at all of a small heap once: some buffers live until they are old. */
-const TIMES_BETWEEN = 2
+let bytesSinceAll = 0
+const BYTES_BETWEEN = 2 ** 23
+const BYTES_BETWEEN_ALL = 2 ** 26
 /** A heap that is gone through in some milliseconds. */
 const SMALL_HEAP = 2 ** 27
-let timesPassed = 0
 
 /**
  * Buffers of so many bytes have been used, and are garbage or soon will be. V8 looks at what objects take, of which there are few: hundreds
- * of megabytes may hang on them before it looks for garbage, so this does now and then. Of a large heap only what is young.
+ * of megabytes may hang on them before it looks for garbage, so this does now and then: often among what is young, in a millisecond or
+ * less, and seldom among all, if the heap is no large one.
  */
 export function buffersPassed(bytes: number): void {
   bytesPassed += bytes
+  bytesSinceAll += bytes
   if (bytesPassed < BYTES_BETWEEN) return
   bytesPassed = 0
+  const isAll = bytesSinceAll >= BYTES_BETWEEN_ALL
+  if (isAll) bytesSinceAll = 0
   const collect = collector()
-  if (++timesPassed % TIMES_BETWEEN === 0 && getHeapStatistics().used_heap_size < SMALL_HEAP) collect()
+  if (isAll && getHeapStatistics().used_heap_size < SMALL_HEAP) collect()
   else collect({ type: 'minor' })
 }
 

@@ -7,13 +7,19 @@ import type { Scratch } from '../../core/ports.ts'
 
 const ALIGNED = 8
 /** Memory comes in pieces of so many bytes, or in larger ones for what needs them. */
-const PIECE_BYTES = 2 ** 22
+const PIECE_BYTES = 2 ** 25 + 2 ** 16
 /** More is not kept. */
 const KEPT_BYTES = 2 ** 26
 /** Tasks on the caller's thread may be under way at the same time. */
 const KEPT = 2
 
-class ScratchMemory implements Scratch {
+/** Memory that can be used again before the task ends. */
+export interface Resettable extends Scratch {
+  /** All of it can be used again. */
+  reset(): void
+}
+
+class ScratchMemory implements Resettable {
   private pieces: ArrayBuffer[] = []
   /** The piece that is being used, and how much of it is. */
   private at = 0
@@ -35,7 +41,6 @@ class ScratchMemory implements Scratch {
     return found
   }
 
-  /** All of it can be used again. */
   reset(): void {
     let bytes = 0
     this.pieces = this.pieces.filter(({ byteLength }) => (bytes += byteLength) <= KEPT_BYTES)
@@ -60,7 +65,7 @@ function bytesOfOne(of: object): number {
 }
 
 /** What `use` gives, which must not lie in the memory that it was lent. */
-export async function withScratch<T>(use: (scratch: Scratch) => Promise<T>): Promise<T> {
+export async function withScratch<T>(use: (scratch: Resettable) => Promise<T>): Promise<T> {
   const scratch = free.pop() ?? new ScratchMemory()
   try {
     return await use(scratch)

@@ -3,6 +3,7 @@ import type { Column } from '../../../core/data/column.ts'
 import { takeColumn } from '../../../core/data/columnSlices.ts'
 import { Bug } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import { buffersPassed } from '../../memory/lease.ts'
 import type { Blocks } from '../blocks.ts'
 import {
   batchesOf,
@@ -62,6 +63,8 @@ const BUDGET_PER_PART = 16
 const BUDGET_PER_ORDERED = 32
 /** Each worker has the rows of a part once or twice outside of the budget, and its decoder a few times. */
 const MOST_PART_BYTES = 2 ** 24
+/** What a task tells of the segments that it has written, of a byte in them. */
+const TOLD = 1 / 8
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
 const SAMPLED_PARTITIONS = 16
 const SAMPLED_ROWS = 512
@@ -161,6 +164,7 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
       for await (const { spilled: task } of run.pipeline(pipeline, input, { streamed: true, spill: exchange })) {
         if (task === undefined) throw new Bug(`A task of ${plan.operator.kind} spilled nothing.`)
         tasks.push(task)
+        buffersPassed(TOLD * bytesOf(task.segments.map(({ segment }) => segment)))
         for (const { part, segment } of task.segments) {
           while (parts.length <= part) parts.push([])
           parts[part]?.push(segment)

@@ -2,8 +2,8 @@
  * Whether a dictionary pays for a column, by some of its values: that many different ones among 4,096 of all rows come of a
  * column of which more than about two in five are values of their own.
  */
-import { type Column, isValid } from '../../core/data/column.ts'
-import { isFixedKind } from '../../core/data/fixedValues.ts'
+import { type Column, isValid } from '../../../core/data/column.ts'
+import { isFixedKind } from '../../../core/data/fixedValues.ts'
 
 const SAMPLE = 4096
 const FEW = 0.96

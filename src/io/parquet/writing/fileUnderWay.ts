@@ -1,24 +1,13 @@
 /** A Parquet file as it is written: files of one row group are joined into one, with one footer. */
 import { crc32 } from 'node:zlib'
-import type { Field } from '../../core/data/schema.ts'
-import { Bug } from '../../core/errors.ts'
-import type { Append } from '../bytes/atomicFile.ts'
-import { CHECKSUM_KEY, checksumValue, sealFooter } from './checksums.ts'
-import { ARROW_KEY, arrowValue, SCHEMA_KEY, schemaValue } from './ownSchema.ts'
-import { MAGIC } from './singleGroup.ts'
-import {
-  decodeThrift,
-  encodeThrift,
-  i64,
-  intOf,
-  structOf,
-  structs,
-  structsOf,
-  type ThriftField,
-  type ThriftStruct,
-  text,
-  textOf,
-} from './thrift.ts'
+import type { Field } from '../../../core/data/schema.ts'
+import { Bug } from '../../../core/errors.ts'
+import type { Append } from '../../bytes/atomicFile.ts'
+import { CHECKSUM_KEY, checksumValue, sealFooter } from '../checksums.ts'
+import { ARROW_KEY, arrowValue, SCHEMA_KEY, schemaValue } from '../ownSchema.ts'
+import { MAGIC } from '../singleGroup.ts'
+import { decodeThrift, encodeThrift, i64, intOf, structs, structsOf, type ThriftStruct, text, textOf } from '../thrift.ts'
+import { metaOf, shiftedChunk, startOf } from './joinedColumns.ts'
 
 export class FileUnderWay {
   private readonly append: Append
@@ -43,19 +32,12 @@ export class FileUnderWay {
     const shift = this.offset - 4
     for (const group of structsOf(footer, 4) ?? []) {
       const chunks = (structsOf(group, 1) ?? []).map((chunk) => {
-        const meta = structOf(chunk, 3)
-        if (meta === undefined) throw new Bug('The Parquet encoder wrote a column without metadata.')
-        const start = intOf(meta, 11) ?? intOf(meta, 9) ?? 0
+        const meta = metaOf(chunk)
+        const start = startOf(meta)
         const chunkEnd = start + (intOf(meta, 7) ?? 0)
         end = Math.max(end, chunkEnd)
         this.checksums.push(crc32(file.subarray(start, chunkEnd)))
-        // The page index and bloom filters are left out: they lie behind the body.
-        const moved = new Map([...meta].filter(([id]) => id < 14 || id > 15))
-        for (const id of [9, 10, 11]) shiftField(moved, id, shift)
-        return new Map<number, ThriftField>([
-          [2, i64(start + shift)],
-          [3, { type: 12, value: moved }],
-        ])
+        return shiftedChunk(chunk, shift)
       })
       const moved = new Map(group)
       moved.set(1, structs(chunks))
