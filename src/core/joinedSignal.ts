@@ -14,6 +14,8 @@ export function joinedSignal(signals: readonly AbortSignal[]): AbortSignal {
 }
 
 /** The same signal for tasks that each listen to it, however many are under way: Node takes more than ten listeners for a leak. */
+export function heardByMany(signal: AbortSignal): AbortSignal
+export function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined
 export function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined {
   if (signal === undefined) return undefined
   const own = joinedSignal([signal])

@@ -15,7 +15,7 @@ import { defined } from '../core/defined.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm, WriteTarget } from '../core/engine.ts'
 import { PlanError } from '../core/errors.ts'
 import type { UserFunction } from '../core/ir/functionIr.ts'
-import { joinedSignal } from '../core/joinedSignal.ts'
+import { heardByMany, joinedSignal } from '../core/joinedSignal.ts'
 import type { Moment } from '../core/moment.ts'
 import { isKnown } from '../core/plan/elements.ts'
 import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
@@ -201,7 +201,7 @@ export class SessionEngine implements Engine {
   async write(plan: LogicalPlan, { method, ...target }: WriteTarget, form: WriteForm): Promise<Written> {
     checkRequests(method, target)
     const { stopped } = this.#open()
-    const signal = target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])
+    const signal = heardByMany(target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])) // files and objects of a folder each
     const where = { ...target, signal }
     if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, ...where })
     // what the rows are is in the file's header: it must be known before the first of them is written

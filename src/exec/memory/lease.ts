@@ -90,7 +90,7 @@ let collect: ((options?: { readonly type: 'minor' }) => void) | undefined
 let bytesPassed = 0
 let bytesSinceAll = 0
 const BYTES_BETWEEN = 2 ** 23
-const BYTES_BETWEEN_ALL = 2 ** 26
+const BYTES_BETWEEN_ALL = 2 ** 25
 /** A heap that is gone through in some milliseconds. */
 const SMALL_HEAP = 2 ** 27
 
