@@ -26,6 +26,9 @@ export interface GangPass {
 
 export interface GangFigures {
   readonly milliseconds: readonly number[]
+  /** From the end of the second pass to that of the last, with all that happens between passes; and processor time in that. */
+  readonly totalMs: number
+  readonly processorMs: number
   readonly digest: number
   /** What `explain()` says of processes. */
   readonly processes: string
@@ -47,6 +50,7 @@ const session = await Session.start({ workers, progress: false, checkRaces: fals
 const { loop, arrays, between } = program === 'rounds' ? logistic() : program === 'served' ? readings() : factorization()
 
 const times: number[] = []
+let began = { at: performance.now(), cpu: process.cpuUsage() }
 const lost: { sent?: number; noticed?: number; again?: number } = {}
 session.events.subscribe((event) => {
   if (event.kind === 'process' && event.phase === 'lost') lost.noticed ??= performance.now()
@@ -54,11 +58,14 @@ session.events.subscribe((event) => {
 const stopKilling = program === 'kills' ? killing() : undefined
 for await (const { number, milliseconds } of loop.passes(passes)) {
   times.push(milliseconds)
+  if (number === 2) began = { at: performance.now(), cpu: process.cpuUsage() }
   if (lost.sent !== undefined) lost.again ??= performance.now()
   if (number !== 3 || (program !== 'killed' && program !== 'frozen')) continue
   lost.sent = performance.now()
   process.kill(pidOfFirst(), program === 'killed' ? 'SIGKILL' : 'SIGSTOP')
 }
+const totalMs = performance.now() - began.at
+const { user, system } = process.cpuUsage(began.cpu)
 const kills = stopKilling?.()
 const servedMs: number[] = []
 for (let pass = 0; between !== undefined && pass < passes; pass++) {
@@ -83,6 +90,8 @@ for (const array of arrays) {
 const { sent = 0, noticed, again } = lost
 const figures: GangFigures = {
   milliseconds: times,
+  totalMs,
+  processorMs: (user + system) / 1000,
   digest,
   processes: loop.plan.execution.processes?.because ?? '',
   ...(noticed === undefined ? {} : { noticedMs: noticed - sent }),

@@ -118,6 +118,40 @@ test('a process that is frozen is lost after the time that it was given, and the
   ])
 })
 
+test('a process that is killed while others are still to join is started again, and joins', async () => {
+  const joining = `
+    import { existsSync, writeFileSync } from 'node:fs'
+    import { setTimeout as wait } from 'node:timers/promises'
+    import { Session } from './src/index.ts'
+    const { FOLDER, DA_RANK } = process.env
+    const killed = FOLDER + '/killed'
+    writeFileSync(FOLDER + '/pid' + DA_RANK, String(process.pid))
+    if (DA_RANK === '1' && !existsSync(killed)) {
+      // its link to rank 0 stands by then
+      setTimeout(() => {
+        writeFileSync(killed, '')
+        process.kill(process.pid, 'SIGKILL')
+      }, 1_500)
+    }
+    if (DA_RANK === '2') {
+      while (!existsSync(killed)) await wait(20)
+      await wait(100)
+    }
+    const session = await Session.start({ workers: 1 })
+    const y = session.zeros([6_400])
+    const loop = session.loop(session.range(6_400), { y }, ([i], { y }) => {
+      let sum = 0
+      for (let k = 0; k < 10_000; k++) sum += Math.sqrt(k + i)
+      y.set(i, sum)
+    })
+    await loop.run()
+    console.log(loop.plan.execution.processes.count, (await loop.verify()).identical)
+  `
+  const program = await bundledProgram('joining', { text: joining })
+  const { code, out, err } = await run([NODE, cli, 'run', '--processes', '3', '--', NODE, program])
+  expect([code, out, err]).toEqual([0, '3 true\n', 'distarray run: rank 1 was ended by SIGKILL, and is started again.\n'])
+})
+
 test('distarray run says how it is used', async () => {
   const ran = async (...args: readonly string[]) => await run([NODE, cli, ...args], { DA_WORLD: '2', DA_RANK: '0', DA_JOB: 'x' })
   const [none, wrong, other, incomplete] = await Promise.all([

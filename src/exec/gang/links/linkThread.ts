@@ -348,7 +348,8 @@ class Link {
     }
     const what =
       fault === 'frame' ? `Rank ${rank} sent a frame that is none, and is out of the gang: ${why}` : `Rank ${rank} was lost: ${why}.`
-    if (!this.#isUp) {
+    // one that is lost before all have joined may be started again, and has until then
+    if (!this.#isUp && (rank === 0 || fault === 'frame')) {
       this.fail(new GangError(what, fault, { rank }))
       return
     }
@@ -356,7 +357,7 @@ class Link {
     const wasThere = rank === 0 || this.#there.delete(rank)
     for (const other of this.#peers.keys()) if (other !== rank) this.#say(other, 'parted', [rank, round]) // they may not have noticed yet
     this.#introductions.lost(rank)
-    if (wasThere) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
+    if (wasThere && this.#isUp) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
   }
 
   // ------------------------------------------------------------------ the end
