@@ -37,7 +37,9 @@ export interface GangFigures {
   readonly againMs?: number
   /** How many processes were killed. */
   readonly kills?: number
-  /** What `simulate()` says of a pass of two processes of a thread each, and of one of two. */
+  /** On how many the last pass ran. */
+  readonly count: number
+  /** What `simulate()` says of a pass: on two processes of a thread each, on one of two, and on one of one. */
   readonly foreseenMs?: readonly number[]
   /** Of passes that read what another loop has written before each. */
   readonly servedMs?: readonly number[]
@@ -77,6 +79,7 @@ if (process.env.DA_WORLD === undefined && program !== 'served') {
   for (const [nodes, threads] of [
     [2, 1],
     [1, 2],
+    [1, 1],
   ] as const) {
     const { milliseconds } = await loop.simulate({ nodes, threads, bandwidth: '10Gbit', latency: 0.05 })
     foreseenMs.push(milliseconds)
@@ -94,6 +97,7 @@ const figures: GangFigures = {
   processorMs: (user + system) / 1000,
   digest,
   processes: loop.plan.execution.processes?.because ?? '',
+  count: loop.plan.execution.processes?.count ?? 1,
   ...(noticed === undefined ? {} : { noticedMs: noticed - sent }),
   ...(again === undefined ? {} : { againMs: again - sent }),
   ...(kills === undefined ? {} : { kills }),
