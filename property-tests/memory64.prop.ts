@@ -25,6 +25,8 @@ if (HAS) {
   await import('./groups.prop.ts')
   await import('./groupPass.prop.ts')
   await import('./joins.prop.ts')
+  await import('./snappy.prop.ts')
+  await import('./pagedColumns.prop.ts')
 } else console.log('memory64.prop.ts: skipped, since this engine has no memory of 64-bit addresses')
 
 let sessions: readonly Session[] = []
