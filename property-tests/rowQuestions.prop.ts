@@ -37,12 +37,22 @@ const row: fc.Arbitrary<Row> = fc.record(
   { noNullPrototype: true },
 )
 
+/** What bodies look texts up in; some are texts of no row, some of no collection. */
+const FEES = new Map([
+  ['buy', 1.5],
+  ['sell', -0],
+  ['hold', 9],
+])
+const RATES = { '': 4, žluť: Number.NaN, buy: 0.25 }
+const GOOD = new Set(['buy', '', 'x'])
+
 const literal = fc.constantFrom("'buy'", "'sell'", "''", "'žluť'", "'back'")
 const truth = fc.letrec<{ truth: string }>((tie) => ({
   truth: fc.oneof(
     { depthSize: 'small' },
     fc.tuple(fc.constantFrom('r.kind', 'r.note', 'kind'), fc.constantFrom('===', '!=='), literal).map((parts) => `(${parts.join(' ')})`),
     fc.tuple(literal, fc.constantFrom('===', '!=='), fc.constantFrom('r.kind', 'r.note')).map((parts) => `(${parts.join(' ')})`),
+    fc.constantFrom('good.has(r.kind)', 'good.has(r.note)', 'fees.has(r.note)', '(fees.get(r.kind) === undefined)', '(rates[r.kind] > 1)'),
     fc.constantFrom('(r.note === null)', '(r.note !== null)', '(r.price === null)', '(r.ok)', '(r.qty > 2)', '(r.price !== null)'),
     fc.tuple(fc.constantFrom('startsWith', 'endsWith', 'includes'), literal).map(([method, text]) => `r.kind.${method}(${text})`),
     fc.tuple(tie('truth'), fc.constantFrom('&&', '||'), tie('truth')).map(([a, operator, b]) => `(${a} ${operator} ${b})`),
@@ -72,6 +82,13 @@ const number = fc.oneof(
     '(r.price ?? NaN)',
     '(r.price ?? Infinity)',
     '(r.price * 2)',
+  ),
+  fc.constantFrom(
+    '(fees.get(r.kind) ?? 1)',
+    '(fees.get(r.note) ?? -0)',
+    '(rates[r.kind] ?? 7)',
+    '(rates[r.note] * 2)',
+    '(fees.get(r.kind) - 1)',
   ),
   fc.constantFrom(...METHODS).map((method) => `r.when.${method}()`),
   truth.map((x) => `(${x} ? 1 : 2)`),
@@ -110,7 +127,7 @@ test('what bodies ask of texts, dates and nulls of their rows is what plain Java
       fc.constantFrom('rows', 'stored', 'chain', 'changed'),
       async (rows, { text, hasOther }, which, from) => {
         const session = sessions[which] as Session
-        const run = new Function(`return ${text}`)() as Body
+        const run = new Function('fees', 'rates', 'good', `return ${text}`)(FEES, RATES, GOOD) as Body
         // a table that is only sometimes without nulls
         const table = session.fromRows<Row>(rows)
         const y = session.zeros([rows.length])

@@ -78,3 +78,23 @@ test('a column that there is not is an error at the call, as in the rows that ar
     }),
   ).toThrow('There is no column "cuont" in keyed. Did you mean "count"? The columns are price, count, name, sold, note.')
 })
+
+test('texts of rows are looked for in captured Maps, Sets and objects, as these are when a run begins', async () => {
+  const rows = session.fromRows(['buy', 'sell', 'hold'].map((kind, i) => ({ kind, qty: i + 1 }))).materialize()
+  const y = session.zeros([3])
+  const fees = new Map([['buy', 2]])
+  const loop = session.loop(rows, { y }, (r, [i], { y }) => y.set(i, (fees.get(r.kind) ?? -1) * r.qty))
+  await loop.run()
+  expect(await y.collect()).toEqual([2, -2, -3])
+  fees.set('hold', 5)
+  await loop.run()
+  expect(await y.collect()).toEqual([2, -2, 15])
+  expect(loop.plan.kernel?.target).toMatch(/^wasm/)
+
+  const rates = { buy: 3 } as Record<string, number>
+  const priced = session.fromRows(['buy', 'constructor'].map((kind) => ({ kind }))).materialize()
+  const byName = session.loop(priced, { y }, (r, [i], { y }) => y.set(i, rates[r.kind] ?? 0))
+  await expect(byName.run()).rejects.toThrowErrorMatchingInlineSnapshot(
+    `[TaskError: The body of the loop over fromRows threw at key [1]: rates is asked for what every object has, as constructor. Use a Map.]`,
+  )
+})

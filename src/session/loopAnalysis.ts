@@ -21,7 +21,7 @@ import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
 import type { LoopData } from '../planner/loop/costedLoop.ts'
 import { notParallelError } from '../planner/loop/report/requireParallel.ts'
 import { answerName, answersOf, questionId, type RowQuestion } from '../planner/loop/rowAnswers.ts'
-import { isRepeatable, withAnswers } from '../planner/loop/rowQuestions.ts'
+import { isRepeatable, searchesTexts, withAnswers } from '../planner/loop/rowQuestions.ts'
 import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
 
@@ -59,7 +59,7 @@ export class LoopAnalysis {
   /** Of tables in env, those that the body reads as arrays. */
   readonly #columns = new Map<object, Map<string, object>>()
   /** Of what the body asks of its rows, by the question. */
-  readonly #answers = new Map<string, object>()
+  #answers: ReadonlyMap<string, object> = new Map()
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
     this.#request = request
@@ -192,12 +192,14 @@ export class LoopAnalysis {
     const found = withAnswers(ir, element, newName)
     if (found === undefined) return lowered
     const captured = new Map(lowered.captured)
+    const answers = new Map<string, object>() // those of other captured values go with them
     for (const [name, question] of found.questions) {
       const id = questionId(question)
       const array = this.#answers.get(id) ?? answersOf(over as DistArray<Record<string, never>>, question) // rows, as their plan says
-      this.#answers.set(id, array)
+      answers.set(id, array)
       captured.set(name, array)
     }
+    this.#answers = answers
     return { ...lowered, fn: { ...lowered.fn, ir: found.ir }, captured }
   }
 
@@ -224,7 +226,12 @@ export class LoopAnalysis {
       classify: (value) => envValueOf(value, engine),
       localArray: (local) => this.#localArray(local),
     }
-    const byColumns = lowerFunction(body, { ...context, columnArray: (table, column) => this.#columnArray(table, column) })
+    const columns = { ...context, columnArray: (table: object, column: string) => this.#columnArray(table, column) }
+    const searching = lowerFunction(body, { ...columns, findsTexts: true })
+    // what looks for texts of its rows in collections needs answers, or its rows
+    const searches = ({ fn }: LoweredFunction): boolean => fn.ir !== undefined && searchesTexts(fn.ir)
+    const answered = searches(searching) ? this.#withAnswers(searching) : searching
+    const byColumns = searches(answered) ? lowerFunction(body, columns) : answered
     // a body that needs more of a table than columns of numbers has its rows
     const needsRows = byColumns.fn.ir === undefined && this.#columns.size > 0
     const rows = needsRows ? lowerFunction(body, context) : byColumns

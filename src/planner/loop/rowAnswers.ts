@@ -10,6 +10,8 @@ export type RowQuestion =
   | { readonly kind: 'text'; readonly column: string; readonly method: string; readonly text: string }
   /** `row.column ?? value`, of a number. */
   | { readonly kind: 'or'; readonly column: string; readonly value: number }
+  /** Whether a collection has `row.column`; with numbers, the one that it has for it, or 0. */
+  | { readonly kind: 'among'; readonly column: string; readonly texts: readonly string[]; readonly numbers?: readonly number[] }
 
 type Rows = DistArray<Record<string, never>>
 
@@ -25,11 +27,22 @@ export function answersOf(rows: Rows, question: RowQuestion): object {
       return (TEXTS.get(question.method) as OfTexts)(rows, column, question.text)
     case 'or':
       return rows.map((row, _, env) => row[env.column] ?? env.value, { env: { column, value: question.value } })
+    case 'among': {
+      const { texts, numbers } = question
+      if (numbers === undefined)
+        return rows.map((row, _, env) => env.texts.has(row[env.column]), { env: { column, texts: new Set<unknown>(texts) } })
+      const found = new Map<unknown, number>(texts.map((text, i) => [text, numbers[i] as number])) // one each
+      return rows.map((row, _, env) => env.found.get(row[env.column]) ?? 0, { env: { column, found } })
+    }
   }
 }
 
 /** The same for the same question. JSON has one word for NaN and the infinities, and none for -0. */
 export function questionId(question: RowQuestion): string {
+  if (question.kind === 'among') {
+    const numbers = question.numbers?.map((value) => (Object.is(value, -0) ? '-0' : String(value)))
+    return JSON.stringify({ ...question, numbers })
+  }
   if (question.kind !== 'or') return JSON.stringify(question)
   const { kind, column, value } = question
   return JSON.stringify([kind, column, Object.is(value, -0) ? '-0' : String(value)])
@@ -47,6 +60,8 @@ export function answerName(question: RowQuestion): string {
       return `${word(question.column)}_${question.method}_${word(question.text)}`
     case 'or':
       return `${word(question.column)}_or_${word(String(question.value))}`
+    case 'among':
+      return `${word(question.column)}_${question.numbers === undefined ? 'among' : 'of'}_${word(question.texts.slice(0, 2).join('_'))}`
   }
 }
 

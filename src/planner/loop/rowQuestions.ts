@@ -31,7 +31,8 @@ export function withAnswers(
   const names = new Map<string, string>()
   const questions = new Map<string, RowQuestion>()
   const answered = (expr: Expr): Expr => {
-    const asked = questionOf(expr, (of) => others.get(fieldName(of, named) ?? ''))
+    const fieldOf = (of: Expr): Field | undefined => others.get(fieldName(of, named) ?? '')
+    const asked = expr.kind === 'Find' ? searchOf(expr, ir, fieldOf) : questionOf(expr, fieldOf)
     if (asked === undefined) return expr
     const { question, negated } = asked
     const id = questionId(question)
@@ -42,14 +43,38 @@ export function withAnswers(
     }
     const { span } = expr
     const read: Expr = { kind: 'Read', array, subscripts: [{ kind: 'Key', axis: 0, span }], span }
-    if (question.kind === 'date' || question.kind === 'or') return read
+    if (question.kind === 'date' || question.kind === 'or' || (question.kind === 'among' && question.numbers !== undefined)) return read
     const no: Expr = { kind: 'Unary', operator: '!', operand: read, span }
     return negated ? no : { kind: 'Unary', operator: '!', operand: no, span }
   }
   const body = withoutUnread(rewriteStmts(ir.body, { ...UNCHANGED, expr: answered }), (local) => others.has(named.get(local) ?? ''))
   if (questions.size === 0 || readsOther(body, others)) return undefined
   const uses = [...questions.keys()].map((name) => ({ name, kind: 'array', origin: 'capture' }) as const)
-  return { ir: { ...ir, body, keyRank: Math.max(1, ir.keyRank), uses: [...ir.uses, ...uses] }, questions }
+  const tables = ir.tables.filter(({ name }) => !isSearched(ir.body, name) || isSearched(body, name))
+  return { ir: { ...ir, body, keyRank: Math.max(1, ir.keyRank), uses: [...ir.uses, ...uses], tables }, questions }
+}
+
+/** Whether the body still looks for texts of its rows in collections, which only answers to questions can do. */
+export function searchesTexts({ body }: FunctionIr): boolean {
+  let found = false
+  visitExprs(body, ({ kind }) => {
+    found ||= kind === 'Find'
+  })
+  return found
+}
+
+function isSearched(body: readonly Stmt[], table: string): boolean {
+  let found = false
+  visitExprs(body, (expr) => {
+    found ||= expr.kind === 'Find' && (expr.keys === table || expr.values === table)
+  })
+  return found
+}
+
+function visitExprs(body: readonly Stmt[], visit: (expr: Expr) => void): void {
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, visit)
+  })
 }
 
 /** Whether a plan gives the same rows however often it runs: what runs as it stands may not. */
@@ -92,6 +117,20 @@ function fieldName(expr: Expr, named: ReadonlyMap<string, string>): string | und
 }
 
 type Asked = { readonly question: RowQuestion; readonly negated: boolean }
+
+/** A text of the row that is looked for in a captured collection. */
+function searchOf(
+  expr: Extract<Expr, { kind: 'Find' }>,
+  { tables }: FunctionIr,
+  fieldOf: (of: Expr) => Field | undefined,
+): Asked | undefined {
+  const field = fieldOf(expr.key)
+  const held = (name: string | undefined): ArrayLike<Primitive> | undefined => tables.find((table) => table.name === name)?.value
+  const [keys, values] = [held(expr.keys), held(expr.values)]
+  if (field?.type.kind !== 'utf8' || keys === undefined) return undefined
+  const numbers = values === undefined ? {} : { numbers: Array.from(values) as number[] } // as the lowering has put in
+  return { question: { kind: 'among', column: field.name, texts: Array.from(keys) as string[], ...numbers }, negated: false }
+}
 
 function questionOf(expr: Expr, fieldOf: (of: Expr) => Field | undefined): Asked | undefined {
   const is = (question: RowQuestion, negated = false): Asked => ({ question, negated })

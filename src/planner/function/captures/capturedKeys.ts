@@ -83,6 +83,7 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
     const found = answer(text)
     return isPrimitive(found) && typeof found !== 'bigint' ? exprValue({ kind: 'Literal', value: found, span }) : undefined
   }
+  if (isRowText(l, key)) return byRowTexts(l, { kind: 'data', value, name, origin: 'capture' }, key, { name: asked, answer }, node)
   const texts = key.kind === 'Lookup' ? l.tables.find((one) => one.name === key.table)?.value : undefined
   if (key.kind !== 'Lookup' || !Array.isArray(texts) || !texts.every((one) => typeof one === 'string')) return undefined
   // outside of the list it is asked for undefined
@@ -117,6 +118,50 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
   )
 }
 
+/** Whether it is a text of the row that a loop iterates over, which may be looked for. */
+export function isRowText(l: Lowering, expr: Expr): boolean {
+  if (l.context.kind !== 'loop' || l.context.findsTexts !== true) return false
+  if (expr.kind === 'Local') return l.rowTexts.has(expr.name)
+  const element = expr.kind === 'Field' && expr.of.kind === 'Input' && expr.of.argument === 0 ? l.context.overElement : undefined
+  return (
+    element?.kind === 'row' &&
+    element.fields.some((field) => expr.kind === 'Field' && field.name === expr.name && field.type.kind === 'utf8')
+  )
+}
+
+/** What a collection answers to a text of the row: whether it has it, and the number that it has for it; undefined as above. */
+function byRowTexts(l: Lowering, data: Data, key: Expr, { answer }: Asked, node: AnyNode): Value | undefined {
+  const span = l.span(node)
+  const { value } = data
+  const isKeyed = value instanceof Map || value instanceof Set
+  // A row's text may be null, which is none of the texts.
+  if (isKeyed ? value.has(null as never) : Object.hasOwn(value, 'null')) return undefined
+  const texts = (isKeyed ? [...(value.keys() as Iterable<unknown>)] : Object.keys(value)).filter((one) => typeof one === 'string')
+  const answers = texts.map(answer)
+  const isThere = find(l, data, { of: 'keyed', keys: texts }, key, node, 'texts')
+  if (!isKeyed && classOf(value) !== 'bare') guardInherited(l, data, key, node)
+  if (value instanceof Set || answers.every((one) => one === true)) return exprValue(isThere)
+  if (!answers.every((one) => typeof one === 'number')) return undefined
+  const number = unary('+', find(l, data, { of: 'keyed', keys: texts, values: answers as number[] }, key, node, 'numbers'), span)
+  return exprValue(conditional(isThere, number, literal(undefined, span), span))
+}
+
+/** What every object has from the platform is none of the program's numbers: to find it is an error. */
+function guardInherited(l: Lowering, data: Data, key: Expr, node: AnyNode): void {
+  const span = l.span(node)
+  const isInherited = find(
+    l,
+    data,
+    { of: 'keyed', keys: [...INHERITED].filter((one) => !Object.hasOwn(data.value, one)) },
+    key,
+    node,
+    'inherited',
+  )
+  const message = literal(`${data.name} is asked for what every object has, as constructor. Use a Map.`, span)
+  // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+  l.emit({ kind: 'If', test: isInherited, then: [{ kind: 'Throw', error: 'TypeError', message, span }], else: [], span })
+}
+
 interface Held {
   readonly of: Collection
   readonly keys: ArrayLike<Primitive>
@@ -130,11 +175,11 @@ function found(l: Lowering, data: Data, held: Held, node: CallExpression): Value
   return key === undefined ? REFUSED : exprValue(find(l, data, held, key, node))
 }
 
-function find(l: Lowering, { value, name }: Data, { of, keys, values }: Held, key: Expr, node: AnyNode): Expr {
+function find(l: Lowering, { value, name }: Data, { of, keys, values }: Held, key: Expr, node: AnyNode, as = 'by row'): Expr {
   const parts = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, parts)
   const table = (part: 'keys' | 'values', held: ArrayLike<Primitive>): string =>
-    (parts[`${part} by row`] ??= addTable(l, `${name}_${part}`, held, 'capture', undefined, { made: true }))
+    (parts[`${part} ${as}`] ??= addTable(l, `${name}_${part}`, held, 'capture', undefined, { made: true }))
   const tables = { keys: table('keys', keys), ...(values === undefined ? {} : { values: table('values', values) }) }
   return { kind: 'Find', of, ...tables, key, span: l.span(node) }
 }

@@ -39,6 +39,8 @@ export interface LoopContext {
   readonly classify?: (value: unknown) => EnvValue | undefined
   /** The array of a table's column; the same for the same column. Absent where rows are read as they are. */
   readonly columnArray?: (table: object, column: string) => object
+  /** Whether texts of the row that is iterated over may be looked for in captured collections: a question, which `rowQuestions.ts` answers. */
+  readonly findsTexts?: true
   /** An array for one that the body makes; the same for the same number, type and shape. Absent where there are none. */
   readonly localArray?: (local: LocalArray) => object
 }

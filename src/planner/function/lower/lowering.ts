@@ -108,6 +108,8 @@ export class Lowering {
   /** Arrays of functions that call themselves, by function. */
   readonly stacks: Map<FunctionNode, StackArrays> = new Map()
   /** Locals that are surely numbers, and never anything else. */
+  /** Locals that are a text of the row that is iterated over. */
+  readonly rowTexts: Set<string> = new Set()
   readonly numbers: Set<string> = new Set()
   /** Counters of the loops around, whose bounds are written out. */
   readonly counters: Map<string, IndexRange> = new Map()

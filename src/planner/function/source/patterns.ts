@@ -4,6 +4,7 @@
 import type { AnyNode, Pattern } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
+import { isRowText } from '../captures/capturedKeys.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { fieldsOfValue } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
@@ -74,6 +75,7 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
   if (isConstant) {
     l.stableLocals.add(local)
     noteNumber(l, local, expr)
+    if (expr !== undefined && isRowText(l, expr)) l.rowTexts.add(local)
   }
   l.bound.set(binding, { kind: 'local', name: local })
 }
