@@ -1,5 +1,5 @@
 /**
- * What memory does not hold, against DuckDB at the same limit: sorts, groups, joins and distinct rows of a table of eight times
+ * What memory does not hold, against DuckDB at the same limit: sorts, groups, joins, distinct rows and an index of a table of eight times
  * as many bytes as either may keep, from a Parquet file to another.
  *
  *     distarray   readParquet(), a chain, writeParquet() in a session of so much memory

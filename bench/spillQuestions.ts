@@ -64,4 +64,11 @@ export const QUESTIONS: readonly SpillQuestion[] = [
     sql: 'SELECT DISTINCT place, value, name FROM visits',
     compared: sums('place, value, name'),
   },
+  {
+    // where a repeated key is an error, which DuckDB does not look for
+    name: 'index',
+    distarray: (visits) => visits.index((v) => [v.id]),
+    sql: 'SELECT * FROM visits ORDER BY id',
+    compared: placed('id'),
+  },
 ]

@@ -1,5 +1,5 @@
 /**
- * Windows against Polars and DuckDB: the same rows in memory, as many threads each, one process but for Polars, which has a Python of its own.
+ * Windows, and a join as of a time, against Polars and DuckDB: the same rows in memory, as many threads each, one process but for Polars, which has a Python of its own.
  *
  *     distarray   a chain as a user writes it, stored
  *     duckdb      the same as SQL, into a temporary table
@@ -27,6 +27,12 @@ interface Payment {
   readonly amount: number
 }
 
+interface Quote {
+  readonly user: number
+  readonly ts: number
+  readonly price: number
+}
+
 const session = await Session.start({ workers: threads, progress: false, memory: '2GB' })
 const instance = await DuckDBInstance.create(':memory:', { threads: String(threads) })
 const duckdb = await instance.connect()
@@ -38,12 +44,13 @@ await duckdb.run(`CREATE TABLE payments AS SELECT
   i + (mix(i, 200000000)::DOUBLE / 4294967296.0) * 50 AS ts,
   (mix(i, 300000000)::DOUBLE / 4294967296.0) * 100 AS amount
   FROM range(${rows}) t(i)`)
-const file = join(tmpdir(), `distarray-windows-${process.pid}.parquet`)
-await duckdb.run(`COPY payments TO '${file}'`)
-const payments = (await session.readParquet<Payment>(file)).materialize()
-await payments.count()
-await polars?.run(`payments = pl.read_parquet('${file}')`)
-rmSync(file)
+await duckdb.run(`CREATE TABLE quotes AS SELECT
+  (mix(i, 400000000) % 10000)::INTEGER AS "user",
+  i * 4 + (mix(i, 500000000)::DOUBLE / 4294967296.0) * 50 AS ts,
+  (mix(i, 600000000)::DOUBLE / 4294967296.0) * 100 AS price
+  FROM range(${rows >> 2}) t(i)`)
+const payments = await everywhere<Payment>('payments')
+const quotes = await everywhere<Quote>('quotes')
 
 interface Work {
   readonly name: string
@@ -51,6 +58,17 @@ interface Work {
   readonly duck: string
   /** Leaves a table whose column x is compared. */
   readonly polars: string
+}
+
+/** A table of DuckDB in Polars by the same name, and here. */
+async function everywhere<Row>(name: string): Promise<DistArray<Row>> {
+  const file = join(tmpdir(), `distarray-windows-${process.pid}-${name}.parquet`)
+  await duckdb.run(`COPY ${name} TO '${file}'`)
+  const table = (await session.readParquet<Row>(file)).materialize()
+  await table.count()
+  await polars?.run(`${name} = pl.read_parquet('${file}')`)
+  rmSync(file)
+  return table
 }
 
 async function ask({ name, ours, duck, polars: python }: Work): Promise<void> {
@@ -113,6 +131,26 @@ await ask({
   ours: (table) => table.window(byUser, { x: lag((row) => row.amount) }),
   duck: `SELECT *, lag(amount) OVER (${over}) AS x FROM payments`,
   polars: "payments.with_columns(x=pl.col('amount').shift(1).over('user', order_by='ts'))",
+})
+/** Longer than this without a payment: a new session. */
+const GAP = 20_000
+const starts = `(pl.col('before').is_null() | (pl.col('ts') - pl.col('before') > ${GAP})).cast(pl.Int32)`
+await ask({
+  name: 'sessions',
+  ours: (table) =>
+    table
+      .window(byUser, { before: lag((row) => row.ts) })
+      .withColumns((row) => ({ starts: row.before === null || row.ts - row.before > GAP ? 1 : 0 }))
+      .window({ by: (row) => row.user, orderBy: (row) => row.ts, frame: { rows: [null, 0] } }, { x: sum((row) => row.starts) }),
+  duck: `SELECT *, sum(starts) OVER (${over} ROWS UNBOUNDED PRECEDING) AS x FROM
+    (SELECT *, CASE WHEN ts - before <= ${GAP} THEN 0 ELSE 1 END AS starts FROM (SELECT *, lag(ts) OVER (${over}) AS before FROM payments))`,
+  polars: `payments.with_columns(before=pl.col('ts').shift(1).over('user', order_by='ts')).with_columns(starts=${starts}).with_columns(x=pl.col('starts').cum_sum().over('user', order_by='ts'))`,
+})
+await ask({
+  name: 'as of a quote',
+  ours: (table) => table.joinAsof(quotes, { on: 'ts', by: 'user' }).map((row) => ({ ...row, x: row.price })),
+  duck: 'SELECT p.*, q.price AS x FROM payments p ASOF LEFT JOIN quotes q ON p."user" = q."user" AND p.ts >= q.ts',
+  polars: "payments.sort('ts').join_asof(quotes.sort('ts').rename({'price': 'x'}), on='ts', by='user')",
 })
 await session.stop()
 await polars?.stop()
