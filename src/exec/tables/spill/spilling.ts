@@ -18,6 +18,7 @@ import {
   type Pipeline,
   type Result,
   type Results,
+  rowsOf,
   stepless,
   type Wide,
 } from '../dataset.ts'
@@ -208,10 +209,12 @@ function withoutPartialDistinct(plan: PhysicalPlan): PhysicalPlan {
 
 /** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
 async function sampledOf(run: SpillingRun, plan: PhysicalPlan, key: SpillKey): Promise<readonly Column[]> {
-  if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return []
+  if (plan.kind !== 'PipelineExec' || plan.where === 'caller') return []
   const { kind } = plan.input
   if (kind !== 'ScanExec' && kind !== 'StoredExec') return []
   const { partitions } = await run.runOf(plan.input)
+  // functions that see the numbers of rows see their own
+  if (plan.numbered && partitions.some((one) => rowsOf(one) === undefined)) return []
   return await sampledFrom(run, plan, partitions, key)
 }
 
@@ -220,7 +223,8 @@ async function sampledFrom(run: SpillingRun, plan: Pipeline, partitions: readonl
   for (const place of placesIn(partitions.length, SAMPLED_PARTITIONS)) {
     const partition = partitions[place] as Partition // below the length
     try {
-      const { batches, blocks } = await run.task(narrowTask(plan, partition, 0, 0))
+      const firstRow = partitions.slice(0, place).reduce((sum, one) => sum + (rowsOf(one) ?? 0), 0)
+      const { batches, blocks } = await run.task(narrowTask(plan, partition, 0, firstRow))
       for (const batch of batches)
         if (batch.length > 0) keys.push(takeColumn(keyOf(batch, key), Int32Array.from(placesIn(batch.length, SAMPLED_ROWS))))
       run.blocks.free(blocks)
