@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { drawing } from './drawing.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('classes.prop.ts')
@@ -101,9 +102,7 @@ type Env = Record<string, unknown>
 type LoopBody = (key: readonly [number], env: Env) => void
 
 function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
-  let at = 0
-  const below = (n: number): number => (numbers[at++ % numbers.length] as number) % n
-  const of = <T>(items: readonly T[]): T => items[below(items.length)] as T
+  const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): void => void used.add(kind)
   let names = 0

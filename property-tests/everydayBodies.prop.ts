@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { drawing } from './drawing.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('everydayBodies.prop.ts')
@@ -26,9 +27,7 @@ interface Maybe {
 }
 
 function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
-  let at = 0
-  const below = (n: number): number => (numbers[at++ % numbers.length] as number) % n
-  const of = <T>(items: readonly T[]): T => items[below(items.length)] as T
+  const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): string => {
     used.add(kind)

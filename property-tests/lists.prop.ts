@@ -6,6 +6,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { drawing } from './drawing.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('lists.prop.ts')
@@ -56,13 +57,6 @@ interface List {
   readonly length: number
   readonly isTyped: boolean
   readonly grows: boolean
-}
-
-/** Draws numbers that shrink with the list. */
-function drawing(numbers: readonly number[]): { readonly below: (n: number) => number; readonly of: <T>(items: readonly T[]) => T } {
-  let at = 0
-  const below = (n: number): number => (numbers[at++ % numbers.length] as number) % n
-  return { below, of: (items) => items[below(items.length)] as (typeof items)[number] }
 }
 
 /** The text of a body, and what it has in it. */

@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { drawing } from './drawing.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('wholeNumbers.prop.ts')
@@ -48,9 +49,7 @@ const out = session.zeros([ROWS, OUTPUTS])
 type Body = (key: readonly [number], env: Record<string, unknown>) => void
 
 function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
-  let at = 0
-  const below = (n: number): number => (numbers[at++ % numbers.length] as number) % n
-  const of = <T>(items: readonly T[]): T => items[below(items.length)] as T
+  const { below, of } = drawing(numbers)
   const used = new Set<string>()
   let names = 0
   /** An integer of 32 bits, or a sum of few of them. */
