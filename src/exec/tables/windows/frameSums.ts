@@ -11,6 +11,8 @@
  * All take a few additions a row. Nothing is subtracted, so that what has left a frame leaves no error behind, nor NaN or Infinity.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
+import type { Column } from '../../../core/data/column.ts'
+import type { WindowFrame } from '../../../core/plan/logicalPlan.ts'
 import type { Frames } from './frames.ts'
 
 export const SHORT_FRAME = 16
@@ -44,6 +46,53 @@ export class TreePrefix {
       sum = sum === undefined ? part : part + sum
     }
     return sum as number // of one chunk at least
+  }
+}
+
+/** Where the sums of a partition come from and go to, by row. */
+interface SumRows {
+  readonly rows: Int32Array
+  readonly out: Float64Array
+  /** Room for the values of a partition. */
+  readonly values: Float64Array
+  readonly isMean: boolean
+}
+
+/**
+ * Sums of frames by rows, straight from doubles without nulls to the results: of all rows so far, or of a few around each. What is
+ * made says whether it has computed a partition; undefined for other frames and values.
+ */
+export function quickSums(
+  { kind, from, to }: WindowFrame,
+  { values: stored, validity }: Column,
+  { rows, out, values, isMean }: SumRows,
+): ((first: number, end: number) => boolean) | undefined {
+  if (kind !== 'rows' || to === null || !(stored instanceof Float64Array) || validity !== undefined) return undefined
+  if (from === null)
+    return to !== 0
+      ? undefined
+      : (first, end) => {
+          if (end - first > CHUNK) return false
+          let sum = 0
+          for (let i = first; i < end; i++) {
+            const row = rows[i] as number // i < length
+            sum += stored[row] as number // a row of the column
+            out[row] = isMean ? sum / (i - first + 1) : sum
+          }
+          return true
+        }
+  if (from > 0 || to < 0 || to - from >= SHORT_FRAME) return undefined // every frame has its own row
+  return (first, end) => {
+    const count = end - first
+    for (let i = 0; i < count; i++) values[i] = stored[rows[first + i] as number] as number // a row of the column
+    for (let i = 0; i < count; i++) {
+      const start = Math.max(0, i + from)
+      const stop = Math.min(count, i + to + 1)
+      let sum = 0
+      for (let at = start; at < stop; at++) sum += values[at] as number // inside
+      out[rows[first + i] as number] = isMean ? sum / (stop - start) : sum
+    }
+    return true
   }
 }
 

@@ -16,7 +16,7 @@ import { numberReader } from '../operators/groupBy/aggregates.ts'
 import { inMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 import { PARTITION } from './boundaries.ts'
 import { beatsLarger, beatsNumber, beatsSmaller, smallestOfFrames } from './frameExtremes.ts'
-import { sumsFromStart, sumsOfFrames } from './frameSums.ts'
+import { quickSums, sumsFromStart, sumsOfFrames } from './frameSums.ts'
 import { type Frames, framesByPeers, framesByRange, framesByRows } from './frames.ts'
 
 export type WindowOperator = Extract<WideOperator, { kind: 'WindowExec' }>
@@ -128,6 +128,8 @@ class WindowPass {
   private readonly most: number
   private readonly frames: Frames
   private readonly measure: Compute
+  /** Where the partition begins whose frames are known. */
+  private measured = -1
   private readonly computes: readonly Compute[]
   constructor(work: WindowRows, most: number) {
     this.work = work
@@ -139,8 +141,17 @@ class WindowPass {
   }
 
   partition(first: number, end: number): void {
-    this.measure(first, end)
     for (const compute of this.computes) compute(first, end)
+  }
+
+  /** The partition's rows whose argument is not null, with frames among them. */
+  private valuesOf(argument: Column | undefined): Values {
+    const framesOf = (first: number, end: number): Frames => {
+      if (this.measured !== first) this.measure(first, end)
+      this.measured = first
+      return this.frames
+    }
+    return new Values(this.work, argument, framesOf, this.most)
   }
 
   private framing(): Compute {
@@ -208,7 +219,7 @@ class WindowPass {
         }
       case 'firstValue':
       case 'lastValue': {
-        const values = new Values(this.work, call.ignoresNulls === true ? argument : undefined, this.frames, this.most)
+        const values = this.valuesOf(call.ignoresNulls === true ? argument : undefined)
         return (first, end) => {
           const { starts, ends } = values.placed(first, end)
           for (let i = 0; i < end - first; i++) {
@@ -220,7 +231,7 @@ class WindowPass {
         }
       }
       case 'count': {
-        const values = new Values(this.work, argument, this.frames, this.most)
+        const values = this.valuesOf(argument)
         return (first, end) => {
           const { starts, ends } = values.placed(first, end)
           for (let i = 0; i < end - first; i++) numbers[rows[first + i] as number] = (ends[i] as number) - (starts[i] as number)
@@ -240,10 +251,16 @@ class WindowPass {
   private sum({ name, kind }: WindowColumn, argument: Column = NULLS, result: WindowResult): Compute {
     const { rows, operator } = this.work
     const numberOf = numberReader({ name, kind: 'sum' }, argument)
-    const placed = new Values(this.work, argument, this.frames, this.most)
+    const placed = this.valuesOf(argument)
     const [values, before, sums] = [new Float64Array(this.most), new Float64Array(this.most), new Float64Array(this.most)]
     const { values: out, present } = result as Extract<WindowResult, { kind: 'numbers' }> // as `resultKind` says
+    const isMean = kind === 'mean'
+    const quick = quickSums(operator.frame, argument, { values, rows, out, isMean })
     return (first, end) => {
+      if (quick?.(first, end) === true) {
+        if (present !== undefined) for (let i = first; i < end; i++) present[rows[i] as number] = 1
+        return
+      }
       const frames = placed.placed(first, end)
       gatherNumbers(values, numberOf, argument, placed)
       if (operator.frame.from === null) sumsFromStart(values, frames, end - first, sums)
@@ -251,7 +268,7 @@ class WindowPass {
       const { starts, ends } = frames
       for (let i = 0; i < end - first; i++) {
         const row = rows[first + i] as number
-        if (kind === 'sum') out[row] = sums[i] as number
+        if (!isMean) out[row] = sums[i] as number
         else {
           const count = (ends[i] as number) - (starts[i] as number)
           out[row] = count === 0 ? 0 : (sums[i] as number) / count
@@ -265,7 +282,7 @@ class WindowPass {
   private bigintSum({ name }: WindowColumn, argument: Column, out: BigInt64Array): Compute {
     const { rows } = this.work
     const values = (argument.values ?? new BigInt64Array()) as BigInt64Array // of a column of bigints
-    const placed = new Values(this.work, argument, this.frames, this.most)
+    const placed = this.valuesOf(argument)
     return (first, end) => {
       const { starts, ends } = placed.placed(first, end)
       const before: bigint[] = [0n]
@@ -282,7 +299,7 @@ class WindowPass {
 
   private extreme({ kind }: WindowColumn, argument: Column, picks: Int32Array): Compute {
     const { rows } = this.work
-    const placed = new Values(this.work, argument, this.frames, this.most)
+    const placed = this.valuesOf(argument)
     const room = { queue: new Int32Array(this.most), places: new Int32Array(this.most) }
     const is = valueClassOf(argument.type)
     const isTruth = kind === 'any' || kind === 'all'
@@ -324,13 +341,13 @@ class Values {
   count = 0
   private readonly work: WindowRows
   private readonly argument: Column | undefined
-  private readonly frames: Frames
+  private readonly framesOf: (first: number, end: number) => Frames
   /** Where there are nulls. */
   private readonly own: { readonly rows: Int32Array; readonly before: Int32Array; readonly frames: Frames } | undefined
-  constructor(work: WindowRows, argument: Column | undefined, frames: Frames, most: number) {
+  constructor(work: WindowRows, argument: Column | undefined, framesOf: (first: number, end: number) => Frames, most: number) {
     this.work = work
     this.argument = argument
-    this.frames = frames
+    this.framesOf = framesOf
     const isWhole =
       argument === undefined || (argument.validity === undefined && argument.type.kind !== 'null' && argument.type.kind !== 'unknown')
     const room = (length: number): Int32Array => new Int32Array(length)
@@ -339,7 +356,8 @@ class Values {
   }
 
   placed(first: number, end: number): Frames {
-    const { own, work, frames, argument } = this
+    const { own, work, argument } = this
+    const frames = this.framesOf(first, end)
     if (own === undefined) {
       this.offset = first
       this.count = end - first
