@@ -330,6 +330,12 @@ class WindowPass {
   }
 }
 
+/** Whether anything is asked of peers, rows that the order has in one place: ranks, and frames that end at them. */
+export function asksPeers({ calls, frame }: WindowOperator): boolean {
+  return calls.some(({ kind }) => RANKS.has(kind) || (FRAMED.has(kind) && frame.kind !== 'rows'))
+}
+
+const RANKS: ReadonlySet<WindowColumn['kind']> = new Set(['rank', 'denseRank', 'percentRank'])
 const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'])
 const NULLS: Column = { type: { kind: 'null' }, length: 0 }
 

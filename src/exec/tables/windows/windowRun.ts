@@ -19,7 +19,7 @@ import { hiddenColumns } from '../wide/groupRun.ts'
 import type { SortedServices } from '../wide/sortedBatches.ts'
 import { rangesOf, SortRun } from '../wide/sortRun.ts'
 import { PARTITION } from './boundaries.ts'
-import { resultColumn, resultKind, type WindowOperator, type WindowResult, withResults } from './windowColumns.ts'
+import { asksPeers, resultColumn, resultKind, type WindowOperator, type WindowResult, withResults } from './windowColumns.ts'
 import { isHandedOn, type WindowTask } from './windowTask.ts'
 
 /** The batches with their new columns; undefined for keys that kernels do not sort, or where memory is short. */
@@ -73,9 +73,10 @@ function partsOf({ by, ordered }: WindowOperator, hidden: readonly Column[]): re
   return key === undefined || order === undefined ? undefined : [...key, ...order]
 }
 
-/** The columns that tell partitions and peers apart. */
-function keysOf({ by, ordered }: WindowOperator, hidden: readonly Column[]): { by?: Column | undefined; order?: Column | undefined } {
-  return { ...(by ? { by: hidden[0] } : {}), ...(ordered ? { order: hidden[by ? 1 : 0] } : {}) }
+/** The columns that tell partitions apart, and peers where those are asked for. */
+function keysOf(operator: WindowOperator, hidden: readonly Column[]): { by?: Column | undefined; order?: Column | undefined } {
+  const { by, ordered } = operator
+  return { ...(by ? { by: hidden[0] } : {}), ...(ordered && asksPeers(operator) ? { order: hidden[by ? 1 : 0] } : {}) }
 }
 
 /** Room for the results of a call. Those that become other columns end with the run. */
