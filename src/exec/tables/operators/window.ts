@@ -18,7 +18,7 @@ export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
     keys.length === 0 ? Int32Array.from({ length }, (_, i) => i) : sortedRows(together(keys), { descending: operator.descending })
   const marks = new Uint8Array(length)
   markBoundaries(rows, { from: 0, to: length }, { by, order }, marks)
-  const results = operator.calls.map((call) => resultOf(resultKind(call, hidden), length))
+  const results = operator.calls.map((call) => resultOf(resultKind(call, hidden, operator.frame), length))
   computeWindows({ operator, rows, marks, hidden, results }, 0, length)
   const added = operator.calls.map(({ column }, c) =>
     resultColumn(results[c] as WindowResult, column === undefined ? undefined : hidden[column], 0, length),

@@ -10,6 +10,7 @@ import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import { typeText } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
 import { valueClassOf } from '../../../core/plan/elements.ts'
+import type { WindowFrame } from '../../../core/plan/logicalPlan.ts'
 import type { WideOperator, WindowColumn } from '../../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch } from '../operators/batches.ts'
 import { numberReader } from '../operators/groupBy/aggregates.ts'
@@ -40,7 +41,11 @@ export interface WindowRows {
 }
 
 /** What kind of result a call has over its argument. */
-export function resultKind({ kind, column }: WindowColumn, hidden: readonly Column[]): 'numbers' | 'nullable numbers' | 'bigints' | 'rows' {
+export function resultKind(
+  { kind, column }: WindowColumn,
+  hidden: readonly Column[],
+  frame: WindowFrame,
+): 'numbers' | 'nullable numbers' | 'bigints' | 'rows' {
   const argument = column === undefined ? undefined : hidden[column]
   switch (kind) {
     case 'rowNumber':
@@ -53,7 +58,7 @@ export function resultKind({ kind, column }: WindowColumn, hidden: readonly Colu
     case 'sum':
       return argument !== undefined && valueClassOf(argument.type) === 'bigint' ? 'bigints' : 'numbers'
     case 'mean':
-      return 'nullable numbers'
+      return isWhole(argument) && hasOwnRow(frame) ? 'numbers' : 'nullable numbers'
     case 'lag':
     case 'lead':
     case 'firstValue':
@@ -335,6 +340,16 @@ export function asksPeers({ calls, frame }: WindowOperator): boolean {
   return calls.some(({ kind }) => RANKS.has(kind) || (FRAMED.has(kind) && frame.kind !== 'rows'))
 }
 
+/** Whether a column has no nulls. */
+function isWhole(column: Column | undefined): boolean {
+  return column !== undefined && column.validity === undefined && column.type.kind !== 'null' && column.type.kind !== 'unknown'
+}
+
+/** Whether no frame is empty. */
+function hasOwnRow({ kind, from, to }: WindowFrame): boolean {
+  return kind === 'rows' && (from ?? 0) <= 0 && (to ?? 0) >= 0
+}
+
 const RANKS: ReadonlySet<WindowColumn['kind']> = new Set(['rank', 'denseRank', 'percentRank'])
 const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'])
 const NULLS: Column = { type: { kind: 'null' }, length: 0 }
@@ -354,10 +369,9 @@ class Values {
     this.work = work
     this.argument = argument
     this.framesOf = framesOf
-    const isWhole =
-      argument === undefined || (argument.validity === undefined && argument.type.kind !== 'null' && argument.type.kind !== 'unknown')
     const room = (length: number): Int32Array => new Int32Array(length)
-    if (!isWhole) this.own = { rows: room(most), before: room(most + 1), frames: { starts: room(most), ends: room(most) } }
+    if (argument !== undefined && !isWhole(argument))
+      this.own = { rows: room(most), before: room(most + 1), frames: { starts: room(most), ends: room(most) } }
     this.rows = this.own?.rows ?? work.rows
   }
 

@@ -47,7 +47,7 @@ export async function windowedBatches(
       rangesOf(length, services.workers).map((range) => ({ kind: 'window', work: marking, ...range })),
       services,
     )
-    const results = operator.calls.map((call) => resultOf(resultKind(call, shared), length, { blocks, sort }))
+    const results = operator.calls.map((call) => resultOf(resultKind(call, shared, operator.frame), length, { blocks, sort }))
     const work = { kind: 'compute', operator, rows, marks, hidden: shared, results } as const
     await together(
       wholePartitions(marks, services.workers).map((range) => ({ kind: 'window', work, ...range })),
