@@ -71,7 +71,25 @@ export function withPresence(ir: FunctionIr): FunctionIr {
     return p.value(expr)
   }
   const body = rewrittenStatements(ir.body, { expr: rewritten, stmt: lets })
-  return p.isLegal ? { ...ir, body } : ir
+  return p.isLegal ? { ...ir, body: withoutUnread(body, names) } : ir
+}
+
+/** The body without the locals of these names that nothing asks for. */
+function withoutUnread(body: readonly Stmt[], names: ReadonlySet<string>): readonly Stmt[] {
+  const read = new Set<string>()
+  const own = (stmt: Stmt): string | undefined => (stmt.kind === 'Let' || stmt.kind === 'Assign' ? stmt.local : undefined)
+  visitStmts(body, (stmt) => {
+    for (const top of expressionsOf(stmt)) {
+      visitExpr(top, (expr) => {
+        if (expr.kind === 'Local' && expr.name !== own(stmt)) read.add(expr.name)
+      })
+    }
+  })
+  const isUnread = (stmt: Stmt): boolean => names.has(own(stmt) ?? '') && !read.has(own(stmt) ?? '')
+  const kept = rewrittenStatements(body, { expr: (expr) => expr, stmt: (stmt) => (isUnread(stmt) ? [] : [stmt]) })
+  // What only such a local was given by is unread now.
+  const left = new Set([...names].filter((name) => read.has(name)))
+  return left.size < names.size && left.size > 0 ? withoutUnread(kept, left) : kept
 }
 
 function thereOf(local: string): string {
