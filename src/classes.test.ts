@@ -61,6 +61,14 @@ class Itself {
     this.v = v
   }
 }
+class Gotten {
+  constructor(v: number) {
+    ;(this as { v: number }).v = v
+  }
+  get v(): number {
+    return 1
+  }
+}
 class Shown {
   v: number
   constructor(v: number) {
@@ -103,4 +111,10 @@ test('an error of a constructor is one of the iteration', async () => {
   const loop = session.loop(session.range(4), { y }, ([i], { y }) => y.set(i, new Positive(i).v))
   expect(loop.plan.kernel?.target).not.toBe('as-is')
   await expect(loop.run()).rejects.toThrow('The body of the loop over range(4) threw at key [3]: too much')
+})
+
+test('a field that has a getter cannot be assigned, as in JavaScript', async () => {
+  const y = session.zeros([2])
+  const loop = session.loop(session.range(2), { y }, ([i], { y }) => y.set(i, new Gotten(i).v))
+  await expect(loop.run()).rejects.toThrow(/Cannot set property v/)
 })

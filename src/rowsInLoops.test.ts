@@ -98,3 +98,17 @@ test('texts of rows are looked for in captured Maps, Sets and objects, as these 
     `[TaskError: The body of the loop over fromRows threw at key [1]: rates is asked for what every object has, as constructor. Use a Map.]`,
   )
 })
+
+test('a collection that has no number for a text gives undefined, whatever else it holds', async () => {
+  const rows = session.fromRows(['buy', 'sell'].map((kind) => ({ kind }))).materialize()
+  const y = session.zeros([2])
+  const flags = new Map([['buy', true]])
+  const others = new Map<string | number, number>([[1, 2]])
+  const none: Record<string, number> = {}
+  await session.parallelFor(rows, { y }, (r, [i], { y }) => y.set(i, (flags.get(r.kind) ?? false) === flags.get(r.kind) ? 1 : 2))
+  expect(await y.collect()).toEqual([1, 2])
+  await session.parallelFor(rows, { y }, (r, [i], { y }) => y.set(i, others.get(r.kind) ?? 3))
+  expect(await y.collect()).toEqual([3, 3])
+  await session.parallelFor(rows, { y }, (r, [i], { y }) => y.set(i, none[r.kind] ?? 4))
+  expect(await y.collect()).toEqual([4, 4])
+})

@@ -7,7 +7,7 @@ import { bytesOf, type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from '../math/wasmBigints.ts'
 import { called } from '../math/wasmCalls.ts'
 import { drawn } from '../math/wasmDraws.ts'
-import { remainder, wholeQuotient } from '../math/wholeNumbers.ts'
+import { remainder, roundedQuotient } from '../math/wholeNumbers.ts'
 import { accessCode } from './wasmAccess.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
 import { factsWhen, given, keyName, narrowedType } from './wasmFacts.ts'
@@ -192,7 +192,7 @@ function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
     case '~':
       return {
         type: { kind: 'i32', low: LOWEST, high: HIGHEST },
-        code: [w.int32(wholeQuotient(w, 'bits', expr.operand) ?? w.expr(expr.operand)), I.i32Const(-1), OP.i32Xor],
+        code: [w.int32(roundedQuotient(w, 'bits', expr.operand)?.value ?? w.expr(expr.operand)), I.i32Const(-1), OP.i32Xor],
       }
     case 'typeof':
       throw new NotCompiled('it asks for a type', expr.span)
@@ -201,7 +201,7 @@ function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
 
 function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value {
   const { operator } = expr
-  const bits = operator in BITS || operator === '>>>' ? wholeQuotient(w, 'bits', expr.left) : undefined
+  const bits = operator in BITS || operator === '>>>' ? roundedQuotient(w, 'bits', expr.left)?.value : undefined
   const left = bits ?? number(w.expr(expr.left))
   const right = number(w.expr(expr.right))
   const isOfBigints = left.type.kind === 'bigint' || right.type.kind === 'bigint'

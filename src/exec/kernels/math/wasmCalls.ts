@@ -25,13 +25,13 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { bigintCall } from './wasmBigints.ts'
 import { exponential, isEngineExponential } from './wasmExponential.ts'
 import { logOf } from './wasmLogarithm.ts'
-import { wholeQuotient } from './wholeNumbers.ts'
+import { roundedQuotient } from './wholeNumbers.ts'
 
 export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[], span: Span): Value {
   const rounding = callee === 'Math.floor' ? 'floor' : callee === 'Math.trunc' ? 'trunc' : undefined
-  const quotient = rounding && wholeQuotient(w, rounding, given[0])
-  if (quotient !== undefined) return quotient
-  const raw = given.map((arg) => w.expr(arg))
+  const quotient = rounding && roundedQuotient(w, rounding, given[0])
+  if (quotient?.isWhole === true) return quotient.value
+  const raw = given.map((arg, i) => (i === 0 ? quotient?.value : undefined) ?? w.expr(arg))
   const bigint = callee === 'Boolean' ? undefined : bigintCall(w, callee, raw, span)
   if (bigint !== undefined) return bigint
   const args = raw.map(number)

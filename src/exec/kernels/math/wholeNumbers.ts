@@ -11,14 +11,30 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
 import { asF64, F64, HIGHEST, number, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
+import { bigintBinary } from './wasmBigints.ts'
 
 /** What becomes of a quotient: `bits` are 32 of it, which make -0 and 0 one. */
 type Rounding = 'floor' | 'trunc' | 'bits'
 
-/** A quotient of integers, rounded; undefined where it may be no integer, or -0, or is no quotient of integers by a positive one. */
-export function wholeQuotient(w: KernelWriter, rounding: Rounding, expr: Expr | undefined): Value | undefined {
+/** A quotient: of integers and rounded, or as doubles or bigints have it; undefined for another expression. Its sides are written once. */
+export function roundedQuotient(
+  w: KernelWriter,
+  rounding: Rounding,
+  expr: Expr | undefined,
+): { readonly value: Value; readonly isWhole: boolean } | undefined {
   if (expr?.kind !== 'Binary' || expr.operator !== '/') return undefined
   const [left, right] = [number(w.expr(expr.left)), number(w.expr(expr.right))]
+  const whole = wholeQuotient(w, rounding, left, right)
+  if (whole !== undefined) return { value: whole, isWhole: true }
+  const isOfBigints = left.type.kind === 'bigint' || right.type.kind === 'bigint'
+  const value: Value = isOfBigints
+    ? bigintBinary(w, '/', left, right, expr.span)
+    : { type: F64, code: [asF64(left), asF64(right), OP.f64Div] }
+  return { value, isWhole: false }
+}
+
+/** Undefined where it may be no integer, or -0, or the divisor may be none that is positive. */
+function wholeQuotient(w: KernelWriter, rounding: Rounding, left: Value, right: Value): Value | undefined {
   if (left.type.kind !== 'i32' || right.type.kind !== 'i32' || right.type.low < 1) return undefined
   const { low, high } = left.type
   if (low < 0 && rounding === 'trunc') return undefined

@@ -130,7 +130,7 @@ export function isRowText(l: Lowering, expr: Expr): boolean {
 }
 
 /** What a collection answers to a text of the row: whether it has it, and the number that it has for it; undefined as above. */
-function byRowTexts(l: Lowering, data: Data, key: Expr, { answer }: Asked, node: AnyNode): Value | undefined {
+function byRowTexts(l: Lowering, data: Data, key: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
   const span = l.span(node)
   const { value } = data
   const isKeyed = value instanceof Map || value instanceof Set
@@ -140,7 +140,7 @@ function byRowTexts(l: Lowering, data: Data, key: Expr, { answer }: Asked, node:
   const answers = texts.map(answer)
   const isThere = find(l, data, { of: 'keyed', keys: texts }, key, node, 'texts')
   if (!isKeyed && classOf(value) !== 'bare') guardInherited(l, data, key, node)
-  if (value instanceof Set || answers.every((one) => one === true)) return exprValue(isThere)
+  if (asked === 'has') return exprValue(isThere)
   if (!answers.every((one) => typeof one === 'number')) return undefined
   const number = unary('+', find(l, data, { of: 'keyed', keys: texts, values: answers as number[] }, key, node, 'numbers'), span)
   return exprValue(conditional(isThere, number, literal(undefined, span), span))

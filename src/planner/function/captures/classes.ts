@@ -89,6 +89,7 @@ function classOf(f: AnyFunction): ClassModel | undefined {
 
 function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel | undefined {
   const fields: { readonly name: string; readonly value: number | boolean | undefined }[] = []
+  const getters = new Set<string>()
   let construct: FunctionNode | undefined
   if (node.superClass != null) return undefined
   for (const member of node.body.body) {
@@ -98,12 +99,22 @@ function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel |
       const value = constantOf(member.value)
       if (value === 'other') return undefined
       fields.push({ name: member.key.name, value })
-    } else if (member.kind === 'set') return undefined
+    } else if (member.kind === 'get') getters.add(member.key.name)
+    else if (member.kind === 'set') return undefined
     else if (member.kind === 'constructor') construct = isFunctionNode(member.value) ? member.value : undefined
   }
   if (construct !== undefined && !isStraight(construct)) return undefined
+  // What has a getter cannot be assigned, unless it is declared as a field; and a prototype is no field.
+  const isField = (name: string): boolean => name !== '__proto__' && (!getters.has(name) || fields.some((field) => field.name === name))
+  if (![...fields.map(({ name }) => name), ...namesGiven(construct)].every(isField)) return undefined
   const unit = unitOfNode(f, { ...source, node: construct ?? EMPTY })
   return { fields, unit, construct }
+}
+
+/** Fields that the constructor gives values. */
+function namesGiven(construct: FunctionNode | undefined): readonly string[] {
+  const statements = construct?.body.type === 'BlockStatement' ? construct.body.body : []
+  return statements.flatMap((one) => fieldGiven(one as Statement)?.name ?? [])
 }
 
 /** A class without a constructor of its own captures nothing by it. */
