@@ -3,19 +3,20 @@
  * what comes out is what the dullest grouping gives, sums with the bits of the fixed tree over each group's own rows. A
  * pass that fails or is aborted ends on all workers.
  */
+
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { rowReader } from '../src/core/data/columnReaders.ts'
 import type { ElementType } from '../src/core/data/schema.ts'
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { type Code, I, OP } from '../src/exec/kir/instructions.ts'
 import { columnProgramOf, isProgram } from '../src/exec/tables/columns/columnProgram.ts'
 import { ColumnRun } from '../src/exec/tables/columns/columnRun.ts'
 import type { ColumnTask } from '../src/exec/tables/columns/columnTask.ts'
 import { groupedColumns } from '../src/exec/tables/columns/groups/groupedColumns.ts'
 import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
-import { moduleBytes } from '../src/exec/wasm/wasmEncoder.ts'
-import { withAddresses } from '../src/exec/wasm/wideAddresses.ts'
+import { moduleOf } from '../src/exec/wasm/moduleCache.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { sourceFromColumns } from '../src/io/memory/memory.ts'
@@ -223,13 +224,12 @@ test('groups in one pass are those of the rows', async () => {
 const MANY: Shape = { rows: 20_000, groups: 9, base: 0, special: 0, even: true, far: undefined, nulls: false, seed: 7 }
 
 /** One pass where the second worker's `places` is another kernel, once it has claimed a unit. */
-async function passWith(body: readonly number[], signal?: AbortSignal): Promise<unknown> {
+async function passWith(body: Code, signal?: AbortSignal): Promise<unknown> {
   const [physical] = [lower(planOf(rowsOf(MANY), [], KEYS[0] as RowFunction, AGGREGATES.slice(0, 2)))]
   const program = physical.kind === 'WideExec' && physical.inputs[0] !== undefined ? columnProgramOf(physical.inputs[0]) : undefined
   if (program === undefined || !isProgram(program) || physical.kind !== 'WideExec' || physical.operator.kind !== 'HashAggregateExec')
     throw new Error('no program')
-  const bytes = moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: [], body: [...body] })
-  const module = new WebAssembly.Module(withAddresses(bytes, arena.addresses))
+  const { key, module } = moduleOf({ imports: [], parameters: ['address', 'i32', 'i32'], locals: [], body }, arena.addresses)
   const pool = pools[1] as WorkerPool
   const faulty: WorkerPool = {
     size: 2,
@@ -238,7 +238,7 @@ async function passWith(body: readonly number[], signal?: AbortSignal): Promise<
       const tasks = payloads as readonly ColumnTask[]
       const changed = tasks.map((task) =>
         task.number === 1 && task.work.kind === 'groups'
-          ? { ...task, work: { ...task.work, places: { key: `faulty ${body.join()}`, module, functions: [] } } }
+          ? { ...task, work: { ...task.work, places: { key: `faulty ${key}`, module, functions: [] } } }
           : task,
       )
       return pool.runTogether(kind, changed, options)
@@ -255,13 +255,13 @@ async function passWith(body: readonly number[], signal?: AbortSignal): Promise<
 
 test('a worker that fails ends the pass of all', async () => {
   const held = arena.usedBytes
-  for (let again = 0; again < 5; again++) await expect(passWith([0x00])).rejects.toThrow('unreachable')
+  for (let again = 0; again < 5; again++) await expect(passWith([OP.unreachable])).rejects.toThrow('unreachable')
   expect(arena.usedBytes).toBeLessThanOrEqual(held + 2 ** 22) // of tables that wait to be collected
 }, 20_000)
 
 test('a pass that is aborted ends on all workers, also where one waits for another', async () => {
   const abort = new AbortController()
-  const running = passWith([0x03, 0x40, 0x0c, 0x00, 0x0b], abort.signal) // a loop without end
+  const running = passWith([I.loop, I.br(0), OP.end], abort.signal) // a loop without end
   setTimeout(() => abort.abort(new Error('enough')), 100)
   await expect(running).rejects.toThrow('enough')
   // the workers are there for the next pass

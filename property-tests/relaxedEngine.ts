@@ -1,6 +1,6 @@
 /** What the engine at hand makes of relaxed multiply-adds, which laws ask for before they say what a loop gives. */
 import { setFlagsFromString } from 'node:v8'
-import { type Code, I, SIMD } from '../src/exec/wasm/instructions.ts'
+import { type Code, I, SIMD } from '../src/exec/kir/instructions.ts'
 import { hasRelaxedSimd } from '../src/exec/wasm/relaxedSimd.ts'
 import { moduleBytes } from '../src/exec/wasm/wasmEncoder.ts'
 
@@ -14,9 +14,9 @@ export function relaxedSimd(file: string): boolean {
 
 /** Whether a multiply-add rounds once here. */
 export function roundsOnce(kind: 'f64' | 'f32'): boolean {
-  const load = (at: number): Code => [I.i32Const(at), I.simdMemory(SIMD.load)]
+  const load = (at: number): Code => [I.i32Const(at), I.memory(SIMD.load)]
   const madd = I.simd(kind === 'f64' ? SIMD.f64RelaxedMadd : SIMD.f32RelaxedMadd)
-  const body = [I.i32Const(0), load(0), load(16), load(32), madd, I.simdMemory(SIMD.store)]
+  const body = [I.i32Const(0), load(0), load(16), load(32), madd, I.memory(SIMD.store)]
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
   const module = new WebAssembly.Module(moduleBytes({ imports: [], parameters: [], locals: [], body }))
   const { run } = new WebAssembly.Instance(module, { k: { memory } }).exports as { run: () => void } // what moduleBytes exports

@@ -11,13 +11,14 @@ import type { FunctionIr, UserFunction } from '../src/core/ir/functionIr.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOver, Precision } from '../src/core/loop/loopSpec.ts'
 import { compiled } from '../src/exec/kernels/columns/programShape.ts'
 import { selectKernel, valuesKernel } from '../src/exec/kernels/columns/wasmColumns.ts'
+import type { Code, Instruction, Plain } from '../src/exec/kir/instructions.ts'
+import type { KernelModule } from '../src/exec/kir/kernelModule.ts'
+import { ATOMIC_OPERATIONS, SATURATING_OPERATIONS, SCALAR_OPERATIONS, VECTOR_OPERATIONS } from '../src/exec/kir/operations.ts'
+import { kernelText } from '../src/exec/kir/text.ts'
+import { withAddresses } from '../src/exec/kir/wideAddresses.ts'
 import { kernelForecast } from '../src/exec/loops/kernelForecast.ts'
 import type { KernelPlan } from '../src/exec/loops/kernelPlan.ts'
-import { unsigned } from '../src/exec/wasm/instructions.ts'
 import { moduleBytes } from '../src/exec/wasm/wasmEncoder.ts'
-import { type Instruction, SATURATING_INSTRUCTIONS, SCALAR_INSTRUCTIONS, VECTOR_INSTRUCTIONS } from '../src/exec/wasm/wasmOpcodes.ts'
-import { wasmText } from '../src/exec/wasm/wasmText.ts'
-import { withAddresses } from '../src/exec/wasm/wideAddresses.ts'
 import { irListing } from '../src/planner/function/irText.ts'
 import type { Step } from '../src/planner/physical/physicalPlan.ts'
 import { COLUMN_TYPES, numberFunction, truthFunction } from './arbitraries/columnFunction.ts'
@@ -33,26 +34,26 @@ const FEATURES = { memory64: true, simd: true, relaxed_simd: true, threads: true
 const assembler = await wabt()
 
 test('every instruction is printed as what it is', () => {
-  const kinds = [
-    { prefix: [], table: SCALAR_INSTRUCTIONS },
-    { prefix: [0xfc], table: SATURATING_INSTRUCTIONS },
-    { prefix: [0xfd], table: VECTOR_INSTRUCTIONS },
-  ]
+  const operations = [SCALAR_OPERATIONS, SATURATING_OPERATIONS, VECTOR_OPERATIONS, ATOMIC_OPERATIONS].flatMap((table) => [
+    ...table.values(),
+  ])
   const floats = [0.1, -0, Number.NaN, Number.NEGATIVE_INFINITY, 5e-324, 1.7976931348623157e308, 2 ** 53]
-  const bits = new Uint8Array(Float64Array.of(...floats).buffer)
-  const body = [
-    ...kinds.flatMap(({ prefix, table }) =>
-      [...table].flatMap(([number, one]) => [...prefix, ...numberOf(prefix, number), ...immediatesOf(one)]),
-    ),
-    ...floats.flatMap((_, i) => [0x44, ...bits.subarray(8 * i, 8 * i + 8)]),
-    ...[0x44, 1, 0, 0, 0, 0, 0, 0xf0, 0xff], // a NaN that is not the usual one
-    ...[0x43, 0xcd, 0xcc, 0xcc, 0x3d, 0x43, 1, 0, 0xa0, 0x7f],
-    ...[0x42, ...[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f]], // the lowest of 64 bits
-    ...[0xfd, 0x0c, ...Array.from({ length: 16 }, (_, i) => 17 * i), 0xfd, 0x0d, ...Array.from({ length: 16 }, (_, i) => 31 - i)],
+  const integers = [0, 63, 64, -64, -65, 2 ** 31 - 1, -(2 ** 31)]
+  const body: Code = [
+    // Alignment, offset and lane that each differ from what is not written down; atomics are aligned.
+    ...operations.map((operation): Plain => {
+      const alignment = operation.prefix === 0xfe ? Math.log2(operation.bytes) : 0
+      return { kind: 'plain', operation, offset: 300, alignment, lane: 1 }
+    }),
+    ...floats.map((value): Instruction => ({ kind: 'const', type: 'f64', value })),
+    ...integers.map((value): Instruction => ({ kind: 'const', type: 'i32', value })),
+    ...[...integers, -(2 ** 53), 2n ** 63n - 1n, -(2n ** 63n)].map((value): Instruction => ({ kind: 'const', type: 'i64', value })),
+    { kind: 'vector', bytes: Array.from({ length: 16 }, (_, i) => 17 * i) },
+    { kind: 'shuffle', bytes: Array.from({ length: 16 }, (_, i) => 31 - i) },
   ]
-  const bytes = moduleBytes({ imports: [], parameters: ['i32'], locals: ['v128', 'v128', 'i64', 'f32'], body })
-  expect(reassembled(wasmText(bytes), { isValid: false })).toEqual(codeOf(bytes))
-  expect(SCALAR_INSTRUCTIONS.size + SATURATING_INSTRUCTIONS.size + VECTOR_INSTRUCTIONS.size).toBe(152 + 8 + 234 + 20)
+  const kernel: KernelModule = { imports: [], parameters: ['i32'], locals: ['v128', 'v128', 'i64', 'f32'], body }
+  expect(reassembled(kernelText(kernel), { isValid: false })).toEqual(codeOf(moduleBytes(kernel)))
+  expect(operations.length).toBe(3 + 152 + 8 + 234 + 20 + 1)
 })
 
 test('the text of a loop’s kernel is assembled to its code', () => {
@@ -71,10 +72,10 @@ test('the text of a loop’s kernel is assembled to its code', () => {
       if (plan === undefined || 'because' in plan.wasm) return
       modules++
       if (plan.wasm.loops.some(({ text }) => text.includes('contracted'))) contracted++
-      const bytes = Uint8Array.from(plan.wasm.key, (c) => c.charCodeAt(0))
-      if (reassembled(plan.wasm.text()) !== codeOf(bytes)) throw new Error(irListing(ir))
-      const wide = withAddresses(bytes, 'i64')
-      if (reassembled(wasmText(wide)) !== codeOf(wide)) throw new Error(`64-bit addresses: ${irListing(ir)}`)
+      const { kernel } = plan.wasm
+      if (reassembled(plan.wasm.text()) !== codeOf(moduleBytes(kernel))) throw new Error(irListing(ir))
+      const wide = withAddresses(kernel, 'i64')
+      if (reassembled(kernelText(wide)) !== codeOf(moduleBytes(wide))) throw new Error(`64-bit addresses: ${irListing(ir)}`)
     }),
     RUN,
   )
@@ -100,8 +101,8 @@ test('the text of kernels over columns is assembled to their code', () => {
         if ('because' in kernel) continue
         modules++
         for (const addresses of ['i32', 'i64'] as const) {
-          const bytes = withAddresses(kernel.bytes, addresses)
-          if (reassembled(wasmText(bytes, kernel.names)) !== codeOf(bytes))
+          const module = withAddresses(kernel.module, addresses)
+          if (reassembled(kernelText(module, kernel.names)) !== codeOf(moduleBytes(module)))
             throw new Error(`${addresses}: ${irListing(filter)}\n${irListing(map)}`)
         }
       }
@@ -114,15 +115,6 @@ test('the text of kernels over columns is assembled to their code', () => {
 
 function functionOf(ir: FunctionIr): UserFunction {
   return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }
-}
-
-function numberOf(prefix: readonly number[], number: number): readonly number[] {
-  return prefix.length === 0 ? [number] : unsigned(number)
-}
-
-/** Alignment, offset and lane of a kind that each differ from what is not written down. */
-function immediatesOf({ immediate }: Instruction): readonly number[] {
-  return [...(immediate.startsWith('memory') ? [0, ...unsigned(300)] : []), ...(immediate.endsWith('lane') ? [1] : [])]
 }
 
 /** The code section that the assembler makes of a text, as hexadecimal digits. It takes no code whose types do not fit. */

@@ -3,7 +3,7 @@
  * look through.
  *
  *     core  <-  planner  <-  exec        core  <-  io        session joins them
- *     in exec:  wasm  <-  memory  <-  kernels  <-  arrays  <-  tables, loops  <-  gang
+ *     in exec:  kir  <-  wasm  <-  memory  <-  kernels  <-  arrays  <-  tables, loops  <-  gang
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -31,6 +31,7 @@ const CORE_PACKAGES = /^(apache-arrow|rxjs|node:[a-z_/]+)$/
 
 /** The folders of `exec` by what they need, and last its own files: each imports from those before it and from its own row. Types count. */
 const EXEC: readonly (readonly string[])[] = [
+  ['kir'],
   ['wasm'],
   ['memory'],
   ['kernels', 'workers'],

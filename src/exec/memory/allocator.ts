@@ -11,7 +11,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { Bug } from '../../core/errors.ts'
-import type { AddressType } from '../wasm/wasmEncoder.ts'
+import type { AddressType } from '../kir/kernelModule.ts'
 import { lock, markEnding, takeFromEnded, unlock } from './arenaLock.ts'
 import { growBy, PAGE_BYTES } from './wideMemory.ts'
 

@@ -8,7 +8,7 @@
  */
 import type { TypedArray } from '../../core/data/column.ts'
 import type { DType } from '../../core/data/schema.ts'
-import type { AddressType } from '../wasm/wasmEncoder.ts'
+import type { AddressType } from '../kir/kernelModule.ts'
 
 export interface Arena {
   readonly memory: WebAssembly.Memory

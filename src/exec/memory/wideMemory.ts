@@ -5,7 +5,8 @@
  */
 import { addressSpaceError, checkEnvironment } from '../../core/environment.ts'
 import { once } from '../../core/once.ts'
-import { type AddressType, MOST_PAGES, moduleBytes } from '../wasm/wasmEncoder.ts'
+import { type AddressType, MOST_PAGES } from '../kir/kernelModule.ts'
+import { moduleBytes } from '../wasm/wasmEncoder.ts'
 
 export const PAGE_BYTES = 65536
 

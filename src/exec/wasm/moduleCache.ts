@@ -2,11 +2,12 @@
  * Modules by their bytes: the same bytes are compiled once, whatever asks for them, so that another captured number, or
  * another array of the same kind, compiles nothing.
  */
-import type { AddressType } from './wasmEncoder.ts'
-import { withAddresses } from './wideAddresses.ts'
+import { type AddressType, globalsOf, type KernelModule } from '../kir/kernelModule.ts'
+import { withAddresses } from '../kir/wideAddresses.ts'
+import { moduleBytes } from './wasmEncoder.ts'
 
 export interface KeyedModule {
-  /** Tells modules apart: the bytes as they were written, one character each, and before them what addresses have if it is not 32 bits. */
+  /** Tells modules apart: the bytes for addresses of 32 bits, one character each, and before them what makes them differ for others. */
   readonly key: string
   readonly module: WebAssembly.Module
 }
@@ -16,13 +17,14 @@ const KEPT_MODULES = 256
 const modules = new Map<string, WebAssembly.Module>()
 let compiled = 0
 
-/** The module over a memory of such addresses; the encoder writes it for those of 32 bits. */
-export function moduleOf(bytes: Uint8Array<ArrayBuffer>, addresses: AddressType): KeyedModule {
+/** The module over a memory of such addresses. */
+export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedModule {
+  const bytes = moduleBytes(kernel)
   const written = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-  const key = addresses === 'i32' ? written : `${addresses} ${written}`
+  const key = addresses === 'i32' ? written : `${addresses} ${typesIn(kernel)} ${written}`
   let module = modules.get(key)
   if (module === undefined) {
-    module = new WebAssembly.Module(withAddresses(bytes, addresses))
+    module = new WebAssembly.Module(addresses === 'i32' ? bytes : moduleBytes(withAddresses(kernel, addresses)))
     compiled++
   }
   modules.delete(key)
@@ -32,6 +34,11 @@ export function moduleOf(bytes: Uint8Array<ArrayBuffer>, addresses: AddressType)
     modules.delete(old)
   }
   return { key, module }
+}
+
+/** Which of what comes in are addresses and strides: other addresses make other modules of that. */
+function typesIn(kernel: KernelModule): string {
+  return [...kernel.parameters, ...globalsOf(kernel).map(({ type }) => type)].join()
 }
 
 /** How many modules this thread has compiled. */

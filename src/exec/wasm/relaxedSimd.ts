@@ -3,7 +3,7 @@
  * way. An engine without them refuses a module that has one.
  */
 import { once } from '../../core/once.ts'
-import { I, OP, SIMD } from './instructions.ts'
+import { I, OP, SIMD } from '../kir/instructions.ts'
 import { moduleBytes } from './wasmEncoder.ts'
 
 export const hasRelaxedSimd: () => boolean = once(() => {

@@ -4,8 +4,8 @@
  * here can fail: counts and divisors are constants, and a bigint that may be null is JavaScript's.
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { i64Const, shuffle32, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { i64Const, shuffle32, simd } from '../../kir/simd.ts'
 import {
   type BigintRange,
   type BigintType,

@@ -1,8 +1,8 @@
 /** The platform's functions on column values, four rows at a time, or a row at a time where there is no such instruction. */
 import type { Callee } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { I, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, simd } from '../../wasm/simd.ts'
+import { I, SIMD } from '../../kir/instructions.ts'
+import { lanesConst, simd } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { cutBigint, madeBigint, smallIntegers } from './columnBigints.ts'
 import { bucketsOf } from './columnBuckets.ts'

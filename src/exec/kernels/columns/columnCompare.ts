@@ -1,7 +1,7 @@
 /** JavaScript's comparisons, four rows at a time, and all its operators together. Null equals null only; a bigint is compared by value. */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
-import { i64Const, simd } from '../../wasm/simd.ts'
+import { type Code, I, type Plain, SIMD } from '../../kir/instructions.ts'
+import { i64Const, simd } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintArithmetic, exactBigints, isBigint } from './columnBigints.ts'
 import type { ColumnValue } from './columnTypes.ts'
@@ -40,7 +40,7 @@ const COMPARE = {
 /** Lanes where the comparison of the values as numbers, or as bigints, holds. */
 function compared(w: ColumnWriter, operator: keyof typeof COMPARE, left: ColumnValue, right: ColumnValue): number {
   const opcodes = COMPARE[operator]
-  const halves = (a: Doubles, b: Doubles, opcode: number): number => {
+  const halves = (a: Doubles, b: Doubles, opcode: Plain): number => {
     const half = (part: 'lo' | 'hi'): Code => [...I.localGet(a[part]), ...I.localGet(b[part]), ...simd(opcode)]
     return w.joined(half('lo'), half('hi'))
   }

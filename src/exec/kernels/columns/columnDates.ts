@@ -7,8 +7,8 @@
  */
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { shuffle32, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { shuffle32, simd } from '../../kir/simd.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
@@ -37,7 +37,7 @@ export function dateNumbers(w: ColumnWriter, column: number, type: DateType): Do
 }
 
 function daysAsMs(w: ColumnWriter, column: number): Doubles {
-  const days = w.keep([...w.place(w.address({ kind: 'values', column }), 2), ...I.simdMemory(SIMD.load)])
+  const days = w.keep([...w.place(w.address({ kind: 'values', column }), 2), ...I.memory(SIMD.load)])
   const scale = [...simd(SIMD.f64ConvertI32S), ...I.localGet(constant(w, MS_PER_DAY)), ...simd(SIMD.f64Mul)]
   return {
     kind: 'f64',

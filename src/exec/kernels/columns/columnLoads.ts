@@ -1,7 +1,7 @@
 /** How four rows of a column are read from its values, by the column's type. */
 import type { ColumnType } from '../../../core/data/schema.ts'
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, simd } from '../../wasm/simd.ts'
+import { type Code, I, SIMD } from '../../kir/instructions.ts'
+import { lanesConst, simd } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST } from '../loops/wasmTypes.ts'
 
 /** `from` leaves the address of the first row; each vector is one of the value's. */
@@ -10,9 +10,9 @@ export type Loads = { readonly log2Bytes: number; readonly vectors: (from: Code)
   | { readonly as: 'i32'; readonly low: number; readonly high: number }
 )
 
-const whole = (from: Code): Code => [...from, ...I.simdMemory(SIMD.load)]
-const pair = (from: Code): readonly Code[] => [whole(from), [...from, ...I.simdMemory(SIMD.load, 16)]]
-const bytes = (from: Code): Code => [...from, ...I.simdMemory(SIMD.load32Zero)]
+const whole = (from: Code): Code => [...from, ...I.memory(SIMD.load)]
+const pair = (from: Code): readonly Code[] => [whole(from), [...from, ...I.memory(SIMD.load, 16)]]
+const bytes = (from: Code): Code => [...from, ...I.memory(SIMD.load32Zero)]
 
 export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType['kind'], Loads>([
   ['f64', { as: 'f64', log2Bytes: 3, vectors: pair }],
@@ -23,7 +23,7 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
       log2Bytes: 2,
       vectors: (from) => [
         [...whole(from), ...simd(SIMD.promoteF32)],
-        [...from, ...I.simdMemory(SIMD.load64Zero, 8), ...simd(SIMD.promoteF32)],
+        [...from, ...I.memory(SIMD.load64Zero, 8), ...simd(SIMD.promoteF32)],
       ],
     },
   ],
@@ -36,12 +36,12 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
       log2Bytes: 2,
       vectors: (from) => [
         [...whole(from), ...simd(SIMD.f64ConvertI32U)],
-        [...from, ...I.simdMemory(SIMD.load64Zero, 8), ...simd(SIMD.f64ConvertI32U)],
+        [...from, ...I.memory(SIMD.load64Zero, 8), ...simd(SIMD.f64ConvertI32U)],
       ],
     },
   ],
-  ['i16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.simdMemory(SIMD.load16x4S)]], low: -(2 ** 15), high: 2 ** 15 - 1 }],
-  ['u16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.simdMemory(SIMD.load16x4U)]], low: 0, high: 2 ** 16 - 1 }],
+  ['i16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.memory(SIMD.load16x4S)]], low: -(2 ** 15), high: 2 ** 15 - 1 }],
+  ['u16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.memory(SIMD.load16x4U)]], low: 0, high: 2 ** 16 - 1 }],
   [
     'i8',
     {

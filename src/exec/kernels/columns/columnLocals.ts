@@ -2,7 +2,7 @@
  * Locals of a column kernel's loop that are `kept`, each set once by code that does nothing else: which of them may be left
  * out, and which are the same in all turns.
  */
-import type { Node } from '../../wasm/wasmReader.ts'
+import type { Node } from '../../kir/tree.ts'
 
 /** Those that are read, if only to set one that is. */
 export function usedLocals(body: readonly Node[], kept: ReadonlySet<number>): ReadonlySet<number> {
@@ -47,5 +47,5 @@ export function steadyLocals(body: readonly Node[], kept: ReadonlySet<number>): 
 /** Whether the instruction itself gives the same of the same operands. Functions that kernels import do. */
 function isFree(node: Node, changing: ReadonlySet<number>): boolean {
   if (node.kind === 'local') return node.name === 'local.get' && !changing.has(node.index)
-  return node.kind === 'call' || (node.kind === 'plain' && node.gives === 1 && !/load|store|atomic/.test(node.name))
+  return node.kind === 'call' || (node.kind === 'plain' && node.gives === 1 && !node.operation.immediate.startsWith('memory'))
 }

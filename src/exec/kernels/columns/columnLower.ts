@@ -10,8 +10,8 @@
 
 import type { Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { SIMD } from '../../wasm/instructions.ts'
-import { simd } from '../../wasm/simd.ts'
+import { SIMD } from '../../kir/instructions.ts'
+import { simd } from '../../kir/simd.ts'
 import { LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintNegated, isBigint } from './columnBigints.ts'
 import { dateMethod } from './columnCalendar.ts'

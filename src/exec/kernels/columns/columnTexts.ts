@@ -3,8 +3,8 @@
  * regular expressions that are sequences of constants.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { lanesConst, simd } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import { and, bool, choose } from './columnValues.ts'

@@ -5,8 +5,8 @@
  * compiled.
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
 import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from '../loops/wasmTypes.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue } from './columnTypes.ts'
@@ -304,7 +304,7 @@ function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers
   const lane = (at: number, i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i32ExtractLane, i)]
   // of a literal the engine makes a product
   const divisor = (i: number): Code => (b.low === b.high ? I.i32Const(b.low) : lane(b.at, i))
-  const each = (opcode: number): number => w.eachInteger((i) => [...lane(a.at, i), ...divisor(i), opcode])
+  const each = (opcode: Plain): number => w.eachInteger((i) => [...lane(a.at, i), ...divisor(i), opcode])
   if (range !== undefined) return { kind: 'i32', at: each(OP.i32RemU), ...range }
   // a remainder has the sign of what was divided, -0 included
   const [size, from] = [doubles(w, { kind: 'i32', at: each(OP.i32RemS), low: LOWEST, high: HIGHEST }), doubles(w, a)]
@@ -324,7 +324,7 @@ function asInteger(w: ColumnWriter, value: ColumnValue): Integers {
 function shifted(w: ColumnWriter, operator: '<<' | '>>' | '>>>', a: Integers, by: Integers): ColumnValue {
   if (by.low !== by.high) throw new NotCompiled('it shifts by a number that varies')
   const count = by.low & 31
-  const result = (opcode: number, low: number, high: number): ColumnValue => ({
+  const result = (opcode: Plain, low: number, high: number): ColumnValue => ({
     kind: 'i32',
     at: w.keep([...I.localGet(a.at), ...I.i32Const(count), ...simd(opcode)]),
     low,

@@ -7,10 +7,10 @@
  * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
  */
 import type { ColumnType } from '../../../core/data/schema.ts'
-import { type Code, codeId, type GrowingCode, I, OP, SIMD, type ValueType } from '../../wasm/instructions.ts'
-import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
-import { type Import, moduleBytes } from '../../wasm/wasmEncoder.ts'
-import { readModule } from '../../wasm/wasmReader.ts'
+import { type Code, codeId, type GrowingCode, I, OP, type Plain, SIMD, type ValueType } from '../../kir/instructions.ts'
+import type { Import, KernelModule } from '../../kir/kernelModule.ts'
+import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
+import { treesOf } from '../../kir/tree.ts'
 import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { LOADS } from './columnLoads.ts'
 import { steadyLocals, usedLocals } from './columnLocals.ts'
@@ -80,20 +80,20 @@ export class ColumnWriter {
    * The module. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its
    * columns are not read then. What comes of captured numbers and literals alone is computed before the loop.
    */
-  module(around: Around): Uint8Array<ArrayBuffer> {
-    const { body } = readModule(this.encoded([], this.body, around))
+  module(around: Around): KernelModule {
+    const body = treesOf(this.written([], this.body, around))
     const kept = new Set(this.body.flatMap(({ local }) => local ?? []))
     const [used, steady] = [usedLocals(body, kept), steadyLocals(body, kept)]
     const parts = this.body.filter(({ local }) => local === undefined || used.has(local))
     const isSteady = ({ local }: Part): boolean => local !== undefined && steady.has(local)
-    return this.encoded(
+    return this.written(
       parts.filter(isSteady),
       parts.filter((part) => !isSteady(part)),
       around,
     )
   }
 
-  private encoded(before: readonly Part[], parts: readonly Part[], { skip, after = [] }: Around): Uint8Array<ArrayBuffer> {
+  private written(before: readonly Part[], parts: readonly Part[], { skip, after = [] }: Around): KernelModule {
     const isLeft = [...I.localGet(this.row), ...I.localGet(TO), OP.i32LtU]
     const next = [...I.localGet(this.row), ...I.i32Const(4), OP.i32Add, ...I.localSet(this.row)]
     const turn = parts.map((part) => part.code)
@@ -104,7 +104,7 @@ export class ColumnWriter {
       ...[next, isLeft, I.brIf(0), OP.end, OP.end],
       after,
     ]
-    return moduleBytes({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body: code })
+    return { imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body: code }
   }
 
   /** Names of imported functions, in order. */
@@ -134,8 +134,7 @@ export class ColumnWriter {
   constant(code: Code, type: ValueType = 'v128'): number {
     return this.once(`${type} ${codeId(code)}`, () => {
       const local = this.declare(type)
-      for (const byte of code) this.prologue.push(byte)
-      this.prologue.push(...I.localSet(local))
+      this.prologue.push(code, I.localSet(local))
       return local
     })
   }
@@ -283,7 +282,8 @@ export class ColumnWriter {
 
   /** Lanes of four rows as lanes of the two vectors of doubles. */
   halves(mask: number): { readonly lo: number; readonly hi: number } {
-    const half = (opcode: number): number => this.once(`half ${opcode} ${mask}`, () => this.keep([...I.localGet(mask), ...simd(opcode)]))
+    const half = (opcode: Plain): number =>
+      this.once(`half ${opcode.operation.name} ${mask}`, () => this.keep([...I.localGet(mask), ...simd(opcode)]))
     return { lo: half(SIMD.i64ExtendI32S), hi: half(SIMD.i64ExtendHighI32S) }
   }
 
@@ -338,7 +338,7 @@ export class ColumnWriter {
 export const FIRST_ROW: number = FROM
 
 /** A double that is an integer of 32 bits, as one. */
-const TRUNCATE: Code = [0xaa]
+const TRUNCATE: Code = [OP.i32TruncF64S]
 
 function isInt32(value: number): boolean {
   return Number.isInteger(value) && !Object.is(value, -0) && value >= LOWEST && value <= HIGHEST

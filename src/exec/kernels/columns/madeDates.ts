@@ -6,8 +6,8 @@
  * there is one among the rows that get there, and the loop does the work instead.
  */
 import { MOST_MS } from '../../../core/data/fixedValues.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { lanesConst, simd } from '../../kir/simd.ts'
 import { binary } from './columnCompare.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import { and, both, type Doubles, doubles, truth } from './columnValues.ts'

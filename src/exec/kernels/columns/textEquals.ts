@@ -6,8 +6,8 @@
  * byte order mark in front is dropped. So constants that hold either are not compiled, nor half of a surrogate pair.
  */
 
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { i64Const, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { i64Const, simd } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'

@@ -10,8 +10,8 @@
  * A dictionary holds the constants in the order of the code, the last first, and then the columns in their order: what a
  * kernel stores is the number of an entry. The texts themselves are no part of the code.
  */
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, simd } from '../../wasm/simd.ts'
+import { type Code, I, SIMD } from '../../kir/instructions.ts'
+import { lanesConst, simd } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'

@@ -9,8 +9,8 @@
  * Places are offsets into the column's bytes, of 32 bits, so that addresses are added to where memory is reached.
  */
 
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { simd, vectorConst } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { simd, vectorConst } from '../../kir/simd.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { sameBytes } from './textEquals.ts'
 import type { NeedleSequence } from './textPattern.ts'
@@ -102,7 +102,7 @@ function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: numbe
   const { length } = needle
   const lanes = (byte: number | undefined): number => w.constant(vectorConst(new Array(LANES).fill(byte ?? 0)))
   const isAt = (byte: number | undefined, offset: number): Code => [
-    ...[...get(l.address), ...I.simdMemory(SIMD.load, offset), ...get(lanes(byte)), ...simd(SIMD.i8Eq)],
+    ...[...get(l.address), ...I.memory(SIMD.load, offset), ...get(lanes(byte)), ...simd(SIMD.i8Eq)],
   ]
   const both = [...isAt(needle[0], 0), ...(length === 1 ? [] : [...isAt(needle.at(-1), length - 1), ...simd(SIMD.and)])]
   const address = (place: number): Code => [...get(l.values), ...get(place), OP.i32Add, ...set(l.address)]

@@ -7,10 +7,12 @@
  *
  * A module holds no address and no captured number, so that the same question about other data compiles nothing.
  */
+
 import type { ColumnType, ElementType } from '../../../core/data/schema.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { lanesConst, shuffle32, simd } from '../../wasm/simd.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
+import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 import { and, doubles, validOf } from './columnValues.ts'
 import { type ColumnWriter, FIRST_ROW } from './columnWriter.ts'
@@ -24,7 +26,7 @@ export const BLOCK_ROWS = 4096
 const LOG2_BLOCK = 12
 
 export interface ColumnKernel {
-  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly module: KernelModule
   readonly slots: readonly FrameSlot[]
   /** Imported functions by name, as `Math.exp/1`. */
   readonly functions: readonly string[]
@@ -75,7 +77,7 @@ export function valuesKernel(
 }
 
 function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly skip?: Code }): ColumnKernel {
-  return { bytes: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
+  return { module: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
 }
 
 /** Collects lanes in which a Date is invalid; what to do behind the loop. */
@@ -87,7 +89,7 @@ function reportedInvalid(writer: ColumnWriter, invalid: readonly number[]): Code
 }
 
 function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
-  writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.simdMemory(SIMD.store))
+  writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.memory(SIMD.store))
 }
 
 /** Doubles that are hoped to be integers; what to do behind the loop. */
@@ -114,12 +116,12 @@ function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): v
     const lanes = I.localGet(value.at)
     const bytes = [...lanes, ...lanes, ...simd(SIMD.i16Narrow32), ...lanes, ...lanes, ...simd(SIMD.i16Narrow32), ...simd(SIMD.i8Narrow16)]
     const ones = lanesConst([0x01010101, 0x01010101, 0x01010101, 0x01010101])
-    writer.write(writer.place(base, 0), bytes, ones, simd(SIMD.and), [...I.simdMemory(SIMD.store32Lane), 0])
+    writer.write(writer.place(base, 0), bytes, ones, simd(SIMD.and), I.memory(SIMD.store32Lane))
     return
   }
   const { lo, hi } = value.kind === 'date' ? countsOf(writer, value) : doubles(writer, value)
   const place = writer.place(base, 3)
-  writer.write(place, I.localGet(lo), I.simdMemory(SIMD.store), place, I.localGet(hi), I.simdMemory(SIMD.store, 16))
+  writer.write(place, I.localGet(lo), I.memory(SIMD.store), place, I.localGet(hi), I.memory(SIMD.store, 16))
 }
 
 /** Collects bits of lanes into words of a bitmap, and counts those set; bits behind the last row are 0. */

@@ -3,7 +3,8 @@
  * the T, with up to three digits of a fraction, with a Z. All else is left to others.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import {
   added,
@@ -92,7 +93,7 @@ const DAY_CHARACTERS = 10
 const SECOND_CHARACTERS = 19
 const [LETTER_T, LETTER_Z, SPACE] = [84, 90, 32]
 
-export function csvDateKernel(): Uint8Array<ArrayBuffer> {
+export function csvDateKernel(): KernelModule {
   const plain = [UNQUOTED, LENGTH, num(DAY_CHARACTERS), OP.i32Ne, odd(), DATE, valuePlace(2), get(L.part), I.memory(OP.i32Store, VALUES)]
   return columnKernel([eachField({ plain, absent: [valuePlace(2), num(0), I.memory(OP.i32Store, VALUES)] })], TYPES)
 }
@@ -112,7 +113,7 @@ const CLOCK: Code = [
 ]
 
 /** Milliseconds since 1970 in UTC, which a text without a zone is in. */
-export function csvTimeKernel(): Uint8Array<ArrayBuffer> {
+export function csvTimeKernel(): KernelModule {
   const clock = (at: number, most: number, scale: number): Code => [
     [two(at), tee(L.digit), isOver(most, 1), get(L.time), get(L.digit), num(scale), OP.i32Mul, OP.i64ExtendI32U, OP.i64Add, set(L.time)],
   ]

@@ -4,6 +4,8 @@
  * A memory is a thread's own, and is used again by the next piece: what a call gives lies there until the next call.
  */
 import type { CsvField, CsvKernels, CsvMemory, CsvStaged } from '../../../core/ports.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
+import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { csvDateKernel, csvTimeKernel } from './csvDateKernel.ts'
 import { BOUNDS, EXACT_POWERS, INPUT, MOST_BOUNDS, OFFSETS, PADDING, POWERS, PRESENT, QUOTE, RESULT, TEXTS, VALUES } from './csvLayout.ts'
 import { csvNumberKernel, csvPowers } from './csvNumberKernels.ts'
@@ -18,7 +20,7 @@ const KEPT = 2
 type Kernel = 'records' | 'quotes' | CsvField
 type Run = (...numbers: readonly number[]) => void
 
-function kernelBytes(kernel: Kernel): Uint8Array<ArrayBuffer> {
+function kernelOf(kernel: Kernel): KernelModule {
   switch (kernel) {
     case 'records':
       return csvRecordsKernel()
@@ -99,7 +101,7 @@ class Memory implements CsvMemory {
   private run(kernel: Kernel, ...numbers: readonly number[]): void {
     let run = this.kernels.get(kernel)
     if (run === undefined) {
-      const module = modules.get(kernel) ?? new WebAssembly.Module(kernelBytes(kernel))
+      const module = modules.get(kernel) ?? new WebAssembly.Module(moduleBytes(kernelOf(kernel)))
       modules.set(kernel, module)
       run = new WebAssembly.Instance(module, { k: { memory: this.memory } }).exports.run as Run // its one export
       this.kernels.set(kernel, run)

@@ -6,8 +6,8 @@
  * The piece comes last, since it is what pieces differ in. Places in it, as bounds have them, count from its first byte.
  */
 
-import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 
 /** Two words a field, of as many records as are kept before their columns are read, and of one more. */
 export const MOST_BOUNDS = 32_768
@@ -87,9 +87,9 @@ export const UNQUOTED: Code = [
 ]
 
 /** The module of a kernel over one column, run(place, step, count, base), with more locals. */
-export function columnKernel(body: Code, locals: readonly ValueType[]): Uint8Array<ArrayBuffer> {
+export function columnKernel(body: Code, locals: readonly ValueType[]): KernelModule {
   const own = new Array<'i32'>(Object.keys(FIELD).length - PARAMETERS.length).fill('i32')
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...own, ...locals], body, foreign: true })
+  return { imports: [], parameters: PARAMETERS, locals: [...own, ...locals], body, foreign: true }
 }
 
 const PARAMETERS = ['i32', 'i32', 'i32', 'i32'] as const

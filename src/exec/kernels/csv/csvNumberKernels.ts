@@ -9,7 +9,8 @@
  * numbers of more than 15 digits, what is not finite or smaller than 2^-1022, and all other forms are left to others.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import {
   added,
@@ -192,7 +193,7 @@ const STORED: { readonly [F in 'f64' | 'f32']: { readonly stored: Code; readonly
 
 interface IntegerForm {
   readonly log2Bytes: number
-  readonly store: number
+  readonly store: Plain
   readonly bits: bigint
   readonly signed: boolean
 }
@@ -224,7 +225,7 @@ function integer({ log2Bytes, store, bits, signed }: IntegerForm): { readonly pl
 }
 
 /** Numbers of a column, in its form. */
-export function csvNumberKernel(form: CsvNumberForm): Uint8Array<ArrayBuffer> {
+export function csvNumberKernel(form: CsvNumberForm): KernelModule {
   if (form === 'f64' || form === 'f32') {
     const { stored, absent } = STORED[form]
     return columnKernel([eachField({ plain: [DECIMAL, stored], absent })], TYPES)

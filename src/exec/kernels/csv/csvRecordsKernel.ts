@@ -6,9 +6,9 @@
  * has more or fewer fields, quotes that make no sense, no line end. What is wrong with it, if anything, others say.
  */
 
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { numbered } from '../tables/sortKernels.ts'
 import { BOUNDS, byteAt, INPUT, NEWLINE, QUOTE, RESULT, RETURN } from './csvLayout.ts'
 
@@ -21,7 +21,7 @@ const LANES = 16
 
 /** The lanes of 16 bytes that are one of the vectors' bytes, as bits. */
 function maskAt(place: number, wanted: readonly number[]): Code {
-  const [load, same] = [I.simdMemory(SIMD.load, INPUT), I.simd(SIMD.i8Eq)]
+  const [load, same] = [I.memory(SIMD.load, INPUT), I.simd(SIMD.i8Eq)]
   const vector = wanted.length > 1 ? [get(place), load, set(wanted[0] as number), get(wanted[0] as number)] : [get(place), load]
   const [, ...others] = wanted.length > 1 ? wanted : [0, ...wanted]
   const compared = others.map((one, i) =>
@@ -39,7 +39,7 @@ function lowest(mask: number, place: number): Code {
  * run(at, end, slot, most, step, delimiter): bounds of records from the byte `at` on go to `slot`, with `step` bytes for each
  * record, as long as that is below `most`. Tells where the first record begins that is not kept, and its slot.
  */
-export function csvRecordsKernel(): Uint8Array<ArrayBuffer> {
+export function csvRecordsKernel(): KernelModule {
   const { at, end, slot, most, step, delimiter, begin, place, mask, byte, next, found, from, bytes, commas, lines, quotes } = numbered(
     ...(['at', 'end', 'slot', 'most', 'step', 'delimiter'] as const),
     ...(['begin', 'place', 'mask', 'byte', 'next', 'found', 'from', 'bytes', 'commas', 'lines', 'quotes'] as const),
@@ -94,22 +94,22 @@ export function csvRecordsKernel(): Uint8Array<ArrayBuffer> {
     [get(place), num(LANES), OP.i32Add, set(place), SCAN, OP.end, OP.end],
     [num(0), get(at), I.memory(OP.i32Store, RESULT), num(0), get(next), get(step), OP.i32Sub, I.memory(OP.i32Store, RESULT + 4)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: new Array<'i32'>(6).fill('i32'),
     locals: [...new Array<'i32'>(7).fill('i32'), 'v128', 'v128', 'v128', 'v128'],
     body: [body],
     foreign: true,
-  })
+  }
 }
 
 /** run(from, to): tells the parity of the quotes between two places, which are a multiple of 16 apart. */
-export function csvQuotesKernel(): Uint8Array<ArrayBuffer> {
+export function csvQuotesKernel(): KernelModule {
   const { from, to, odd, quotes } = numbered('from', 'to', 'odd', 'quotes')
   const body: Code = [
     [num(QUOTE), I.simd(SIMD.i8Splat), set(quotes), I.block(), I.loop, get(from), get(to), OP.i32GeS, I.brIf(1)],
     [get(odd), maskAt(from, [quotes]), OP.i32Xor, set(odd), get(from), num(LANES), OP.i32Add, set(from), I.br(0), OP.end, OP.end],
     [num(0), get(odd), OP.i32Popcnt, num(1), OP.i32And, I.memory(OP.i32Store, RESULT)],
   ]
-  return moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals: ['i32', 'v128'], body: [body], foreign: true })
+  return { imports: [], parameters: ['i32', 'i32'], locals: ['i32', 'v128'], body: [body], foreign: true }
 }

@@ -1,6 +1,7 @@
 /** Texts out of the bytes of CSV fields, with one quote for two; and truth values. */
 
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import {
   added,
@@ -29,9 +30,9 @@ const { begin, end, base, row } = FIELD
 const LANES = 16
 
 /** The texts of a column lie side by side from TEXTS on; OFFSETS has where each ends, over `base`. */
-export function csvTextKernel(): Uint8Array<ArrayBuffer> {
+export function csvTextKernel(): KernelModule {
   const { used, to, mask, quotes, bytes } = localsFrom('used', 'to', 'mask', 'quotes', 'bytes')
-  const move = [get(to), get(begin), I.simdMemory(SIMD.load, INPUT), tee(bytes), I.simdMemory(SIMD.store, TEXTS)]
+  const move = [get(to), get(begin), I.memory(SIMD.load, INPUT), tee(bytes), I.memory(SIMD.store, TEXTS)]
   const inQuotes: Code = [
     [I.loop, move, get(bytes), get(quotes), I.simd(SIMD.i8Eq), I.simd(SIMD.i8Bitmask), tee(mask), OP.i32Eqz, I.if()],
     [added(begin, LANES), added(to, LANES), OP.else, get(mask), OP.i32Ctz, tee(mask), get(begin), OP.i32Add, set(begin)],
@@ -60,7 +61,7 @@ const [TRUE, FALS] = ['true', 'fals'].map((text) => Buffer.from(text).readUInt32
 const LOWER_CASES = 0x20202020
 const LETTER_E = 101
 
-export function csvTruthKernel(): Uint8Array<ArrayBuffer> {
+export function csvTruthKernel(): KernelModule {
   const { letters, truth } = localsFrom('letters', 'truth')
   const lettersAre = (word: number): Code => [get(letters), num(word), OP.i32Eq]
   const lengthIs = (length: number): Code => [get(end), get(begin), OP.i32Sub, num(length), OP.i32Eq, OP.i32And]

@@ -1,6 +1,6 @@
 /** An innermost loop, as the ways to write it are chosen by. */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
-import type { Code } from '../../wasm/instructions.ts'
+import type { Code } from '../../kir/instructions.ts'
 import type { LoopIndex } from './wasmLoopAccess.ts'
 import type { WasmType } from './wasmTypes.ts'
 

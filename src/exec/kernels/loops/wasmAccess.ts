@@ -5,7 +5,7 @@
 
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../wasm/instructions.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../kir/instructions.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import { asF64, F64, heldAs, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
@@ -43,7 +43,7 @@ export function accessCode(
     shown.push(asF64(value.literal === undefined ? held : value))
     if (type.kind !== 'i32') {
       const whole = w.declare('i32')
-      const converted = [code, ...SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, code, OP.f64Eq]
+      const converted = [code, SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, code, OP.f64Eq]
       inside.push([...converted, I.localGet(whole), w.global(`A${number}n${axis}`), OP.i32LtU, OP.i32And])
       code = I.localGet(whole)
     } else if (!(type.low >= 0 && type.high < extent)) {

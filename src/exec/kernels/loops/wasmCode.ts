@@ -5,7 +5,7 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { Precision } from '../../../core/loop/loopSpec.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
 import type { ArrayShape, KernelShape } from '../js/loopKernelShape.ts'
 import { bigintType, F64, HIGHEST, LOWEST, type Value } from './wasmTypes.ts'
 
@@ -88,7 +88,7 @@ export function loadOf(dtype: DType, address: Code, offset = 0): Value {
   }
 }
 
-const LOADS: { readonly [D in DType]: number } = {
+const LOADS: { readonly [D in DType]: Plain } = {
   f64: OP.f64Load,
   i64: OP.i64Load,
   f32: OP.f32Load,

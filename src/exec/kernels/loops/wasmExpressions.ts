@@ -3,7 +3,7 @@
  */
 import { type BinaryOperator, type Expr, isBuiltin } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { bytesOf, type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
+import { type Code, flat, I, OP, SATURATE } from '../../kir/instructions.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from '../math/wasmBigints.ts'
 import { called } from '../math/wasmCalls.ts'
 import { drawn } from '../math/wasmDraws.ts'
@@ -304,8 +304,8 @@ function choice(test: Code, then: Value, otherwise: Value, span: Span): Value {
 /** A constant or a local. */
 function isCheap({ code, literal }: Value): boolean {
   if (literal !== undefined) return true
-  const bytes = bytesOf(code)
-  return bytes[0] === I.localGet(0)[0] && bytes.findIndex((byte, i) => i > 0 && byte < 0x80) === bytes.length - 1
+  const [only, ...more] = flat(code)
+  return only?.kind === 'local' && only.name === 'local.get' && more.length === 0
 }
 
 function tableNumber(w: KernelWriter, name: string): number {
@@ -332,7 +332,7 @@ function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value
   if (index.type.kind === 'i32') test = [index.code, I.localSet(whole), ...isInside]
   else {
     const given = w.declare('f64')
-    const isWhole = [...SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, I.localGet(given), OP.f64Eq]
+    const isWhole = [SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, I.localGet(given), OP.f64Eq]
     test = [asF64(index), I.localTee(given), ...isWhole, ...isInside, OP.i32And]
   }
   const loaded = asF64(load(I.localGet(whole)))

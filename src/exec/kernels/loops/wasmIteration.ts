@@ -4,7 +4,7 @@
  */
 import type { DType } from '../../../core/data/schema.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
+import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
 import { drawsStart } from '../math/wasmDraws.ts'
 import type { TouchAhead } from '../passes/touchAhead.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'

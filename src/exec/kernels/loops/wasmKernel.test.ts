@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RowView, Session } from '../../../index.ts'
-import { signed, unsigned } from '../../wasm/instructions.ts'
 import { modulesCompiled } from '../../wasm/moduleCache.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 
@@ -9,19 +8,6 @@ beforeAll(async () => {
   session = await Session.start({ workers: 2, progress: false })
 })
 afterAll(() => session.stop())
-
-test('numbers in LEB128', () => {
-  expect([0, 127, 128, 300, 2 ** 32 - 1].map(unsigned)).toEqual([[0], [127], [128, 1], [172, 2], [255, 255, 255, 255, 15]])
-  expect([0, 63, 64, -1, -64, -65, -(2 ** 31)].map(signed)).toEqual([
-    [0],
-    [63],
-    [192, 0],
-    [127],
-    [64],
-    [191, 127],
-    [128, 128, 128, 128, 120],
-  ])
-})
 
 test('a module of nothing validates', () => {
   expect(WebAssembly.validate(moduleBytes({ imports: [], parameters: ['i32', 'f64'], locals: ['i32', 'i32', 'v128'], body: [] }))).toBe(

@@ -9,9 +9,9 @@
  */
 import { defined } from '../../../core/defined.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { type Import, moduleBytes } from '../../wasm/wasmEncoder.ts'
-import type { LocalNames } from '../../wasm/wasmText.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
+import type { Import, KernelModule } from '../../kir/kernelModule.ts'
+import type { LocalNames } from '../../kir/text.ts'
 import { draws, drawsApart } from '../math/drawsApart.ts'
 import { withElementBounds } from '../passes/boundHoisting.ts'
 import { withCodedTexts } from '../passes/codedTexts.ts'
@@ -30,7 +30,7 @@ import { HIGHEST, LOWEST, NotCompiled, type WasmType } from './wasmTypes.ts'
 import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
 
 export interface WasmCode {
-  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly module: KernelModule
   readonly imports: readonly Import[]
   /** Errors of `throw` statements, by the number they are thrown with. */
   readonly errors: readonly ThrownError[]
@@ -119,12 +119,12 @@ function bodyOf(w: KernelWriter): Code {
 }
 
 function moduleOf(w: KernelWriter, body: Code): WasmCode {
-  const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body })
+  const module: KernelModule = { imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body }
   const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
   const { imports, errors, simd, loops } = w
   // Of lanes of iterations only the few that they leave behind are touched for.
   const touched = loops.some(({ nested }) => nested === true) ? {} : defined({ touched: w.touched })
-  return { bytes, imports, errors, parameters, simd, loops, ...touched, names: namesOf(w) }
+  return { module, imports, errors, parameters, simd, loops, ...touched, names: namesOf(w) }
 }
 
 /** Place by place. */

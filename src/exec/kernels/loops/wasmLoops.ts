@@ -10,7 +10,7 @@
 import { type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn, hasLoop } from '../../../core/ir/irFacts.ts'
 import { placeText } from '../../../core/span.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
 import { draws } from '../math/drawsApart.ts'
 import { fewTurns, MOST_TURNS, writtenOut } from '../passes/fullUnrolling.ts'
 import { type Borders, bordersOf } from '../passes/indexSetSplitting.ts'
@@ -122,7 +122,7 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
   w.control.length -= 3
   if (code === undefined) return undefined
   const [end, low, high] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
-  const bounded = (bound: number, by: Code, opcode: number): Code => [
+  const bounded = (bound: number, by: Code, opcode: Plain): Code => [
     ...[...by, I.localTee(limit), I.localGet(bound), I.localGet(limit), I.localGet(bound)],
     ...[opcode, OP.select, I.localSet(bound)],
   ]

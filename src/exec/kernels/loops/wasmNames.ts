@@ -2,7 +2,7 @@
  * What the locals of a kernel are called where a person reads it: as in the body, an array's address as the array.
  */
 
-import type { LocalNames } from '../../wasm/wasmText.ts'
+import type { LocalNames } from '../../kir/text.ts'
 import type { KernelShape } from '../js/loopKernelShape.ts'
 import { FROM, type KernelWriter, LANE, SCRATCH, TO } from './wasmWriter.ts'
 

@@ -9,11 +9,11 @@ import { defined } from '../../../core/defined.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { Precision } from '../../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../../core/span.ts'
+import type { AddressType, KernelModule } from '../../kir/kernelModule.ts'
+import { kernelText } from '../../kir/text.ts'
+import { withAddresses } from '../../kir/wideAddresses.ts'
 import { moduleOf } from '../../wasm/moduleCache.ts'
 import { hasRelaxedSimd } from '../../wasm/relaxedSimd.ts'
-import type { AddressType } from '../../wasm/wasmEncoder.ts'
-import { wasmText } from '../../wasm/wasmText.ts'
-import { withAddresses } from '../../wasm/wideAddresses.ts'
 import type { KernelShape } from '../js/loopKernelShape.ts'
 import type { Scratch, WasmKernelPlan } from './wasmBinding.ts'
 import type { LoopFate, WasmTarget } from './wasmCode.ts'
@@ -56,6 +56,7 @@ export interface WasmDecision {
   readonly touched?: string
   /** Tells kernels apart: the bytes, one character each. */
   readonly key: string
+  readonly kernel: KernelModule
   /** The module for people, written when it is asked for. */
   readonly text: () => string
 }
@@ -90,7 +91,7 @@ export function planWasm(
   if ('because' in code) return { because: refusal(code.because, code.span) }
   const found = globalsOf(code, memory)
   if (typeof found === 'string') return { because: refusal(found) }
-  const { key, module } = moduleOf(code.bytes, memory.addresses)
+  const { key, module } = moduleOf(code.module, memory.addresses)
   const plan: WasmKernelPlan = {
     module,
     globals: found,
@@ -100,9 +101,18 @@ export function planWasm(
     forms: [...shape.accumulators.values()],
     scratch: memory.scratch,
   }
-  const text = (): string => wasmText(withAddresses(code.bytes, memory.addresses), code.names())
+  const text = (): string => kernelText(withAddresses(code.module, memory.addresses), code.names())
   const note = isAbsent ? { note: 'Relaxed SIMD is absent from this engine: as fast.' } : {}
-  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', ...note, loops: code.loops, ...defined({ touched: code.touched }), key, text }
+  return {
+    plan,
+    target: code.simd ? 'wasm-simd' : 'wasm',
+    ...note,
+    loops: code.loops,
+    ...defined({ touched: code.touched }),
+    key,
+    kernel: code.module,
+    text,
+  }
 }
 
 type Compiled = ReturnType<typeof wasmKernel>

@@ -5,7 +5,7 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, isEmpty, OP } from '../../wasm/instructions.ts'
+import { type Code, I, isEmpty, OP } from '../../kir/instructions.ts'
 import { singleOf } from '../passes/singleSums.ts'
 import { jammedFor } from '../passes/unrollAndJam.ts'
 import type { Turns } from './innerLoop.ts'

@@ -7,7 +7,7 @@
  * whatever takes a number refuses them here.
  */
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain, SATURATE } from '../../kir/instructions.ts'
 
 export type WasmType =
   | { readonly kind: 'i32'; readonly low: number; readonly high: number }
@@ -157,7 +157,7 @@ export function asInt32(value: Value, temporary: () => number, slow: () => numbe
   const t = temporary()
   return [
     ...[value.code, I.localTee(t), OP.f64Abs, I.f64Const(2 ** 63), OP.f64Lt, I.if('i32')],
-    ...[I.localGet(t), ...SATURATE.i64S, OP.i32WrapI64, OP.else, I.localGet(t), I.call(slow()), OP.end],
+    ...[I.localGet(t), SATURATE.i64S, OP.i32WrapI64, OP.else, I.localGet(t), I.call(slow()), OP.end],
   ]
 }
 
@@ -186,7 +186,7 @@ export function integerResult(operator: string, a: WasmType, b: WasmType): Integ
 export function integerOperation(
   type: IntegerType,
   [left, right]: readonly [Value, Value],
-  [narrow, wide]: readonly [number, number],
+  [narrow, wide]: readonly [Plain, Plain],
 ): Value {
   if (type.kind === 'i32' && left.type.kind === 'i32' && right.type.kind === 'i32') return { type, code: [left.code, right.code, narrow] }
   return { type, code: [asI64(left), asI64(right), wide, ...(type.kind === 'i32' ? [OP.i32WrapI64] : [])] }

@@ -4,8 +4,8 @@
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, type GrowingCode, I, OP, type ValueType } from '../../wasm/instructions.ts'
-import type { Import, ParameterType } from '../../wasm/wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP, type ValueType } from '../../kir/instructions.ts'
+import type { Import, ParameterType } from '../../kir/kernelModule.ts'
 import { type Generator, generatorsOf } from '../math/wasmDraws.ts'
 import {
   type Control,

@@ -1,5 +1,5 @@
 /** Code of functions of one double, tried by itself: what kernels compute must have the bits of the engine's own function. */
-import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 
 /** Leaves the function of `argument`; `itself` what the engine's own gives, for arguments that the code leaves to it. */

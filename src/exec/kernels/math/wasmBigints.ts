@@ -11,7 +11,7 @@
  */
 import type { BinaryOperator, Builtin, UnaryOperator } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
 import {
   asF64,
   asI64,
@@ -343,7 +343,7 @@ function madeBigint(w: KernelWriter, given: Value, span: Span): Value {
   const isWhole = [I.localGet(kept), OP.f64Trunc, I.localGet(kept), OP.f64Eq]
   const isNear = [I.localGet(kept), OP.f64Abs, I.f64Const(2 ** 63), OP.f64Lt]
   const itself = [I.localGet(kept), w.place, I.call(w.function('bigint', ['f64', 'i32'], ['i64']))]
-  const near = [I.localGet(kept), ...SATURATE.i64S]
+  const near = [I.localGet(kept), SATURATE.i64S]
   return {
     type: unknownBigint(1024, span),
     code: [asF64(given), I.localSet(kept), isWhole, isNear, OP.i32And, I.if('i64'), near, OP.else, itself, OP.end],

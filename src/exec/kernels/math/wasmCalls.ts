@@ -4,7 +4,7 @@
  */
 import type { Builtin, Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import {
   asF64,
   asI64,

@@ -7,7 +7,7 @@
 
 import { PHILOX } from '../../../core/arrays/random.ts'
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
 import { rngNames } from '../js/loopKernelFrame.ts'
 import { asF64, F64, HIGHEST, NotCompiled, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
@@ -85,7 +85,7 @@ export function drawn(w: KernelWriter, { rng, method, args, span }: Draw): Value
       const product = [uniform(w, generator), asF64(below), OP.f64Mul]
       const { type } = below
       if (type.kind !== 'i32' || type.low < 1 || type.high > HIGHEST) return { type: F64, code: [product, OP.f64Floor] }
-      return { type: { kind: 'i32', low: 0, high: type.high - 1 }, code: [product, ...SATURATE.i32U] }
+      return { type: { kind: 'i32', low: 0, high: type.high - 1 }, code: [product, SATURATE.i32U] }
     }
   }
 }

@@ -11,7 +11,7 @@
  * once: the code below must give its bits for some thousand arguments, else kernels call it.
  */
 
-import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
 import { computed, kept } from './computedValues.ts'
 
 /** ln 2: the upper bits, of which multiples are exact, and the rest. */

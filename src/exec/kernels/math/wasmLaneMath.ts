@@ -1,5 +1,5 @@
 /** What functions of lanes are written with. */
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, SIMD } from '../../kir/instructions.ts'
 
 /** What the functions need of the kernel around them. */
 export interface LaneMath {

@@ -8,7 +8,7 @@
  * with |f| below 2^-20. Whether this engine has that algorithm, unfused, is asked once.
  */
 
-import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
 import { asF64, F64, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { computed, kept } from './computedValues.ts'

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { expect, test } from 'vitest'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { hasRelaxedSimd } from '../../wasm/relaxedSimd.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
@@ -23,9 +23,9 @@ function compiled(name: LaneFunction, kind: Kind): (values: Float32Array, second
   }
   const itself = (_: string, x: Code): Code => [x, I.call(0)]
   const isRelaxed = kind === 'relaxed f32'
-  const [x, y] = [0, 4 * COUNT].map((offset): Code => [I.localGet(0), I.simdMemory(SIMD.load, offset)])
+  const [x, y] = [0, 4 * COUNT].map((offset): Code => [I.localGet(0), I.memory(SIMD.load, offset)])
   const body = [
-    ...[I.loop, I.localGet(0), laneFunction({ number, declare, itself, isRelaxed }, name, x ?? [], y), I.simdMemory(SIMD.store)],
+    ...[I.loop, I.localGet(0), laneFunction({ number, declare, itself, isRelaxed }, name, x ?? [], y), I.memory(SIMD.store)],
     ...[I.localGet(0), I.i32Const(16), OP.i32Add, I.localTee(0), I.localGet(1), OP.i32LtS, I.brIf(0), OP.end],
   ]
   const memory = new WebAssembly.Memory({ initial: 2, maximum: 65536, shared: true })

@@ -3,7 +3,7 @@
  * Cephes (Moshier, "Methods and Programs for Mathematical Functions") and its vector forms. The largest errors, over all of f32,
  * are stated in docs/performance.md and held by `wasmVectorMath.test.ts`; zeros, infinities and NaN are JavaScript's.
  */
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { kept, type LaneMath, polynomial } from './wasmLaneMath.ts'
 import { power, wave } from './wasmVectorPowers.ts'
 

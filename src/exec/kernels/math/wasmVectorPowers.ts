@@ -6,7 +6,7 @@
  *     cos x  = (-1)^n sin(x - (n - 1/2) π)
  *     |x|^y  = 2^(y log2 |x|),  log2 |x| = k + log2 m,  log2 m = s P(s²), s = (m - 1) / (m + 1), √½ ≤ m < √2
  */
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { kept, type LaneMath, polynomial } from './wasmLaneMath.ts'
 
 const add = I.simd(SIMD.f64Add)

@@ -8,7 +8,7 @@
  * differ by 2 ** -31 of their size at least, and what rounding adds is 2 ** -53 of it.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SATURATE } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
 import { asF64, F64, HIGHEST, number, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { bigintBinary } from './wasmBigints.ts'
@@ -56,7 +56,7 @@ export function remainder(w: KernelWriter, left: Value, right: Value): Value {
   const [wholeA, wholeB] = [w.declare('i32'), w.declare('i32')]
   // Bits tell 0 from -0, and NaN from all that is whole.
   const isWhole = (value: number, whole: number): Code => [
-    ...[I.localGet(value), ...SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, OP.i64ReinterpretF64],
+    ...[I.localGet(value), SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, OP.i64ReinterpretF64],
     ...[I.localGet(value), OP.i64ReinterpretF64, OP.i64Eq],
   ]
   const { literal } = right

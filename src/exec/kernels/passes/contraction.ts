@@ -8,7 +8,7 @@
  * slices are cut: so it is done only in loops whose turns all run in lanes, those that are left one lane at a time, and in
  * loops inside an iteration, whose turns nothing cuts.
  */
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, SIMD } from '../../kir/instructions.ts'
 
 export class Contraction {
   /** The factors of products, by the code that multiplies: what is kept in a local has other code. */

@@ -9,7 +9,7 @@
  * checked one by one or a turn is long, takes less time written out: a sparse logistic regression of 16 features three
  * quarters of it, a Gibbs step over 20 topics eleven twelfths. A dot product takes more, by some 3 %.
  */
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { FewTurns, InnerLoop } from '../loops/innerLoop.ts'
 import type { KnownAddress } from '../loops/wasmCode.ts'
 import { type Access, accessesOf } from '../loops/wasmLoopAccess.ts'

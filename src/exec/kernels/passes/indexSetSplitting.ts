@@ -16,7 +16,7 @@
 import { type BinaryOperator, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
 import { rewriteExpr, UNCHANGED } from '../../../core/ir/irRewrite.ts'
-import { type Code, codeId, I, OP } from '../../wasm/instructions.ts'
+import { type Code, codeId, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { isSteady, type LoopIndex, offsetFrom, type Turning } from '../loops/wasmLoopAccess.ts'
 import { HIGHEST, LOWEST, type WasmType } from '../loops/wasmTypes.ts'

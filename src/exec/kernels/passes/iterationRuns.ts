@@ -8,7 +8,7 @@
  */
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { hasLoop } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop, Turns } from '../loops/innerLoop.ts'
 import { elementStart, nextInRun, nextRun, rowStart, runAhead, stepped, turning } from '../loops/wasmIteration.ts'
 import { fastLoop, nestedRun } from '../loops/wasmLoops.ts'

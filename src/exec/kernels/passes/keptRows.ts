@@ -13,7 +13,7 @@
  */
 import { type Expr, expressionsOf, type Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, exprId, someExpr } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { scratchOfAccumulators, stepped } from '../loops/wasmIteration.ts'
 import { type Access, accessesOf, deepAccesses, memoryOf } from '../loops/wasmLoopAccess.ts'
 import { type KernelWriter, SCRATCH } from '../loops/wasmWriter.ts'
@@ -58,13 +58,13 @@ export class KeptRows {
   /** The doubles of the vector that so many vectors lie before; undefined where the read takes none. */
   taken(node: object, copy: number): Code | undefined {
     const row = this.#rows.find(({ taken }) => taken.has(node))
-    return row && [this.#address(), I.simdMemory(SIMD.load, row.offset + 16 * copy)]
+    return row && [this.#address(), I.memory(SIMD.load, row.offset + 16 * copy)]
   }
 
   /** Stores the doubles of a local, where the read leaves them. */
   left(node: object, copy: number, local: number): Code {
     const { offset = 0 } = this.#rows.find(({ left }) => left === node) ?? {}
-    return [this.#address(), I.localGet(local), I.simdMemory(SIMD.store, offset + 16 * copy)]
+    return [this.#address(), I.localGet(local), I.memory(SIMD.store, offset + 16 * copy)]
   }
 
   /** Code before the first iteration of several: what its sum has not left. */
@@ -72,7 +72,7 @@ export class KeptRows {
     const at = 8 * keptAt([...this.#w.target.shape.accumulators.values()])
     const vector = this.#rows.map(({ access, offset }) => [
       ...[this.#address(), rawLoad('f32', 2, access.known.code(), access.known.offset), I.simd(SIMD.promoteF32)],
-      I.simdMemory(SIMD.store, offset),
+      I.memory(SIMD.store, offset),
     ])
     const enough = [I.localGet(limit), I.localGet(this.#slot), OP.i32Sub, I.i32Const(2), OP.i32GeS]
     return [

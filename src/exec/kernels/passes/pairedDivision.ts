@@ -14,7 +14,7 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
-import { type Code, type GrowingCode, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { type KnownAddress, LOG2_BYTES } from '../loops/wasmCode.ts'
 import { stepped } from '../loops/wasmIteration.ts'

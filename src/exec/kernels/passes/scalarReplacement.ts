@@ -12,7 +12,7 @@
  * What is kept is what a load would give: rounded or wrapped as the array's type does.
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
+import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { loadOf } from '../loops/wasmCode.ts'
 import { returnsValue } from '../loops/wasmLocals.ts'

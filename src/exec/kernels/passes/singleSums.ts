@@ -11,7 +11,7 @@
  * seventh of a factorization's time for rows of 16 and 32. For all others the double stays what it is.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import { asF64 } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 

@@ -5,7 +5,7 @@
  * their own, and what it reaches is asked for before it is reached, so that nothing fails ahead of its time.
  */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import { type Access, accessesOf, hoistedAccesses, type LoopIndex } from '../loops/wasmLoopAccess.ts'
 import type { WasmType } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'

@@ -16,7 +16,7 @@
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
 import { placeText } from '../../../core/span.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { countedRange } from '../loops/wasmCounted.ts'
 import { elementStart, type NextIteration, stepped } from '../loops/wasmIteration.ts'

@@ -12,7 +12,7 @@
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr } from '../../../core/ir/functionIr.ts'
 import { exprId, hasLoop } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
 import { elementStart, type IterationAhead, stepped } from '../loops/wasmIteration.ts'
 import { deepAccesses, type Found } from '../loops/wasmLoopAccess.ts'

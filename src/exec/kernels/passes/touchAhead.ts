@@ -1,5 +1,5 @@
 /** What is touched ahead of the iterations that read it. */
-import type { Code } from '../../wasm/instructions.ts'
+import type { Code } from '../../kir/instructions.ts'
 
 /** Code where an iteration begins, that a local holds, which touches what a batch of iterations from it on reaches. */
 export interface TouchAhead {

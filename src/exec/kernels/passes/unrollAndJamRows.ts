@@ -14,7 +14,7 @@
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { stepped } from '../loops/wasmIteration.ts'
 import { type Access, accessesOf, hoistedAccesses, offsetFrom, type Turning } from '../loops/wasmLoopAccess.ts'

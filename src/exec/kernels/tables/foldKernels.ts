@@ -10,9 +10,9 @@
  * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { i64Const, shuffle32, simd } from '../../wasm/simd.ts'
-import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
+import { ATOMIC, type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
+import { i64Const, shuffle32, simd } from '../../kir/simd.ts'
 
 /**
  * Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (an address). Of `sum64`: two
@@ -36,7 +36,7 @@ export type FoldName =
   | 'compact1'
   | 'compactBits'
 
-export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
+export function foldKernel(name: FoldName): KernelModule {
   switch (name) {
     case 'sum':
       return sumKernel()
@@ -90,7 +90,7 @@ function eachSelected(log2Bytes: number | 'row', each: Code): Code {
   ]
 }
 
-function sumKernel(): Uint8Array<ArrayBuffer> {
+function sumKernel(): KernelModule {
   const [sum, filled, out] = [8, 9, 10]
   const whole = [
     ...[
@@ -127,14 +127,14 @@ function sumKernel(): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.localGet(filled), ...I.memory(OP.i32Store, FOLD_STATE.filled)],
     ...[...I.localGet(STATE), ...I.localGet(out), ...I.addressStore(FOLD_STATE.out)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64', 'i32', 'i32'], body })
+  return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64', 'i32', 'i32'], body }
 }
 
 /** run(values of the first chunk, where the four sums go) */
-function sum4Kernel(): Uint8Array<ArrayBuffer> {
+function sum4Kernel(): KernelModule {
   const [values, out, end, low, high] = [0, 1, 2, 3, 4]
   const chunkBytes = 8 * CHUNK
-  const load = (chunk: number): Code => [...I.localGet(values), ...I.simdMemory(SIMD.load, chunk * chunkBytes)]
+  const load = (chunk: number): Code => [...I.localGet(values), ...I.memory(SIMD.load, chunk * chunkBytes)]
   const [a, b] = [5, 6]
   /** Two rows of two chunks: the first rows, then the second rows, each in the lane of its chunk. */
   const add = (sum: number, first: number): Code => [
@@ -149,26 +149,26 @@ function sum4Kernel(): Uint8Array<ArrayBuffer> {
     ...[
       ...I.localGet(out),
       ...I.localGet(low),
-      ...I.simdMemory(SIMD.store),
+      ...I.memory(SIMD.store),
       ...I.localGet(out),
       ...I.localGet(high),
-      ...I.simdMemory(SIMD.store, 16),
+      ...I.memory(SIMD.store, 16),
     ],
   ]
-  return moduleBytes({ imports: [], parameters: ['address', 'address'], locals: ['i32', 'v128', 'v128', 'v128', 'v128'], body })
+  return { imports: [], parameters: ['address', 'address'], locals: ['i32', 'v128', 'v128', 'v128', 'v128'], body }
 }
 
-function extremeKernel(operation: number): Uint8Array<ArrayBuffer> {
+function extremeKernel(operation: Plain): KernelModule {
   const best = 8
   const each = [...I.localGet(best), ...I.localGet(AT), ...I.memory(OP.f64Load), operation, ...I.localSet(best)]
   const body = [
     ...[...I.localGet(STATE), ...I.memory(OP.f64Load), ...I.localSet(best), ...eachSelected(3, each)],
     ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(OP.f64Store)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64'], body })
+  return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64'], body }
 }
 
-function sum64Kernel(): Uint8Array<ArrayBuffer> {
+function sum64Kernel(): KernelModule {
   const [low, high, value] = [8, 9, 10]
   const each = [
     ...[...I.localGet(AT), ...I.memory(OP.i64Load), ...I.localSet(value)],
@@ -181,10 +181,10 @@ function sum64Kernel(): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.localGet(low), ...I.memory(OP.i64Store)],
     ...[...I.localGet(STATE), ...I.localGet(high), ...I.memory(OP.i64Store, 8)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64', 'i64'], body })
+  return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64', 'i64'], body }
 }
 
-function extreme64Kernel(isBetter: number): Uint8Array<ArrayBuffer> {
+function extreme64Kernel(isBetter: Plain): KernelModule {
   const [best, value] = [8, 9]
   const each = [
     ...[...I.localGet(AT), ...I.memory(OP.i64Load), ...I.localTee(value), ...I.localGet(best)],
@@ -194,10 +194,10 @@ function extreme64Kernel(isBetter: number): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.memory(OP.i64Load), ...I.localSet(best), ...eachSelected(3, each)],
     ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(OP.i64Store)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64'], body })
+  return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64'], body }
 }
 
-function compactKernel(log2Bytes: 0 | 1 | 2 | 3): Uint8Array<ArrayBuffer> {
+function compactKernel(log2Bytes: 0 | 1 | 2 | 3): KernelModule {
   const [load, store] = (
     [
       [OP.i32Load8U, OP.i32Store8],
@@ -210,13 +210,13 @@ function compactKernel(log2Bytes: 0 | 1 | 2 | 3): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.localGet(AT), ...I.memory(load), ...I.memory(store)],
     ...[...I.localGet(STATE), ...I.i32Const(1 << log2Bytes), OP.i32Add, ...I.localSet(STATE)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32'], body: eachSelected(log2Bytes, each) })
+  return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32'], body: eachSelected(log2Bytes, each) }
 }
 
 /** Units write neighbouring bits of one word at the same time: words are joined by an atomic or. */
-function compactBitsKernel(): Uint8Array<ArrayBuffer> {
+function compactBitsKernel(): KernelModule {
   const [target, at, word] = [8, 9, 10]
-  const orInto = [0xfe, 0x33, 0x02, 0x00] // i32.atomic.rmw.or, aligned
+  const orInto: Code = [{ ...ATOMIC.i32Or, alignment: 2 }]
   const store = (behind: Code): Code => [
     ...[...I.localGet(target), ...I.localGet(at), ...behind, ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add],
     ...[...I.localGet(word), ...orInto, OP.drop],
@@ -233,5 +233,5 @@ function compactBitsKernel(): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.memory(OP.i32Load, FOLD_STATE.at), ...I.localSet(at), ...eachSelected('row', each)],
     ...[...I.localGet(word), ...I.if(), ...store([]), OP.end],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], body })
+  return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], body }
 }

@@ -6,8 +6,8 @@
  *     texts     their bytes, and the ends moved by what lies before
  */
 
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
 
@@ -23,18 +23,18 @@ const STORES = [OP.i32Store8, OP.i32Store16, OP.i32Store, OP.i64Store]
 const TURN = 8
 
 /** run(source, rows, from, to, out): values of 2 ** log2 bytes, by rows whose numbers have 2 ** by. */
-export function gatherKernel(log2: number, by = 2): Uint8Array<ArrayBuffer> {
+export function gatherKernel(log2: number, by = 2): KernelModule {
   const { source, rows, from, to, out, row, number, target, end } = numbered(
     ...(['source', 'rows', 'from', 'to', 'out', 'row', 'number', 'target', 'end'] as const),
   )
-  const [loadRow, load, store] = [LOADS[by], LOADS[log2], STORES[log2]] as [number, number, number] // 0 to 3
+  const [loadRow, load, store] = [LOADS[by], LOADS[log2], STORES[log2]] as [Plain, Plain, Plain] // 0 to 3
   const each = (i: number): Code => [
     ...[...get(number), ...I.memory(loadRow, i << by), ...set(row)],
     ...[...get(target), ...element(source, row, log2), ...I.memory(load), ...I.memory(store, i << log2)],
   ]
   const places = [...element(rows, from, by), ...set(number), ...element(out, from, log2), ...set(target)]
   const turn = Array.from({ length: TURN }, (_, i) => each(i))
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'i32', 'i32', 'address'],
     locals: ['i32', 'i32', 'i32', 'i32'],
@@ -44,15 +44,15 @@ export function gatherKernel(log2: number, by = 2): Uint8Array<ArrayBuffer> {
       ...[...get(from), ...num(TURN), OP.i32Add, ...set(from), ...I.br(0), OP.end, OP.end],
       ...counting(from, to, [...places, ...each(0)]),
     ],
-  })
+  }
 }
 
 /** run(source, length, out): bytes, of places that have none in common. */
-export function copyKernel(): Uint8Array<ArrayBuffer> {
+export function copyKernel(): KernelModule {
   const { source, length, out, at, whole } = numbered('source', 'length', 'out', 'at', 'whole')
-  const vector = [...element(out, at, 4), ...element(source, at, 4), ...I.simdMemory(SIMD.load), ...I.simdMemory(SIMD.store)]
+  const vector = [...element(out, at, 4), ...element(source, at, 4), ...I.memory(SIMD.load), ...I.memory(SIMD.store)]
   const byte = [...element(out, at, 0), ...element(source, at, 0), ...I.memory(OP.i32Load8U), ...I.memory(OP.i32Store8)]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'i32', 'address'],
     locals: ['i32', 'i32'],
@@ -60,11 +60,11 @@ export function copyKernel(): Uint8Array<ArrayBuffer> {
       ...[...get(length), ...num(4), OP.i32ShrU, ...set(whole), ...counting(at, whole, vector)],
       ...[...get(whole), ...num(4), OP.i32Shl, ...set(at), ...counting(at, length, byte)],
     ],
-  })
+  }
 }
 
 /** run(bits, rows, from, to, out): `from` is a multiple of 32; bits behind the last are 0. */
-export function gatherBitsKernel(): Uint8Array<ArrayBuffer> {
+export function gatherBitsKernel(): KernelModule {
   const { bits, rows, from, to, out, row, word } = numbered('bits', 'rows', 'from', 'to', 'out', 'row', 'word')
   const place = [...get(from), ...num(5), OP.i32ShrU]
   const each = [
@@ -73,16 +73,16 @@ export function gatherBitsKernel(): Uint8Array<ArrayBuffer> {
     ...[...get(out), ...place, ...num(2), OP.i32Shl, OP.i32Add, ...get(word), ...I.memory(OP.i32Store)],
     ...[...num(0), ...get(word), ...get(from), ...num(31), OP.i32And, ...num(31), OP.i32Eq, OP.select, ...set(word)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'i32', 'i32', 'address'],
     locals: ['i32', 'i32'],
     body: counting(from, to, each),
-  })
+  }
 }
 
 /** run(offsets, bits, rows, from, to, ends, total) */
-export function endsKernel(nullable: boolean): Uint8Array<ArrayBuffer> {
+export function endsKernel(nullable: boolean): KernelModule {
   const { offsets, bits, rows, from, to, ends, total, row, sum } = numbered(
     ...(['offsets', 'bits', 'rows', 'from', 'to', 'ends', 'total', 'row', 'sum'] as const),
   )
@@ -93,20 +93,20 @@ export function endsKernel(nullable: boolean): Uint8Array<ArrayBuffer> {
     ...[...element(rows, from, 2), ...I.memory(OP.i32Load), ...set(row)],
     ...[...element(ends, from, 2), ...get(sum), ...present, OP.i32Add, ...tee(sum), ...I.memory(OP.i32Store, 4)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'address', 'i32', 'i32', 'address', 'address'],
     locals: ['i32', 'i32'],
     body: [...counting(from, to, each), ...get(total), ...get(sum), ...I.memory(OP.i32Store)],
-  })
+  }
 }
 
 /** run(bytes, offsets, rows, from, to, ends, before, out); `foreign`: over a memory that is no arena. */
-export function textsKernel({ foreign }: { readonly foreign?: true } = {}): Uint8Array<ArrayBuffer> {
+export function textsKernel({ foreign }: { readonly foreign?: true } = {}): KernelModule {
   const { bytes, offsets, rows, from, to, ends, before, out, row, source, target, left, last, end } = numbered(
     ...(['bytes', 'offsets', 'rows', 'from', 'to', 'ends', 'before', 'out', 'row', 'source', 'target', 'left', 'last', 'end'] as const),
   )
-  const copied = (load: number, store: number, back: number): Code => {
+  const copied = (load: Plain, store: Plain, back: number): Code => {
     const at = (base: number): Code => (back === 0 ? get(base) : [...get(base), ...get(left), OP.i32Add, ...num(back), OP.i32Sub])
     return [...at(target), ...at(source), ...I.memory(load), ...I.memory(store)]
   }
@@ -145,11 +145,11 @@ export function textsKernel({ foreign }: { readonly foreign?: true } = {}): Uint
     ...[...get(left), ...num(8), OP.i32GeS, ...I.if(), ...long, OP.else, ...short, OP.end],
     ...[...element(ends, from, 2), ...get(before), ...get(end), OP.i32Add, ...I.memory(OP.i32Store, 4)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'address', 'i32', 'i32', 'address', 'i32', 'address'],
     locals: new Array<'i32'>(6).fill('i32'),
     body: counting(from, to, each),
     ...(foreign && { foreign }),
-  })
+  }
 }

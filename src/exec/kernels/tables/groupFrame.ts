@@ -4,7 +4,7 @@
  *     hashed   the slot is a code, which a table gave
  *     direct   the sum, over the parts of the key, of what each has over its base, times its stride
  */
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain, SATURATE } from '../../kir/instructions.ts'
 
 /** Types that kernels read: numbers, and 64-bit integers where they are keys. */
 export type KernelType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'
@@ -56,7 +56,7 @@ export function frameBytes(folds: number): number {
 }
 
 /** The bits of a 32-bit or narrower value are its slot's number. */
-export const LOAD: { readonly [K in KernelType]: { readonly opcode: number; readonly log2: number } } = {
+export const LOAD: { readonly [K in KernelType]: { readonly opcode: Plain; readonly log2: number } } = {
   f64: { opcode: OP.f64Load, log2: 3 },
   f32: { opcode: OP.f32Load, log2: 2 },
   i64: { opcode: OP.i32Load, log2: 3 },
@@ -81,7 +81,7 @@ export const SELECTION = 8
 const FIRST_PART = 9
 const PART_WORDS = Object.keys(PART) as readonly (keyof typeof PART)[] // its own keys
 export const PARAMETERS = ['address', 'i32', 'i32'] as const
-const TRUNCATE_F64 = [0xfc, 0x02]
+const TRUNCATE_F64: Code = [SATURATE.i32S]
 
 const get = I.localGet
 const set = I.localSet

@@ -3,8 +3,8 @@
  * addresses come from a frame, so that one module serves all data of the same types.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import {
   A,
   addressWord,
@@ -91,14 +91,14 @@ export function loadedDouble(type: KernelType, values: number, row: number, ahea
 const KEY: KernelKey = { kind: 'hashed' }
 
 /** run(frame, from, to): folds columns of the rows that `selection` lists from place `from` to `to`, by the groups that `codes` has there. */
-export function foldKernel(folds: readonly KernelFold[]): Uint8Array<ArrayBuffer> {
+export function foldKernel(folds: readonly KernelFold[]): KernelModule {
   const layout = recordLayout(folds)
   const [records, record, entry] = [0, 1, 2].map((i) => firstOwn(KEY) + i) as [number, number, number]
   const values = (f: number): number => entry + 1 + 2 * f
   const bits = (f: number): number => entry + 2 + 2 * f
 
   /** The value of the record put together with the column's. */
-  const combined = (f: number, operation: number): Code => {
+  const combined = (f: number, operation: Plain): Code => {
     const at = layout.value[f] ?? 0
     const value = loadedDouble((folds[f] as KernelFold).type, values(f), I_ROW) // f is the index of a fold
     return [...get(record), ...get(record), ...I.memory(OP.f64Load, at), ...value, operation, ...I.memory(OP.f64Store, at)]
@@ -156,10 +156,10 @@ export function foldKernel(folds: readonly KernelFold[]): Uint8Array<ArrayBuffer
     ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f + 8), ...set(bits(f))],
   ])
   const body = [...prologue(KEY), ...addressWord(FRAME.records), ...set(records), ...columns, ...eachRow(each)]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: PARAMETERS,
     locals: localsOf(KEY, 3 + 2 * folds.length),
     body,
-  })
+  }
 }

@@ -10,9 +10,9 @@
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { shuffle32, simd } from '../../wasm/simd.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
+import { shuffle32, simd } from '../../kir/simd.ts'
 import { LOADS } from '../columns/columnLoads.ts'
 import {
   A,
@@ -82,14 +82,14 @@ export interface PlacesShape {
  * Appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and lists of values as the
  * two addresses of folds, and in `size` how long the lists are: -1 when a key lies outside of its window, which ends the run.
  */
-export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): Uint8Array<ArrayBuffer> {
+export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): KernelModule {
   const key = { kind: 'direct', parts } as const
   const own = firstOwn(key)
   const [size, bitmap, bits] = [own, own + 1, own + 2]
   const from = (f: number): number => own + 3 + 2 * f
   const list = (f: number): number => own + 4 + 2 * f
   const row = selected ? I_ROW : ROW
-  const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
+  const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), OP.return]
   const each = (ahead: number): Code => [
     ...checkedSlot(parts, row, outside, ahead),
     ...[...element(SELECTION, size, 2), ...get(SLOT), ...num(recordBytes), OP.i32Mul, ...I.memory(OP.i32Store)],
@@ -119,7 +119,7 @@ export function placesKernel({ parts, recordBytes, copied, selected, isTouched }
     ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
   ]
   const locals = [...localsOf(key, 3 + 2 * copied.length), ...new Array<'v128'>(four === undefined ? 0 : VECTORS).fill('v128')]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals, body })
+  return { imports: [], parameters: PARAMETERS, locals, body }
 }
 
 const VECTORS = 4
@@ -148,7 +148,7 @@ function fourPlaces(
   const listed = copied.flatMap((type, f): Code => {
     const [low, high] = doublesOf(type, from(f), value)
     const at = element(list(f), size, 3)
-    return [...at, ...low, ...I.simdMemory(SIMD.store), ...at, ...high, ...I.simdMemory(SIMD.store, 16)]
+    return [...at, ...low, ...I.memory(SIMD.store), ...at, ...high, ...I.memory(SIMD.store, 16)]
   })
   const splat = (code: Code, to: number): Code => [...code, ...simd(SIMD.i32Splat), ...set(to)]
   return {
@@ -156,7 +156,7 @@ function fourPlaces(
     turn: [
       ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), ...simd(SIMD.i32Sub)],
       ...[...I.localTee(value), ...get(span), ...simd(SIMD.i32LtU), ...simd(SIMD.i32AllTrue), OP.i32Eqz, ...I.if(), ...outside, OP.end],
-      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(SIMD.i32Mul), ...I.simdMemory(SIMD.store)],
+      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(SIMD.i32Mul), ...I.memory(SIMD.store)],
       ...[...listed, ...get(size), ...num(4), OP.i32Add, ...set(size)],
     ],
   }
@@ -182,7 +182,7 @@ const AT_ONCE = 4
  * Adds `to` entries of the lists, of which `from` is 0. The frame has the list of places in `selection`, and for each fold its
  * values; a group's first row appends its place to `slots`.
  */
-export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
+export function addKernel(folds: readonly PassFold[]): KernelModule {
   const key = { kind: 'hashed' } as const
   const own = firstOwn(key)
   const [places, records, record, slots, log, whole] = [own, own + 1, own + 2, own + 3, own + 4, own + 5] as const
@@ -242,5 +242,5 @@ export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
     ...[...get(TO), ...num(-AT_ONCE), OP.i32And, ...set(whole), ...turns(AT_ONCE, whole), ...turns(1, TO)],
     ...[...get(FRAME_AT), ...get(slots), ...I.addressStore(FRAME.slots), ...get(FRAME_AT), ...get(log), ...I.addressStore(FRAME.log)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...localsOf(key, 6 + folds.length), 'f64'], body })
+  return { imports: [], parameters: PARAMETERS, locals: [...localsOf(key, 6 + folds.length), 'f64'], body }
 }

@@ -10,9 +10,9 @@
  * entries for all rows of a run. Equal bytes are equal texts; a text of up to 7 bytes is told by its hash and length.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { i64Const } from '../../wasm/simd.ts'
-import { type AddressType, moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import type { AddressType, KernelModule } from '../../kir/kernelModule.ts'
+import { i64Const } from '../../kir/simd.ts'
 import { bitOf, element } from './groupFrame.ts'
 
 /** Where the words of a key come from. */
@@ -87,7 +87,7 @@ const WORDS: { readonly [F in WordForm]: Code } = {
 }
 
 /** Ids of words; a pair with a negative part is one that is missing. */
-export function wordIdsKernel(form: WordForm, options: IdOptions): Uint8Array<ArrayBuffer> {
+export function wordIdsKernel(form: WordForm, options: IdOptions): KernelModule {
   const same = [
     ...get(ENTRY),
     ...I.memory(OP.i32Load),
@@ -114,7 +114,7 @@ function mixed(value: Code): Code {
   return [...get(WIDE), ...value, OP.i64Xor, ...folded, ...SECOND, OP.i64Mul, ...folded, ...set(WIDE)]
 }
 
-function bytesAt(address: Code, opcode: number, offset = 0): Code {
+function bytesAt(address: Code, opcode: Plain, offset = 0): Code {
   return [...address, ...I.memory(opcode, offset)]
 }
 
@@ -168,7 +168,7 @@ const NULL_HASH = 0x2545f491
 export function hashKernel(
   form: WordForm | 'texts',
   { nullable, first }: { readonly nullable: boolean; readonly first: boolean },
-): Uint8Array<ArrayBuffer> {
+): KernelModule {
   const hashed = form === 'texts' ? [...TEXT, ...TEXT_HASHED] : [...WORDS[form], ...HASHED]
   const value = nullable ? [...bitOf(BITS, ROW), ...I.if(), ...hashed, OP.else, ...num(NULL_HASH), ...set(HASH), OP.end] : hashed
   const before = [...element(OUT, ROW, 2), ...I.memory(OP.i32Load), ...num(0x9e3779b1), OP.i32Mul, ...get(HASH), OP.i32Add, ...tee(HASH)]
@@ -182,11 +182,11 @@ export function hashKernel(
     ...[...get(ROW), ...num(1), OP.i32Add, ...tee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
   ]
   const parameters = ['i32', 'i32', 'i32', 'address', 'address', 'address', 'address'] as const
-  return moduleBytes({ imports: [], parameters, locals: LOCALS.slice(parameters.length - 3), body })
+  return { imports: [], parameters, locals: LOCALS.slice(parameters.length - 3), body }
 }
 
 /** Ids of texts: the bytes from offsets b[row] to b[row + 1] of a. */
-export function textIdsKernel(options: IdOptions, layout: TextEntry): Uint8Array<ArrayBuffer> {
+export function textIdsKernel(options: IdOptions, layout: TextEntry): KernelModule {
   const place = [...get(ENTRY), ...I.addressLoad(layout.place)]
   const otherBytes = (here: Code, there: Code): Code => [...here, ...there, OP.i64Ne, ...I.brIf(2)]
   // a branch that leaves goes on with the next slot: one further out from inside of `if`, two from the loop in it
@@ -238,12 +238,12 @@ function stored(id: Code): Code {
   return [...element(OUT, ROW, 2), ...id, ...I.memory(OP.i32Store)]
 }
 
-function idsModule(each: Code, { nullable }: IdOptions): Uint8Array<ArrayBuffer> {
+function idsModule(each: Code, { nullable }: IdOptions): KernelModule {
   const present = nullable ? [...bitOf(BITS, ROW), ...I.if(), ...each, OP.end] : each
   const body = [
     ...[...PROLOGUE, ...I.block(), ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(0), ...I.loop],
     ...present,
     ...[...get(ROW), ...num(1), OP.i32Add, ...tee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end, ...EPILOGUE],
   ]
-  return moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: LOCALS, body })
+  return { imports: [], parameters: ['address', 'i32', 'i32'], locals: LOCALS, body }
 }

@@ -10,8 +10,8 @@
  * Heads and links hold row + 1, and 0 for none. `heads` begins with one for place -1, which stays 0.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 
 /** What a frame has, in bytes from its start: addresses of 8 bytes each, two words, and a count of 64 bits. */
@@ -56,7 +56,7 @@ function upwards(each: Code): Code {
 }
 
 /** Links the rows down from `to` to `from`, so that chains rise; `repeated` is not 0 once a place had two. */
-export function linkKernel(): Uint8Array<ArrayBuffer> {
+export function linkKernel(): KernelModule {
   const [places, heads, next, head, place, before, repeated] = [3, 4, 5, 6, 7, 8, 9]
   const each: Code = [
     ...[...get(TO), ...num(1), OP.i32Sub, ...tee(TO), ...set(ROW)],
@@ -74,10 +74,10 @@ export function linkKernel(): Uint8Array<ArrayBuffer> {
     ...[...isLeft, ...I.if(), ...I.loop, ...each, ...isLeft, ...I.brIf(0), OP.end, OP.end],
     ...[...get(FRAME), ...get(repeated), ...I.memory(OP.i32Store, JOIN_FRAME.repeated)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: i32s(8), body })
+  return { imports: [], parameters: PARAMETERS, locals: i32s(8), body }
 }
 
-export function findKernel({ chained, keeps }: MatchOptions): Uint8Array<ArrayBuffer> {
+export function findKernel({ chained, keeps }: MatchOptions): KernelModule {
   const [places, heads, next, found, place, match, count] = [3, 4, 5, 6, 7, 8, 9]
   const counted = (one: Code): Code => [...get(count), ...one, OP.i64ExtendI32U, OP.i64Add, ...set(count)]
   const following = [...get(match), ...num(1), OP.i32Sub, ...set(place), ...wordAt(next, place), ...tee(match)]
@@ -93,11 +93,11 @@ export function findKernel({ chained, keeps }: MatchOptions): Uint8Array<ArrayBu
     ...[...get(FRAME), ...I.memory(OP.i64Load, JOIN_FRAME.count), ...set(count), ...upwards(each)],
     ...[...get(FRAME), ...get(count), ...I.memory(OP.i64Store, JOIN_FRAME.count)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...i32s(6), 'i64'], body })
+  return { imports: [], parameters: PARAMETERS, locals: [...i32s(6), 'i64'], body }
 }
 
 /** Writes one pair more than there are, behind the last. */
-export function emitKernel({ chained, keeps }: MatchOptions): Uint8Array<ArrayBuffer> {
+export function emitKernel({ chained, keeps }: MatchOptions): KernelModule {
   const [next, found, left, right, match, at, place] = [3, 4, 5, 6, 7, 8, 9]
   const pair = [
     ...[...element(left, at, 2), ...get(ROW), ...I.memory(OP.i32Store)],
@@ -117,11 +117,11 @@ export function emitKernel({ chained, keeps }: MatchOptions): Uint8Array<ArrayBu
     ...upwards([...wordAt(found, ROW), ...set(match), ...(chained ? several : alone)]),
     ...[...get(FRAME), ...get(at), ...I.memory(OP.i32Store, JOIN_FRAME.at)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: i32s(7), body })
+  return { imports: [], parameters: PARAMETERS, locals: i32s(7), body }
 }
 
 /** Writes one row more than are kept, behind the last. */
-export function keepKernel({ anti }: { readonly anti: boolean }): Uint8Array<ArrayBuffer> {
+export function keepKernel({ anti }: { readonly anti: boolean }): KernelModule {
   const [places, heads, left, place, at] = [3, 4, 5, 6, 7]
   const each = [
     ...[...element(left, at, 2), ...get(ROW), ...I.memory(OP.i32Store), ...wordAt(places, ROW), ...set(place)],
@@ -132,13 +132,13 @@ export function keepKernel({ anti }: { readonly anti: boolean }): Uint8Array<Arr
     ...[...get(FRAME), ...I.memory(OP.i32Load, JOIN_FRAME.at), ...set(at), ...upwards(each)],
     ...[...get(FRAME), ...get(at), ...I.memory(OP.i32Store, JOIN_FRAME.at)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: i32s(5), body })
+  return { imports: [], parameters: PARAMETERS, locals: i32s(5), body }
 }
 
 /** Values have 1, 2, 4 or 8 bytes. */
 export type Log2Bytes = 0 | 1 | 2 | 3
 
-const MOVES: { readonly [L in Log2Bytes]: readonly [load: number, store: number] } = {
+const MOVES: { readonly [L in Log2Bytes]: readonly [load: Plain, store: Plain] } = {
   0: [OP.i32Load8U, OP.i32Store8],
   1: [OP.i32Load16U, OP.i32Store16],
   2: [OP.i32Load, OP.i32Store],
@@ -146,7 +146,7 @@ const MOVES: { readonly [L in Log2Bytes]: readonly [load: number, store: number]
 }
 
 /** Values of 2 ** log2 bytes at `rows`; where some are -1, those values are left as they are. */
-export function gatherKernel(log2: Log2Bytes, { nullable }: { readonly nullable: boolean }): Uint8Array<ArrayBuffer> {
+export function gatherKernel(log2: Log2Bytes, { nullable }: { readonly nullable: boolean }): KernelModule {
   const [rows, bytes, out, row] = [3, 4, 5, 6]
   const [load, store] = MOVES[log2]
   const moved = [...element(out, ROW, log2), ...element(bytes, row, log2), ...I.memory(load), ...I.memory(store)]
@@ -155,11 +155,11 @@ export function gatherKernel(log2: Log2Bytes, { nullable }: { readonly nullable:
     ...(nullable ? [...get(row), ...num(0), OP.i32GeS, ...I.if(), ...moved, OP.end] : moved),
   ]
   const body = [...addresses([GATHER_FRAME.rows, GATHER_FRAME.bytes, GATHER_FRAME.out]), ...upwards(each)]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: i32s(4), body })
+  return { imports: [], parameters: PARAMETERS, locals: i32s(4), body }
 }
 
 /** Texts at `rows`, whose places in what comes out are there already; those of no bytes are not looked at. */
-export function textsKernel(): Uint8Array<ArrayBuffer> {
+export function textsKernel(): KernelModule {
   const [rows, bytes, out, offsets, outOffsets, row, from, to, length] = [3, 4, 5, 6, 7, 8, 9, 10, 11]
   const move = (log2: Log2Bytes): Code => [...get(to), ...get(from), ...I.memory(MOVES[log2][0]), ...I.memory(MOVES[log2][1])]
   const step = (log2: Log2Bytes): Code => [from, to].flatMap((local) => [...get(local), ...num(2 ** log2), OP.i32Add, ...set(local)])
@@ -178,5 +178,5 @@ export function textsKernel(): Uint8Array<ArrayBuffer> {
     ...[...get(bytes), ...offset(offsets, row, 0), OP.i32Add, ...set(from), ...eights, ...rest, OP.end],
   ]
   const { rows: a, bytes: b, out: c, offsets: d, outOffsets: e } = GATHER_FRAME
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: i32s(9), body: [...addresses([a, b, c, d, e]), ...upwards(each)] })
+  return { imports: [], parameters: PARAMETERS, locals: i32s(9), body: [...addresses([a, b, c, d, e]), ...upwards(each)] }
 }

@@ -6,8 +6,10 @@
  * Both halves and their sum are exact, as long as the sum is between ±2^53: one beyond is rounded to one that is no smaller, and
  * is found by the comparison with `limit`.
  */
+
 import type { Integers, NumberKernels } from '../../../core/ports.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
@@ -19,33 +21,33 @@ const set = I.localSet
 const [LOW_HALVES, HIGH_HALVES] = [0, 4].map((half) => I.shuffle([0, 8].flatMap((at) => [0, 1, 2, 3].map((byte) => at + half + byte))))
 
 /** run(address, out, from, to, limit, divisor): pairs of integers; traps where one is not between ±limit. */
-export function scaledKernel({ signed, foreign }: { readonly signed: boolean; readonly foreign?: true }): Uint8Array<ArrayBuffer> {
+export function scaledKernel({ signed, foreign }: { readonly signed: boolean; readonly foreign?: true }): KernelModule {
   const { address, out, from, to, limit, divisor, pair, far, most, by } = numbered(
     ...(['address', 'out', 'from', 'to', 'limit', 'divisor', 'pair', 'far', 'most', 'by'] as const),
   )
-  const half = (bytes: Code | undefined, convert: number): Code => [...get(pair), ...get(pair), ...(bytes ?? []), ...I.simd(convert)]
+  const half = (bytes: Code | undefined, convert: Plain): Code => [...get(pair), ...get(pair), ...(bytes ?? []), ...I.simd(convert)]
   const high = half(HIGH_HALVES, signed ? SIMD.f64ConvertI32S : SIMD.f64ConvertI32U)
   const sum = [
     ...[...high, ...I.f64Const(2 ** 32), ...I.simd(SIMD.f64Splat), ...I.simd(SIMD.f64Mul)],
     ...[...half(LOW_HALVES, SIMD.f64ConvertI32U), ...I.simd(SIMD.f64Add)],
   ]
   const each = [
-    ...[...element(address, from, 4), ...I.simdMemory(SIMD.load), ...set(pair), ...sum, ...set(pair)],
+    ...[...element(address, from, 4), ...I.memory(SIMD.load), ...set(pair), ...sum, ...set(pair)],
     ...[...get(far), ...get(pair), ...I.simd(SIMD.f64Abs), ...get(most), ...I.simd(SIMD.f64Ge), ...I.simd(SIMD.or), ...set(far)],
-    ...[...element(out, from, 4), ...get(pair), ...get(by), ...I.simd(SIMD.f64Div), ...I.simdMemory(SIMD.store)],
+    ...[...element(out, from, 4), ...get(pair), ...get(by), ...I.simd(SIMD.f64Div), ...I.memory(SIMD.store)],
   ]
   const body = [
     ...[...get(limit), ...I.simd(SIMD.f64Splat), ...set(most), ...get(divisor), ...I.simd(SIMD.f64Splat), ...set(by)],
     ...counting(from, to, each),
     ...[...get(far), ...I.simd(SIMD.anyTrue), ...I.if(), OP.unreachable, OP.end],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'i32', 'i32', 'f64', 'f64'],
     locals: ['v128', 'v128', 'v128', 'v128'],
     body,
     ...(foreign && { foreign }),
-  })
+  }
 }
 
 type Run = (address: number, out: number, from: number, to: number, limit: number, divisor: number) => void
@@ -80,7 +82,7 @@ function instanceOver(memory: WebAssembly.Memory, signed: boolean): Run {
   instances.set(memory, known)
   let run = known.get(signed)
   if (run === undefined) {
-    const module = modules.get(signed) ?? new WebAssembly.Module(scaledKernel({ signed, foreign: true }))
+    const module = modules.get(signed) ?? new WebAssembly.Module(moduleBytes(scaledKernel({ signed, foreign: true })))
     modules.set(signed, module)
     run = new WebAssembly.Instance(module, { k: { memory } }).exports.run as Run // its one export
     known.set(signed, run)

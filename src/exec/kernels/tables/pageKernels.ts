@@ -10,8 +10,8 @@
  * https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
 
@@ -40,7 +40,7 @@ const SPREAD_BITS = 7
 const EACH_BYTE = 0x0101010101010101n
 
 /** run(source, length, width, count, entries, dictionary, out): entries of 2 ** log2 bytes, or for 0 their numbers, of which a byte has all. */
-export function entriesKernel(log2: 0 | 2 | 3): Uint8Array<ArrayBuffer> {
+export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
   const { source, length, width, count, entries, dictionary, out, ...locals } = numbered(
     ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out'] as const),
     ...([
@@ -186,10 +186,10 @@ export function entriesKernel(log2: 0 | 2 | 3): Uint8Array<ArrayBuffer> {
     ...trapIf(get(far)),
     ...trapIf([...get(above), ...long(BigInt.asIntN(64, EACH_BYTE << 7n)), OP.i64And, OP.i64Eqz, OP.i32Eqz]),
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address'],
     locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(8).fill('i64')],
     body,
-  })
+  }
 }

@@ -9,8 +9,8 @@
  *     results              what was found for a partition's groups, each to the place of its number
  */
 
-import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
-import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type Plain, type ValueType } from '../../kir/instructions.ts'
+import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
 import {
   bitOf,
   CODES,
@@ -36,11 +36,8 @@ const get = I.localGet
 const set = I.localSet
 const tee = I.localTee
 const num = I.i32Const
-
-type Bytes = Uint8Array<ArrayBuffer>
-
-function kernel(parameters: readonly ParameterType[], locals: readonly ValueType[], body: Code): Bytes {
-  return moduleBytes({ imports: [], parameters, locals, body })
+function kernel(parameters: readonly ParameterType[], locals: readonly ValueType[], body: Code): KernelModule {
+  return { imports: [], parameters, locals, body }
 }
 
 const loadWord = (base: number, at: number): Code => [...element(base, at, 2), ...I.memory(OP.i32Load)]
@@ -48,9 +45,9 @@ const storeWord = (base: number, at: number, value: Code): Code => [...element(b
 const plusOne = (local: number): Code => [...get(local), ...num(1), OP.i32Add]
 
 /** run(frame, from, to): the place of each row's key goes to `codes`; `size` is -1 once a key lies outside of its window. */
-export function codePlacesKernel(parts: readonly KeyPart[]): Bytes {
+export function codePlacesKernel(parts: readonly KeyPart[]): KernelModule {
   const key: KernelKey = { kind: 'direct', parts }
-  const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
+  const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), OP.return]
   const each = (ahead: number): Code => [
     ...checkedSlot(parts, ROW, outside, ahead),
     ...[...element(CODES, ROW, 2), ...get(SLOT), ...I.memory(OP.i32Store, 4 * ahead)],
@@ -59,7 +56,7 @@ export function codePlacesKernel(parts: readonly KeyPart[]): Bytes {
 }
 
 /** run(codes, from, to, shift, counts) */
-export function countCodesKernel(): Bytes {
+export function countCodesKernel(): KernelModule {
   const { codes, from, to, shift, counts, at } = numbered('codes', 'from', 'to', 'shift', 'counts', 'at')
   const each = [
     ...[...get(counts), ...loadWord(codes, from), ...get(shift), OP.i32ShrU, ...num(2), OP.i32Shl, OP.i32Add, ...tee(at)],
@@ -69,7 +66,7 @@ export function countCodesKernel(): Bytes {
 }
 
 /** run(codes, from, to, shift, places, rows, out): rows, and their codes to `out`, in their order. */
-export function scatterCodesKernel(): Bytes {
+export function scatterCodesKernel(): KernelModule {
   const { codes, from, to, shift, places, rows, out, at, place, code } = numbered(
     ...(['codes', 'from', 'to', 'shift', 'places', 'rows', 'out', 'at', 'place', 'code'] as const),
   )
@@ -102,7 +99,7 @@ const SIZE_IN = (size: number, groups: number): Code => [...get(size), ...I.memo
 const SIZE_OUT = (size: number, groups: number): Code => [...get(size), ...get(groups), ...I.memory(OP.i32Store)]
 
 /** run(…OF_PARTITION): codes from `start` on are places of the table. */
-export function placedGroupsKernel(): Bytes {
+export function placedGroupsKernel(): KernelModule {
   const n = numbered(...([...OF_PARTITION, 'groups', 'row', 'place', 'group'] as const))
   const { rows, codes, from, to, start, table, counts, size, groups, row, place, group } = n
   const isNew = [...get(group), OP.i32Eqz, ...I.if(), ...loadWord(rows, from), ...set(row)]
@@ -173,7 +170,7 @@ function textsDiffer({ values, offsets }: PartLocals, { here, there, left }: Own
     ...[here, there].flatMap((local) => [...get(local), ...num(bytes), OP.i32Add, ...set(local)]),
     ...[...get(left), ...num(bytes), OP.i32Sub, ...set(left)],
   ]
-  const pieces = (bytes: number, load: number, ne: number): Code => [
+  const pieces = (bytes: number, load: Plain, ne: Plain): Code => [
     ...[...I.block(), ...I.loop, ...get(left), ...num(bytes), OP.i32LtS, ...I.brIf(1)],
     ...[
       ...get(here),
@@ -205,7 +202,7 @@ function partLocals(first: number, p: number): PartLocals {
  * run(…OF_PARTITION, hashes, and values, offsets and bits of each part): codes are hashes; `start` is the mask of the
  * table's places, of which half are free at least.
  */
-export function hashedGroupsKernel(parts: readonly ComparedPart[]): Bytes {
+export function hashedGroupsKernel(parts: readonly ComparedPart[]): KernelModule {
   const first = OF_PARTITION.length + 1
   const { rows, codes, from, to, start: mask, table, counts, size, hashes, ...rest } = numbered(...([...OF_PARTITION, 'hashes'] as const))
   const own = first + PART_LOCALS * parts.length
@@ -245,7 +242,7 @@ export function hashedGroupsKernel(parts: readonly ComparedPart[]): Bytes {
 }
 
 /** run(flags, from, to, count): how many flags are set is added to `count`. */
-export function countFlagsKernel(): Bytes {
+export function countFlagsKernel(): KernelModule {
   const { flags, from, to, count, found } = numbered('flags', 'from', 'to', 'count', 'found')
   const each = [...get(flags), ...get(from), OP.i32Add, ...I.memory(OP.i32Load8U), ...get(found), OP.i32Add, ...set(found)]
   return kernel(
@@ -259,7 +256,7 @@ export function countFlagsKernel(): Bytes {
 }
 
 /** run(flags, from, to, ranks, order, next): flagged rows get the numbers from `next` on, which lies in memory, and are listed by them. */
-export function ranksKernel(): Bytes {
+export function ranksKernel(): KernelModule {
   const { flags, from, to, ranks, order, next, rank } = numbered('flags', 'from', 'to', 'ranks', 'order', 'next', 'rank')
   const flagged = [...storeWord(ranks, from, get(rank)), ...storeWord(order, rank, get(from)), ...plusOne(rank), ...set(rank)]
   const each = [...get(flags), ...get(from), OP.i32Add, ...I.memory(OP.i32Load8U), ...I.if(), ...flagged, OP.end]
@@ -274,7 +271,7 @@ export function ranksKernel(): Bytes {
 }
 
 /** run(firsts, from, to, ranks): first rows become their ranks. */
-export function rankedKernel(): Bytes {
+export function rankedKernel(): KernelModule {
   const { firsts, from, to, ranks, row } = numbered('firsts', 'from', 'to', 'ranks', 'row')
   const each = [...loadWord(firsts, from), ...set(row), ...storeWord(firsts, from, loadWord(ranks, row))]
   return kernel(['address', 'i32', 'i32', 'address'], ['i32'], counting(from, to, each))
@@ -284,7 +281,7 @@ export function rankedKernel(): Bytes {
 export type ResultForm = 'value' | 'mean' | 'number' | 'count'
 
 /** run(ranks, from, to, source, step, out, counts, countStep): results lie so many bytes apart, and each goes to its rank. */
-export function resultsKernel(form: ResultForm): Bytes {
+export function resultsKernel(form: ResultForm): KernelModule {
   const { ranks, from, to, source, step, out, counts, countStep, rank } = numbered(
     ...(['ranks', 'from', 'to', 'source', 'step', 'out', 'counts', 'countStep', 'rank'] as const),
   )
@@ -303,7 +300,7 @@ export function resultsKernel(form: ResultForm): Bytes {
 }
 
 /** run(rows, codes, from, to, values, bits, next, out): the numbers that are not null, each to the next place of its group. */
-export function numbersKernel(type: KernelType, nullable: boolean): Bytes {
+export function numbersKernel(type: KernelType, nullable: boolean): KernelModule {
   const { rows, codes, from, to, values, bits, next, out, row, group, place } = numbered(
     ...(['rows', 'codes', 'from', 'to', 'values', 'bits', 'next', 'out', 'row', 'group', 'place'] as const),
   )
@@ -321,7 +318,7 @@ export function numbersKernel(type: KernelType, nullable: boolean): Bytes {
  * different values it has that are not null. Places of the table hold 1 more than where in the list a pair of group and
  * value comes first; half of them are free at least.
  */
-export function distinctKernel(part: ComparedPart): Bytes {
+export function distinctKernel(part: ComparedPart): KernelModule {
   const { rows, codes, from, to, mask, table, hashes, counts, values, offsets, bits, row, group, place, known, other, here, there, left } =
     numbered(
       ...(['rows', 'codes', 'from', 'to', 'mask', 'table', 'hashes', 'counts', 'values', 'offsets', 'bits'] as const),
@@ -359,7 +356,7 @@ export function distinctKernel(part: ComparedPart): Bytes {
 }
 
 /** run(rows, codes, from, to, ranks, out): the rank of each row's group. */
-export function groupOfKernel(): Bytes {
+export function groupOfKernel(): KernelModule {
   const { rows, codes, from, to, ranks, out, row, group } = numbered('rows', 'codes', 'from', 'to', 'ranks', 'out', 'row', 'group')
   const each = [
     ...[...loadWord(rows, from), ...set(row), ...loadWord(codes, from), ...set(group)],

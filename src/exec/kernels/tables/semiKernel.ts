@@ -5,9 +5,9 @@
  * up without a branch. Rows come in blocks, whose bits are counted.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
 import { bitOf, isWhole, type KernelType, keyOf } from './groupFrame.ts'
 
@@ -31,7 +31,7 @@ const get = I.localGet
 const set = I.localSet
 const num = I.i32Const
 
-export function semiKernel({ type, nullable, anti, narrows }: SemiShape): Uint8Array<ArrayBuffer> {
+export function semiKernel({ type, nullable, anti, narrows }: SemiShape): KernelModule {
   const locals = [KEY, KEY_BITS, BASE, SPAN, PRESENT, BITMAP, COUNTS]
   const load = locals.flatMap((local, i) => {
     const isNumber = local === BASE || local === SPAN
@@ -64,5 +64,5 @@ export function semiKernel({ type, nullable, anti, narrows }: SemiShape): Uint8A
     ...[...I.loop, ...eachWord, ...get(END), ...I.localTee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end],
     ...[...get(COUNTS), ...get(COUNT), ...I.memory(OP.i32Store)],
   ]
-  return moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: Array.from({ length: 14 }, () => 'i32' as const), body })
+  return { imports: [], parameters: ['address', 'i32', 'i32'], locals: Array.from({ length: 14 }, () => 'i32' as const), body }
 }

@@ -10,8 +10,8 @@
  *
  * https://github.com/google/snappy/blob/main/format_description.txt
  */
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
 
@@ -32,7 +32,7 @@ const QUICK = 96
 const FEW = 4
 
 /** run(source, length, out, size) */
-export function snappyKernel(): Uint8Array<ArrayBuffer> {
+export function snappyKernel(): KernelModule {
   const { source, length, out, size, at, done, total, shift, tag, word, count, back, left, room, from, to, wide } = numbered(
     ...(['source', 'length', 'out', 'size'] as const),
     ...(['at', 'done', 'total', 'shift', 'tag', 'word', 'count', 'back', 'left', 'room', 'from', 'to', 'wide'] as const),
@@ -47,7 +47,7 @@ export function snappyKernel(): Uint8Array<ArrayBuffer> {
     trapIf([get(tag), num(127), OP.i32GtU, get(at), get(length), OP.i32GtS, OP.i32Or, get(total), get(size), OP.i32Ne, OP.i32Or]),
   ]
   const onwards = (bytes: number): Code => [[moved(from, num(bytes)), moved(to, num(bytes)), get(left), num(bytes), OP.i32Sub, tee(left)]]
-  const vector = [get(to), get(from), I.simdMemory(SIMD.load), I.simdMemory(SIMD.store), onwards(VECTOR)]
+  const vector = [get(to), get(from), I.memory(SIMD.load), I.memory(SIMD.store), onwards(VECTOR)]
   const single = [get(to), get(from), I.memory(OP.i32Load8U), I.memory(OP.i32Store8), onwards(1), OP.drop]
   const singles = while_([get(left), num(0), OP.i32GtS], single)
   const hasRoom = (bytes: number): Code => [get(room), get(count), num(bytes), OP.i32Add, OP.i32GeS]
@@ -92,8 +92,8 @@ export function snappyKernel(): Uint8Array<ArrayBuffer> {
   ]
   /** At most 64 bytes, of which none comes of the 16 before the last. */
   const upTo64 = [
-    [get(to), get(from), I.simdMemory(SIMD.load), I.simdMemory(SIMD.store), get(count), num(VECTOR), OP.i32GtU, I.if()],
-    [VECTOR, 2 * VECTOR, 3 * VECTOR].map((i) => [get(to), get(from), I.simdMemory(SIMD.load, i), I.simdMemory(SIMD.store, i)]),
+    [get(to), get(from), I.memory(SIMD.load), I.memory(SIMD.store), get(count), num(VECTOR), OP.i32GtU, I.if()],
+    [VECTOR, 2 * VECTOR, 3 * VECTOR].map((i) => [get(to), get(from), I.memory(SIMD.load, i), I.memory(SIMD.store, i)]),
     OP.end,
   ]
   const shortBack = [get(tag), num(5), OP.i32ShrU, num(8), OP.i32Shl, get(word), num(8), OP.i32ShrU, num(255), OP.i32And, OP.i32Or]
@@ -125,10 +125,10 @@ export function snappyKernel(): Uint8Array<ArrayBuffer> {
     [moved(at, num(1)), element(source, at, 0), I.memory(OP.i32Load), set(word)],
     [kind, OP.i32Eqz, I.if(), following, OP.else, before, OP.end, moved(done, get(count))],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'i32', 'address', 'i32'],
     locals: [...new Array<'i32'>(12).fill('i32'), 'i64'],
     body: [readTotal, while_([get(at), get(length), OP.i32LtS], each), trapIf([get(done), get(size), OP.i32Ne])],
-  })
+  }
 }

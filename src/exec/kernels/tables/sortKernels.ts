@@ -10,8 +10,8 @@
  * Everything is stable: rows of equal keys stay in their order.
  */
 
-import { type Code, I, OP, type ValueType } from '../../wasm/instructions.ts'
-import { moduleBytes, type ParameterType } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
+import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 
 const get = I.localGet
@@ -41,14 +41,14 @@ export function eachRun(list: number, end: number, [first, after]: readonly [num
   ]
 }
 
-function kernel(parameters: readonly ParameterType[], locals: readonly ValueType[], body: Code): Uint8Array<ArrayBuffer> {
-  return moduleBytes({ imports: [], parameters, locals, body })
+function kernel(parameters: readonly ParameterType[], locals: readonly ValueType[], body: Code): KernelModule {
+  return { imports: [], parameters, locals, body }
 }
 
 const key = (keys: number, place: number): Code => [...element(keys, place, 3), ...I.memory(OP.i64Load)]
 
 /** run(keys, from, to, base, shift, counts) */
-export function countKernel(): Uint8Array<ArrayBuffer> {
+export function countKernel(): KernelModule {
   const { keys, from, to, base, shift, counts, at } = numbered('keys', 'from', 'to', 'base', 'shift', 'counts', 'at')
   const place = [...key(keys, from), ...get(base), OP.i64Sub, ...get(shift), OP.i64ShrU, OP.i32WrapI64, ...num(2), OP.i32Shl]
   const each = [
@@ -66,7 +66,7 @@ export interface ScatterOptions {
 }
 
 /** run(keys, rows, from, to, base, shift, places, outKeys, outRows, bound) */
-export function scatterKernel({ listed, bounded }: ScatterOptions): Uint8Array<ArrayBuffer> {
+export function scatterKernel({ listed, bounded }: ScatterOptions): KernelModule {
   const { keys, rows, from, to, base, shift, places, outKeys, outRows, bound, at, place, digit, value } = numbered(
     ...(['keys', 'rows', 'from', 'to', 'base', 'shift', 'places', 'outKeys', 'outRows', 'bound', 'at', 'place', 'digit', 'value'] as const),
   )
@@ -84,7 +84,7 @@ export function scatterKernel({ listed, bounded }: ScatterOptions): Uint8Array<A
 }
 
 /** run(list, end, keys, rows, limit, long, counted): runs of more than `limit` go to the list `long`, and how many those are to `counted`. */
-export function insertKernel(): Uint8Array<ArrayBuffer> {
+export function insertKernel(): KernelModule {
   const { list, end, keys, rows, limit, long, counted, first, after, i, row, place, value, found } = numbered(
     ...(['list', 'end', 'keys', 'rows', 'limit', 'long', 'counted', 'first', 'after', 'i', 'row', 'place', 'found', 'value'] as const),
   )
@@ -118,7 +118,7 @@ export function insertKernel(): Uint8Array<ArrayBuffer> {
 export type Equals = 'all' | 'open'
 
 /** run(list, end, keys, flip, out, counted): runs of equal keys in the runs of the list go to the list `out`; how many those are, and how many of them may go on as texts, to `counted`. */
-export function equalsKernel(which: Equals): Uint8Array<ArrayBuffer> {
+export function equalsKernel(which: Equals): KernelModule {
   const { list, end, keys, flip, out, counted, first, after, next, found, open, isOpen, value } = numbered(
     ...(['list', 'end', 'keys', 'flip', 'out', 'counted', 'first', 'after', 'next', 'found', 'open', 'isOpen', 'value'] as const),
   )
@@ -162,7 +162,7 @@ export function equalsKernel(which: Equals): Uint8Array<ArrayBuffer> {
 }
 
 /** run(list, end, rows, words, out): the words of the rows in the runs, as their keys. */
-export function refillKernel(): Uint8Array<ArrayBuffer> {
+export function refillKernel(): KernelModule {
   const { list, end, rows, words, out, i, after, row } = numbered('list', 'end', 'rows', 'words', 'out', 'i', 'after', 'row')
   const each = [
     ...[...element(rows, i, 2), ...I.memory(OP.i32Load), ...set(row)],

@@ -9,9 +9,9 @@
  * What a column has over its least word takes as many bits as the most has, so that several parts of a key are one word.
  */
 
-import { type Code, I, OP } from '../../wasm/instructions.ts'
-import { i64Const } from '../../wasm/simd.ts'
-import { moduleBytes } from '../../wasm/wasmEncoder.ts'
+import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
+import { i64Const } from '../../kir/simd.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, eachRun, numbered } from './sortKernels.ts'
 
@@ -39,8 +39,8 @@ interface Locals {
 
 /** The word of the value at the address in a local. */
 function wordAt(form: SortForm, { at, wide, float, single, raw }: Locals): Code {
-  const signed = (load: number): Code => [...get(at), ...I.memory(load), OP.i64ExtendI32S, ...SIGN, OP.i64Xor]
-  const unsigned = (load: number): Code => [...get(at), ...I.memory(load), OP.i64ExtendI32U]
+  const signed = (load: Plain): Code => [...get(at), ...I.memory(load), OP.i64ExtendI32S, ...SIGN, OP.i64Xor]
+  const unsigned = (load: Plain): Code => [...get(at), ...I.memory(load), OP.i64ExtendI32U]
   switch (form) {
     case 'f64':
       return [
@@ -77,11 +77,11 @@ function wordAt(form: SortForm, { at, wide, float, single, raw }: Locals): Code 
 const VALUE_LOCALS = ['i32', 'i64', 'f64', 'f32', 'i32'] as const
 
 /** run(values, bits, from, to, out): the least and the most word of the values that are not null, with those that `out` has. */
-export function spanKernel(form: SortForm, nullable: boolean): Uint8Array<ArrayBuffer> {
+export function spanKernel(form: SortForm, nullable: boolean): KernelModule {
   const { values, bits, from, to, out, least, most, word, ...locals } = numbered(
     ...(['values', 'bits', 'from', 'to', 'out', 'at', 'wide', 'float', 'single', 'raw', 'least', 'most', 'word'] as const),
   )
-  const better = (best: number, compare: number): Code => [
+  const better = (best: number, compare: Plain): Code => [
     ...get(word),
     ...get(best),
     ...get(word),
@@ -94,7 +94,7 @@ export function spanKernel(form: SortForm, nullable: boolean): Uint8Array<ArrayB
     ...[...element(values, from, FORM_LOG2[form]), ...set(locals.at), ...wordAt(form, locals), ...set(word)],
     ...[...better(least, OP.i64LtU), ...better(most, OP.i64GtU)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'i32', 'i32', 'address'],
     locals: [...VALUE_LOCALS, 'i64', 'i64', 'i64'],
@@ -103,7 +103,7 @@ export function spanKernel(form: SortForm, nullable: boolean): Uint8Array<ArrayB
       ...counting(from, to, nullable ? [...bitOf(bits, from), ...I.if(), ...each, OP.end] : each),
       ...[...get(out), ...get(least), ...I.memory(OP.i64Store), ...get(out), ...get(most), ...I.memory(OP.i64Store, 8)],
     ],
-  })
+  }
 }
 
 export interface WordOptions {
@@ -113,7 +113,7 @@ export interface WordOptions {
 }
 
 /** run(values, bits, from, to, words, flip, base, ofNull, dropped, width): of what a column has over its base, the lowest `width` bits that are left without those `dropped` go behind what the words have. */
-export function wordsKernel(form: SortForm, { nullable, first }: WordOptions): Uint8Array<ArrayBuffer> {
+export function wordsKernel(form: SortForm, { nullable, first }: WordOptions): KernelModule {
   const { values, bits, from, to, words, flip, base, ofNull, dropped, width, place, mask, ...locals } = numbered(
     ...(['values', 'bits', 'from', 'to', 'words', 'flip', 'base', 'ofNull', 'dropped', 'width'] as const),
     ...(['at', 'wide', 'float', 'single', 'raw', 'place', 'mask'] as const),
@@ -126,13 +126,13 @@ export function wordsKernel(form: SortForm, { nullable, first }: WordOptions): U
   const piece = [...value, ...get(dropped), OP.i64ShrU, ...get(mask), OP.i64And]
   const before = first ? [] : [...get(place), ...I.memory(OP.i64Load), ...get(width), OP.i64Shl]
   const each = [...[...element(words, from, 3), ...tee(place), ...before, ...piece, ...(first ? [] : [OP.i64Or]), ...I.memory(OP.i64Store)]]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'i32', 'i32', 'address', 'i64', 'i64', 'i64', 'i64', 'i64'],
     locals: [...VALUE_LOCALS, 'i32', 'i64'],
     // widths are 1 to 64
     body: [...i64Const(-1n), ...i64Const(64n), ...get(width), OP.i64Sub, OP.i64ShrU, ...set(mask), ...counting(from, to, each)],
-  })
+  }
 }
 
 const PAIRS = i64Const(0x00ff00ff00ff00ffn)
@@ -150,7 +150,7 @@ function turned(local: number): Code {
 }
 
 /** run(bytes, offsets, bits, list, end, rows, out, skip, flip, ofNull): words of texts from byte `skip` on, of the rows in the runs; a place is its own row where rows are not `listed`. */
-export function textWordsKernel({ nullable, listed }: { readonly nullable: boolean; readonly listed: boolean }): Uint8Array<ArrayBuffer> {
+export function textWordsKernel({ nullable, listed }: { readonly nullable: boolean; readonly listed: boolean }): KernelModule {
   const { bytes, offsets, bits, list, end, rows, out, skip, flip, ofNull, i, after, row, textEnd, left, shift, byte, word } = numbered(
     ...(['bytes', 'offsets', 'bits', 'list', 'end', 'rows', 'out', 'skip', 'flip', 'ofNull'] as const),
     ...(['i', 'after', 'row', 'textEnd', 'left', 'shift', 'byte', 'word'] as const),
@@ -188,16 +188,16 @@ export function textWordsKernel({ nullable, listed }: { readonly nullable: boole
     ...[...(listed ? [...element(rows, i, 2), ...I.memory(OP.i32Load)] : get(i)), ...set(row)],
     ...[...element(out, i, 3), ...value, ...I.memory(OP.i64Store)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: [...new Array<'address'>(7).fill('address'), 'i32', 'i64', 'i64'],
     locals: [...new Array<'i32'>(7).fill('i32'), 'i64'],
     body: eachRun(list, end, [i, after], counting(i, after, each)),
-  })
+  }
 }
 
 /** run(bytes, offsets, bits, from, to, reference, out): how many bytes all of these texts that are not null begin with as the one at `reference` does, at most as many as `out` has. */
-export function prefixKernel(nullable: boolean): Uint8Array<ArrayBuffer> {
+export function prefixKernel(nullable: boolean): KernelModule {
   const { bytes, offsets, bits, from, to, reference, out, start, length, shared, k } = numbered(
     ...(['bytes', 'offsets', 'bits', 'from', 'to', 'reference', 'out', 'start', 'length', 'shared', 'k'] as const),
   )
@@ -222,7 +222,7 @@ export function prefixKernel(nullable: boolean): Uint8Array<ArrayBuffer> {
     ],
     ...[...get(k), ...set(shared)],
   ]
-  return moduleBytes({
+  return {
     imports: [],
     parameters: ['address', 'address', 'address', 'i32', 'i32', 'address', 'address'],
     locals: new Array<'i32'>(4).fill('i32'),
@@ -231,5 +231,5 @@ export function prefixKernel(nullable: boolean): Uint8Array<ArrayBuffer> {
       ...counting(from, to, nullable ? [...bitOf(bits, from), ...I.if(), ...each, OP.end] : each),
       ...[...get(out), ...get(shared), ...I.memory(OP.i32Store)],
     ],
-  })
+  }
 }

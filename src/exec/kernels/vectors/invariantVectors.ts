@@ -1,7 +1,7 @@
 /**
  * Vectors that do not change in a loop: made once, before it.
  */
-import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
 import { asBool, asF64, F64, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import type { LaneKind } from './wasmLanes.ts'

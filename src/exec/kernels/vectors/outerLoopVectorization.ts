@@ -14,7 +14,7 @@
  */
 import { type Expr, visitExpr } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
+import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { LOG2_BYTES, shifted, sumOf } from '../loops/wasmCode.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import type { CountedLoop, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, hasLoop } from '../../../core/ir/irFacts.ts'
-import { type Code, type GrowingCode, I, OP } from '../../wasm/instructions.ts'
+import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
 import { type CountedRange, countedRange, fewValues } from '../loops/wasmCounted.ts'
 import { readsIn } from '../loops/wasmLocals.ts'
 import { isInteger } from '../loops/wasmTypes.ts'

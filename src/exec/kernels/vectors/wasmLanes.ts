@@ -6,7 +6,7 @@
  * precision loops over f32 compute in f32, four to a vector. A choice between lanes is a mask of ones and zeros as wide as the lane.
  */
 import type { DType } from '../../../core/data/schema.ts'
-import { type Code, I, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, type Plain, SIMD } from '../../kir/instructions.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
 import { HIGHEST, LOWEST, type Value } from '../loops/wasmTypes.ts'
 
@@ -141,7 +141,7 @@ export function chosen(c: Constants, mask: Vector, yes: Vector, no: Vector): Vec
 
 // ------------------------------------------------------------------ memory
 
-const LOADS: Readonly<Record<number, number>> = {
+const LOADS: Readonly<Record<number, Plain>> = {
   1: SIMD.load8Splat,
   2: SIMD.load16Splat,
   4: SIMD.load32Splat,
@@ -149,23 +149,23 @@ const LOADS: Readonly<Record<number, number>> = {
   8: SIMD.load64Splat,
   16: SIMD.load,
 }
-const STORES: Readonly<Record<number, number>> = { 1: SIMD.store8Lane, 2: SIMD.store16Lane, 4: SIMD.store32Lane, 8: SIMD.store64Lane }
+const STORES: Readonly<Record<number, Plain>> = { 1: SIMD.store8Lane, 2: SIMD.store16Lane, 4: SIMD.store32Lane, 8: SIMD.store64Lane }
 
 /** `count` elements as they lie in memory, in the lowest bytes. */
 export function rawLoad(dtype: DType, count: number, address: Code, offset: number): Code {
-  return [address, I.simdMemory(LOADS[count << LOG2_BYTES[dtype]] ?? SIMD.load, offset)]
+  return [address, I.memory(LOADS[count << LOG2_BYTES[dtype]] ?? SIMD.load, offset)]
 }
 
 /** Stores `count` elements from the lowest bytes. */
 export function rawStore(dtype: DType, count: number, address: Code, value: Code, offset: number): Code {
   const opcode = STORES[count << LOG2_BYTES[dtype]]
-  return [address, value, opcode === undefined ? I.simdMemory(SIMD.store, offset) : I.simdMemoryLane(opcode, 0, offset)]
+  return [address, value, opcode === undefined ? I.memory(SIMD.store, offset) : I.simdMemoryLane(opcode, 0, offset)]
 }
 
 /** What was loaded, as lanes. */
 export function loadedLanes(c: Constants, dtype: DType, raw: Code): Vector {
-  const integer = (low: number, high: number, ...widened: readonly number[]): Vector => {
-    return { kind: 'i32', low, high, code: [raw, ...widened.map(I.simd)] }
+  const integer = (low: number, high: number, ...widened: readonly Plain[]): Vector => {
+    return { kind: 'i32', low, high, code: [raw, ...widened] }
   }
   switch (dtype) {
     case 'f64':

@@ -5,7 +5,7 @@
 
 import type { DType } from '../../../core/data/schema.ts'
 import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
 import { LOG2_BYTES, shifted } from '../loops/wasmCode.ts'
 import { BOOL, F64, HIGHEST, integerResult, integerType, LOWEST } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
@@ -104,7 +104,7 @@ function truth(s: VectorScope, vector: Vector): Vector {
 }
 
 /** An instruction for each of f64 and f32. */
-type Pair = readonly [f64: number, f32: number]
+type Pair = readonly [f64: Plain, f32: Plain]
 
 function floats(s: VectorScope, [double, single]: Pair, ...operands: readonly Vector[]): Vector {
   const kind = s.mode === 'f32' ? 'f32' : 'f64'
@@ -165,13 +165,13 @@ function number(s: VectorScope, vector: Vector): Vector {
   return isTruth(vector) ? { kind: 'i32', low: 0, high: 1, code: asIntegers(s, vector) } : vector
 }
 
-const ARITHMETIC: { readonly [O in '+' | '-' | '*']: { readonly floats: Pair; readonly narrow: number } } = {
+const ARITHMETIC: { readonly [O in '+' | '-' | '*']: { readonly floats: Pair; readonly narrow: Plain } } = {
   '+': { floats: [SIMD.f64Add, SIMD.f32Add], narrow: SIMD.i32Add },
   '-': { floats: [SIMD.f64Sub, SIMD.f32Sub], narrow: SIMD.i32Sub },
   '*': { floats: [SIMD.f64Mul, SIMD.f32Mul], narrow: SIMD.i32Mul },
 }
 const BITS = { '&': SIMD.and, '|': SIMD.or, '^': SIMD.xor } as const
-const COMPARE: { readonly [O in '<' | '<=' | '>' | '>=' | '==' | '!=']: { readonly floats: Pair; readonly narrow: number } } = {
+const COMPARE: { readonly [O in '<' | '<=' | '>' | '>=' | '==' | '!=']: { readonly floats: Pair; readonly narrow: Plain } } = {
   '<': { floats: [SIMD.f64Lt, SIMD.f32Lt], narrow: SIMD.i32Lt },
   '<=': { floats: [SIMD.f64Le, SIMD.f32Le], narrow: SIMD.i32Le },
   '>': { floats: [SIMD.f64Gt, SIMD.f32Gt], narrow: SIMD.i32Gt },

@@ -12,7 +12,7 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
-import { codeId } from '../../wasm/instructions.ts'
+import { codeId } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
 import { returnsValue } from '../loops/wasmLocals.ts'

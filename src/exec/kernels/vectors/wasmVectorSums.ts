@@ -2,7 +2,7 @@
  * Sums over a loop in fast precision: four accumulators of a vector each, added up when the vectors are done.
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
 import { readsIn } from '../loops/wasmLocals.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { type Mode, Scalar } from './wasmLanes.ts'
@@ -73,7 +73,7 @@ export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-'
 }
 
 /** Additions and subtractions of f64 and of f32 lanes. */
-export const ADD: { readonly [O in '+' | '-']: readonly [f64: number, f32: number] } = {
+export const ADD: { readonly [O in '+' | '-']: readonly [f64: Plain, f32: Plain] } = {
   '+': [SIMD.f64Add, SIMD.f32Add],
   '-': [SIMD.f64Sub, SIMD.f32Sub],
 }

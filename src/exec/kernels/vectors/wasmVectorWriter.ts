@@ -9,7 +9,7 @@
  * a run is computed by the same vectors with one lane of use.
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
-import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../wasm/instructions.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { LOG2_BYTES, loadOf } from '../loops/wasmCode.ts'
 import { columnAddress, columnType } from '../loops/wasmIteration.ts'
@@ -540,7 +540,7 @@ export class VectorWriter implements Constants, VectorScope {
     if (LOG2_BYTES[dtype] < 2) throw new Scalar('small elements do not lie next to each other')
     this.#gathers = true
     const isWide = LOG2_BYTES[dtype] === 3
-    let raw: Code = [this.#laneAddress(known, stride, 0), I.simdMemory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
+    let raw: Code = [this.#laneAddress(known, stride, 0), I.memory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
     for (let lane = 1; lane < this.#count; lane++) {
       const kept = this.w.declare('v128')
       const load = I.simdMemoryLane(isWide ? SIMD.load64Lane : SIMD.load32Lane, lane, known.offset)

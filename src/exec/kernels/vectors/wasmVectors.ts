@@ -1,7 +1,7 @@
 /** Innermost loops in vectors: which lanes suit a loop, and what became of it; `wasmVectorWriter.ts` writes their code. */
 import { expressionsOf } from '../../../core/ir/functionIr.ts'
 import { changedIn, someExpr } from '../../../core/ir/irFacts.ts'
-import type { Code } from '../../wasm/instructions.ts'
+import type { Code } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import type { Access, Turning } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'

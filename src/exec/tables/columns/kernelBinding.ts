@@ -1,8 +1,10 @@
 /** Column kernels bound to a table: frames filled with addresses and captured numbers. */
+
 import type { Column } from '../../../core/data/column.ts'
 import type { FrameSlot } from '../../kernels/columns/columnTypes.ts'
 import type { ColumnKernel } from '../../kernels/columns/wasmColumns.ts'
 import { type FoldName, foldKernel } from '../../kernels/tables/foldKernels.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { putAddress } from '../../memory/addressWords.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { moduleOf } from '../../wasm/moduleCache.ts'
@@ -10,8 +12,8 @@ import type { BoundKernel, SentKernel } from './sentKernel.ts'
 import { codeOf, codesOf } from './texts/textCodes.ts'
 
 /** A kernel that needs nothing but memory. */
-export function sentModule(bytes: Uint8Array<ArrayBuffer>, { addresses }: Arena): SentKernel {
-  return { ...moduleOf(bytes, addresses), functions: [] }
+export function sentModule(module: KernelModule, { addresses }: Arena): SentKernel {
+  return { ...moduleOf(module, addresses), functions: [] }
 }
 
 const folds = new Map<string, SentKernel>()
@@ -60,7 +62,7 @@ export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], pl
     if (address === undefined) return undefined
     putAddress(words, 2 * i, address)
   }
-  return { ...moduleOf(kernel.bytes, arena.addresses), functions: kernel.functions, frame, outputs }
+  return { ...moduleOf(kernel.module, arena.addresses), functions: kernel.functions, frame, outputs }
 }
 
 function placeOf(

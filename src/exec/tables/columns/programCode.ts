@@ -2,9 +2,9 @@
 import type { ColumnCode } from '../../../core/ir/kernelCode.ts'
 import { compiled } from '../../kernels/columns/programShape.ts'
 import { selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
-import type { AddressType } from '../../wasm/wasmEncoder.ts'
-import { wasmText } from '../../wasm/wasmText.ts'
-import { withAddresses } from '../../wasm/wideAddresses.ts'
+import type { AddressType } from '../../kir/kernelModule.ts'
+import { kernelText } from '../../kir/text.ts'
+import { withAddresses } from '../../kir/wideAddresses.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 
 /** As `materialize()` runs them; folds have the same but for what is not kept. */
@@ -36,6 +36,6 @@ export function programCode({ element, kernelColumns, steps, shape }: ColumnProg
         ]),
   ]
   return kernels.flatMap(({ gives, kernel }) =>
-    'because' in kernel ? [] : [{ gives, text: wasmText(withAddresses(kernel.bytes, addresses), kernel.names) }],
+    'because' in kernel ? [] : [{ gives, text: kernelText(withAddresses(kernel.module, addresses), kernel.names) }],
   )
 }

@@ -1,5 +1,6 @@
 /** Kernels that need nothing but the arena's memory, instantiated once in each thread. */
 
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { moduleOf } from '../../wasm/moduleCache.ts'
 
@@ -8,13 +9,13 @@ export type ArenaKernel = (...values: readonly (number | bigint)[]) => void
 const MOST_KERNELS = 256
 const kernels = new WeakMap<WebAssembly.Memory, Map<string, ArenaKernel>>()
 
-/** The kernel by these bytes over the arena; the same key is the same kernel. */
-export function arenaKernel({ memory, addresses }: Arena, key: string, bytes: () => Uint8Array<ArrayBuffer>): ArenaKernel {
+/** The kernel over the arena; the same key is the same kernel. */
+export function arenaKernel({ memory, addresses }: Arena, key: string, module: () => KernelModule): ArenaKernel {
   const known = kernels.get(memory) ?? new Map<string, ArenaKernel>()
   kernels.set(memory, known)
   let kernel = known.get(key)
   if (kernel === undefined) {
-    const { exports } = new WebAssembly.Instance(moduleOf(bytes(), addresses).module, { k: { memory } })
+    const { exports } = new WebAssembly.Instance(moduleOf(module(), addresses).module, { k: { memory } })
     kernel = exports.run as ArenaKernel // what every module exports
     if (known.size >= MOST_KERNELS) known.clear()
     known.set(key, kernel)

@@ -4,9 +4,11 @@
  * The kernel runs over a memory of the thread's own, into which the texts are copied and out of which they come: copies end to end cost
  * little beside finding each text, of which the kernel moves eight bytes at a time.
  */
+
 import type { Column } from '../../../../core/data/column.ts'
 import { bytesOf, type NewArray, ordinary, takeColumn, takenOffsets, takenValidity } from '../../../../core/data/columnSlices.ts'
 import { textsKernel } from '../../../kernels/tables/gatherKernels.ts'
+import { moduleBytes } from '../../../wasm/wasmEncoder.ts'
 
 /** Of fewer rows, or texts that take more bytes, JavaScript moves them where they are. */
 const FEWEST_ROWS = 512
@@ -80,7 +82,7 @@ function memoryOf(bytes: number): WebAssembly.Memory {
 function runOver(memory: WebAssembly.Memory): Run {
   let run = runs.get(memory)
   if (run === undefined) {
-    module ??= new WebAssembly.Module(textsKernel({ foreign: true }))
+    module ??= new WebAssembly.Module(moduleBytes(textsKernel({ foreign: true })))
     run = new WebAssembly.Instance(module, { k: { memory } }).exports.run as Run // its one export
     runs.set(memory, run)
   }

@@ -1,4 +1,5 @@
 /** What the kernels of a group-by need of the arena while a task runs: places for what they read, and for what they write. */
+
 import type { Column } from '../../../../core/data/column.ts'
 import type { ColumnType } from '../../../../core/data/schema.ts'
 import {
@@ -11,6 +12,7 @@ import {
   PART,
   PART_BYTES,
 } from '../../../kernels/tables/groupFrame.ts'
+import type { KernelModule } from '../../../kir/kernelModule.ts'
 import { putAddress } from '../../../memory/addressWords.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { copyInto } from '../../../memory/shareColumns.ts'
@@ -103,8 +105,8 @@ export class GroupMemory {
   }
 
   /** The kernel by these bytes over the arena; the same key is the same kernel. */
-  kernel(key: string, bytes: () => Uint8Array<ArrayBuffer>): Kernel {
-    return arenaKernel(this.arena, key, bytes)
+  kernel(key: string, module: () => KernelModule): Kernel {
+    return arenaKernel(this.arena, key, module)
   }
 
   end(): void {

@@ -4,6 +4,7 @@
  * All of it, the ids given out included, lies in blocks of a `GroupMemory`, and is gone when that ends. Texts are not
  * copied: an entry tells where its text lies in a column.
  */
+
 import { Bug, PlanError } from '../../../../core/errors.ts'
 import {
   ID_FRAME,
@@ -15,6 +16,7 @@ import {
   type WordForm,
   wordIdsKernel,
 } from '../../../kernels/tables/idKernels.ts'
+import type { KernelModule } from '../../../kir/kernelModule.ts'
 import { putAddress } from '../../../memory/addressWords.ts'
 import type { GroupMemory, Kernel } from '../groupBy/groupMemory.ts'
 import type { IdTables } from './keyIds.ts'
@@ -153,10 +155,7 @@ class ArenaTable {
     return id
   }
 
-  run(
-    { begin, end, unknown, validity, out, a, b }: Rows,
-    kernelOf: (options: IdOptions) => readonly [string, () => Uint8Array<ArrayBuffer>],
-  ): void {
+  run({ begin, end, unknown, validity, out, a, b }: Rows, kernelOf: (options: IdOptions) => readonly [string, () => KernelModule]): void {
     if (end <= begin) return
     const { memory } = this
     const options = { adds: unknown === 'add', nullable: validity !== undefined }

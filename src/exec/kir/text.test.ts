@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 import { I, OP, SIMD } from './instructions.ts'
-import { moduleBytes } from './wasmEncoder.ts'
-import { wasmText } from './wasmText.ts'
+import type { KernelModule } from './kernelModule.ts'
+import { kernelText } from './text.ts'
 
 test('instructions are folded, blocks named where something leaves them, locals by what is known of them', () => {
   const body = [
     ...[...I.block(), ...I.loop, ...I.localGet(0), ...I.i32Const(-7), OP.i32Eq, ...I.brIf(1)],
     ...[...I.localGet(1), OP.f64Sqrt, ...I.f64Const(0.1), OP.f64Lt, ...I.if('f64'), ...I.f64Const(Number.NaN), OP.else],
     ...[...I.localGet(1), ...I.call(0), OP.end, ...I.localSet(2)],
-    ...[...I.localGet(0), ...I.lanes([1, -1, 0, 2]), ...I.simdMemory(SIMD.store, 16), ...I.br(0), OP.end, OP.end],
+    ...[...I.localGet(0), ...I.lanes([1, -1, 0, 2]), ...I.memory(SIMD.store, 16), ...I.br(0), OP.end, OP.end],
   ]
   const imports = [{ kind: 'function', name: 'Math.exp/1', parameters: ['f64'], results: ['f64'] }] as const
-  const bytes = moduleBytes({ imports, parameters: ['i32', 'f64'], locals: ['f64'], body })
+  const kernel: KernelModule = { imports, parameters: ['i32', 'f64'], locals: ['f64'], body }
   const names = new Map([
     [0, 'at'],
     [1, 'größe'],
   ])
-  expect(wasmText(bytes, names)).toMatchInlineSnapshot(`
+  expect(kernelText(kernel, names)).toMatchInlineSnapshot(`
     "(module
       (import "k" "memory" (memory 1 65536 shared))
       (import "k" "Math.exp/1" (func $Math.exp/1 (param f64) (result f64)))
@@ -37,7 +37,7 @@ test('instructions are folded, blocks named where something leaves them, locals 
 
 test('an instruction takes what others left before it', () => {
   const body = [...I.i32Const(1), ...I.i32Const(2), ...I.i32Const(5), ...I.localSet(0), OP.i32Add, OP.drop]
-  const text = wasmText(moduleBytes({ imports: [], parameters: ['i32'], locals: [], body }))
+  const text = kernelText({ imports: [], parameters: ['i32'], locals: [], body })
   expect(text.split('\n').slice(4).join('\n')).toMatchInlineSnapshot(`
     "    (i32.const 1)
         (i32.const 2)
@@ -52,7 +52,5 @@ test('two locals of one name are told apart', () => {
     [1, 'k'],
   ])
   const body = [...I.localGet(1), ...I.localSet(0)]
-  expect(wasmText(moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals: [], body }), names)).toContain(
-    '(local.set $k (local.get $k.1))',
-  )
+  expect(kernelText({ imports: [], parameters: ['i32', 'i32'], locals: [], body }, names)).toContain('(local.set $k (local.get $k.1))')
 })

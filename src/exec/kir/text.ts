@@ -1,5 +1,5 @@
 /**
- * WebAssembly modules in their text form, for people: instructions folded into expressions, one a line where it fits.
+ * Kernels in the text form of WebAssembly, for people: instructions folded into expressions, one a line where it fits.
  *
  *     (f64.store align=1
  *       (i32.add (local.get $y) (i32.shl (local.get $key0) (i32.const 3)))
@@ -7,39 +7,41 @@
  *
  * An assembler makes the same code of it again, byte for byte.
  */
-import type { ValueType } from './instructions.ts'
-import { type Label, type Node, type ReadImport, readModule } from './wasmReader.ts'
+import type { Plain, ValueType } from './instructions.ts'
+import { EXPORTED, heldType, type Import, type KernelModule, MODULE, MOST_PAGES } from './kernelModule.ts'
+import { type Label, type Node, nameOf, treesOf } from './tree.ts'
 
 /** What can be said of a kernel's locals, parameters included: names by their number. */
 export type LocalNames = ReadonlyMap<number, string>
 
 const WIDTH = 100
 
-/** The text of a module that the encoder wrote. Locals without a name are called by their number. */
-export function wasmText(bytes: Uint8Array, locals: LocalNames = new Map()): string {
-  const module = readModule(bytes)
-  const names = new Names(module.imports, locals)
-  const parameters = module.parameters.map((type, i) => declaration('param', names.declared(i), type))
-  const variables = module.locals.map((type, i) => declaration('local', names.declared(parameters.length + i), type))
+/** The text of a kernel. Locals without a name are called by their number. */
+export function kernelText(kernel: KernelModule, locals: LocalNames = new Map()): string {
+  const { imports, parameters, addresses = 'i32' } = kernel
+  const names = new Names(imports, locals)
+  const declared = parameters.map((type, i) => declaration('param', names.declared(i), heldType(type)))
+  const variables = kernel.locals.map((type, i) => declaration('local', names.declared(parameters.length + i), type))
   const lines = [
     '(module',
-    ...module.imports.map((entry, i) => `  ${importText(entry, names.imported(i))}`),
-    `  (func (export "${module.exported}")`,
-    ...wrapped([...parameters, ...variables]).map((line) => `    ${line}`),
-    ...module.body.flatMap((node) => nodeLines(node, names)).map((line) => `    ${line}`),
+    `  (import "${MODULE}" "memory" (memory ${addresses === 'i64' ? 'i64 ' : ''}1 ${MOST_PAGES[addresses]} shared))`,
+    ...imports.map((entry) => `  ${importText(entry)}`),
+    `  (func (export "${EXPORTED}")`,
+    ...wrapped([...declared, ...variables]).map((line) => `    ${line}`),
+    ...treesOf(kernel)
+      .flatMap((node) => nodeLines(node, names))
+      .map((line) => `    ${line}`),
   ]
   return `${lines.join('\n')}))`
 }
 
 /** Identifiers, `$` included: `$k`, or the number where there is no name. */
 class Names {
-  readonly #imports: readonly ReadImport[]
   readonly #globals: readonly string[]
   readonly #functions: readonly string[]
   readonly #locals = new Map<number, string>()
 
-  constructor(imports: readonly ReadImport[], locals: LocalNames) {
-    this.#imports = imports
+  constructor(imports: readonly Import[], locals: LocalNames) {
     this.#globals = imports.flatMap((entry) => (entry.kind === 'global' ? [identifier(entry.name)] : []))
     this.#functions = imports.flatMap((entry) => (entry.kind === 'function' ? [identifier(entry.name)] : []))
     const taken = new Set<string>()
@@ -67,11 +69,6 @@ class Names {
   function(index: number): string {
     return this.#functions[index] ?? String(index)
   }
-
-  imported(index: number): string {
-    const entry = this.#imports[index]
-    return entry === undefined || entry.kind === 'memory' ? '' : identifier(entry.name)
-  }
 }
 
 /** A name as the text form takes it: what it does not take becomes its number. */
@@ -79,22 +76,16 @@ function identifier(name: string): string {
   return `$${[...name].map((c) => (/[A-Za-z0-9!#$%&'*+\-./:<=>?@\\^_`|~]/.test(c) ? c : `_${c.codePointAt(0)?.toString(16)}`)).join('')}`
 }
 
-function importText(entry: ReadImport, name: string): string {
-  const from = `(import ${JSON.stringify(entry.module)} ${JSON.stringify(entry.name)}`
-  switch (entry.kind) {
-    case 'memory':
-      return `${from} (memory ${entry.addresses === 'i64' ? 'i64 ' : ''}${entry.least} ${entry.most} shared))`
-    case 'global':
-      return `${from} (global ${name} ${entry.type}))`
-    case 'function': {
-      const { parameters, results } = entry.signature
-      const types = [
-        ...(parameters.length === 0 ? [] : [`(param ${parameters.join(' ')})`]),
-        ...(results.length === 0 ? [] : [`(result ${results.join(' ')})`]),
-      ]
-      return `${from} (func ${[name, ...types].join(' ')}))`
-    }
-  }
+function importText(entry: Import): string {
+  const from = `(import "${MODULE}" ${JSON.stringify(entry.name)}`
+  const name = identifier(entry.name)
+  if (entry.kind === 'global') return `${from} (global ${name} ${heldType(entry.type)}))`
+  const { parameters, results } = entry
+  const types = [
+    ...(parameters.length === 0 ? [] : [`(param ${parameters.join(' ')})`]),
+    ...(results.length === 0 ? [] : [`(result ${results.join(' ')})`]),
+  ]
+  return `${from} (func ${[name, ...types].join(' ')}))`
 }
 
 function declaration(kind: 'param' | 'local', name: string | undefined, type: ValueType): string {
@@ -127,11 +118,17 @@ function nodeLines(node: Node, names: Names): readonly string[] {
 function headOf(node: Node, names: Names): string {
   switch (node.kind) {
     case 'plain':
-      return [node.name, ...node.immediates].join(' ')
+      return [nameOf(node), ...immediatesOf(node)].join(' ')
+    case 'const':
+      return `${nameOf(node)} ${node.type === 'f64' ? floatText(Number(node.value)) : node.value}`
+    case 'vector':
+      return `v128.const i32x4 ${new Int32Array(Uint8Array.from(node.bytes).buffer).join(' ')}`
+    case 'shuffle':
+      return `${nameOf(node)} ${node.bytes.join(' ')}`
     case 'local':
       return `${node.name} ${names.local(node.index)}`
     case 'global':
-      return `global.get ${names.global(node.index)}`
+      return `${nameOf(node)} ${names.global(node.index)}`
     case 'call':
       return `call ${names.function(node.index)}`
     case 'branch':
@@ -143,6 +140,21 @@ function headOf(node: Node, names: Names): string {
       return `${node.kind}${label}${node.result === undefined ? '' : ` (result ${node.result})`}`
     }
   }
+}
+
+/** Offset and alignment, each only where it is not what is meant without, and a lane. */
+function immediatesOf({ operation: { immediate, bytes }, offset, alignment, lane }: Plain): string[] {
+  const memory = immediate.startsWith('memory')
+    ? [...(offset === 0 ? [] : [`offset=${offset}`]), ...(2 ** alignment === bytes ? [] : [`align=${2 ** alignment}`])]
+    : []
+  return [...memory, ...(immediate.endsWith('lane') ? [String(lane)] : [])]
+}
+
+/** Decimal digits that give the same bits back. */
+function floatText(value: number): string {
+  if (Number.isNaN(value)) return 'nan'
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  return `${sign}${Math.abs(value) === Number.POSITIVE_INFINITY ? 'inf' : Math.abs(value)}`
 }
 
 function labelText({ number }: Label): string {
@@ -158,11 +170,7 @@ function bodiesOf(node: Node, names: Names): readonly (readonly string[])[] {
       return [linesOf(node.body)]
     case 'if':
       return [arm('then', linesOf(node.body)), ...(node.otherwise === undefined ? [] : [arm('else', linesOf(node.otherwise))])]
-    case 'plain':
-    case 'local':
-    case 'global':
-    case 'call':
-    case 'branch':
+    default:
       return []
   }
 }

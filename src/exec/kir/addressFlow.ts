@@ -6,7 +6,8 @@
  *     stride      an imported number of elements between rows, what it is multiplied by, sums with it
  */
 import { Bug } from '../../core/errors.ts'
-import type { Node, ReadModule } from './wasmReader.ts'
+import { globalsOf, type KernelModule } from './kernelModule.ts'
+import { type Node, nameOf } from './tree.ts'
 
 export class AddressFlow {
   /** Instructions whose value nothing takes, those inside of blocks included. */
@@ -14,16 +15,20 @@ export class AddressFlow {
   /** Locals that may be distances of 64 bits. */
   readonly distances: Set<number> = new Set()
   readonly #operands = new Map<Node, readonly Node[]>()
-  readonly #module: ReadModule
+  readonly #module: KernelModule
+  /** Imported numbers by their own number. */
+  readonly #globals: readonly ReturnType<typeof globalsOf>[number][]
   readonly #addresses: Set<number>
   readonly #strides = new Set<number>()
   #known = new Map<Node, boolean>()
 
-  constructor(module: ReadModule) {
+  /** `trees` are those of the module's body. */
+  constructor(module: KernelModule, trees: readonly Node[]) {
     this.#module = module
-    this.#addresses = new Set(module.addresses.parameters)
+    this.#globals = globalsOf(module)
+    this.#addresses = new Set(module.parameters.flatMap((type, i) => (type === 'address' ? [i] : [])))
     const roots: Node[] = []
-    this.#link(module.body, roots)
+    this.#link(trees, roots)
     this.roots = roots
     const sets = [...this.#operands.keys()].filter((node) => node.kind === 'local' && node.name !== 'local.get')
     this.#spread(sets)
@@ -57,13 +62,13 @@ export class AddressFlow {
   isStride(node: Node): boolean {
     switch (node.kind) {
       case 'global':
-        return this.#module.addresses.strides.includes(node.index)
+        return this.#globals[node.index]?.type === 'stride'
       case 'local':
         return this.#strides.has(node.index)
       case 'plain': {
         const operands = this.operandsOf(node)
-        if (node.name === 'i32.shl') return operands[0] !== undefined && this.isStride(operands[0]) && isNamed(operands[1], 'i32.const')
-        return /^i32\.(add|sub|mul)$/.test(node.name) && operands.some((operand) => this.isStride(operand))
+        if (isNamed(node, 'i32.shl')) return operands[0] !== undefined && this.isStride(operands[0]) && isNamed(operands[1], 'i32.const')
+        return /^i32\.(add|sub|mul)$/.test(nameOf(node)) && operands.some((operand) => this.isStride(operand))
       }
       default:
         return false
@@ -80,9 +85,9 @@ export class AddressFlow {
   #makesAddress(node: Node): boolean {
     const [first, second] = this.operandsOf(node).map((operand) => this.isAddress(operand))
     if (node.kind === 'local') return node.name !== 'local.set' && this.#addresses.has(node.index)
-    if (node.kind === 'global') return this.#module.addresses.globals.includes(node.index)
+    if (node.kind === 'global') return this.#globals[node.index]?.type === 'address'
     if (node.kind !== 'plain') return false
-    switch (node.name) {
+    switch (nameOf(node)) {
       case 'i32.load':
         return isAddressAccess(node)
       case 'i32.add':
@@ -149,10 +154,9 @@ export class AddressFlow {
 
 /** Whether an instruction loads or stores an address: nothing else is aligned. */
 export function isAddressAccess(node: Node): boolean {
-  if (node.kind !== 'plain' || (node.name !== 'i32.load' && node.name !== 'i32.store')) return false
-  return !node.immediates.some((immediate) => immediate.startsWith('align='))
+  return node.kind === 'plain' && node.alignment !== 0 && (isNamed(node, 'i32.load') || isNamed(node, 'i32.store'))
 }
 
 function isNamed(node: Node | undefined, name: string): boolean {
-  return node?.kind === 'plain' && node.name === name
+  return node !== undefined && nameOf(node) === name
 }

@@ -20,16 +20,15 @@ import {
 } from '../kernels/tables/partitionKernels.ts'
 import { semiKernel } from '../kernels/tables/semiKernel.ts'
 import { type Code, I, OP } from './instructions.ts'
-import { type Import, moduleBytes, type ParameterType } from './wasmEncoder.ts'
-import { readModule } from './wasmReader.ts'
-import { wasmText } from './wasmText.ts'
+import type { Import, KernelModule, ParameterType } from './kernelModule.ts'
+import { kernelText } from './text.ts'
 import { withAddresses } from './wideAddresses.ts'
 
 /** The lines of a function whose first parameter is an address, the second a number; with locals of 32 bits. */
 function widened(body: Code, parts: { readonly imports?: readonly Import[]; readonly parameters?: readonly ParameterType[] } = {}): string {
   const { imports = [], parameters = ['address', 'i32'] } = parts
-  const bytes = moduleBytes({ imports, parameters, locals: ['i32', 'i32', 'f64'], body })
-  return wasmText(withAddresses(bytes, 'i64')).split('\n').slice(1).join('\n').trim()
+  const module: KernelModule = { imports, parameters, locals: ['i32', 'i32', 'f64'], body }
+  return kernelText(withAddresses(module, 'i64')).split('\n').slice(1).join('\n').trim()
 }
 
 const [BASE, INDEX, LOCAL, OTHER] = [0, 1, 2, 3]
@@ -218,13 +217,12 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
       textIdsKernel(options, TEXT_ENTRIES.i64),
     ]),
   ]
-  for (const bytes of modules) {
-    const [narrow, wide] = [readModule(bytes), readModule(withAddresses(bytes, 'i64'))]
-    const addresses = narrow.addresses.parameters
-    expect(wide.parameters).toEqual(narrow.parameters.map((type, i) => (addresses.includes(i) ? 'f64' : type)))
-    expect(wide.locals.length).toBe(narrow.locals.length + addresses.length)
-    expect(wide.imports[0]).toMatchObject({ kind: 'memory', addresses: 'i64' })
-    expect(withAddresses(bytes, 'i32')).toBe(bytes)
+  for (const module of modules) {
+    const wide = withAddresses(module, 'i64')
+    expect(wide.parameters).toEqual(module.parameters.map((type) => (type === 'address' ? 'f64' : type)))
+    expect(wide.locals.length).toBe(module.locals.length + module.parameters.filter((type) => type === 'address').length)
+    expect(wide.addresses).toBe('i64')
+    expect(withAddresses(module, 'i32')).toBe(module)
   }
 })
 

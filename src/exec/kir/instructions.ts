@@ -1,0 +1,120 @@
+/**
+ * Instructions of the kernel IR, and how code is written: one after another, each takes what those before it left.
+ *
+ *     [I.localGet(0), I.f64Const(0.5), OP.f64Mul]      local.get 0; f64.const 0.5; f64.mul
+ *
+ * What passes read is the tree of it (`tree.ts`), what runs are the bytes that `wasmEncoder.ts` makes.
+ */
+import { type Closing, OP, type Plain } from './namedOperations.ts'
+import type { ValueType } from './operations.ts'
+
+export { ATOMIC, OP, type Plain, SATURATE, SIMD } from './namedOperations.ts'
+export type { ValueType } from './operations.ts'
+
+export type Instruction =
+  | Plain
+  | Closing
+  /** `i64` holds a double that is an integer, or a bigint of 64 bits. */
+  | { readonly kind: 'const'; readonly type: 'i32' | 'i64' | 'f64'; readonly value: number | bigint }
+  /** A vector that is a constant, or bytes of two vectors by their number among the 32. */
+  | { readonly kind: 'vector' | 'shuffle'; readonly bytes: readonly number[] }
+  | { readonly kind: 'local'; readonly name: 'local.get' | 'local.set' | 'local.tee'; readonly index: number }
+  | { readonly kind: 'global' | 'call'; readonly index: number }
+  /** `depth` counts the blocks that are open, from the innermost. */
+  | { readonly kind: 'branch'; readonly name: 'br' | 'br_if'; readonly depth: number }
+  /** Opens a block, which `end` closes. */
+  | { readonly kind: 'block' | 'loop' | 'if'; readonly result: ValueType | undefined }
+
+/** Instructions, in lists of lists: what contains code holds it as it is. */
+export type Code = readonly (Instruction | Code)[]
+
+/** Code that is still written. */
+export type GrowingCode = (Instruction | Code)[]
+
+/** Instructions one after another. */
+export function flat(code: Code): readonly Instruction[] {
+  const instructions: Instruction[] = []
+  append(instructions, code)
+  return instructions
+}
+
+function append(instructions: Instruction[], code: Code): void {
+  for (const part of code) {
+    if ('kind' in part) instructions.push(part)
+    else append(instructions, part)
+  }
+}
+
+export function isEmpty(code: Code): boolean {
+  return code.every((part) => !('kind' in part) && isEmpty(part))
+}
+
+/** Tells code apart. */
+export function codeId(code: Code): string {
+  return flat(code).map(instructionId).join()
+}
+
+function instructionId(one: Instruction): string {
+  switch (one.kind) {
+    case 'plain':
+      return `${one.operation.name} ${one.offset} ${one.alignment} ${one.lane}`
+    case 'const':
+      return `${one.type} ${Object.is(one.value, -0) ? '-0' : one.value}`
+    case 'vector':
+    case 'shuffle':
+      return `${one.kind} ${one.bytes.join(' ')}`
+    case 'local':
+      return `${one.name} ${one.index}`
+    case 'global':
+    case 'call':
+      return `${one.kind} ${one.index}`
+    case 'branch':
+      return `${one.name} ${one.depth}`
+    case 'block':
+    case 'loop':
+    case 'if':
+      return `${one.kind} ${one.result}`
+    case 'else':
+    case 'end':
+      return one.kind
+  }
+}
+
+/** An instruction with an index, made once: code has few indices, and many times each. */
+function indexed(make: (index: number) => Instruction): (index: number) => Code {
+  const made: Code[] = []
+  return (index) => (made[index] ??= [make(index)])
+}
+
+/** Instructions that hold an index. */
+type Indexed = (index: number) => Code
+
+export const I = {
+  localGet: indexed((index) => ({ kind: 'local', name: 'local.get', index })) as Indexed,
+  localSet: indexed((index) => ({ kind: 'local', name: 'local.set', index })) as Indexed,
+  localTee: indexed((index) => ({ kind: 'local', name: 'local.tee', index })) as Indexed,
+  globalGet: indexed((index) => ({ kind: 'global', index })) as Indexed,
+  call: indexed((index) => ({ kind: 'call', index })) as Indexed,
+  br: indexed((depth) => ({ kind: 'branch', name: 'br', depth })) as Indexed,
+  brIf: indexed((depth) => ({ kind: 'branch', name: 'br_if', depth })) as Indexed,
+  i32Const: (value: number): Code => [{ kind: 'const', type: 'i32', value: value | 0 }],
+  i64Const: (value: number | bigint): Code => [{ kind: 'const', type: 'i64', value }],
+  f64Const: (value: number): Code => [{ kind: 'const', type: 'f64', value }],
+  /** A block of statements, or of an expression that leaves a value. */
+  block: (result?: ValueType): Code => [{ kind: 'block', result }],
+  loop: [{ kind: 'loop', result: undefined }] as Code,
+  if: (result?: ValueType): Code => [{ kind: 'if', result }],
+  /** Loads and stores, with a constant offset. What is not an address is taken for unaligned. */
+  memory: (operation: Plain, offset = 0): Code => [offset === 0 ? operation : { ...operation, offset }],
+  /** An address that lies in memory, where it has room of 8 bytes. Nothing else is loaded or stored as aligned (see `wideAddresses.ts`). */
+  addressLoad: (offset = 0): Code => [{ ...OP.i32Load, offset, alignment: 2 }],
+  addressStore: (offset = 0): Code => [{ ...OP.i32Store, offset, alignment: 2 }],
+  /** Loads and stores of one lane. */
+  simdMemoryLane: (operation: Plain, lane: number, offset = 0): Code => [{ ...operation, offset, lane }],
+  simd: (operation: Plain): Code => [operation],
+  simdLane: (operation: Plain, lane: number): Code => [{ ...operation, lane }],
+  /** A vector of four integers. */
+  lanes: (values: readonly number[]): Code => [{ kind: 'vector', bytes: [...new Uint8Array(Int32Array.from(values).buffer)] }],
+  /** Bytes of two vectors, by their number among the 32; what is not said is the first. */
+  shuffle: (bytes: readonly number[]): Code => [{ kind: 'shuffle', bytes: Array.from({ length: 16 }, (_, i) => bytes[i] ?? 0) }],
+} as const
