@@ -5,7 +5,7 @@
  *
  * Rank 0 prints what its passes took, and a digest of the arrays that they left.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings } from '../examples/support/generateRatings.ts'
@@ -43,6 +43,8 @@ export interface GangFigures {
   readonly foreseenMs?: readonly number[]
   /** Of passes that read what another loop has written before each. */
   readonly servedMs?: readonly number[]
+  /** Processor time of all processes by pass: over what nobody writes, and over what another loop has written. */
+  readonly processorsMs?: readonly [unwritten: number, served: number]
 }
 
 const given = JSON.parse(process.argv[2] ?? '') as GangPass // of the bench
@@ -52,7 +54,7 @@ const session = await Session.start({ workers, progress: false, checkRaces: fals
 const { loop, arrays, between } = program === 'rounds' ? logistic() : program === 'served' ? readings() : factorization()
 
 const times: number[] = []
-let began = { at: performance.now(), cpu: process.cpuUsage() }
+let began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
 const lost: { sent?: number; noticed?: number; again?: number } = {}
 session.events.subscribe((event) => {
   if (event.kind === 'process' && event.phase === 'lost') lost.noticed ??= performance.now()
@@ -60,7 +62,7 @@ session.events.subscribe((event) => {
 const stopKilling = program === 'kills' ? killing() : undefined
 for await (const { number, milliseconds } of loop.passes(passes)) {
   times.push(milliseconds)
-  if (number === 2) began = { at: performance.now(), cpu: process.cpuUsage() }
+  if (number === 2) began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
   if (lost.sent !== undefined) lost.again ??= performance.now()
   if (number !== 3 || (program !== 'killed' && program !== 'frozen')) continue
   lost.sent = performance.now()
@@ -69,10 +71,14 @@ for await (const { number, milliseconds } of loop.passes(passes)) {
 const totalMs = performance.now() - began.at
 const { user, system } = process.cpuUsage(began.cpu)
 const kills = stopKilling?.()
+const unwritten = (allProcessorMs() - began.all) / (passes - 2)
 const servedMs: number[] = []
+let served = 0
 for (let pass = 0; between !== undefined && pass < passes; pass++) {
   await between.run()
+  const before = allProcessorMs()
   for await (const { milliseconds } of loop.passes(1)) servedMs.push(milliseconds)
+  if (pass > 1) served += (allProcessorMs() - before) / (passes - 2)
 }
 const foreseenMs: number[] = []
 if (process.env.DA_WORLD === undefined && program !== 'served') {
@@ -101,12 +107,25 @@ const figures: GangFigures = {
   ...(noticed === undefined ? {} : { noticedMs: noticed - sent }),
   ...(again === undefined ? {} : { againMs: again - sent }),
   ...(kills === undefined ? {} : { kills }),
-  ...(between === undefined ? {} : { servedMs }),
+  ...(between === undefined ? {} : { servedMs, processorsMs: [unwritten, served] as const }),
   foreseenMs,
 }
 console.log(JSON.stringify(figures))
 if (program === 'frozen') process.kill(pidOfFirst(), 'SIGKILL') // it would never end
 await session.stop()
+
+/** Of all processes since they began, as Linux counts it; NaN elsewhere. */
+function allProcessorMs(): number {
+  try {
+    return readdirSync(folder).reduce((sum, name) => {
+      const [, rest = ''] = readFileSync(`/proc/${readFileSync(join(folder, name), 'utf8')}/stat`, 'utf8').split(') ')
+      const [user, system] = rest.split(' ').slice(11, 13).map(Number) // in hundredths of a second
+      return sum + 10 * ((user as number) + (system as number))
+    }, 0)
+  } catch {
+    return Number.NaN
+  }
+}
 
 /** Of rank 1. */
 function pidOfFirst(): number {

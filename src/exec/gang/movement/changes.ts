@@ -12,6 +12,8 @@ type Words = Uint8Array | Uint16Array | Uint32Array
 /** Compared at once before one looks closer. */
 const PAGE_BYTES = 4096
 
+const MOST_SINGLE_WORDS = 64
+
 /** Stretches of changed words: first word and length of each, and the words themselves. */
 export interface Changes {
   readonly runs: Float64Array
@@ -38,16 +40,22 @@ export function bytesOf(array: ArrayBufferView): Uint8Array {
 }
 
 /** Words no longer than an element: two elements of one word might be written by two processes. */
-function wordsOf(bytes: Uint8Array, elementBytes: number): Words {
+export function wordsOf(bytes: Uint8Array, { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number }): Words {
   const { buffer, byteOffset, byteLength } = bytes
-  if (elementBytes >= 4) return new Uint32Array(buffer, byteOffset, byteLength / 4)
-  return elementBytes === 2 ? new Uint16Array(buffer, byteOffset, byteLength / 2) : bytes
+  if (BYTES_PER_ELEMENT >= 4) return new Uint32Array(buffer, byteOffset, byteLength / 4)
+  return BYTES_PER_ELEMENT === 2 ? new Uint16Array(buffer, byteOffset, byteLength / 2) : bytes
+}
+
+/** Short stretches a word at a time: a call takes as long as some dozens of them. */
+export function copyWords(from: Words, first: number, to: Words, at: number, count: number): void {
+  if (count > MOST_SINGLE_WORDS) to.set(from.subarray(first, first + count), at)
+  else for (let i = 0; i < count; i++) to[at + i] = from[first + i] as number // words of the same length
 }
 
 export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }, before: Before): Changes {
   const bytes = bytesOf(array)
-  const words = wordsOf(bytes, array.BYTES_PER_ELEMENT)
-  const old = wordsOf(before.kind === 'copy' ? before.bytes : before.page, array.BYTES_PER_ELEMENT)
+  const words = wordsOf(bytes, array)
+  const old = wordsOf(before.kind === 'copy' ? before.bytes : before.page, array)
   const perPage = PAGE_BYTES / words.BYTES_PER_ELEMENT
   const runs: number[] = []
   let end = -1
@@ -65,12 +73,11 @@ export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT:
     }
   }
   const changed = new Uint8Array(count * words.BYTES_PER_ELEMENT)
+  const changedWords = wordsOf(changed, array)
   let at = 0
   for (let run = 0; run < runs.length; run += 2) {
-    const from = (runs[run] as number) * words.BYTES_PER_ELEMENT
-    const piece = bytes.subarray(from, from + (runs[run + 1] as number) * words.BYTES_PER_ELEMENT)
-    changed.set(piece, at)
-    at += piece.length
+    copyWords(words, runs[run] as number, changedWords, at, runs[run + 1] as number)
+    at += runs[run + 1] as number
   }
   return { runs: Float64Array.from(runs), bytes: changed }
 }
@@ -79,7 +86,7 @@ export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT:
 export function orAll(changes: Changes, array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Changes {
   const bytes = bytesOf(array)
   if (changes.runs.byteLength + changes.bytes.length <= bytesOfAll(bytes)) return changes
-  return { runs: Float64Array.of(0, wordsOf(bytes, array.BYTES_PER_ELEMENT).length), bytes: bytes.slice() }
+  return { runs: Float64Array.of(0, wordsOf(bytes, array).length), bytes: bytes.slice() }
 }
 
 /** Changes of a piece of an array as those of the array, in which it begins at an element. */
@@ -102,23 +109,32 @@ export function changesWithin(
   const width = Math.min(4, BYTES_PER_ELEMENT)
   const perElement = BYTES_PER_ELEMENT / width
   const found: number[] = []
-  const pieces: Uint8Array[] = []
-  let [run, at, stretch] = [0, 0, 0]
+  /** Where the words of each lie. */
+  const places: number[] = []
+  let [run, at, stretch, count] = [0, 0, 0, 0]
   while (run < runs.length && stretch < stretches.length) {
     const [first, end] = [runs[run] as number, (runs[run] as number) + (runs[run + 1] as number)]
     const [low, high] = [stretches[stretch] as number, (stretches[stretch] as number) + (stretches[stretch + 1] as number)]
     const [from, to] = [Math.max(first, low * perElement), Math.min(end, high * perElement)]
     if (from < to) {
       found.push(from, to - from)
-      pieces.push(bytes.subarray(at + (from - first) * width, at + (to - first) * width))
+      places.push(at + from - first)
+      count += to - from
     }
     if (high * perElement < end) stretch += 2
     else {
       run += 2
-      at += (end - first) * width
+      at += end - first
     }
   }
-  return { runs: Float64Array.from(found), bytes: Buffer.concat(pieces) }
+  const own = new Uint8Array(count * width)
+  const [words, ownWords] = [wordsOf(bytes, { BYTES_PER_ELEMENT }), wordsOf(own, { BYTES_PER_ELEMENT })]
+  for (let [i, to] = [0, 0]; i < places.length; i++) {
+    const length = found[2 * i + 1] as number
+    copyWords(words, places[i] as number, ownWords, to, length)
+    to += length
+  }
+  return { runs: Float64Array.from(found), bytes: own }
 }
 
 function sameBytes(a: Words, aFirst: number, b: Words, bFirst: number, length: number): boolean {
@@ -140,21 +156,19 @@ export function mostBytes({ byteLength, BYTES_PER_ELEMENT }: { readonly byteLeng
 
 /** Puts the changed words where they belong. Throws RangeError for runs that leave the array, before anything is written. */
 export function applyChanges(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }, { runs, bytes }: Changes): void {
-  const target = bytesOf(array)
-  const width = wordsOf(target, array.BYTES_PER_ELEMENT).BYTES_PER_ELEMENT
+  const [from, to] = [wordsOf(bytes, array), wordsOf(bytesOf(array), array)]
   let total = 0
   for (let run = 0; run < runs.length; run += 2) {
     const [first, length] = [runs[run] as number, runs[run + 1] as number]
-    const isInside =
-      Number.isInteger(first) && Number.isInteger(length) && first >= 0 && length > 0 && (first + length) * width <= target.length
+    const isInside = Number.isInteger(first) && Number.isInteger(length) && first >= 0 && length > 0 && first + length <= to.length
     if (!isInside) throw new RangeError('Changes of an array lie outside of it.')
-    total += length * width
+    total += length
   }
-  if (runs.length % 2 !== 0 || total !== bytes.length) throw new RangeError('Changes of an array do not have as many bytes as they say.')
+  if (runs.length % 2 !== 0 || total * to.BYTES_PER_ELEMENT !== bytes.length)
+    throw new RangeError('Changes of an array do not have as many bytes as they say.')
   let at = 0
   for (let run = 0; run < runs.length; run += 2) {
-    const length = (runs[run + 1] as number) * width
-    target.set(bytes.subarray(at, at + length), (runs[run] as number) * width)
-    at += length
+    copyWords(from, at, to, runs[run] as number, runs[run + 1] as number)
+    at += runs[run + 1] as number
   }
 }

@@ -16,7 +16,7 @@ import { type BlockSchedule, type IterationSpace, iterationsOf } from '../../loo
 import { elementsOf, touchKernel } from '../../loops/inspector/touchKernel.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import { HOME, type Process } from './belongings.ts'
-import { bytesOf } from './changes.ts'
+import { bytesOf, copyWords, wordsOf } from './changes.ts'
 import type { Residence } from './residence.ts'
 
 /** Pairs of where a stretch of elements begins in memory, and how long it is. */
@@ -232,27 +232,36 @@ export function rowsWith(rows: Rows, from: number, to: number): Rows {
   return Int32Array.of(...before, from, to - from, ...after)
 }
 
+const counts = new WeakMap<Rows, number>()
+
+/** Rows do not change once they are found. */
 export function countOfRows(rows: Rows): number {
+  const known = counts.get(rows)
+  if (known !== undefined) return known
   let count = 0
   for (let i = 1; i < rows.length; i += 2) count += rows[i] as number
+  counts.set(rows, count)
   return count
 }
 
 /** The values of rows, in shared memory. */
 export function packRows({ data }: DenseStorage, rows: Rows): Uint8Array {
-  const bytes = bytesOf(data)
-  const width = data.BYTES_PER_ELEMENT
-  const packed = new Uint8Array(new SharedArrayBuffer(countOfRows(rows) * width))
-  eachRow(rows, width, (from, to, at) => packed.set(bytes.subarray(from, to), at))
+  const packed = new Uint8Array(new SharedArrayBuffer(countOfRows(rows) * data.BYTES_PER_ELEMENT))
+  const [from, to] = [wordsOf(bytesOf(data), data), wordsOf(packed, data)]
+  const perElement = data.BYTES_PER_ELEMENT / to.BYTES_PER_ELEMENT
+  eachRow(rows, perElement, (first, end, at) => copyWords(from, first, to, at, end - first))
   return packed
 }
 
 /** Puts values where they belong. Throws RangeError where there are more or fewer than the rows have, or rows lie outside of the array. */
 export function unpackRows({ data }: DenseStorage, rows: Rows, packed: Uint8Array): void {
-  const bytes = bytesOf(data)
-  const width = data.BYTES_PER_ELEMENT
-  if (packed.length !== countOfRows(rows) * width) throw new RangeError('Elements of an array do not fill their rows.')
-  eachRow(rows, width, (from, to, at) => bytes.set(packed.subarray(at, at + to - from), from))
+  if (packed.length !== countOfRows(rows) * data.BYTES_PER_ELEMENT) throw new RangeError('Elements of an array do not fill their rows.')
+  const [from, to] = [wordsOf(packed, data), wordsOf(bytesOf(data), data)]
+  const perElement = data.BYTES_PER_ELEMENT / to.BYTES_PER_ELEMENT
+  eachRow(rows, perElement, (first, end, at) => {
+    if (first < 0 || end > to.length) throw new RangeError('Rows lie outside of their array.')
+    copyWords(from, at, to, first, end - first)
+  })
 }
 
 function eachRow(rows: Rows, width: number, visit: (from: number, to: number, at: number) => void): void {
