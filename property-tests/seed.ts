@@ -6,12 +6,16 @@
  */
 import fc from 'fast-check'
 import { expect, vi } from 'vitest'
+import { verifyKernels } from '../src/exec/kir/pass.ts'
 import { loadArrow } from '../src/io/arrow/arrowLibrary.ts'
 import { loadParquet } from '../src/io/parquet/parquetLibrary.ts'
 import { lawRuns } from './lawRuns.ts'
 
 // what sessions and openings of files do before code that tests call by itself
 await Promise.all([loadArrow(), loadParquet()])
+
+// every kernel that a test compiles, after each pass over it
+verifyKernels()
 
 const { SEED, LAW_PATH, LAW_FAULT } = process.env
 if (SEED !== undefined) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(SEED) })

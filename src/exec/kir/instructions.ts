@@ -106,7 +106,7 @@ export const I = {
   if: (result?: ValueType): Code => [{ kind: 'if', result }],
   /** Loads and stores, with a constant offset. What is not an address is taken for unaligned. */
   memory: (operation: Plain, offset = 0): Code => [offset === 0 ? operation : { ...operation, offset }],
-  /** An address that lies in memory, where it has room of 8 bytes. Nothing else is loaded or stored as aligned (see `wideAddresses.ts`). */
+  /** An address that lies in memory, where it has room of 8 bytes. Nothing else is loaded or stored as aligned (see `passes/wideAddresses.ts`). */
   addressLoad: (offset = 0): Code => [{ ...OP.i32Load, offset, alignment: 2 }],
   addressStore: (offset = 0): Code => [{ ...OP.i32Store, offset, alignment: 2 }],
   /** Loads and stores of one lane. */

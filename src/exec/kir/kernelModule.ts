@@ -6,7 +6,7 @@ import type { Code, ValueType } from './instructions.ts'
 
 export type Import =
   | { readonly kind: 'function'; readonly name: string; readonly parameters: readonly ValueType[]; readonly results: readonly ValueType[] }
-  /** A number; `address` and `stride`, a number of elements between rows, are i32, and are what `wideAddresses.ts` has to know of them. */
+  /** A number; `address` and `stride`, a number of elements between rows, are i32, and are what `passes/wideAddresses.ts` has to know of them. */
   | { readonly kind: 'global'; readonly name: string; readonly type: ValueType | 'address' | 'stride' }
 
 /** What addresses the bytes of a memory. */

@@ -5,7 +5,7 @@
  *     row(0x46, 2, 'i32', 'eq ne')      0x46 is i32.eq, 0x47 is i32.ne; both take two of i32 and give one
  *
  * The tables are the specification's and have all of its instructions, so that one that kernels come to use has its name
- * and its types already. Addresses are i32 in the IR: those of 64 bits are a pass (`wideAddresses.ts`).
+ * and its types already. Addresses are i32 in the IR: those of 64 bits are a pass (`passes/wideAddresses.ts`).
  */
 
 export type ValueType = 'i32' | 'i64' | 'f32' | 'f64' | 'v128'

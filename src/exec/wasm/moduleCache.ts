@@ -3,7 +3,7 @@
  * another array of the same kind, compiles nothing.
  */
 import { type AddressType, globalsOf, type KernelModule } from '../kir/kernelModule.ts'
-import { withAddresses } from '../kir/wideAddresses.ts'
+import { withAddresses } from '../kir/passes/wideAddresses.ts'
 import { moduleBytes } from './wasmEncoder.ts'
 
 export interface KeyedModule {
@@ -24,7 +24,7 @@ export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedMod
   const key = addresses === 'i32' ? written : `${addresses} ${typesIn(kernel)} ${written}`
   let module = modules.get(key)
   if (module === undefined) {
-    module = new WebAssembly.Module(addresses === 'i32' ? bytes : moduleBytes(withAddresses(kernel, addresses)))
+    module = new WebAssembly.Module(moduleBytes(withAddresses(kernel, addresses)))
     compiled++
   }
   modules.delete(key)

@@ -9,24 +9,22 @@
 import type { ColumnType } from '../../../core/data/schema.ts'
 import { type Code, codeId, type GrowingCode, I, OP, type Plain, SIMD, type ValueType } from '../../kir/instructions.ts'
 import type { Import, KernelModule } from '../../kir/kernelModule.ts'
+import { withPasses } from '../../kir/pass.ts'
+import { LOOP_INVARIANTS } from '../../kir/passes/loopInvariants.ts'
+import { UNREAD_LOCALS } from '../../kir/passes/unreadLocals.ts'
 import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
-import { treesOf } from '../../kir/tree.ts'
 import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { LOADS } from './columnLoads.ts'
-import { steadyLocals, usedLocals } from './columnLocals.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
+
+/** What comes of captured numbers and literals alone leaves the loop; then what nothing reads is left out. */
+const PASSES = [LOOP_INVARIANTS, UNREAD_LOCALS] as const
 
 /** What is a number of 32 bits, and no address. */
 const WORDS: ReadonlySet<FrameSlot['kind']> = new Set(['code', 'size', 'firstText'])
 
 /** What is read of texts themselves. */
 const BYTES: ReadonlySet<FrameSlot['kind']> = new Set(['values', 'offsets', 'size'])
-
-/** Code of a turn. Where it does nothing but set a local, which one. */
-interface Part {
-  readonly code: Code
-  readonly local?: number
-}
 
 /** Code besides the turn's: `after` runs when the loop has ended, `skip` before each turn; it may branch to the turn's end. */
 interface Around {
@@ -63,7 +61,7 @@ export class ColumnWriter {
   private readonly declared: ValueType[] = []
   private readonly imports: Import[] = []
   private readonly prologue: GrowingCode = []
-  private readonly body: Part[] = []
+  private readonly body: GrowingCode = []
   private readonly kept = new Map<string, number>()
   private readonly loaded = new Map<number, ColumnValue>()
   private readonly tables = new Map<object, number>()
@@ -76,35 +74,18 @@ export class ColumnWriter {
     this.prologue.push(I.localGet(FROM), I.localSet(this.row))
   }
 
-  /**
-   * The module. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its
-   * columns are not read then. What comes of captured numbers and literals alone is computed before the loop.
-   */
-  module(around: Around): KernelModule {
-    const body = treesOf(this.written([], this.body, around))
-    const kept = new Set(this.body.flatMap(({ local }) => local ?? []))
-    const [used, steady] = [usedLocals(body, kept), steadyLocals(body, kept)]
-    const parts = this.body.filter(({ local }) => local === undefined || used.has(local))
-    const isSteady = ({ local }: Part): boolean => local !== undefined && steady.has(local)
-    return this.written(
-      parts.filter(isSteady),
-      parts.filter((part) => !isSteady(part)),
-      around,
-    )
-  }
-
-  private written(before: readonly Part[], parts: readonly Part[], { skip, after = [] }: Around): KernelModule {
+  /** The kernel. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its columns are not read then. */
+  module({ skip, after = [] }: Around): KernelModule {
     const isLeft = [...I.localGet(this.row), ...I.localGet(TO), OP.i32LtU]
     const next = [...I.localGet(this.row), ...I.i32Const(4), OP.i32Add, ...I.localSet(this.row)]
-    const turn = parts.map((part) => part.code)
     // The end of a turn asks for the next: V8 keeps out of a loop only what all of its ways out come after.
-    const code = [
-      ...[this.prologue, before.map((part) => part.code), isLeft, I.if(), I.loop],
-      ...(skip === undefined ? turn : [I.block(), skip, turn, OP.end]),
+    const body = [
+      ...[this.prologue, isLeft, I.if(), I.loop],
+      ...(skip === undefined ? [this.body] : [I.block(), skip, this.body, OP.end]),
       ...[next, isLeft, I.brIf(0), OP.end, OP.end],
       after,
     ]
-    return { imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body: code }
+    return withPasses({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body }, PASSES)
   }
 
   /** Names of imported functions, in order. */
@@ -120,13 +101,13 @@ export class ColumnWriter {
 
   /** Appends code of the turn that leaves nothing. */
   write(...code: readonly Code[]): void {
-    this.body.push({ code })
+    this.body.push(code)
   }
 
   /** A new local with what the code leaves. */
   keep(code: Code, type: ValueType = 'v128'): number {
     const local = this.declare(type)
-    this.body.push({ code: [code, I.localSet(local)], local })
+    this.body.push(code, I.localSet(local))
     return local
   }
 

@@ -3,8 +3,8 @@ import type { ColumnCode } from '../../../core/ir/kernelCode.ts'
 import { compiled } from '../../kernels/columns/programShape.ts'
 import { selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
 import type { AddressType } from '../../kir/kernelModule.ts'
+import { withAddresses } from '../../kir/passes/wideAddresses.ts'
 import { kernelText } from '../../kir/text.ts'
-import { withAddresses } from '../../kir/wideAddresses.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 
 /** As `materialize()` runs them; folds have the same but for what is not kept. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { foldKernel as columnFold, type FoldName } from '../kernels/tables/foldKernels.ts'
-import { foldKernel } from '../kernels/tables/groupKernels.ts'
-import { addKernel, placesKernel } from '../kernels/tables/groupPassKernels.ts'
-import { hashKernel, TEXT_ENTRIES, textIdsKernel, wordIdsKernel } from '../kernels/tables/idKernels.ts'
-import { emitKernel, findKernel, gatherKernel, keepKernel, linkKernel, textsKernel } from '../kernels/tables/joinKernels.ts'
+import { foldKernel as columnFold, type FoldName } from '../../kernels/tables/foldKernels.ts'
+import { foldKernel } from '../../kernels/tables/groupKernels.ts'
+import { addKernel, placesKernel } from '../../kernels/tables/groupPassKernels.ts'
+import { hashKernel, TEXT_ENTRIES, textIdsKernel, wordIdsKernel } from '../../kernels/tables/idKernels.ts'
+import { emitKernel, findKernel, gatherKernel, keepKernel, linkKernel, textsKernel } from '../../kernels/tables/joinKernels.ts'
 import {
   codePlacesKernel,
   countCodesKernel,
@@ -17,11 +17,11 @@ import {
   ranksKernel,
   resultsKernel,
   scatterCodesKernel,
-} from '../kernels/tables/partitionKernels.ts'
-import { semiKernel } from '../kernels/tables/semiKernel.ts'
-import { type Code, I, OP } from './instructions.ts'
-import type { Import, KernelModule, ParameterType } from './kernelModule.ts'
-import { kernelText } from './text.ts'
+} from '../../kernels/tables/partitionKernels.ts'
+import { semiKernel } from '../../kernels/tables/semiKernel.ts'
+import { type Code, I, OP } from '../instructions.ts'
+import type { Import, KernelModule, ParameterType } from '../kernelModule.ts'
+import { kernelText } from '../text.ts'
 import { withAddresses } from './wideAddresses.ts'
 
 /** The lines of a function whose first parameter is an address, the second a number; with locals of 32 bits. */

@@ -5,9 +5,9 @@
  *     address     one that comes in, or an address and a number of bytes; a local that is given one anywhere
  *     stride      an imported number of elements between rows, what it is multiplied by, sums with it
  */
-import { Bug } from '../../core/errors.ts'
-import { globalsOf, type KernelModule } from './kernelModule.ts'
-import { type Node, nameOf } from './tree.ts'
+import { Bug } from '../../../core/errors.ts'
+import { globalsOf, type KernelModule } from '../kernelModule.ts'
+import { type Node, nameOf } from '../tree.ts'
 
 export class AddressFlow {
   /** Instructions whose value nothing takes, those inside of blocks included. */

@@ -12,11 +12,12 @@
  * The distance is exact: shifts and strides are applied in 64 bits, to whole numbers of 32 bits that are what they are
  * with 32-bit addresses, wrapped or not. Numbering of locals, names and the structure of the code stay.
  */
-import { Bug } from '../../core/errors.ts'
+import { Bug } from '../../../core/errors.ts'
+import { type Code, I, OP, type Plain, SATURATE, type ValueType } from '../instructions.ts'
+import type { AddressType, Import, KernelModule, ParameterType } from '../kernelModule.ts'
+import { type Pass, withPasses } from '../pass.ts'
+import { codeOf, type Node, nameOf, treesOf, type Written } from '../tree.ts'
 import { AddressFlow, isAddressAccess } from './addressFlow.ts'
-import { type Code, I, OP, type Plain, SATURATE, type ValueType } from './instructions.ts'
-import type { AddressType, Import, KernelModule, ParameterType } from './kernelModule.ts'
-import { codeOf, type Node, nameOf, treesOf, type Written } from './tree.ts'
 
 /** How an instruction is written: as it is, for 64 bits, or as it is with a conversion behind. */
 type Form = { readonly wide?: true; readonly after?: Code }
@@ -47,12 +48,13 @@ const WIDE: ReadonlyMap<string, Plain> = new Map(
 /** Whether an operation of 32 bits compares. */
 const COMPARES = /^i32\.(eqz?|ne|[lg][te]_[su])$/
 
+const WIDE_ADDRESSES: Pass = { name: 'wide addresses', run: withWideAddresses }
+
 /** The kernel over a memory of such addresses. */
-export function withAddresses(module: KernelModule, addresses: AddressType): KernelModule {
-  return addresses === 'i32' ? module : withWideAddresses(module)
+export function withAddresses(kernel: KernelModule, addresses: AddressType): KernelModule {
+  return withPasses(kernel, addresses === 'i32' ? [] : [WIDE_ADDRESSES])
 }
 
-/** The same kernel over a memory of 64-bit addresses. */
 function withWideAddresses(module: KernelModule): KernelModule {
   const trees = treesOf(module)
   const flow = new AddressFlow(module, trees)
