@@ -85,7 +85,8 @@ export class Executor {
     const folded = async (run: ColumnRun) => (await foldColumns(run, kind)) ?? refused('its kernels do not fold such values')
     const keySet = semi && (await this.keySet(semi, options))
     if (semi !== undefined && keySet === undefined) return undefined
-    const found = await this.overColumns(semi?.plan ?? physical, options, folded, keySet === undefined ? [] : [keySet])
+    const sets = { keySets: keySet === undefined ? [] : [keySet], textSets: true }
+    const found = await this.overColumns(semi?.plan ?? physical, options, folded, sets)
     return isRefused(found) ? undefined : found
   }
 
@@ -167,7 +168,7 @@ export class Executor {
     plan: PhysicalPlan,
     options: RunOptions,
     work: (columns: ColumnRun, run: Run, plan: PhysicalPlan) => Promise<T | NotColumns>,
-    keySets: readonly KeySet[] = [],
+    sets: { readonly keySets?: readonly KeySet[]; readonly textSets?: boolean } = {},
   ): Promise<T | NotColumns> {
     this.running.add(plan)
     const run = new Run(this.options, options)
@@ -178,7 +179,7 @@ export class Executor {
           loaded.plan,
           { ...this.options, ...options, keep: (own) => run.keep(own) },
           (columns) => work(columns, run, loaded.plan),
-          { keySets },
+          sets,
         ),
       )
       if (isRefused(found)) options.record?.refuse(plan, found.because)

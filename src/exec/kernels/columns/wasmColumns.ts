@@ -124,31 +124,23 @@ function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): v
   writer.write(place, I.localGet(lo), I.memory(SIMD.store), place, I.localGet(hi), I.memory(SIMD.store, 16))
 }
 
-/** Collects bits of lanes into words of a bitmap, and counts those set; bits behind the last row are 0. */
+/** Collects bits of lanes into words of a bitmap, from above, and counts those set; bits behind the last row are 0. */
 function bitWriter(writer: ColumnWriter, bitmap: number): { write: (mask: number) => void; count: number } {
   const [word, bits, count] = [writer.declare('i32'), writer.declare('i32'), writer.declare('i32')]
   const { row } = writer
   const write = (mask: number): void => {
-    const inWord = [...I.localGet(row), ...I.i32Const(31), OP.i32And]
-    const left = writer.rowsLeft()
-    const tail = [...left, ...I.i32Const(4), OP.i32LtU, ...I.if(), ...I.localGet(bits)]
-    const below = [...I.i32Const(1), ...left, OP.i32Shl, ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(bits), OP.end]
-    const isFull = [...inWord, ...I.i32Const(28), OP.i32Eq, ...left, ...I.i32Const(5), OP.i32LtU, OP.i32Or]
+    const last = writer.constant([...writer.end(), ...I.i32Const(1), OP.i32Sub, ...I.i32Const(-4), OP.i32And], 'i32')
+    const inWord = [...I.localGet(row), ...I.i32Const(28), OP.i32And]
+    const isFull = [...inWord, ...I.i32Const(28), OP.i32Eq, ...I.localGet(row), ...I.localGet(last), OP.i32Eq, OP.i32Or]
+    const isPart = [...writer.rowsLeft(), ...I.i32Const(4), OP.i32LtU]
+    const below = [...I.i32Const(1), ...inWord, ...writer.rowsLeft(), OP.i32Add, OP.i32Shl, ...I.i32Const(1), OP.i32Sub]
     const place = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
     writer.write(
-      [...I.localGet(mask), ...simd(SIMD.i32Bitmask), ...I.localSet(bits), ...tail, ...below],
-      [...I.localGet(word), ...I.localGet(bits), ...inWord, OP.i32Shl, OP.i32Or, ...I.localSet(word)],
-      [...isFull, ...I.if(), ...place, ...I.localGet(word), ...I.memory(OP.i32Store)],
-      [
-        ...I.localGet(count),
-        ...I.localGet(word),
-        OP.i32Popcnt,
-        OP.i32Add,
-        ...I.localSet(count),
-        ...I.i32Const(0),
-        ...I.localSet(word),
-        OP.end,
-      ],
+      [...I.localGet(word), ...I.i32Const(4), OP.i32ShrU, ...I.localGet(mask), ...simd(SIMD.i32Bitmask), ...I.i32Const(28), OP.i32Shl],
+      [OP.i32Or, ...I.localSet(word), ...isFull, ...I.if(), ...I.localGet(word), ...I.i32Const(28), ...inWord, OP.i32Sub, OP.i32ShrU],
+      [...I.localSet(bits), ...isPart, ...I.if(), ...I.localGet(bits), ...below, OP.i32And, ...I.localSet(bits), OP.end],
+      [...place, ...I.localGet(bits), ...I.memory(OP.i32Store)],
+      [...I.localGet(count), ...I.localGet(bits), OP.i32Popcnt, OP.i32Add, ...I.localSet(count), OP.end],
     )
   }
   return { write, count }

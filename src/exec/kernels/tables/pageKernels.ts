@@ -10,8 +10,9 @@
  * https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE
  */
 
-import { type Code, I, OP } from '../../kir/instructions.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
+import { simd, vectorConst } from '../../kir/simd.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
 
@@ -34,10 +35,12 @@ const WORDS = [
   { places: 2, bits: MOST_PLACE_BITS },
 ] as const
 
-/** The most bits of places that are spread to bytes all at once. */
-const SPREAD_BITS = 7
-/** As many bytes of one as a word has. */
-const EACH_BYTE = 0x0101010101010101n
+/** Places that become bytes all at once, and the most bits of each: two bytes hold one, wherever it begins. */
+const SPREAD = 16
+const SPREAD_BITS = 8
+/** Lanes of 16 bits. */
+const eachLane = (lane: (i: number) => number): Code =>
+  vectorConst(new Uint8Array(Uint16Array.from({ length: 8 }, (_, i) => lane(i)).buffer))
 
 /** run(source, length, width, count, entries, dictionary, out): entries of 2 ** log2 bytes, or for 0 their numbers, of which a byte has all. */
 export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
@@ -60,11 +63,11 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
       'word',
       'step',
       'whole',
-      ...(['halves', 'quarters', 'eighths', 'room', 'above'] as const),
+      ...(['first', 'second', 'factors', 'kept', 'most', 'vector'] as const),
     ] as const),
   )
   const { at, done, header, shift, byte, groups, end, last, index, mask, far, target, bits, word, step, whole } = locals
-  const { halves, quarters, eighths, room, above } = locals
+  const { first, second, factors, kept, most, vector } = locals
   const [load, store] = log2 === 0 ? [OP.i32Load, OP.i32Store8] : log2 === 2 ? [OP.i32Load, OP.i32Store] : [OP.i64Load, OP.i64Store]
   const entry = log2 === 0 ? get(index) : [...element(dictionary, index, log2), ...I.memory(load)]
   const isFar = [...get(index), ...get(entries), OP.i32GeU]
@@ -104,33 +107,46 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     (other, { places, bits: most }) => [get(width), num(most), OP.i32LeU, I.if(), groupsOf(places), OP.else, other, OP.end],
     [OP.unreachable],
   )
-  const long = I.i64Const
-  const bitsOf = (places: number): Code => [...get(step), ...long(places), OP.i64Mul]
-  /** The lower of two neighbouring parts of the word stays, and the upper moves up. */
-  const apart = (kept: number, places: number): Code => [
-    ...[...get(word), ...get(kept), OP.i64And],
-    ...[...get(word), ...bitsOf(places), OP.i64ShrU, ...get(kept), OP.i64And, ...long(places * 8), OP.i64Shl, OP.i64Or, ...set(word)],
+  const splat = (byte: Code): Code => [...byte, ...simd(SIMD.i8Splat)]
+  /** Eight places in lanes of 16 bits: the two bytes that hold one are multiplied until it ends with the upper of them. */
+  const lanes = (bytes: number): Code => [
+    ...[...get(vector), ...get(bytes), ...simd(SIMD.i8Swizzle), ...get(factors), ...simd(SIMD.i16Mul)],
+    ...[...num(8), ...simd(SIMD.i16ShrU)],
   ]
-  /** Eight places of a word become its bytes: four and four of them first, then two and two. */
   const spread = while_(
-    [...get(done), ...num(GROUP), OP.i32Add, ...get(end), OP.i32LeS],
+    [...get(done), ...num(SPREAD), OP.i32Add, ...get(end), OP.i32LeS],
     [
-      ...[...get(source), ...get(at), OP.i32Add, ...I.memory(OP.i64Load), ...set(word)],
-      ...[...apart(halves, 4), ...apart(quarters, 2), ...apart(eighths, 1)],
-      ...[...element(out, done, log2), ...get(word), ...I.memory(OP.i64Store)],
-      // a byte that is no entry's number has its upper bit then
-      ...[...get(above), ...get(word), ...get(room), OP.i64Add, OP.i64Or, ...set(above)],
-      ...[...moved(done, num(GROUP)), ...moved(at, get(width))],
+      ...[...get(source), ...get(at), OP.i32Add, ...I.memory(SIMD.load), ...set(vector)],
+      ...[...lanes(first), ...lanes(second), ...simd(SIMD.i8Narrow16U), ...get(kept), ...simd(SIMD.and), ...set(vector)],
+      ...[...element(out, done, log2), ...get(vector), ...I.memory(SIMD.store)],
+      ...[...get(most), ...get(vector), ...simd(SIMD.i8MaxU), ...set(most)],
+      ...[...moved(done, num(SPREAD)), ...moved(at, [...get(width), ...num(1), OP.i32Shl])],
     ],
   )
-  const lowest = (places: number): Code => [...long(1), ...bitsOf(places), OP.i64Shl, ...long(1), OP.i64Sub]
-  const masks = [
-    ...[...lowest(4), ...set(halves)],
-    ...[...lowest(2), ...long(0x0000000100000001n), OP.i64Mul, ...set(quarters)],
-    ...[...lowest(1), ...long(0x0001000100010001n), OP.i64Mul, ...set(eighths)],
-    ...[...num(128), ...least(get(entries), num(128)), OP.i32Sub, OP.i64ExtendI32U, ...long(EACH_BYTE), OP.i64Mul, ...set(room)],
+  /** For each lane the bit where its place begins, the two bytes from there on, and two to the power of eight less the bits before it in these. */
+  const byLane = [
+    ...[...eachLane((i) => i), ...get(width), ...simd(SIMD.i16Splat), ...simd(SIMD.i16Mul), ...set(vector)],
+    ...[...get(vector), ...num(3), ...simd(SIMD.i16ShrU), ...eachLane(() => 0x101), ...simd(SIMD.i16Mul)],
+    ...[
+      ...eachLane(() => 0x100),
+      ...simd(SIMD.i16Add),
+      ...set(first),
+      ...get(first),
+      ...splat(get(width)),
+      ...simd(SIMD.i8Add),
+      ...set(second),
+    ],
+    ...[
+      ...eachLane((i) => 2 ** (8 - i)),
+      ...get(vector),
+      ...eachLane(() => 7),
+      ...simd(SIMD.and),
+      ...eachLane(() => 0x202),
+      ...simd(SIMD.i16Mul),
+    ],
+    ...[...eachLane(() => 0x100), ...simd(SIMD.i16Add), ...simd(SIMD.i8Swizzle), ...set(factors), ...splat(get(mask)), ...set(kept)],
   ]
-  const byWidth: Code = log2 > 0 ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), spread, OP.else, byWords, OP.end]
+  const byWidth: Code = log2 > 0 ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), byLane, spread, OP.end, byWords]
   const single = [
     ...[...wordAt([...get(last), ...get(width), OP.i32Mul]), ...nextPlace, ...noted, ...moved(last, num(1))],
     ...[...element(out, done, log2), ...entry, ...I.memory(store), ...moved(done, num(1))],
@@ -162,7 +178,6 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
   const body: Code = [
     ...trapIf([...get(width), ...num(MOST_PLACE_BITS), OP.i32GtU, ...get(count), ...num(MOST_PAGE_VALUES), OP.i32GtU, OP.i32Or]),
     ...[...num(1), ...get(width), OP.i32Shl, ...num(1), OP.i32Sub, ...set(mask), ...get(width), OP.i64ExtendI32U, ...set(step)],
-    ...(log2 === 0 ? masks : []),
     ...[
       ...I.i64Const(1),
       ...get(width),
@@ -179,17 +194,17 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     while_(
       [...get(done), ...get(count), OP.i32LtS],
       [
-        ...[...readHeader, ...trapIf([...get(header), ...num(1), OP.i32LeU])], // no run at all
+        ...[...readHeader, ...trapIf([...get(header), ...num(1), OP.i32LeU, ...get(entries), OP.i32Eqz, OP.i32Or])], // no run at all, or no entries
         ...[...get(header), ...num(1), OP.i32And, ...I.if(), packed, OP.else, repeated, OP.end],
       ],
     ),
     ...trapIf(get(far)),
-    ...trapIf([...get(above), ...long(BigInt.asIntN(64, EACH_BYTE << 7n)), OP.i64And, OP.i64Eqz, OP.i32Eqz]),
+    ...trapIf([...get(most), ...splat([...get(entries), ...num(1), OP.i32Sub]), ...simd(SIMD.i8GtU), ...simd(SIMD.anyTrue)]),
   ]
   return {
     imports: [],
     parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address'],
-    locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(8).fill('i64')],
+    locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(3).fill('i64'), ...new Array<'v128'>(6).fill('v128')],
     body,
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { byteMapKernel, byteSetKernel } from '../../kernels/tables/byteKernels.ts'
 import { foldKernel as columnFold, type FoldName } from '../../kernels/tables/foldKernels.ts'
 import { foldKernel } from '../../kernels/tables/groupKernels.ts'
 import { addKernel, placesKernel } from '../../kernels/tables/groupPassKernels.ts'
@@ -196,6 +197,8 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
   const modules = [
     ...folds.map(columnFold),
     ...types.flatMap((type) => truths.flatMap((flag) => semiKernel({ type, nullable: flag, anti: !flag, narrows: flag }))),
+    ...truths.map((flag) => byteSetKernel({ nullable: flag, anti: !flag, narrows: flag }, 3)),
+    byteMapKernel(3),
     ...keyParts.map(codePlacesKernel),
     ...keyParts.flatMap((parts) =>
       truths.map((flag) => placesKernel({ parts, recordBytes: 24, copied: types, selected: flag, isTouched: !flag })),

@@ -106,7 +106,8 @@ function no(because: string): NotColumns {
   return { because, span: undefined }
 }
 
-function tableOf(plan: PhysicalPlan): ProgramSource | undefined {
+/** The table in memory that a plan is; undefined for any other plan. */
+export function tableOf(plan: PhysicalPlan): ProgramSource | undefined {
   if (plan.kind === 'StoredExec') {
     const { storage, name } = plan
     if (storage.kind !== 'table' || plan.keys.kind !== 'rowNumber') return undefined

@@ -12,6 +12,7 @@ import type { Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
 import { compiled } from '../../kernels/columns/programShape.ts'
 import { BLOCK_ROWS, type ColumnKernel, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
+import { TABLE_BYTES } from '../../kernels/tables/byteKernels.ts'
 import type { FoldName } from '../../kernels/tables/foldKernels.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { arrayIn } from '../../memory/shareColumns.ts'
@@ -213,8 +214,9 @@ export class ColumnRun {
     const { arena } = this.services
     const key = this.program.columns[fieldsOf(this.program.element).findIndex((field) => field.name === set.on)]
     if (key === undefined) return undefined
-    const present = this.allocate(set.present.length)
-    ;(arena.view('u8', present, set.present.length) as Uint8Array).set(set.present)
+    const bytes = Math.ceil(set.present.length / TABLE_BYTES) * TABLE_BYTES
+    const present = this.allocate(bytes)
+    ;(arena.view('u8', present, bytes) as Uint8Array).fill(0).set(set.present)
     return boundSemi(set, key, { ...places, present }, arena)
   }
 

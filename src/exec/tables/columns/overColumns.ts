@@ -12,6 +12,7 @@ import { refused } from './refused.ts'
 import type { KeySet } from './semiJoin.ts'
 import { codesMade } from './texts/codesOnDemand.ts'
 import { madeTextColumns } from './texts/textColumns.ts'
+import { type TextSets, withTextSets } from './texts/textSets.ts'
 
 type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'> & {
   readonly signal?: AbortSignal | undefined
@@ -22,7 +23,7 @@ type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'>
 /** Tables of so small a part of what is else worth a pass are filtered by keys of joins: whatever comes after has fewer rows. */
 const FILTERED = 1 / 16
 
-/** What `work` gives; or why it cannot: the plan is no program, or one of few rows, or there is too little memory. `codedKeys`: texts of the first hidden column as codes. */
+/** What `work` gives; or why it cannot: the plan is no program, or one of few rows, or there is too little memory. `codedKeys`: texts of the first hidden column as codes. `textSets`: filters of texts as sets of codes. */
 export async function overColumns<T extends object>(
   plan: PhysicalPlan,
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal, keep }: Options,
@@ -30,14 +31,23 @@ export async function overColumns<T extends object>(
   {
     keySets = [],
     codedKeys = false,
-  }: { readonly keySets?: readonly KeySet[] | ((program: ColumnProgram) => readonly KeySet[]); readonly codedKeys?: boolean } = {},
+    textSets = false,
+  }: {
+    readonly keySets?: readonly KeySet[] | ((program: ColumnProgram) => readonly KeySet[])
+    readonly codedKeys?: boolean
+    readonly textSets?: boolean
+  } = {},
 ): Promise<T | NotColumns> {
   const texts = once(madeTextColumns(arena, keep), smallRows)
-  const known = programOf(plan, texts)
+  const asked = (): TextSets => (textSets ? withTextSets(plan) : { plan, sets: [] })
+  let own = asked()
+  const known = programOf(own.plan, texts)
   if (!isProgram(known)) return known
   const isFiltered = typeof keySets === 'function' || keySets.length > 0
   if (known.rows < (isFiltered ? smallRows * FILTERED : smallRows)) return refused(`the table has only ${known.rows} rows`)
-  const found = codesMade(known, arena, { grouped: codedKeys }) ? programOf(plan, texts) : known
+  const isCoded = codesMade(known, arena, { grouped: codedKeys })
+  if (isCoded) own = asked()
+  const found = isCoded ? programOf(own.plan, texts) : known
   if (!isProgram(found)) return found
   const program = (codedKeys ? withCodedKeys(found) : undefined) ?? found
   let started: number | undefined
@@ -45,7 +55,7 @@ export async function overColumns<T extends object>(
     started = performance.now()
     onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
   }
-  const sets = typeof keySets === 'function' ? keySets(program) : keySets
+  const sets = [...own.sets, ...(typeof keySets === 'function' ? keySets(program) : keySets)]
   const run = new ColumnRun(program, { pool, arena, onStart, ...(signal === undefined ? {} : { signal }) }, sets)
   try {
     const result = await work(run)

@@ -10,6 +10,7 @@
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { fieldsOf, plainType, sameType } from '../../../core/data/schema.ts'
 import type { PhysicalPlan, Step } from '../../../planner/physical/physicalPlan.ts'
+import { byteSetKernel, TABLE_BYTES } from '../../kernels/tables/byteKernels.ts'
 import { SEMI_FRAME, type SemiShape, semiKernel } from '../../kernels/tables/semiKernel.ts'
 import { putAddress } from '../../memory/addressWords.ts'
 import type { Arena } from '../../memory/arena.ts'
@@ -126,7 +127,7 @@ function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick
   return { window: { base: 0, span }, present }
 }
 
-/** The kernel that looks keys up, over a table's column; undefined where it cannot be reached. */
+/** The kernel that looks keys up, over a table's column; undefined where it cannot be reached. Behind the set there are zeros to the end of a table of bytes. */
 export function boundSemi(
   set: KeySet,
   column: Column,
@@ -140,9 +141,12 @@ export function boundSemi(
   const bits = key.validity === undefined ? 0 : addressOf(key.validity, arena)
   if (type === undefined || address === undefined || bits === undefined) return undefined
   const shape: SemiShape = { type, nullable: key.validity !== undefined, anti: set.anti, narrows: places.narrows }
+  const { base, span } = set.window
+  const isOfBytes = type === 'u8' && base === 0 && span > 0 && span <= 2 ** 8
+  const kernel = isOfBytes ? byteSetKernel(shape, Math.ceil(span / TABLE_BYTES)) : semiKernel(shape)
   const values = { ...set.window, ...places, key: address, keyBits: bits }
   const frame = new Float64Array(SEMI_FRAME.length)
   const words = new Int32Array(frame.buffer)
   for (const [i, name] of SEMI_FRAME.entries()) putAddress(words, 2 * i, values[name])
-  return { ...sentModule(semiKernel(shape), arena), functions: [], frame, outputs: [] }
+  return { ...sentModule(kernel, arena), functions: [], frame, outputs: [] }
 }

@@ -8,6 +8,7 @@
  * A null's place is that of an empty text behind the dictionary's entries.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
+import { byteMapKernel, TABLE_BYTES } from '../../../kernels/tables/byteKernels.ts'
 import { gatherKernel } from '../../../kernels/tables/gatherKernels.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../../operators/arenaKernels.ts'
@@ -115,6 +116,8 @@ function endToEnd(texts: readonly Buffer[]): Column {
 
 /** Rows between two calls of the kernel, so that V8 can replace it while it warms up. */
 const STRIDE = 65_536
+/** Of more vectors it takes longer to look in each than to look at one byte after another. */
+const MOST_TABLES = 8
 
 /** Writes the codes of a part's rows to their places in the arena, where what the part has instead of them may lie already. */
 export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
@@ -127,13 +130,20 @@ export function writeCodes({ length, values }: Column, map: Uint16Array, codes: 
     return
   }
   const width = codes.BYTES_PER_ELEMENT
-  const room = arena.reserve(width * map.length, 'codes of texts')
+  const to = codes.byteOffset + width * firstRow
+  const tables = Math.ceil(map.length / TABLE_BYTES)
+  const room = arena.reserve(width * TABLE_BYTES * tables, 'codes of texts')
   try {
-    ;(arena.view(width === 1 ? 'u8' : width === 2 ? 'u16' : 'i32', room, map.length) as Codes).set(map)
+    const table = arena.view(width === 1 ? 'u8' : width === 2 ? 'u16' : 'i32', room, TABLE_BYTES * tables) as Codes
+    table.fill(0).set(map)
+    if (width === 1 && places.BYTES_PER_ELEMENT === 1 && tables <= MOST_TABLES) {
+      const kernel = arenaKernel(arena, `bytes by ${tables}`, () => byteMapKernel(tables))
+      for (let from = 0; from < length; from += STRIDE) kernel(room, places.byteOffset + from, Math.min(STRIDE, length - from), to + from)
+      return
+    }
     const log2 = Math.log2(width)
     const own = Math.log2(places.BYTES_PER_ELEMENT)
     const kernel = arenaKernel(arena, `gather ${log2} by ${own}`, () => gatherKernel(log2, own))
-    const to = codes.byteOffset + width * firstRow
     for (let from = 0; from < length; from += STRIDE) kernel(room, places.byteOffset, from, Math.min(length, from + STRIDE), to)
   } finally {
     arena.free(room)

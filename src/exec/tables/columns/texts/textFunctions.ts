@@ -46,7 +46,7 @@ export interface TextFunctions {
 /** The functions of a text in steps over rows of such columns; undefined where there are none. */
 export function textFunctionsOf(element: ElementType, steps: readonly Step[]): TextFunctions | undefined {
   if (element.kind !== 'row') return undefined
-  const texts = new Set(element.fields.flatMap(({ name, type }) => (type.kind === 'utf8' ? [name] : [])))
+  const texts = textsIn(element)
   const numbers = new Set(element.fields.flatMap(({ name, type }) => (isNumberType(type) ? [name] : [])))
   const functions: TextFunction[] = []
   const without: Step[] = []
@@ -73,19 +73,34 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
 }
 
 /** What a filter asks of one text alone. */
-interface Guard {
+export interface Guard {
   readonly column: string
   readonly ir: FunctionIr
 }
 
 function guardsOf(f: ExecFunction, texts: ReadonlySet<string>): readonly Guard[] {
+  return asked(f, texts).flatMap((one) => one ?? [])
+}
+
+/** What a filter asks, where all of it is asked of single texts: each of them has to be so; undefined where something else is asked too. */
+export function textQuestions(f: ExecFunction, element: ElementType): readonly Guard[] | undefined {
+  const all = asked(f, textsIn(element))
+  return all.length > 0 && all.every((one) => one !== undefined) ? all : undefined
+}
+
+/** Each part of a filter that has to be so; undefined for one that is not of one text alone. */
+function asked(f: ExecFunction, texts: ReadonlySet<string>): readonly (Guard | undefined)[] {
   const ir = rowIrOf(f)
   const [only, ...others] = ir?.body ?? []
   if (ir === undefined || only?.kind !== 'Return' || only.value === undefined || others.length > 0) return []
-  return conjuncts(only.value).flatMap((expr) => {
+  return conjuncts(only.value).map((expr) => {
     const column = columnOf([expr], texts, { locals: false })
-    return column === undefined ? [] : [{ column, ir: ofText(ir, [{ kind: 'Return', value: expr, span: expr.span }]) }]
+    return column === undefined ? undefined : { column, ir: ofText(ir, [{ kind: 'Return', value: expr, span: expr.span }]) }
   })
+}
+
+function textsIn(element: ElementType): ReadonlySet<string> {
+  return new Set(fieldsOf(element).flatMap(({ name, type }) => (type.kind === 'utf8' ? [name] : [])))
 }
 
 function conjuncts(expr: Expr): readonly Expr[] {

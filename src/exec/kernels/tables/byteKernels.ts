@@ -1,0 +1,100 @@
+/**
+ * Bytes looked up in tables, sixteen rows at a time:
+ *
+ *     keys     3 0 0 2 …       a byte each, from 0 on
+ *     table    a b c d …       a byte for every key, in vectors of sixteen: of each a swizzle by the keys less its first gives
+ *     found    d a a c …       0 for those of others, and so what is found is one of them
+ *
+ * The set kernel does what `semiKernel` does, by the same frame: a row's bit is the byte of its key. The map kernel puts the bytes
+ * where the keys are, or elsewhere. Tables are filled up with zeros.
+ */
+
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
+import { simd, vectorConst } from '../../kir/simd.ts'
+import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
+import { element } from './groupFrame.ts'
+import { SEMI_FRAME, type SemiShape } from './semiKernel.ts'
+import { counting, numbered } from './sortKernels.ts'
+
+const get = I.localGet
+const set = I.localSet
+const num = I.i32Const
+
+/** Bytes of a vector. */
+export const TABLE_BYTES = 16
+const LOG2_TABLE = 4
+const WORD_ROWS = 32
+const splat = (byte: number): Code => vectorConst(new Uint8Array(TABLE_BYTES).fill(byte))
+
+/** Loads the vectors of a table that lies at an address, into locals from `first` on. */
+function loaded(table: number, first: number, tables: number): Code {
+  return Array.from({ length: tables }, (_, t) => [...get(table), ...I.memory(SIMD.load, TABLE_BYTES * t), ...set(first + t)])
+}
+
+/** What is found for the keys in a local. */
+function found(keys: number, first: number, tables: number): Code {
+  const inTable = (t: number): Code => [
+    ...get(first + t),
+    ...get(keys),
+    ...(t === 0 ? [] : [...splat(TABLE_BYTES * t), ...simd(SIMD.i8Sub)]),
+  ]
+  return Array.from({ length: tables }, (_, t) => [...inTable(t), ...simd(SIMD.i8Swizzle), ...(t === 0 ? [] : simd(SIMD.or))])
+}
+
+/** run(frame, from, to): of a set whose table has so many vectors of bytes that are 0 or 1. */
+export function byteSetKernel({ nullable, anti, narrows }: Omit<SemiShape, 'type'>, tables: number): KernelModule {
+  const { frame, row, to, key, keyBits, present, bitmap, counts, word, place, count, keys, first } = numbered(
+    ...(['frame', 'row', 'to', 'key', 'keyBits', 'present', 'bitmap', 'counts', 'word', 'place', 'count', 'keys', 'first'] as const),
+  )
+  const slots = { key, keyBits, present, bitmap, counts }
+  const load = Object.entries(slots).map(([name, local]): Code => {
+    const slot = SEMI_FRAME.indexOf(name as keyof typeof slots)
+    return [...get(frame), ...I.addressLoad(8 * slot), ...set(local)]
+  })
+  const half = (at: number): Code => [
+    ...[...element(key, row, 0), ...I.memory(SIMD.load, at), ...set(keys), ...found(keys, first, tables)],
+    ...[...splat(1), ...simd(SIMD.i8Eq), ...simd(SIMD.i8Bitmask), ...num(at), OP.i32Shl],
+  ]
+  const wordOf = (bits: number): Code => [...get(bits), ...get(place), OP.i32Add]
+  const left = [...get(to), ...get(row), OP.i32Sub]
+  const eachWord = [
+    ...[...get(row), ...num(5), OP.i32ShrU, ...num(2), OP.i32Shl, ...set(place), ...half(0), ...half(TABLE_BYTES), OP.i32Or],
+    ...(nullable ? [...wordOf(keyBits), ...I.memory(OP.i32Load), OP.i32And] : []),
+    ...(anti ? [...num(-1), OP.i32Xor] : []),
+    ...(narrows ? [...wordOf(bitmap), ...I.memory(OP.i32Load), OP.i32And] : []),
+    ...set(word),
+    ...[...left, ...num(WORD_ROWS), OP.i32LtS, ...I.if(), ...get(word), ...num(1), ...left, OP.i32Shl, ...num(1), OP.i32Sub, OP.i32And],
+    ...[...set(word), OP.end, ...wordOf(bitmap), ...get(word), ...I.memory(OP.i32Store)],
+    ...[...get(count), ...get(word), OP.i32Popcnt, OP.i32Add, ...set(count)],
+    ...[...get(row), ...num(WORD_ROWS), OP.i32Add, ...I.localTee(row), ...get(to), OP.i32LtS, ...I.brIf(0)],
+  ]
+  const block = [...get(row), ...num(Math.log2(BLOCK_ROWS)), OP.i32ShrU, ...set(place)]
+  return {
+    imports: [],
+    parameters: ['address', 'i32', 'i32'],
+    locals: [...new Array<'i32'>(8).fill('i32'), ...new Array<'v128'>(1 + tables).fill('v128')],
+    body: [
+      ...[...load, ...loaded(present, first, tables), ...block, ...element(counts, place, 2), ...set(counts)],
+      ...[...I.loop, ...eachWord, OP.end, ...get(counts), ...get(count), ...I.memory(OP.i32Store)],
+    ],
+  }
+}
+
+/** run(table, keys, count, out): writes a byte for each key, which may be where the key is. */
+export function byteMapKernel(tables: number): KernelModule {
+  const { table, keys, count, out, at, whole, vector, first } = numbered('table', 'keys', 'count', 'out', 'at', 'whole', 'vector', 'first')
+  const key = [...element(keys, at, LOG2_TABLE), ...I.memory(SIMD.load), ...set(vector)]
+  const turn = [...key, ...element(out, at, LOG2_TABLE), ...found(vector, first, tables), ...I.memory(SIMD.store)]
+  const byte = [...get(table), ...element(keys, at, 0), ...I.memory(OP.i32Load8U), OP.i32Add, ...I.memory(OP.i32Load8U)]
+  return {
+    imports: [],
+    parameters: ['address', 'address', 'i32', 'address'],
+    locals: ['i32', 'i32', ...new Array<'v128'>(1 + tables).fill('v128')],
+    body: [
+      ...[...loaded(table, first, tables), ...get(count), ...num(LOG2_TABLE), OP.i32ShrU, ...set(whole), ...counting(at, whole, turn)],
+      ...[...get(whole), ...num(LOG2_TABLE), OP.i32Shl, ...set(at)],
+      ...counting(at, count, [...element(out, at, 0), ...byte, ...I.memory(OP.i32Store8)]),
+    ],
+  }
+}
