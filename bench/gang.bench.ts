@@ -2,6 +2,7 @@
  * What several processes of this machine take, against one with as many threads, and how soon a lost one is noticed:
  *
  *     factorization    a 2d schedule at rank 32, whose columns go from process to process
+ *     wavefront        a recurrence over a grid, whose processes wait for each other's rows
  *     rounds           data-parallel logistic regression, whose buffer is flushed sixteen times in a pass
  *     killed, frozen   a process of three is ended by SIGKILL, or stopped by SIGSTOP, after the third pass
  *     kills            processes are ended by SIGKILL at random moments that follow from `--seed`, `--kills` of them, in as many runs as that
@@ -9,6 +10,7 @@
  *     served           reads of an array that another loop has written before each pass, against one that nobody writes
  *     checkpoint       passes that are kept in a folder, against those that are not
  *     foreseen         what `simulate()` says of a pass beforehand, against what it takes
+ *     messages         what a message between two processes takes, with its threads, and a byte of it: the constants of `linkCost.ts`
  *
  * Each run is a program of its own (`gangPass.ts`) under `distarray run --processes`, in turn; their arrays must have the same bits. Printed are
  * medians over runs of the least that a pass took, from the third on. Needs `npm run build`.
@@ -20,6 +22,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type LinkEvents, Links } from '../src/exec/gang/links/links.ts'
+import { threadProgram } from '../src/exec/workers/threadProgram.ts'
 import type { GangFigures, GangPass } from './gangPass.ts'
 import { save, suite } from './harness.ts'
 import { median, table } from './statistics.ts'
@@ -37,9 +41,11 @@ const SHAPES = [
   [3, 1],
 ] as const
 const KEPT_PASSES = 150
+const MESSAGES = 1_000
+const MESSAGE_BYTES = 200_000
 
 const results: Record<string, unknown> = {}
-for (const program of ['factorization', 'rounds'] as const) {
+for (const program of ['factorization', 'wavefront', 'rounds'] as const) {
   if (!bench.wanted(program)) continue
   const found = SHAPES.map(() => [] as GangFigures[])
   for (let round = 0; round < rounds; round++) {
@@ -101,7 +107,7 @@ if (bench.wanted('checkpoint')) {
   results.checkpoint = ratios
 }
 if (bench.wanted('foreseen')) {
-  const lines = (['factorization', 'rounds'] as const).flatMap((program) =>
+  const lines = (['factorization', 'rounds', 'wavefront'] as const).flatMap((program) =>
     [1, 1 / 4, 1 / 16].flatMap((part) => {
       const pass = { program, samples: Math.round(samples * part), workers: 1, passes }
       const { foreseenMs = [] } = run(1, pass)
@@ -119,7 +125,50 @@ if (bench.wanted('foreseen')) {
   console.log(`\n${table(['foreseen', 'ms', 'it takes', 'ratio'], lines)}`)
   results.foreseen = lines
 }
+if (bench.wanted('messages')) {
+  const found = await messages()
+  console.log(
+    `\nmessages: ${(found.messageMs * 1000).toFixed(0)} microseconds of processor time each, and ${(found.msPerByte * 1e6).toFixed(2)} ns a byte`,
+  )
+  results.messages = found
+}
 save('gang', results)
+
+/** Between two links of this process, there and back, by its processor time: threads of both ends are its own. */
+async function messages(): Promise<{ readonly messageMs: number; readonly msPerByte: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'distarray-links-'))
+  const rendezvous = { kind: 'file', path: join(folder, 'address') } as const
+  const common = { world: 2, job: 'bench', attempt: 0, rendezvous, token: 'a secret of a bench', host: '127.0.0.1' }
+  let left = 0
+  let over = (): void => undefined
+  const events = (rank: number): LinkEvents => ({
+    took: (_, { head, parts }) => {
+      if (rank === 1 || --left > 0) links[rank]?.send(1 - rank, { type: 'edge', head, parts })
+      else over()
+    },
+    lost: (error) => console.error(error),
+    released: () => undefined,
+  })
+  const links: readonly Links[] = await Promise.all(
+    [0, 1].map((rank) => Links.start({ ...common, rank, joinMs: 20_000, patienceMs: 20_000 }, threadProgram(), events(rank))),
+  )
+  for (const one of links) one.hold()
+  const times: number[] = []
+  for (const bytes of [0, 0, MESSAGE_BYTES]) {
+    left = MESSAGES
+    const cpu = process.cpuUsage()
+    await new Promise<void>((resolve) => {
+      over = resolve
+      links[0]?.send(1, { type: 'edge', head: new Uint8Array(100), parts: [new Uint8Array(bytes)] })
+    })
+    const { user, system } = process.cpuUsage(cpu)
+    times.push((user + system) / 1000 / (2 * MESSAGES))
+  }
+  await Promise.all(links.map((one) => one.release(0)))
+  rmSync(folder, { recursive: true, force: true })
+  const [, messageMs = 0, longMs = 0] = times
+  return { messageMs, msPerByte: (longMs - messageMs) / MESSAGE_BYTES }
+}
 
 function run(processes: number, pass: Omit<GangPass, 'folder'>): GangFigures {
   const folder = mkdtempSync(join(tmpdir(), 'distarray-gang-'))

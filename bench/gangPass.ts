@@ -11,7 +11,7 @@ import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings } from '../examples/support/generateRatings.ts'
 
 export interface GangPass {
-  readonly program: 'factorization' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served'
+  readonly program: 'factorization' | 'wavefront' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served'
   /** Ratings, or clicks. */
   readonly samples: number
   readonly workers: number
@@ -51,7 +51,7 @@ const given = JSON.parse(process.argv[2] ?? '') as GangPass // of the bench
 const { program, samples, workers, passes, folder, checkpoint } = given
 writeFileSync(join(folder, `pid${process.env.DA_RANK ?? 0}`), String(process.pid))
 const session = await Session.start({ workers, progress: false, checkRaces: false, ...(checkpoint === undefined ? {} : { checkpoint }) })
-const { loop, arrays, between } = program === 'rounds' ? logistic() : program === 'served' ? readings() : factorization()
+const { loop, arrays, between } = programOf()
 
 const times: number[] = []
 let began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
@@ -173,6 +173,24 @@ interface Program {
   /** Runs before each pass of the second half. */
   readonly between?: Loop
   readonly arrays: readonly DistArray<number, readonly number[]>[]
+}
+
+function programOf(): Program {
+  if (program === 'rounds') return logistic()
+  if (program === 'wavefront') return recurrence()
+  return program === 'served' ? readings() : factorization()
+}
+
+/** Each element of a grid from those above and before it. */
+function recurrence(): Program {
+  const side = Math.round(Math.sqrt(samples))
+  const grid = session.random([side, side], { seed: 1 })
+  const loop = session.loop(session.range(side - 1, side - 1), { grid }, ([i, j], { grid }) => {
+    let value = grid.get(i, j + 1) * 0.5 + grid.get(i + 1, j) * 0.5
+    for (let k = 0; k < 20; k++) value = Math.sqrt(value + grid.get(i + 1, j + 1))
+    grid.set(i + 1, j + 1, value / 2)
+  })
+  return { loop, arrays: [grid] as unknown as Program['arrays'] }
 }
 
 /** Of ratings, at rank 32, with its dependences kept: a 2d schedule, whose columns go round. */

@@ -11,7 +11,7 @@ import type { Needed } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
-import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfLanes } from './movement/passWire.ts'
+import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfRoots } from './movement/passWire.ts'
 import { labelIn } from './movement/placement.ts'
 import { changesFor, endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
 import { knowsRows, serveRows, tellKeys } from './movement/rowSupply.ts'
@@ -193,7 +193,7 @@ export class AskedPass {
       const { from, to, compared } = definition
       const written = isLast ? compared.map((number) => regionOf(gang.storageOf(number))) : []
       const lanes = lanesOfRound(loop.lanes, isLast).filter((one) => this.shared?.has(one) !== true)
-      const regions = [...written, ...regionsOfLanes(lanes, from, to), ...(isLast ? this.#piecesOf(rank) : [])]
+      const regions = [...written, ...regionsOfRoots(lanes, from, to), ...(isLast ? this.#piecesOf(rank) : [])]
       applyParts(regions, sent)
       if (round !== undefined) this.#count(sent.slice(0, 2 * regions.length))
       if (round !== undefined && isLast) this.roundBytes += head.sharedBytes ?? 0

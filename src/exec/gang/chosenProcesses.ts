@@ -4,6 +4,7 @@ import type { DenseStorage } from '../../core/arrays/storage.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { BlockSchedule } from '../loops/blocks/schedule.ts'
 import { busiestShare } from '../loops/passCost.ts'
+import { MESSAGE_MS, MS_PER_BYTE } from './linkCost.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NumberedBox } from './movement/moves.ts'
@@ -12,10 +13,6 @@ import type { Placed, Placement } from './movement/placement.ts'
 
 /** A pass has to gain so much: sending, waking and answering take that long. */
 const LEAST_GAIN_MS = 3
-/** Sending and receiving a byte, and copying or comparing it. */
-const NS_PER_BYTE = 4
-/** From the end of a block to the beginning of one in another process. */
-const EDGE_MS = 0.2
 /** What is sent once serves that many passes, as far as one can tell before them. */
 const PASSES = 8
 
@@ -41,7 +38,7 @@ export function chosenProcesses(
   const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
   const waits = Math.max(...nodes.map(({ takes }) => takes.length))
   const part = order.isFree ? 1 / count : busiestShare(blocks, count * workers) / busiestShare(blocks, workers)
-  const sendMs = ((once / PASSES + compared + moved + rounds.bytes) * NS_PER_BYTE) / 1e6 + (waits + 2 * rounds.count) * EDGE_MS
+  const sendMs = (once / PASSES + compared + moved + rounds.bytes) * MS_PER_BYTE + (waits + 2 * rounds.count) * MESSAGE_MS
   const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
   const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
   return { count: togetherMs < aloneMs ? count : 1, because: text }

@@ -16,6 +16,7 @@ import type { Storage } from '../../core/arrays/storage.ts'
 import type { LeftElsewhere } from '../arrays/leftElsewhere.ts'
 import { partsOf } from '../arrays/parted.ts'
 import { type LockMode, RwLock } from '../arrays/rwLock.ts'
+import { MS_PER_BYTE } from './linkCost.ts'
 import { bytesOf } from './movement/changes.ts'
 import { regionOf } from './movement/passWire.ts'
 
@@ -52,8 +53,7 @@ export interface Elsewhere {
 /** Passes from which a journal is closed: what a loss would cost. */
 const MOST_ENTRIES = 64
 const LEAST_MS = 5_000
-/** Sending and receiving a byte; bringing arrays home is to take a twentieth of the passes before it. */
-const MS_PER_BYTE = 4e-6
+/** Bringing arrays home is to take a twentieth of the passes before it. */
 const PASSES_PER_RETURN = 20
 
 /** What tells arrays apart: several names, and a table and its column, may lie in one place. */

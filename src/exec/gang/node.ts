@@ -11,6 +11,7 @@ import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
 import { KernelLoop } from '../loops/kernelLoop.ts'
 import { freePart } from '../loops/reductions/accumulatorLog.ts'
+import { joinAmong } from '../loops/reductions/reductionCopies.ts'
 import type { SharedArena } from '../memory/sharedArena.ts'
 import { errorToWire } from '../workers/wire.ts'
 import type { WorkerPool } from '../workers/worker.ts'
@@ -34,7 +35,7 @@ import {
   partsOfChanges,
   type RunHead,
   regionOf,
-  regionsOfLanes,
+  regionsOfRoots,
   sentResults,
 } from './movement/passWire.ts'
 import { endsPass, lanesOfRound } from './movement/rounds.ts'
@@ -289,7 +290,9 @@ export class GangNode {
       const regions = isLast ? compared.map(regionOf) : []
       await shared?.flush(round ?? 0, { isLast })
       const own = lanesOfRound(done.lanes, isLast).filter((one) => shared?.has(one) !== true)
-      const lanes = regionsOfLanes(own, definition.from, definition.to)
+      const { from, to } = definition
+      for (const one of own) if (one.combine === undefined) joinAmong(one, [from, to])
+      const lanes = regionsOfRoots(own, from, to)
       const changes = [
         ...regions.map((region, i) => changesOf(region, known.before[i] as Before)), // as many
         ...lanes.map((region) => orAll(changesOf(region, emptyOf(region)), region)),

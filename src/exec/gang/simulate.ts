@@ -15,6 +15,7 @@ import type { BlockSchedule, IterationSpace } from '../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { predictedMs } from '../loops/passCost.ts'
 import type { Lanes } from '../loops/reductions/reductionCopies.ts'
+import { MESSAGE_MS, MS_PER_BYTE } from './linkCost.ts'
 import { Belongings, type Keeping, type Needed } from './movement/belongings.ts'
 import { mostBytes } from './movement/changes.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
@@ -33,12 +34,12 @@ import {
 } from './movement/needs.ts'
 import { sizeOfRegion } from './movement/passWire.ts'
 import { type Placement, placementOf } from './movement/placement.ts'
-import { betweenRounds, mostBytesOfCopies } from './movement/rounds.ts'
+import { betweenRounds, lanesOfRound, mostBytesOfCopies } from './movement/rounds.ts'
 import { mostSharedBytes } from './movement/sharing.ts'
 import type { Ends } from './movement/transfers.ts'
 
-/** Sending and receiving a byte, beside the time that it is on its way; comparing it. */
-const MS_PER_BYTE = 4e-6
+/** Adding an element of one private copy to that of another. */
+const JOIN_MS = 0.8e-6
 
 export interface SimulatedLoop {
   readonly inputs: LoopInputs
@@ -55,8 +56,7 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
   const placed = loops.map((loop, i) => made.place(loop, `${i}`))
   const passes = [0, 1].map((pass) => {
     const each = placed.map((one) => {
-      if ('because' in one)
-        return { bytes: 0, made: 0, waitingMs: 0, milliseconds: predictedMs(one.loop.aloneMs, one.loop.blocks, machines.threads) }
+      if ('because' in one) return { bytes: 0, made: 0, waitingMs: 0, milliseconds: hereMs(one.loop, machines.threads) }
       const sent = made.pass(one, pass, stays ? 'needed' : 'all')
       return { bytes: sent.bytes, made: sent.made, ...passOf(one, sent, machines) }
     })
@@ -78,6 +78,16 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
     waitingMilliseconds: next.waitingMs,
     ...(nodes === 1 && one !== undefined && 'because' in one ? { because: one.because } : {}),
   }
+}
+
+/** In one process. */
+function hereMs({ aloneMs, blocks, lanes }: SimulatedLoop, threads: number): number {
+  const rounds = (blocks.rounds?.length ?? 2) - 1
+  return predictedMs(aloneMs, blocks, threads) + joinMs(lanesOfRound(lanes, true)) + (rounds - 1) * joinMs(lanesOfRound(lanes, false))
+}
+
+function joinMs(lanes: readonly Lanes[]): number {
+  return lanes.reduce((sum, { count, length }) => sum + count * length * JOIN_MS, 0)
 }
 
 interface PlacedLoop {
@@ -185,7 +195,7 @@ function changedBytesOf(placed: PlacedLoop): number {
   } = placed
   const others = new Set(order.owners).size - 1
   const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? mostBytes(sizeOfRegion(storage)) : 0), 0)
-  const copies = mostBytesOfCopies(lanes, (bounds.at(-1) as number) - (bounds[1] as number))
+  const copies = mostBytesOfCopies(lanes, bounds.slice(1))
   const between = betweenRounds(placed.loop, placed.placement)
   const shared = inputs.buffers.size === 0 ? 0 : mostSharedBytes({ blocks, lanes }, bounds)
   return compared * others + copies + between.count * (between.updates + others * between.flushed) + shared
@@ -194,16 +204,18 @@ function changedBytesOf(placed: PlacedLoop): number {
 function passOf(
   placed: PlacedLoop,
   { nodes, fetched, whole, bytesOf }: Sent,
-  { threads, bytesPerMs, latencyMs }: Machines,
+  { threads, bytesPerMs, latencyMs: wayMs }: Machines,
 ): { readonly milliseconds: number; readonly waitingMs: number } {
   const {
-    loop: { blocks, aloneMs },
+    loop: { blocks, aloneMs, lanes },
     placement: {
       arrays,
+      bounds,
       order: { owners },
     },
   } = placed
   const takeMs = (bytes: number): number => bytes / bytesPerMs + bytes * MS_PER_BYTE
+  const latencyMs = wayMs + MESSAGE_MS
   const sendFree = new Float64Array(nodes.length)
   sendFree[0] = fetched === 0 ? 0 : 2 * latencyMs + takeMs(fetched)
   const asked = sendFree[0]
@@ -248,6 +260,7 @@ function passOf(
     const others = nodes.flatMap((_, node) => (node > 0 && owners.includes(node) ? node : []))
     let at = last[0] as number
     for (const node of others) at = Math.max(at, (last[node] as number) + latencyMs) + takeMs(between.updates / others.length)
+    at += joinMs(lanesOfRound(lanes, false))
     ;(free[0] as Float64Array).fill(at)
     for (const node of others) {
       at += takeMs(between.flushed)
@@ -255,16 +268,19 @@ function passOf(
     }
   }
 
+  const world = new Set(owners).size
+  const copies = mostBytesOfCopies(lanes, bounds.slice(1))
   const compareMs = arrays.reduce(
     (sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength * MS_PER_BYTE : 0),
     0,
   )
   const arrivals = nodes.flatMap(({ ends }, node) => {
     if (node === 0 || !owners.includes(node)) return []
-    return [{ at: (last[node] as number) + compareMs + latencyMs, takes: takeMs(bytesOf(ends)) }]
+    return [{ at: (last[node] as number) + compareMs + latencyMs, takes: takeMs(bytesOf(ends) + copies / (world - 1)) }]
   })
   let milliseconds = last[0] as number
   for (const { at, takes } of arrivals.sort((a, b) => a.at - b.at)) milliseconds = Math.max(milliseconds, at) + takes
+  milliseconds += joinMs(lanes)
   const idle = nodes.map((_, node) => (last[node] as number) - (start[node] as number) - (busy[node] as number) / threads)
   return { milliseconds, waitingMs: idle.reduce((sum, ms) => sum + ms, 0) / nodes.length }
 }

@@ -224,7 +224,8 @@ export class KernelLoop extends Prepared {
     readonly aloneMs: number
   } {
     const { inputs, blocks, space, lanes } = this
-    return { inputs, blocks, space, lanes, aloneMs: this.#last?.aloneMs ?? estimatedMs(this.#cut) }
+    const { aloneMs = estimatedMs(this.#cut), beforeMs = aloneMs } = this.#last ?? {}
+    return { inputs, blocks, space, lanes, aloneMs: Math.min(aloneMs, beforeMs) } // one of them may have been held up
   }
 
   /** Whether its passes give the same whenever they run: nothing of the program but what the body captures takes part in them. */

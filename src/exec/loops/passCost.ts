@@ -67,7 +67,8 @@ function stepsWithin({ successorStart, successors }: BlockSchedule, count: numbe
 export function predictedMs(aloneMs: number, blocks: BlockSchedule, workers: number): number {
   if (workers === 1) return aloneMs
   const ends = blocks.steps === undefined ? 0 : blocks.count / blocks.steps.blocks - 1
-  return aloneMs * busiestShare(blocks, workers) + (blocks.count / workers) * CLAIM_MS + ends * STEP_END_MS + WAKE_MS
+  const wakes = (blocks.rounds?.length ?? 2) - 1
+  return aloneMs * busiestShare(blocks, workers) + (blocks.count / workers) * CLAIM_MS + ends * STEP_END_MS + wakes * WAKE_MS
 }
 
 /** How much longer the busiest worker was on blocks than the mean; 1 is perfect. */

@@ -7,7 +7,7 @@ import type { ShareResult } from '../../loops/callerPass.ts'
 import { errorToWire } from '../../loops/failure.ts'
 import type { LoopTaskResult } from '../../loops/loopTask.ts'
 import type { AccumulatorPart } from '../../loops/reductions/accumulatorLog.ts'
-import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
+import { type Lanes, rootsAmong } from '../../loops/reductions/reductionCopies.ts'
 import type { Arena } from '../../memory/arena.ts'
 import type { WireError } from '../../workers/wire.ts'
 import { applyChanges, bytesOf, type Changes } from './changes.ts'
@@ -109,11 +109,23 @@ export function sizeOfRegion(storage: Storage): Pick<Region, 'byteLength' | 'BYT
   return { byteLength: length * BYTES_PER_ELEMENT, BYTES_PER_ELEMENT }
 }
 
-/** The copies of lanes `from` up to `to`. */
-export function regionsOfLanes(lanes: readonly Lanes[], from: number, to: number): readonly Region[] {
-  return lanes.flatMap(({ data, touched, length }) => [
-    data.subarray(from * length, to * length) as Region,
-    ...(touched === undefined ? [] : [touched.subarray(from * length, to * length)]),
+/** Of the copies of lanes `from` up to `to`, those in which everything is once what the tree joins among them was joined. */
+export function regionsOfRoots(lanes: readonly Lanes[], from: number, to: number): readonly Region[] {
+  return lanes.flatMap((one) => {
+    const { data, touched, length } = one
+    return neighbours(rootsAmong(one, [from, to])).flatMap(([first, end]) => [
+      data.subarray(first * length, end * length) as Region,
+      ...(touched === undefined ? [] : [touched.subarray(first * length, end * length)]),
+    ])
+  })
+}
+
+/** Numbers in their order as stretches of such as follow each other. */
+function neighbours(numbers: readonly number[]): (readonly [from: number, to: number])[] {
+  const starts = numbers.filter((number, i) => i === 0 || number !== (numbers[i - 1] as number) + 1)
+  return starts.map((from, i) => [
+    from,
+    1 + (numbers[i + 1 < starts.length ? numbers.indexOf(starts[i + 1] as number) - 1 : numbers.length - 1] as number),
   ])
 }
 

@@ -9,7 +9,7 @@
  */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
-import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
+import { type Lanes, rootsAmong } from '../../loops/reductions/reductionCopies.ts'
 import { bytesOf, bytesOfAll, type Changes, changesOf, changesWithin, orAll } from './changes.ts'
 import { regionOf, sizeOfRegion } from './passWire.ts'
 import type { Placement } from './placement.ts'
@@ -35,11 +35,13 @@ export function lanesOfRound(lanes: readonly Lanes[], isLast: boolean): readonly
   return isLast ? lanes : lanes.filter(({ late }) => late !== undefined)
 }
 
-/** What private copies of so many lanes take to be sent, at the most. */
-export function mostBytesOfCopies(lanes: readonly Lanes[], count: number): number {
-  return lanes.reduce((sum, { data, touched, length }) => {
-    const one = bytesOfAll(data.subarray(0, length)) + (touched === undefined ? 0 : bytesOfAll(touched.subarray(0, length)))
-    return sum + one * count
+/** What the private copies of processes take to be sent, at the most, joined as far as each can: `bounds` are the first lane of each, and the last. */
+export function mostBytesOfCopies(lanes: readonly Lanes[], bounds: readonly number[]): number {
+  return lanes.reduce((sum, one) => {
+    const { data, touched, length } = one
+    const bytes = bytesOfAll(data.subarray(0, length)) + (touched === undefined ? 0 : bytesOfAll(touched.subarray(0, length)))
+    const roots = bounds.slice(1).reduce((count, end, i) => count + rootsAmong(one, [bounds[i] as number, end]).length, 0)
+    return sum + bytes * roots
   }, 0)
 }
 
@@ -50,7 +52,7 @@ export function betweenRounds(
 ): { readonly count: number; readonly updates: number; readonly flushed: number } {
   return {
     count: (blocks.rounds?.length ?? 2) - 2,
-    updates: mostBytesOfCopies(lanesOfRound(lanes, false), (bounds.at(-1) as number) - (bounds[1] as number)),
+    updates: mostBytesOfCopies(lanesOfRound(lanes, false), bounds.slice(1)),
     flushed: flushed.reduce((sum, storage) => sum + bytesOfAll(sizeOfRegion(storage)), 0),
   }
 }

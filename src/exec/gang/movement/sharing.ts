@@ -48,7 +48,7 @@ export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks'
   const processes = bounds.length - 1
   const heads = 16 * processes * (blocks.laneCount + processes) * buffered.length
   return (
-    rounds * (mostBytesOfCopies(buffered, bounds[1] as number) + heads) +
+    rounds * (mostBytesOfCopies(buffered, bounds.slice(0, 2)) + heads) +
     buffered.reduce((sum, { target }) => sum + sizeOfRegion(target).byteLength, 0)
   )
 }

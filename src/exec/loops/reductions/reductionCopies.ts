@@ -153,10 +153,22 @@ export function rootsOf(count: number, first: number, end: number): number[] {
   return [...roots]
 }
 
+/** The same of lanes of a loop: what a function of the program joins stays apart, to be joined where the program is. */
+export function rootsAmong({ count, combine }: Lanes, [first, end]: readonly [number, number]): number[] {
+  return combine === undefined ? rootsOf(count, first, end) : Array.from({ length: end - first }, (_, i) => first + i)
+}
+
 /** Joins what lies among lanes `first` up to `end`, of some elements: as the tree has it, whatever the others have added. */
-export function joinAmong(lanes: Lanes, [first, end]: readonly [number, number], [from, to]: readonly [number, number]): void {
-  const piece = (lane: number): TypedArray => copyOfLane(lanes, lane).data.subarray(from, to) as TypedArray
-  for (const [lane, other, reach] of joinsOf(lanes.count)) if (lane >= first && reach <= end) addInto(piece(lane), piece(other))
+export function joinAmong(
+  lanes: Lanes,
+  [first, end]: readonly [number, number],
+  [from, to]: readonly [number, number] = [0, lanes.length],
+): void {
+  const piece = (lane: number): Updates => {
+    const { data, touched } = copyOfLane(lanes, lane)
+    return { data: data.subarray(from, to) as TypedArray, ...(touched === undefined ? {} : { touched: touched.subarray(from, to) }) }
+  }
+  for (const [lane, other, reach] of joinsOf(lanes.count)) if (lane >= first && reach <= end) join(lanes, piece(lane), piece(other))
 }
 
 function copyOfLane({ data, touched, length, stride = length }: Lanes, lane: number): Updates {
@@ -184,7 +196,7 @@ function join(lanes: Lanes, into: Updates, from: Updates): void {
     addInto(into.data, from.data)
     return
   }
-  for (let i = 0; i < lanes.length; i++) {
+  for (let i = 0; i < touched.length; i++) {
     if (touched[i] === 0) continue
     const update = from.data[i] as number
     into.data[i] = (into.touched[i] === 0 ? update : joined(lanes, into.data[i] as number, update)) as never // numbers, or bigints of i64
