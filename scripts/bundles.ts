@@ -123,7 +123,12 @@ async function bundle(
         }),
   })
   await build.close()
-  return made.filter((file) => file.type === 'chunk')
+  return made.flatMap((file) => (file.type === 'chunk' ? [{ ...file, code: inAscii(file.code) }] : []))
+}
+
+/** Engines keep two bytes for each character of a text that has one beyond Latin: of the code of every thread, as long as it runs. */
+function inAscii(code: string): string {
+  return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function replaced(texts: ReadonlyMap<string, string>): Plugin {

@@ -32,6 +32,8 @@ export interface Encoder {
   readonly run: (task: EncodeTask) => Promise<Uint8Array>
   /** Hears of each batch that is no longer needed. */
   readonly done?: (batch: Batch) => void
+  /** Hears of what `run` gave once nobody reads it any more. */
+  readonly appended?: (bytes: Uint8Array) => void
 }
 
 /** Does a task, in any thread. */
@@ -53,24 +55,28 @@ const HERE: Encoder = { width: 1, run: async (task) => encode(task) }
 /** The bytes of each task in the tasks' order; a few of them are under way while the first is waited for. */
 export async function* encodedInOrder(
   encodings: AsyncIterable<Encoding>,
-  { width, run, done = () => undefined }: Encoder = HERE,
+  { width, run, done = () => undefined, appended = () => undefined }: Encoder = HERE,
 ): AsyncGenerator<Uint8Array> {
   const underWay: { readonly bytes: Promise<Uint8Array>; readonly ended: readonly Batch[] }[] = []
-  const next = async (): Promise<Uint8Array> => {
+  const next = async function* (): AsyncGenerator<Uint8Array> {
     const { bytes, ended } = underWay.shift() as (typeof underWay)[number] // there is one
     const found = await bytes
     for (const batch of ended) done(batch)
-    return found
+    try {
+      yield found
+    } finally {
+      appended(found)
+    }
   }
   try {
     for await (const { task, ended } of encodings) {
       const bytes = run(task)
       bytes.catch(() => undefined) // whoever waits for it hears of it
       underWay.push({ bytes, ended })
-      if (underWay.length >= width) yield await next()
+      if (underWay.length >= width) yield* next()
     }
-    while (underWay.length > 0) yield await next()
+    while (underWay.length > 0) yield* next()
   } finally {
-    await Promise.allSettled(underWay.map(({ bytes }) => bytes))
+    for (const end of await Promise.allSettled(underWay.map(({ bytes }) => bytes))) if (end.status === 'fulfilled') appended(end.value)
   }
 }

@@ -23,6 +23,7 @@ import { PlanError, SourceError } from '../core/errors.ts'
 import { Session } from '../session/session.ts'
 import { writeAtomically } from './bytes/atomicFile.ts'
 import { packedByName } from './bytes/gzipOutput.ts'
+import { type Encoding, encodedInOrder } from './encode.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-outputs-'))
 const session = await Session.start({ workers: 1, memory: '64MB', progress: false })
@@ -162,4 +163,34 @@ test('texts are packed where the name of the file says so', async () => {
     for (let i = 0; i < 200; i++) await append(randomBytes(100_000))
   })
   await expect(full(async () => Promise.reject(new Error('no space')))).rejects.toThrow('no space')
+})
+
+test('what workers encode takes no memory once it is written', async () => {
+  await using small = await Session.start({ workers: 2, memory: '32MB', progress: false })
+  const rows = 2 ** 17
+  const table = small.fromColumns({ value: Float64Array.from({ length: rows }, (_, i) => Math.sqrt(i)) }) // a megabyte, which hardly compresses
+  for (let turn = 0; turn < 12; turn++) await table.writeParquet(at('encoded.parquet'), { rowGroupRows: rows / 4 })
+  const most = small.zeros([29 * 2 ** 17])
+  expect(await most.sum()).toBe(0)
+})
+
+test('whoever encodes hears of all that nobody reads any more, also where writing ends early', async () => {
+  const encodings = async function* (): AsyncGenerator<Encoding> {
+    for (let n = 0; n < 5; n++) yield { task: { format: 'ndjson', parts: [], element: { kind: 'row', fields: [] } }, ended: [] }
+  }
+  for (const taken of [1, 3, 9]) {
+    const made: Uint8Array[] = []
+    const heard: Uint8Array[] = []
+    const run = async (): Promise<Uint8Array> => {
+      const bytes = Uint8Array.of(made.length)
+      made.push(bytes)
+      return bytes
+    }
+    let read = 0
+    for await (const bytes of encodedInOrder(encodings(), { width: 2, run, appended: (bytes) => void heard.push(bytes) })) {
+      expect(heard).not.toContain(bytes)
+      if (++read === taken) break
+    }
+    expect(heard).toStrictEqual(made)
+  }
 })

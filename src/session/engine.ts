@@ -264,14 +264,17 @@ export class SessionEngine implements Engine {
 
   /** Bytes of what is written are made by workers; those of small batches here, which takes less than to tell a worker. */
   #encoder(signal: AbortSignal, done?: (batch: Batch) => void): Encoder {
-    const { pool } = this.#open()
+    const { pool, arena } = this.#open()
     const run = async (task: EncodeTask): Promise<Uint8Array> => {
       if (rowsOf(task.parts) < SMALL_ROWS) return encode(task)
       const bytes = (await pool.run('encode', { ...task, parts: task.parts.map(sent) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
-      buffersPassed(bytes.length)
+      if (!isOfArena(bytes)) buffersPassed(bytes.length)
       return bytes
     }
-    return { width: pool.size, run, ...defined({ done }) }
+    const appended = (bytes: Uint8Array): void => {
+      if (isOfArena(bytes)) arena.free(bytes.byteOffset) // a block of its own
+    }
+    return { width: pool.size, run, appended, ...defined({ done }) }
   }
 
   #open(): Runtime {

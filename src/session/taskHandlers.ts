@@ -1,6 +1,8 @@
 /** Everything a worker of a session can be asked to do: where `exec` and `io` meet in every thread. */
 
+import { MemoryError } from '../core/errors.ts'
 import { HANDLERS as EXEC_HANDLERS } from '../exec/handlers.ts'
+import type { Arena } from '../exec/memory/arena.ts'
 import { buffersPassed } from '../exec/memory/lease.ts'
 import { arraysIn, withScratch } from '../exec/memory/scratchMemory.ts'
 import { bytesOfBatches } from '../exec/tables/planRecord.ts'
@@ -12,17 +14,29 @@ import { readSplit } from '../io/readSplit.ts'
 export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
   ...EXEC_HANDLERS,
   stage: stageHandler(readSplit),
-  encode: async (payload) => {
+  encode: async (payload, { arena }) => {
     const task = payload as EncodeTask // the engine sends nothing else
     return await withScratch(async (scratch) => {
       const again = (garbageBytes: number): void => {
         scratch.reset()
         buffersPassed(garbageBytes)
       }
-      const bytes = encode(task, { newArray: arraysIn(scratch), again })
+      const bytes = encode(task, { newArray: arraysIn(scratch), again, newBytes: bytesIn(arena) })
       // of text each value's bytes are garbage too
-      buffersPassed((task.format === 'parquet' ? 0 : bytesOfBatches(task.parts)) + bytes.length)
+      if (task.format !== 'parquet') buffersPassed(bytesOfBatches(task.parts) + bytes.length)
       return bytes
     })
   },
+}
+
+/** Bytes in a block of the arena, which is used again as soon as they are written; in ordinary memory where it has no room. */
+function bytesIn(arena: Arena): (length: number) => Uint8Array {
+  return (length) => {
+    try {
+      return arena.view('u8', arena.reserve(length, 'encode'), length) as Uint8Array // of that dtype
+    } catch (error) {
+      if (error instanceof MemoryError) return new Uint8Array(length)
+      throw error
+    }
+  }
 }

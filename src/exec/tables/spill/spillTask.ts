@@ -55,10 +55,15 @@ export interface Spill {
 /** What a task has written. */
 export interface Spilled {
   /** Of the parts that have rows. */
-  readonly segments: readonly { readonly part: number; readonly segment: Segment }[]
+  readonly segments: readonly SpilledSegment[]
   readonly rows: number
   /** A batch without rows, for its types, as it was before rows were numbered; absent where there was no batch. */
   readonly shape?: ExecBatch
+}
+
+export interface SpilledSegment {
+  readonly part: number
+  readonly segment: Segment
 }
 
 /** Segments as the input of a task. */
@@ -103,6 +108,20 @@ export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: 
     segments: parts.map(({ part }, i) => ({ part, segment: { ...(segments[i] as Segment), ...numbers } })), // one for each
     ...{ rows: whole.length, shape: withoutRows(whole) },
   }
+}
+
+/**
+ * The segments of a task as they are kept for a run, of which there are a hundred thousand. What comes in a message has each name anew
+ * and is an object of many pieces, together five times as large.
+ */
+export function keptSegments(segments: readonly SpilledSegment[]): readonly SpilledSegment[] {
+  const [first] = segments
+  if (first === undefined) return []
+  const { file, numbers } = first.segment
+  return segments.map(({ part, segment: { offset, bytes, rows, crc, header } }) => ({
+    part,
+    segment: numbers === undefined ? { file, offset, bytes, rows, crc, header } : { file, offset, bytes, rows, crc, header, numbers },
+  }))
 }
 
 /** A batch of the same types. A slice of no rows would hold on to all of them. */

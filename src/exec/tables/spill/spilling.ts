@@ -32,7 +32,7 @@ import type { StageResult, StageTask } from '../stage.ts'
 import type { ExternalServices, Source } from './externalRun.ts'
 import { bytesOf, piecesOf } from './parts.ts'
 import type { Segment } from './segments.ts'
-import { keyOf, type Spilled, type SpilledInput, type SpillKey, shapeOfAll } from './spillTask.ts'
+import { keptSegments, keyOf, type Spilled, type SpilledInput, type SpillKey, shapeOfAll } from './spillTask.ts'
 
 /** What of a run that takes. */
 export interface SpillingRun {
@@ -161,12 +161,13 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
     exchanged: async (source, exchange) => {
       const [pipeline, input] = await exchangedInput(run, source, spilled)
       const parts: Segment[][] = []
-      const tasks: Spilled[] = []
+      const tasks: Omit<Spilled, 'segments'>[] = []
       for await (const { spilled: task } of run.pipeline(pipeline, input, { streamed: true, spill: exchange })) {
         if (task === undefined) throw new Bug(`A task of ${plan.operator.kind} spilled nothing.`)
-        tasks.push(task)
-        buffersPassed(TOLD * bytesOf(task.segments.map(({ segment }) => segment)))
-        for (const { part, segment } of task.segments) {
+        const { segments, ...rest } = task
+        tasks.push(rest)
+        buffersPassed(TOLD * bytesOf(segments.map(({ segment }) => segment)))
+        for (const { part, segment } of keptSegments(segments)) {
           while (parts.length <= part) parts.push([])
           parts[part]?.push(segment)
         }
@@ -184,7 +185,7 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
   }
 }
 
-function rowsBeforeEach(tasks: readonly Spilled[]): readonly number[] {
+function rowsBeforeEach(tasks: readonly Pick<Spilled, 'rows'>[]): readonly number[] {
   let before = 0
   return tasks.map(({ rows }) => {
     before += rows

@@ -53,7 +53,7 @@ export function encodeGroup({ parts, element }: GroupRows, encoding: GroupEncodi
     lent.again(file.length)
     return file
   })
-  return joinedColumns(pieces)
+  return joinedColumns(pieces, lent.newBytes)
 }
 
 /** The places of the columns that are encoded together. */

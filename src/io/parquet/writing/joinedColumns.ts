@@ -6,6 +6,7 @@
  * So an encoder has a few columns of a row group in its memory, several times over, and never all of them.
  */
 import { Bug } from '../../../core/errors.ts'
+import type { Lent } from '../../lent.ts'
 import { MAGIC } from '../singleGroup.ts'
 import {
   decodeThrift,
@@ -26,13 +27,18 @@ interface Opened {
   readonly footer: ThriftStruct
 }
 
-export function joinedColumns(files: readonly Uint8Array[]): Uint8Array {
+/** `newBytes` makes what they lie in. */
+export function joinedColumns(files: readonly Uint8Array[], newBytes: Lent['newBytes']): Uint8Array {
   const [only] = files
-  if (only !== undefined && files.length === 1) return only
+  if (only !== undefined && files.length === 1) {
+    const copy = newBytes(only.length)
+    copy.set(only)
+    return copy
+  }
   const opened = files.map(openedFile)
   const tail = encodeThrift(joinedFooter(opened))
   const length = opened.reduce((sum, { body }) => sum + body.length, 0)
-  const joined = new Uint8Array(length + tail.length + 12)
+  const joined = newBytes(length + tail.length + 12)
   joined.set(MAGIC)
   let at = MAGIC.length
   for (const { body } of opened) {
@@ -40,7 +46,7 @@ export function joinedColumns(files: readonly Uint8Array[]): Uint8Array {
     at += body.length
   }
   joined.set(tail, at)
-  new DataView(joined.buffer).setUint32(at + tail.length, tail.length, true)
+  new DataView(joined.buffer, joined.byteOffset).setUint32(at + tail.length, tail.length, true)
   joined.set(MAGIC, at + tail.length + 4)
   return joined
 }
