@@ -17,6 +17,12 @@ const number = fc.oneof(
   fc
     .tuple(fc.integer(), fc.integer({ min: 0, max: 5 }), fc.integer({ min: -2, max: 2 }))
     .map(([digits, places, off]) => nextTo(digits / 10 ** places, off)),
+  // of as many digits as doubles have, near decimals, near powers of two and ten, and halfway between decimals
+  fc.tuple(fc.double({ min: 1, max: 10, noNaN: true }), fc.integer({ min: -8, max: 16 })).map(([x, ten]) => x * 10 ** ten),
+  fc
+    .tuple(fc.constantFrom(2, 10), fc.integer({ min: -22, max: 50 }), fc.integer({ min: -9, max: 9 }))
+    .map(([base, power, off]) => nextTo(base ** power, off)),
+  fc.tuple(fc.bigInt(-(2n ** 52n), 2n ** 52n), fc.integer({ min: 0, max: 60 })).map(([digits, bits]) => Number(digits) / 2 ** bits),
   fc.double(),
   fc.constantFrom(0, -0, 1e15, 999999999999999.9, 1e21, 1e-7, 0.1 + 0.2, 2 ** 53, -1e9, 4294967296, Number.NaN, Number.POSITIVE_INFINITY),
 )
@@ -83,6 +89,11 @@ test('numbers and texts', () => {
     ),
     settings,
   )
+})
+
+test('powers of two, which have a nearer neighbour below', () => {
+  const powers = Array.from({ length: 75 }, (_, i) => 2 ** (i - 22))
+  expect(recordsOf(powers, { kind: 'f64' }, { delimiter: ',', decimal: '.' })).toBe(lines(powers.map(String)))
 })
 
 test('days and times', () => {

@@ -2,13 +2,14 @@
  * Rows as the bytes of CSV records: numbers and texts without a string a field, where their form is known from their bits.
  *
  * Whole numbers are their digits. A double that is a whole number of hundredths (or of ten-thousandths) with at most 15
- * digits is written as that: no other decimal of 15 digits is nearer to it, and so it is what `String` finds, which has
- * the digits of all others.
+ * digits is written as that: no other decimal of 15 digits is nearer to it, and so it is what `String` finds. Those of
+ * most other doubles `csvDoubles.ts` finds, and `String` those of the rest.
  */
 import { type Batch, type Column, isValid } from '../../core/data/column.ts'
 import { valueReader } from '../../core/data/columnReaders.ts'
 import type { TimeUnit } from '../../core/data/schema.ts'
 import { clockText, DIGITS, dayText, timestampText } from '../timeTexts.ts'
+import { type DoubleDigits, doubleDigits, POWERS } from './csvDoubles.ts'
 
 /** Characters of ASCII: what stands between fields, and before decimals. */
 export interface CsvForm {
@@ -116,30 +117,34 @@ class Output {
 
   /** The digits of a whole number from 0 to 2 ** 53, with zeros in front up to `least` of them. */
   digits(whole: number, least: number): void {
-    this.reserve(20)
-    let count = 0
-    let rest = whole
-    for (; rest > LARGEST_SMALL; count++) {
-      const tenth = Math.floor(rest / 10)
-      digitsOf[count] = rest - 10 * tenth
-      rest = tenth
+    if (whole > LARGEST_SMALL) {
+      const high = Math.floor(whole / LOW_PART)
+      this.digits(high, least - LOW_DIGITS)
+      this.digits(whole - high * LOW_PART, LOW_DIGITS)
+      return
     }
-    for (let small = rest | 0; small > 0 || count < least; count++) {
+    this.reserve(20)
+    let small = whole | 0
+    let count = Math.max(1, least)
+    while (count < SMALL_DIGITS && small >= (TENS[count] as number)) count++ // a power for each count
+    const { bytes, used } = this
+    for (let at = used + count - 1; at >= used; at--) {
       const tenth = (small / 10) | 0
-      digitsOf[count] = small - 10 * tenth
+      bytes[at] = ZERO + small - 10 * tenth
       small = tenth
     }
-    const { bytes } = this
-    let { used } = this
-    while (count > 0) bytes[used++] = ZERO + (digitsOf[--count] as number) // count digits were put there
-    this.used = used
+    this.used = used + count
   }
 }
 
 const encoder = new TextEncoder()
-/** Those of the number that is being written, the last first. */
-const digitsOf = new Uint8Array(20)
+/** What integers of 32 bits hold. */
 const LARGEST_SMALL = 2 ** 31 - 1
+const SMALL_DIGITS = 10
+const TENS = Int32Array.from({ length: SMALL_DIGITS }, (_, i) => 10 ** i)
+/** More is written in two parts. */
+const LOW_DIGITS = 8
+const LOW_PART = 10 ** LOW_DIGITS
 
 type FieldWriter = (out: Output, row: number) => void
 
@@ -157,15 +162,22 @@ function presentWriter(column: Column, form: CsvForm): FieldWriter {
   const decimal = form.decimal.charCodeAt(0)
   switch (type.kind) {
     case 'f64':
-    case 'f32':
+    case 'f32': {
+      const numbers = values as Float64Array // or of half as many bits
+      return (out, row) => writeNumber(out, numbers[row] as number, decimal) // of the batch
+    }
     case 'i32':
     case 'u32':
     case 'i16':
     case 'u16':
     case 'i8':
     case 'u8': {
-      const numbers = values as Float64Array // or another array of numbers
-      return (out, row) => writeNumber(out, numbers[row] as number, decimal) // of the batch
+      const integers = values as Int32Array // or another array of integers
+      return (out, row) => {
+        const value = integers[row] as number // of the batch
+        if (value < 0) out.byte(MINUS)
+        out.digits(Math.abs(value), 1)
+      }
     }
     case 'timestamp': {
       const times = values as BigInt64Array
@@ -255,7 +267,27 @@ function writeNumber(out: Output, value: number, decimal: number): void {
       return
     }
   }
+  if (doubleDigits(size, found)) {
+    if (value < 0) out.byte(MINUS)
+    writeDigits(out, decimal)
+    return
+  }
   out.ascii(decimal === POINT ? String(value) : String(value).replace('.', String.fromCharCode(decimal)))
+}
+
+const found: DoubleDigits = { whole: 0, places: 0, more: 0, moreDigits: 0 }
+
+/** The digits that were found. */
+function writeDigits(out: Output, decimal: number): void {
+  let { whole, places } = found
+  if (found.moreDigits === 0) for (; places > 0 && whole % 10 === 0; places--) whole /= 10
+  const scale = POWERS[places] as number // from 0 to 20 places
+  const before = Math.floor(whole / scale)
+  out.digits(before, 1)
+  if (places + found.moreDigits === 0) return
+  out.byte(decimal)
+  if (places > 0) out.digits(whole - before * scale, places)
+  if (found.moreDigits > 0) out.digits(found.more, found.moreDigits)
 }
 
 /** The digits of a part of `scale`, without the zeros at the end. */
