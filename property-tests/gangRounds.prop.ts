@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 const QUIET = { progress: false, checkRaces: false, ...shortPassesOnWorkers } as const
 let alone: Session
-let [lost, shared, cases, served, owned] = [0, 0, 0, 0, 0]
+let [lost, shared, cases, served, owned, stayed] = [0, 0, 0, 0, 0, 0]
 const kinds = new Set<string>()
 beforeAll(async () => {
   alone = await Session.start({ workers: 1, ...QUIET })
@@ -26,8 +26,9 @@ afterAll(async () => {
   await stopPlaces()
   expect(shared, `rounds of ${cases} programs on several processes`).toBeGreaterThan(cases)
   expect(lost, `processes lost in ${shared} rounds`).toBeGreaterThan(shared / 100)
-  expect(served, 'arrays of which processes were sent what they read').toBeGreaterThan(cases / 4)
+  expect(served, 'arrays of which processes were sent what they read').toBeGreaterThan(cases / 8)
   expect(owned, 'messages between owners of elements').toBeGreaterThan(cases / 2)
+  expect(stayed, 'programs whose last pass has left elements with their owners').toBeGreaterThan(cases / 8)
   expect([...kinds]).toEqual(expect.arrayContaining(['independent', '1d', '2d']))
 })
 
@@ -55,7 +56,7 @@ interface Program {
   /** Elements of the buffered array: none, at subscripts that follow from the indices, or at those that an array holds. */
   readonly reads: 'none' | 'computed' | 'found'
   readonly partitions: number | undefined
-  readonly between: readonly ('nothing' | 'write' | 'rate' | 'move')[]
+  readonly between: readonly ('nothing' | 'write' | 'rate' | 'move' | 'loop')[]
 }
 
 const programs: fc.Arbitrary<Program> = fc.record({
@@ -73,7 +74,7 @@ const programs: fc.Arbitrary<Program> = fc.record({
   chains: fc.constantFrom<Program['chains']>('none', 'none', 'rows', 'columns', 'both', 'both'),
   reads: fc.constantFrom<Program['reads']>('computed', 'computed', 'found', 'found', 'found', 'none'),
   partitions: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined, freq: 2 }),
-  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate', 'move'), { minLength: 1, maxLength: 2 }),
+  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate', 'move', 'loop', 'loop'), { minLength: 1, maxLength: 2 }),
 })
 
 interface Outcome {
@@ -168,6 +169,11 @@ async function run(
           },
           options,
         )
+  const halves = session.loop(session.range(width), { w }, ([k], { w }) => {
+    let x = 1
+    for (let i = 0; i < WORK; i++) x = x * 0.5 + 1
+    w.set(k, w.get(k) * 0.5 + (k % 3) + 0 * x)
+  })
   const passes: unknown[] = []
   if (watch !== undefined) watch.before(await loop.simulate({ nodes: watch.world, threads: 1 }))
   for (const what of [...program.between, 'nothing']) {
@@ -176,9 +182,11 @@ async function run(
     if (what === 'write') await w.set([0], 3)
     if (what === 'rate') rate *= 0.5
     if (what === 'move') await where.set([0], rows % places.length)
+    if (what === 'loop') await halves.run()
   }
   const { schedule, execution } = loop.plan
   if ((execution.processes?.count ?? 1) > 1) kinds.add(schedule.kind)
+  if (execution.processes?.because.includes('which stay there')) stayed++
   const arrays = await Promise.all([w, once, bins, ofRow, ofColumn].map(async (array) => [...(await array.toTypedArray())].map(Number)))
   if (program.over === 'sparse') arrays.push((await stars.collect()).map(Number))
   return { arrays, passes }

@@ -7,18 +7,19 @@ import type { KernelLoop, Others } from '../loops/kernelLoop.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import type { Formed, Part } from './formed.ts'
 import type { Answer, Gang, Other } from './gang.ts'
-import type { Needed } from './movement/belongings.ts'
+import { HOME, type Needed, type Process } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
 import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfRoots } from './movement/passWire.ts'
 import { labelIn } from './movement/placement.ts'
+import type { Residence } from './movement/residence.ts'
 import { changesFor, endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
 import { knowsRows, serveRows, tellKeys } from './movement/rowSupply.ts'
 import type { Served } from './movement/served.ts'
 import { type Rows, rowsWithin } from './movement/servedRows.ts'
 import { loopOfReader, SharedPass, type Sharing } from './movement/shares.ts'
-import { sharingOf, withOwned } from './movement/sharing.ts'
+import { residencesOf, sharingOf, withOwned } from './movement/sharing.ts'
 import { supply, supplyBoxes } from './movement/supply.ts'
 
 export interface AskedPassOptions {
@@ -34,6 +35,8 @@ export interface AskedPassOptions {
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
   /** Whether shared arrays are flushed by all, however small they are. */
   readonly isForced: boolean
+  /** Whether what is written may stay where it is. */
+  readonly stays: boolean
 }
 
 type Head = Omit<RunHead, 'run' | 'least'>
@@ -51,12 +54,12 @@ export class AskedPass {
 
   /** Before it begins. */
   constructor(asked: AskedPassOptions) {
-    const { gang, loop, run, formed, parts, isForced, served } = asked
+    const { gang, loop, run, formed, parts, isForced, served, stays } = asked
     const numberOf = (storage: Storage): number => gang.numberOf(storage)
     const { lanes, blocks } = loop
     const bounds = [0, ...parts.map(({ definition }) => definition.from), blocks.laneCount]
     const ranks = [0, ...parts.map(({ other }) => other.rank)]
-    this.#sharing = sharingOf({ blocks, lanes, served, ranks, bounds, isForced, numberOf })
+    this.#sharing = sharingOf({ blocks, lanes, served, ranks, bounds, isForced, numberOf, stays })
     this.#nodes = [0, ...parts.map(({ node }) => node)]
     this.#asked =
       this.#sharing === undefined ? asked : { ...asked, served: withOwned(served, this.#sharing, { numberOf, nodes: this.#nodes }) }
@@ -76,11 +79,22 @@ export class AskedPass {
     this.#changes = new FlushedChanges(own)
   }
 
+  /** Where arrays lie once the pass has ended whose elements stay with their owners. */
+  get residences(): ReadonlyMap<Storage, Residence<Process>> {
+    const { gang, parts } = this.#asked
+    if (this.#sharing?.stays !== true) return new Map()
+    const processes: readonly Process[] = [HOME, ...parts.map(({ other }) => other)]
+    return residencesOf(this.#sharing, processes, (number) => gang.storageOf(number) as DenseStorage) // as they were found
+  }
+
   /** For people. */
   get sharedText(): string {
     const { gang, formed } = this.#asked
     return (this.#sharing?.arrays ?? [])
-      .map(({ storage }) => ` Each flushes its own elements of ${labelIn(formed.placement, gang.storageOf(storage))}.`)
+      .map(
+        ({ storage }) =>
+          ` Each flushes its own elements of ${labelIn(formed.placement, gang.storageOf(storage))}${this.#sharing?.stays === true ? ', which stay there' : ''}.`,
+      )
       .join('')
   }
 
@@ -212,7 +226,7 @@ export class AskedPass {
   /** The elements of shared arrays that a process owns. */
   #piecesOf(rank: number) {
     const place = this.#sharing?.ranks.indexOf(rank) ?? 0
-    return (this.#sharing?.arrays ?? []).map(({ storage, cuts }) => {
+    return (this.#sharing?.stays === true ? [] : (this.#sharing?.arrays ?? [])).map(({ storage, cuts }) => {
       const { data } = this.#asked.gang.storageOf(storage) as DenseStorage
       return data.subarray(cuts[place], cuts[place + 1]) as ReturnType<typeof regionOf>
     })

@@ -28,14 +28,15 @@ import { definitionOf } from './definition.ts'
 import type { Formed, Part, Shared } from './formed.ts'
 import type { Gang, Other } from './gang.ts'
 import type { Journal } from './journal.ts'
-import type { Needed } from './movement/belongings.ts'
+import type { Needed, Process } from './movement/belongings.ts'
 import { Edges } from './movement/edges.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import { type Movement, Movements } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
-import { madeIn, neededOf, settlePass, versionIn, withoutMade } from './movement/needs.ts'
+import { afterOneWrite, madeIn, neededOf, settlePass, versionIn, withoutMade } from './movement/needs.ts'
 import { labelIn, type Placement, placementOf, rowsOf } from './movement/placement.ts'
+import type { Residence } from './movement/residence.ts'
 import { betweenRounds } from './movement/rounds.ts'
 import { fetchRows } from './movement/rowSupply.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
@@ -242,13 +243,14 @@ export class GangLoop extends KernelLoop {
     const run = this.#gang.nextRun()
     const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
     if (edges !== undefined) this.#gang.takeEdges(run, (edge) => edges.take(edge))
+    let asked: AskedPass | undefined
     let isOver = false
     try {
       await fetchBoxes(this.#gang, movement.fetches)
       for (const [storage, { by, fetches }] of served)
         if (fetches !== undefined) await fetchRows(this.#gang, formed.id, storage as DenseStorage, { by, fetches })
       const madeBy = this.#madeBy
-      const asked = new AskedPass({
+      asked = new AskedPass({
         gang: this.#gang,
         loop: this,
         run,
@@ -259,6 +261,7 @@ export class GangLoop extends KernelLoop {
         movement,
         madeBy,
         isForced: this.#isForced,
+        stays: ends === 'needed',
       })
       const others: Others = { portion: own, outside: edges, shared: asked.shared, start: asked.start }
       const result = await super.runPasses(pass, 1, { signal, captured, others })
@@ -268,6 +271,7 @@ export class GangLoop extends KernelLoop {
       return result
     } finally {
       this.#settle(formed, needed, isOver ? movement : undefined)
+      if (isOver && asked !== undefined) this.#settleShared(formed, needed, asked.residences)
       this.#gang.endRun(run)
     }
   }
@@ -382,6 +386,20 @@ export class GangLoop extends KernelLoop {
       storageOf: this.#storageOf,
       send: (to, head, parts) => this.#gang.sendEdge(to, head, parts),
     })
+  }
+
+  /** What lies with its owners, and with who reads it for this loop. */
+  #settleShared({ shared }: Formed, needed: readonly Needed[], residences: ReadonlyMap<Storage, Residence<Process>>): void {
+    const { belongings } = this.#gang
+    for (const [storage, residence] of residences) {
+      const { version, by } = needed.find((one) => one.storage === storage) ?? {}
+      const after = version === undefined ? undefined : afterOneWrite(version)
+      const number = this.#gang.numberOf(storage)
+      belongings.settle(number, after, residence)
+      if (after === undefined || by === undefined) continue
+      for (const { other } of shared?.parts ?? []) belongings.hold(other, number, { version: after, by })
+      this.#served.stays(storage, { version: after, by, residence })
+    }
   }
 
   #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {

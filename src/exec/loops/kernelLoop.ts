@@ -231,7 +231,8 @@ export class KernelLoop extends Prepared {
   /** Whether its passes give the same whenever they run: nothing of the program but what the body captures takes part in them. */
   get canRunAgain(): boolean {
     const { buffers, accumulators } = this.inputs
-    return buffers.size === 0 && [...accumulators.values()].every((one) => typeof one === 'string')
+    const areOwn = [...buffers.values()].every(({ combine, apply }) => combine === 'sum' && apply === undefined)
+    return areOwn && [...accumulators.values()].every((one) => typeof one === 'string')
   }
 
   /** What the next pass will take: from the last one's work, or the body. */

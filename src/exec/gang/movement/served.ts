@@ -8,6 +8,7 @@ import type { LoopInputs } from '../../loops/loopInputs.ts'
 import type { Gang, Other } from '../gang.ts'
 import type { Process } from './belongings.ts'
 import { bringHome } from './elsewhere.ts'
+import { versionIn } from './needs.ts'
 import { labelIn, type Placement } from './placement.ts'
 import type { Residence } from './residence.ts'
 import { countOfRows, cutRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
@@ -29,6 +30,12 @@ export interface ServedArray {
   readonly fetches?: ReadonlyMap<Other, Rows>
 }
 
+interface Left {
+  readonly version: string
+  readonly by: string
+  readonly residence: Residence<Process>
+}
+
 export type Served = ReadonlyMap<Storage, ServedArray>
 
 export const NOTHING_SERVED: Served = new Map()
@@ -41,6 +48,13 @@ export class ServedArrays {
   /** By who has what. */
   readonly #cuts = new WeakMap<Residence<Process>, { readonly of: string; readonly cut: ServedArray }>()
   #lastCut = 0
+  /** Of arrays whose elements lie with their owners: what a pass has left, there and with who reads it. */
+  readonly #left = new Map<Storage, Left>()
+
+  /** A pass has left elements with their owners, and with those whose blocks read them. */
+  stays(storage: Storage, left: Left): void {
+    this.#left.set(storage, left)
+  }
 
   /** What a pass is sent. What has to lie here for it comes here. */
   async next(loop: ServedLoop, id: string, gang: Gang, others: readonly Other[]): Promise<Served> {
@@ -58,12 +72,24 @@ export class ServedArrays {
       this.#found = { of: placement, by, rows: servedRowsOf(slice, inputs, { ...loop, owners, world }) }
     }
     const { rows } = this.#found
+    const flushed = new Set<Storage>([...inputs.buffers.values()].map((one) => one.storage))
     return new Map(
       arrays.flatMap(({ storage, isFirst }) => {
         const own = rows?.get(storage)
-        return own === undefined ? [] : [[storage, this.#asItLies(storage, { by, rows: own, isFirst }, gang, others)] as const]
+        if (own === undefined) return []
+        const one = { by, rows: own, isFirst }
+        if (this.#isLeft(storage, by, inputs, gang)) return [[storage, { ...one, fetches: new Map() }] as const]
+        // who owns elements of it has to be sent them from here
+        return [[storage, flushed.has(storage) ? one : this.#asItLies(storage, one, gang, others)] as const]
       }),
     )
+  }
+
+  /** Whether everybody has of an array what its blocks read, and its owners the rest. */
+  #isLeft(storage: Storage, by: string, inputs: LoopInputs, gang: Gang): boolean {
+    const left = this.#left.get(storage)
+    if (left === undefined || left.by !== by) return false
+    return left.version === versionIn(inputs, storage) && gang.belongings.away(gang.numberOf(storage)) === left.residence
   }
 
   /** Of an array that lies elsewhere, rows come here that others read, unless that is most of it. */

@@ -24,6 +24,8 @@ export interface Sharing {
     /** The first element of each, and how many there are. */
     readonly cuts: readonly number[]
   }[]
+  /** After the pass elements are with their owners, and those that others read with these as well; or else the first process has all. */
+  readonly stays: boolean
 }
 
 /** Of `share`: the parts are two for each region of `updates`, or each array of `fresh`, the runs and the bytes of changes. */
@@ -105,15 +107,20 @@ export class SharedPass {
   /** Before the blocks of a round: what the last one has changed elsewhere is there, and there are no updates. */
   async ready(round: number): Promise<void> {
     if (round === 0) return
-    for (const { head, parts } of await this.#from('fresh', round - 1)) {
+    await this.#takeFresh(round - 1)
+    const { place, sharing } = this.#options
+    for (const { lanes, cuts } of this.#arrays) resetPiece(lanes, { lanes: pairAt(sharing.lanes, place), elements: pairAt(cuts, place) })
+  }
+
+  /** What a round has changed elsewhere. */
+  async #takeFresh(round: number): Promise<void> {
+    for (const { head, parts } of await this.#from('fresh', round)) {
       for (const [i, { number, storage, cuts }] of this.#arrays.entries()) {
         const bytes = parts[2 * i + 1] as Uint8Array // two an array
         if (head.isRows?.[i] === true) unpackRows(storage, this.#rowsOf(this.#options.place, head.place, number, cuts) as Rows, bytes)
         else applyChanges(storage.data as never, { runs: runsOf(parts[2 * i] as Uint8Array), bytes })
       }
     }
-    const { place, sharing } = this.#options
-    for (const { lanes, cuts } of this.#arrays) resetPiece(lanes, { lanes: pairAt(sharing.lanes, place), elements: pairAt(cuts, place) })
   }
 
   /** After the blocks of a round. */
@@ -138,12 +145,13 @@ export class SharedPass {
       if (isLast) flushLanes(piece)
       else flushOfRound(piece)
     }
-    if (!isLast) this.#sendFresh(round)
+    if (!isLast || sharing.stays) this.#sendFresh(round)
+    if (isLast && sharing.stays) await this.#takeFresh(round)
   }
 
-  /** What has changed of the own elements since the pass began: of each array, as of an array of these. */
+  /** What has changed of the own elements since the pass began, where they do not stay: of each array, as of an array of these. */
   changed(): Changes[] {
-    return this.#arrays.map(({ piece, first: bytes }) =>
+    return (this.#options.sharing.stays ? [] : this.#arrays).map(({ piece, first: bytes }) =>
       orAll(changesOf(piece.target.data as Region, { kind: 'copy', bytes }), piece.target.data as Region),
     )
   }

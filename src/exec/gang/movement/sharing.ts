@@ -3,7 +3,9 @@ import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { cutEqual } from '../../../core/loop/partitioning.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
+import type { Process } from './belongings.ts'
 import { sizeOfRegion } from './passWire.ts'
+import type { Residence } from './residence.ts'
 import { mostBytesOfCopies } from './rounds.ts'
 import { type Rows, rowsWith } from './servedRows.ts'
 import type { Sharing } from './shares.ts'
@@ -22,13 +24,15 @@ export interface SharingOptions {
   readonly numberOf: (storage: DenseStorage) => number
   /** However few elements there are. */
   readonly isForced: boolean
+  /** Whether elements may stay with their owners. */
+  readonly stays: boolean
 }
 
 /**
  * Undefined where there are none: of a buffer whose updates are summed, and brought in as they are, an element can be flushed without all others.
  * With a budget it cannot, and functions of the program are in one process.
  */
-export function sharingOf({ blocks, lanes, served, ranks, bounds, numberOf, isForced }: SharingOptions): Sharing | undefined {
+export function sharingOf({ blocks, lanes, served, ranks, bounds, numberOf, isForced, stays }: SharingOptions): Sharing | undefined {
   if (ranks.length < 2) return undefined
   const arrays = lanes.flatMap((one) => {
     const { target, length, late, touched, flushEvery } = one
@@ -36,12 +40,43 @@ export function sharingOf({ blocks, lanes, served, ranks, bounds, numberOf, isFo
     const isInTime = blocks.rounds === undefined ? late === undefined : late !== undefined && !Number.isFinite(late.rounds.most)
     const isAlone = lanes.every((other) => other === one || other.target !== target)
     if (!isPlain || !isInTime || !isAlone || !served.has(target) || (length < LEAST_ELEMENTS && !isForced)) return []
-    return [{ storage: numberOf(target), cuts: [...cutEqual(length, ranks.length)] }]
+    return [{ storage: numberOf(target), cuts: cutsOf(one, ranks.length), areRows: hasRows(target, ranks.length) }]
   })
-  return arrays.length === 0 ? undefined : { ranks, lanes: bounds, arrays }
+  if (arrays.length === 0) return undefined
+  const areRows = arrays.every((one) => one.areRows)
+  return { ranks, lanes: bounds, arrays: arrays.map(({ storage, cuts }) => ({ storage, cuts })), stays: stays && areRows }
 }
 
-/** Bytes at the most that a pass sends of such arrays and others do not: what lanes of rank 0 add, elements that go home, and where each begins. */
+/** Whether each process may own some rows of the first axis. */
+function hasRows({ shape }: DenseStorage, processes: number): boolean {
+  return (shape[0] ?? 0) >= processes
+}
+
+function cutsOf({ target, length }: Lanes, processes: number): number[] {
+  const [rows = 0] = target.shape
+  if (!hasRows(target, processes)) return [...cutEqual(length, processes)]
+  return [...cutEqual(rows, processes)].map((row) => row * (length / rows))
+}
+
+/** Where arrays lie after a pass whose elements stay with their owners; `processes` are these, in their order. */
+export function residencesOf(
+  { arrays }: Sharing,
+  processes: readonly Process[],
+  storageOf: (number: number) => DenseStorage,
+): ReadonlyMap<Storage, Residence<Process>> {
+  return new Map(
+    arrays.map(({ storage: number, cuts }) => {
+      const storage = storageOf(number)
+      const { shape } = storage
+      const rows = cuts.map((cut) => (cut / (cuts.at(-1) as number)) * (shape[0] as number))
+      const bounds = shape.map((extent, axis) => (axis === 0 ? rows : [0, extent]))
+      const has = processes.map((process, place) => [process, Uint8Array.from(processes, (_, cell) => (cell === place ? 1 : 0))] as const)
+      return [storage, { bounds, has: new Map(has) }]
+    }),
+  )
+}
+
+/** Bytes at the most that a pass sends of such arrays and others do not: what lanes of rank 0 add, elements that go home or to who reads them, and where each begins. */
 export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks' | 'lanes'>, bounds: readonly number[]): number {
   const buffered = lanes.filter(({ late }) => (late !== undefined) === (blocks.rounds !== undefined))
   const rounds = (blocks.rounds?.length ?? 2) - 1
@@ -49,7 +84,7 @@ export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks'
   const heads = 16 * processes * (blocks.laneCount + processes) * buffered.length
   return (
     rounds * (mostBytesOfCopies(buffered, bounds.slice(0, 2)) + heads) +
-    buffered.reduce((sum, { target }) => sum + sizeOfRegion(target).byteLength, 0)
+    Math.max(1, processes - 1) * buffered.reduce((sum, { target }) => sum + sizeOfRegion(target).byteLength, 0)
   )
 }
 
