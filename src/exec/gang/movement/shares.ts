@@ -226,9 +226,10 @@ function pairAt(bounds: readonly number[], place: number): [number, number] {
 /** Of the copies of one process's lanes, as far as all is in them, the elements that another owns. */
 function regionsOf(lanes: Lanes, bounds: readonly number[], place: number, cuts: readonly number[], owner: number): Region[] {
   const [from, to] = pairAt(cuts, owner)
-  return rootsOf(lanes.count, ...pairAt(bounds, place)).map((lane) => {
+  return rootsOf(lanes.count, ...pairAt(bounds, place)).flatMap((lane) => {
     const at = lane * lanes.length
-    return lanes.data.subarray(at + from, at + to) as Region
+    const marks = lanes.touched?.subarray(at + from, at + to)
+    return [lanes.data.subarray(at + from, at + to) as Region, ...(marks === undefined ? [] : [marks])]
   })
 }
 

@@ -29,14 +29,15 @@ export interface SharingOptions {
 }
 
 /**
- * Undefined where there are none: of a buffer whose updates are summed, and brought in as they are, an element can be flushed without all others.
- * With a budget it cannot, and functions of the program are in one process.
+ * Undefined where there are none: of a buffer whose updates are brought in as they are, an element can be flushed without all others. With a
+ * budget it cannot; what brings updates in is in one process, where it is a function of the program, and what combines them was sent.
  */
 export function sharingOf({ blocks, lanes, served, ranks, bounds, numberOf, isForced, stays }: SharingOptions): Sharing | undefined {
   if (ranks.length < 2) return undefined
   const arrays = lanes.flatMap((one) => {
-    const { target, length, late, touched, flushEvery } = one
-    const isPlain = touched === undefined && flushEvery === undefined
+    const { target, length, late, apply, combine, flushEvery } = one
+    // dividing whole numbers of 64 bits may throw, which the program's own process has to tell
+    const isPlain = apply === undefined && flushEvery === undefined && (combine === undefined || target.dtype !== 'i64')
     const isInTime = blocks.rounds === undefined ? late === undefined : late !== undefined && !Number.isFinite(late.rounds.most)
     const isAlone = lanes.every((other) => other === one || other.target !== target)
     if (!isPlain || !isInTime || !isAlone || !served.has(target) || (length < LEAST_ELEMENTS && !isForced)) return []

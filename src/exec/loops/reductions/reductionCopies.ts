@@ -86,16 +86,17 @@ export function flushOfRound(lanes: Lanes): void {
   flushRound(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
 }
 
-/** Elements `from` up to `to` of a target and its copies, which have no marks, as if there were no others, in a pass that begins. */
+/** Elements `from` up to `to` of a target and its copies, as if there were no others, in a pass that begins. */
 export function pieceOf(lanes: Lanes, from: number, to: number): Lanes {
-  const { target, late } = lanes
-  const piece = ({ data }: Updates): Updates => ({ data: data.subarray(from, to) as TypedArray })
+  const { target, late, touched } = lanes
+  const piece = (updates: Updates): Updates => partOf(updates, from, to)
   return {
     ...lanes,
     target: { ...target, shape: [to - from], strides: [1], data: target.data.subarray(from, to) as TypedArray },
     data: lanes.data.subarray(from) as TypedArray,
     length: to - from,
     stride: lanes.stride ?? lanes.length,
+    ...(touched === undefined ? {} : { touched: touched.subarray(from) }),
     ...(late === undefined ? {} : { late: { ...late, ring: late.ring.map(piece), over: 0 } }),
   }
 }
@@ -108,7 +109,7 @@ export function resetPiece(
   const [first, end] = own.lanes
   for (let lane = 0; lane < lanes.count; lane++) {
     const [from, to] = lane >= first && lane < end ? [0, lanes.length] : own.elements
-    emptied({ data: copyOfLane(lanes, lane).data.subarray(from, to) as TypedArray })
+    emptied(partOf(copyOfLane(lanes, lane), from as number, to as number)) // pairs
   }
 }
 
@@ -164,11 +165,12 @@ export function joinAmong(
   [first, end]: readonly [number, number],
   [from, to]: readonly [number, number] = [0, lanes.length],
 ): void {
-  const piece = (lane: number): Updates => {
-    const { data, touched } = copyOfLane(lanes, lane)
-    return { data: data.subarray(from, to) as TypedArray, ...(touched === undefined ? {} : { touched: touched.subarray(from, to) }) }
-  }
+  const piece = (lane: number): Updates => partOf(copyOfLane(lanes, lane), from, to)
   for (const [lane, other, reach] of joinsOf(lanes.count)) if (lane >= first && reach <= end) join(lanes, piece(lane), piece(other))
+}
+
+function partOf({ data, touched }: Updates, from: number, to: number): Updates {
+  return { data: data.subarray(from, to) as TypedArray, ...(touched === undefined ? {} : { touched: touched.subarray(from, to) }) }
 }
 
 function copyOfLane({ data, touched, length, stride = length }: Lanes, lane: number): Updates {
