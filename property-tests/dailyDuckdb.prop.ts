@@ -241,6 +241,44 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
   )
 })
 
+test('a pivot of rows whose columns only running tells is that of rows whose columns are known', async () => {
+  const words = new Intl.ListFormat('en')
+  await fc.assert(
+    fc.asyncProperty(
+      rowsOrNone,
+      fc.record({
+        cells: fc.constantFrom(
+          ...(['sum', 'mean', 'median', 'stddev'] as const).map((agg) => ({ agg, values: 'v' as const })),
+          ...(['min', 'max', 'first', 'last', 'mode', 'count', 'countDistinct'] as const).flatMap((agg) =>
+            (['v', 's', 'n', 'ts'] as const).map((values) => ({ agg, values })),
+          ),
+        ),
+        columns: fc.constantFrom('k' as const, 'g' as const, 'n' as const),
+        names: fc.constantFrom(undefined, ['a', null, 'nowhere'], [0, 2, 77n]),
+        rows: fc.constantFrom([], ['s'], ['s', 'o']),
+        which: fc.nat(2),
+      }),
+      async (given, { cells, which, ...asked }) => {
+        const session = sessions[which] as Session
+        const known = tableOf(session, given)
+        const open = known.map((one) => (words.format(['a', 'b']) === '' ? null : { ...one }) as Row)
+        const pivotOf = async (table: DistArray<Row>): Promise<unknown> => {
+          try {
+            const options = { ...asked, ...cells } as never
+            return await (
+              (asked.names === undefined ? await table.pivot(options) : table.pivot(options)) as unknown as DistArray<unknown>
+            ).collect()
+          } catch (error) {
+            return String(error)
+          }
+        }
+        expect(await pivotOf(open)).toStrictEqual(await pivotOf(known))
+      },
+    ),
+    RUN,
+  )
+})
+
 test('fills are those of DuckDB', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {

@@ -569,6 +569,14 @@ describe('pivot and unpivot', () => {
     expect(dated).toBe(
       'pivot() names columns after numbers, strings and booleans; the values of "at" are timestamp(ms).\nMake a string of them first, as in withColumns((row) => ({ at: String(row.at) })).',
     )
+    const made = readings.map(({ at }) => ({ at: new Date(new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).format(at ?? 0)) }))
+    await expect(made.pivot({ rows: [], columns: 'at', agg: 'count' })).rejects.toThrow(
+      new PlanError(
+        'pivot() names columns after numbers, strings and booleans; the values of "at" are 1970-01-01T00:00:00.000Z.\nMake a string of them first, as in withColumns((row) => ({ at: String(row.at) })).',
+      ),
+    )
+    const missing = made.pivot({ rows: ['it' as never], columns: 'at', agg: 'count', names: ['x' as never] })
+    await expect(missing.collect()).rejects.toThrow(new PlanError('There is no column "it". The columns are at.'))
     const many = session.fromColumns({ n: Int32Array.from({ length: 1_001 }, (_, i) => i) })
     await expect(many.pivot({ rows: [], columns: 'n', agg: 'count' })).rejects.toThrow(
       'pivot() makes 1,000 columns at most; "n" has more different values.\nFilter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',

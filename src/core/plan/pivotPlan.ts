@@ -82,20 +82,22 @@ export interface PivotAny {
   readonly names?: readonly Primitive[] | undefined
 }
 
-/** Columns that no program names. */
+/** A column that no program names, as errors of a run call it. */
 const CELL = ' cell'
 /** A pivot is for people to read; so many columns are a key that was taken for a kind. */
 const MOST_COLUMNS = 1_000
 
-/** The options, checked: the fields they name. */
-function checkedPivot(input: LogicalPlan, options: PivotAny): void {
+/** What is pivoted, the options checked. Of rows whose columns only running tells it is the columns that are named: one that is not there is an error of the run. */
+function checkedPivot(plan: LogicalPlan, options: PivotAny): LogicalPlan {
   checkOptions('pivot()', options, ['rows', 'columns', 'values', 'agg', 'names'])
-  const fields = knownFields(input, 'pivot')
-  const known = fieldsByName(fields)
   const { rows, columns, values, agg, names } = options
   checkList('The rows of pivot()', rows)
   checkOneOf('The agg of pivot()', agg, Object.keys(CELLS) as PivotAggregate[])
-  for (const name of [...rows, columns, ...(values === undefined ? [] : [values])]) {
+  const named = [...rows, columns, ...(values === undefined ? [] : [values])]
+  const input = plan.element.kind === 'unknown' ? selectPlan(plan, [...new Set(named)]) : plan
+  const fields = knownFields(input, 'pivot')
+  const known = fieldsByName(fields)
+  for (const name of named) {
     if (!known.has(name)) throw new PlanError(missingColumnMessage(String(name), fields, labelOf(input)))
   }
   const twice = rows.find((name, i) => rows.indexOf(name) !== i)
@@ -108,17 +110,25 @@ function checkedPivot(input: LogicalPlan, options: PivotAny): void {
     )
   if (values !== undefined) checkCells(known.get(values) as Field, agg) // looked up above
   const by = known.get(columns) as Field // looked up above
-  if (by.type.kind !== 'null' && !['number', 'bigint', 'string', 'boolean'].includes(valueClassOf(by.type)))
-    throw new PlanError(
-      `pivot() names columns after numbers, strings and booleans; the values of "${columns}" are ${typeText(by.type)}.\n` +
-        `Make a string of them first, as in withColumns((row) => ({ ${keyText(columns)}: String(${memberText(columns)}) })).`,
-    )
+  const { kind } = by.type
+  if (kind !== 'null' && kind !== 'unknown' && !NAMING.includes(valueClassOf(by.type))) throw noNames(columns, typeText(by.type))
   if (names !== undefined) checkNames(options, names)
+  return input
+}
+
+/** What columns may be named after. */
+const NAMING: readonly string[] = ['number', 'bigint', 'string', 'boolean']
+
+function noNames(columns: string, type: string): PlanError {
+  return new PlanError(
+    `pivot() names columns after numbers, strings and booleans; the values of "${columns}" are ${type}.\n` +
+      `Make a string of them first, as in withColumns((row) => ({ ${keyText(columns)}: String(${memberText(columns)}) })).`,
+  )
 }
 
 function checkCells(values: Field, agg: PivotAggregate): void {
   if (!['first', 'last', 'min', 'max', 'mode'].includes(agg)) return
-  if (values.type.kind === 'null' || ['number', 'bigint', 'string', 'Date'].includes(valueClassOf(values.type))) return
+  if (['null', 'unknown'].includes(values.type.kind) || ['number', 'bigint', 'string', 'Date'].includes(valueClassOf(values.type))) return
   throw new PlanError(
     `The cells of pivot() are numbers, bigints, strings or dates; the ${agg} of "${values.name}" is ${typeText(values.type)}.\n` +
       `Make a number of it first, as in withColumns((row) => ({ ${keyText(values.name)}: Number(${memberText(values.name)}) })).`,
@@ -150,14 +160,15 @@ function tooMany(columns: string, count: number): PlanError {
 
 /** The values that name the columns, one more than there may be: a plan of its own, which runs before the pivot is known. */
 export function pivotNamesPlan(input: LogicalPlan, options: PivotAny): LogicalPlan {
-  checkedPivot(input, options)
-  return limitPlan(distinctPlan(selectPlan(input, [options.columns])), MOST_COLUMNS + 1)
+  return limitPlan(distinctPlan(selectPlan(checkedPivot(input, options), [options.columns])), MOST_COLUMNS + 1)
 }
 
 /** The pivot whose names are those that were found. */
 export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny, found: readonly Row[]): LogicalPlan {
   const { rows, columns } = options
   if (found.length > MOST_COLUMNS) throw tooMany(columns, found.length)
+  const odd = found.map((row) => row[columns]).find((value) => value != null && !NAMING.includes(typeof value))
+  if (odd !== undefined) throw noNames(columns, valueText(odd))
   if (found.length > 0) return pivotPlan(engine, input, { ...options, names: found.map((row) => row[columns] as Primitive) }) // scalars, as was checked
   if (rows.length > 0) return limitPlan(selectPlan(input, rows), 0)
   throw new PlanError(
@@ -166,8 +177,8 @@ export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: Pi
   )
 }
 
-export function pivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny & { readonly names: readonly Primitive[] }): LogicalPlan {
-  checkedPivot(input, options)
+export function pivotPlan(engine: Lowering, plan: LogicalPlan, options: PivotAny & { readonly names: readonly Primitive[] }): LogicalPlan {
+  const input = checkedPivot(plan, options)
   const { rows, columns, values, agg, names } = options
   const cell: NamedAggregate = { name: CELL, ...CELLS[agg], ...(values === undefined ? {} : { of: member(values) }) }
   const cells = aggregatesPlan(groupingOf(engine, input, members([...rows, columns])), [cell])
