@@ -5,7 +5,7 @@ import type { Batch, Column } from '../src/core/data/column.ts'
 import { isValid } from '../src/core/data/column.ts'
 import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import { type ColumnType, type Field, fieldsOf } from '../src/core/data/schema.ts'
-import type { ArraySource } from '../src/core/ports.ts'
+import type { ArraySource } from '../src/core/plan/logicalPlan.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 
 export interface SmallTable {

@@ -4,8 +4,7 @@
  */
 import { Subject } from 'rxjs'
 import { fieldsOf } from '../src/core/data/schema.ts'
-import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
-import type { ArraySource } from '../src/core/ports.ts'
+import type { ArraySource, LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
 import type { Arena } from '../src/exec/memory/arena.ts'
 import { ArrayStore } from '../src/exec/tables/arrayStore.ts'

@@ -1,7 +1,7 @@
 /** All a user can do, on one page. Test helpers are in `distarray/testing`. */
 
+export type { Grouped } from './core/arrays/distArray.ts'
 export { DistArray, type SortBy } from './core/arrays/distArray.ts'
-export type { Grouped } from './core/arrays/grouped.ts'
 export type { IndexSpace, KeyOf, Selector, Shape } from './core/arrays/indexSpace.ts'
 export type { Key } from './core/arrays/keys.ts'
 export type { SortKey } from './core/arrays/sortKey.ts'
@@ -23,11 +23,12 @@ export {
   TaskError,
 } from './core/errors.ts'
 export type { Accumulator } from './core/loop/accumulator.ts'
+export type { ArrayView, RowView } from './core/loop/arrayViews.ts'
 export type { Loop, RunOptions } from './core/loop/loop.ts'
 export type { Dependence, Distance, LoopPlan, ScheduleKind } from './core/loop/loopPlan.ts'
 export type { LoopReport, PassReport, VerifyReport } from './core/loop/loopReport.ts'
 export type { LoopOptions } from './core/loop/loopSpec.ts'
-export type { ArrayView, LoopEnv, LoopViews, Rng, RowView } from './core/loop/loopViews.ts'
+export type { LoopEnv, LoopViews, Rng } from './core/loop/loopViews.ts'
 export type { SimulateOptions, Simulation } from './core/loop/simulation.ts'
 export type { UpdateBuffer } from './core/loop/updateBuffer.ts'
 export {

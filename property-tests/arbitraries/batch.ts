@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Column } from '../../src/core/data/column.ts'
 import { nullColumn } from '../../src/core/data/columnSlices.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../src/core/data/schema.ts'
-import type { ArraySource } from '../../src/core/ports.ts'
+import type { ArraySource } from '../../src/core/plan/logicalPlan.ts'
 import { sourceFromColumns } from '../../src/io/memory/memory.ts'
 import { COLUMNS, type ColumnName, NANOSECONDS, schema } from './schema.ts'
 

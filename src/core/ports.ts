@@ -2,54 +2,9 @@
  * What the layers ask of each other: interfaces that `core` names and `io` or `exec` implement.
  */
 import type { Batch, Column } from './data/column.ts'
-import type { ElementType } from './data/schema.ts'
-import type { LogicalPlan } from './plan/logicalPlan.ts'
-import type { Bounds, ColumnPredicate } from './plan/predicate.ts'
-
-/**
- * A table to read: files or tables in memory. Plain data, so that it can be sent to a worker; `io/readSplit.ts` reads
- * every kind.
- */
-export interface ArraySource {
-  /** Which reader: the keys of the table in `io/readSplit.ts`. */
-  readonly kind: 'parquet' | 'arrow' | 'csv' | 'ndjson' | 'text' | 'memory' | 'spark'
-  /** For messages and plans, as `ratings.parquet` or `fromColumns`. */
-  readonly name: string
-  readonly element: ElementType
-  /** Rows when the source knows without reading the data (footers, memory). */
-  readonly rows?: number
-  /** Pieces that can be read alone, in row order; cut by the data (row groups, record batches, byte ranges), never by the worker count. */
-  readonly splits: readonly SourceSplit[]
-  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
-  readonly waits?: boolean | undefined
-  /** How long a server may send nothing before reading ends, where the user said so. */
-  readonly timeoutMs?: number
-  /** What is sent with each request to a server. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** How often a request is made again that a server was too busy for. */
-  readonly retries?: number
-  readonly s3?: S3Options
-  /** Bytes that the program gave instead of files, by the names that they have in paths' place. */
-  readonly given?: GivenFiles
-  /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
-  readonly files?: { readonly read: number; readonly all: number }
-  /** Of tables in memory: the whole columns of which the splits are slices. */
-  readonly columns?: readonly Column[]
-  /** Of tables on a server, which has no splits: it is asked before a plan runs, and its answer is a table in memory. */
-  readonly remote?: RemoteTable
-}
-
-/** Shared memory, or a file that is there as long as somebody holds this object. */
-export type GivenBytes = { readonly bytes: Uint8Array } | { readonly at: string }
-export type GivenFiles = Readonly<Record<string, GivenBytes>>
-
-export type RemoteTable =
-  /** A table that the server reads. `detail` is its client's own. */
-  | { readonly kind: 'table'; readonly detail: unknown }
-  /** Of this process, which the server is sent before. */
-  | { readonly kind: 'sent'; readonly plan: LogicalPlan }
-  /** What a server makes of its tables. */
-  | { readonly kind: 'query'; readonly plan: LogicalPlan }
+import type { ArraySource } from './plan/logicalPlan.ts'
+import type { ColumnPredicate } from './plan/predicate.ts'
+import type { GivenFiles, S3Options, SourceSplit } from './sourceParts.ts'
 
 /** Where tables in memory are put, so that kernels reach them. */
 export interface TableMemory {
@@ -61,39 +16,6 @@ export interface PlacedColumns {
   readonly columns: readonly Column[]
   /** Ties their memory to the object that all users of the columns hold on to. */
   hold(owner: object): void
-}
-
-/** One piece of a source. `detail` is the reader's own, structured-cloneable. */
-export interface SourceSplit {
-  readonly rows?: number
-  /** In the file. */
-  readonly bytes?: number
-  /** Where it is, as `row group 3 of ratings.parquet`, and how to have smaller ones; for messages. */
-  readonly place?: { readonly what: string; readonly cure: string }
-  /** About how many bytes of memory each column takes once it is read, where that is known. */
-  readonly columnBytes?: ReadonlyMap<string, number>
-  /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
-  readonly statistics?: ReadonlyMap<string, Bounds>
-  /** The number of its file among those that are read as one table. */
-  readonly file?: number
-  /** Columns that are no part of the file and have one value in all of its rows: what the folders on the way to it say. */
-  readonly constants?: ReadonlyMap<string, Constant>
-  /** What its reader knows of each column, beside `detail`: a read needs that of its own columns. */
-  readonly columns?: ReadonlyMap<string, unknown>
-  readonly detail: unknown
-}
-
-/** The value of a column in all rows of a file. */
-export type Constant = number | bigint | string | Date | null
-
-/** Where objects of S3 lie, and who asks. What is not said here the environment says: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL. */
-export interface S3Options {
-  readonly accessKeyId?: string
-  readonly secretAccessKey?: string
-  readonly sessionToken?: string
-  readonly region?: string
-  /** Of another store that speaks as S3 does, as https://storage.example.com. */
-  readonly endpoint?: string
 }
 
 /** What one writing obeys. */

@@ -3,7 +3,9 @@ import type { Batch, Column } from '../core/data/column.ts'
 import { columnFromValues } from '../core/data/columnBuilder.ts'
 import { nullColumn, takeColumn } from '../core/data/columnSlices.ts'
 import { type ColumnType, type Field, fieldsOf } from '../core/data/schema.ts'
-import type { Access, ArraySource, Constant, ReadSplit, SourceSplit } from '../core/ports.ts'
+import type { ArraySource } from '../core/plan/logicalPlan.ts'
+import type { Access, ReadSplit } from '../core/ports.ts'
+import type { Constant, SourceSplit } from '../core/sourceParts.ts'
 
 /** Reads what is in the file with `read`, and puts the others between. */
 export function readWithConstants(read: ReadSplit): ReadSplit {

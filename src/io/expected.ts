@@ -5,7 +5,7 @@ import { typescriptOf } from '../core/data/typescriptText.ts'
 import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { nearestNames } from '../core/nearestNames.ts'
-import type { ArraySource } from '../core/ports.ts'
+import type { ArraySource } from '../core/plan/logicalPlan.ts'
 
 export interface ExpectOptions {
   /**

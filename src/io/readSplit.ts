@@ -2,7 +2,8 @@
  * Reads one split of any source, in any thread: the table of source kinds.
  */
 import { Bug } from '../core/errors.ts'
-import type { ArraySource, ReadSplit } from '../core/ports.ts'
+import type { ArraySource } from '../core/plan/logicalPlan.ts'
+import type { ReadSplit } from '../core/ports.ts'
 import { readArrowSplit } from './arrow/arrowFile.ts'
 import { readWithConstants } from './constantColumns.ts'
 import { readCsvSplit } from './csv/csv.ts'

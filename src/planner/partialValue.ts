@@ -7,7 +7,7 @@
  * columns decide was passed over: JavaScript has it for every row for which that does not throw.
  */
 import type { BinaryOperator, Expr, FunctionIr, Method } from '../core/ir/functionIr.ts'
-import type { Constant } from '../core/ports.ts'
+import type { Constant } from '../core/sourceParts.ts'
 
 /** The value itself, or only whether it counts as true. */
 export type Partial = { readonly value: unknown } | { readonly truth: boolean } | undefined

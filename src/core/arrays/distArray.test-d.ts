@@ -7,7 +7,7 @@ import { expectTypeOf } from 'vitest'
 import type { Session } from '../../session/session.ts'
 import type { TypedArray } from '../data/column.ts'
 import type { Flat } from '../data/rowTypes.ts'
-import type { ArrayView } from '../loop/loopViews.ts'
+import type { ArrayView } from '../loop/arrayViews.ts'
 import type { UpdateBuffer } from '../loop/updateBuffer.ts'
 import {
   aggregate,
@@ -32,8 +32,7 @@ import {
   sum,
 } from '../plan/aggregates.ts'
 import { firstValue, lag, rowNumber } from '../plan/windows.ts'
-import type { DistArray, Written } from './distArray.ts'
-import type { Grouped } from './grouped.ts'
+import type { DistArray, Grouped, Written } from './distArray.ts'
 
 interface Rating {
   readonly user: number

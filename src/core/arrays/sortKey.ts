@@ -1,2 +1,9 @@
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
+
+/** A value that rows are sorted by, ascending with nulls last unless it says otherwise. */
+export interface SortBy<T> {
+  readonly by: (value: T) => SortKey
+  readonly order?: 'ascending' | 'descending'
+  readonly nulls?: 'first' | 'last'
+}

@@ -14,7 +14,7 @@ import { PlanError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { showAs } from '../show/shown.ts'
 import { counted } from '../show/width.ts'
-import type { ArrayView, RowView } from './loopViews.ts'
+import type { ArrayView, RowView } from './arrayViews.ts'
 import { viewInBody } from './runningLoop.ts'
 
 export interface BufferOptions {

@@ -3,6 +3,7 @@
  * and projections with functions that the library writes, so all that is known of those holds for them.
  */
 
+import { checkOneOf } from '../arguments.ts'
 import { fieldsByName } from '../data/fieldPositions.ts'
 import { type Field, fieldsOf, typeText } from '../data/schema.ts'
 import { valueText } from '../data/valueKinds.ts'
@@ -11,6 +12,8 @@ import { PlanError } from '../errors.ts'
 import type { Expr, Primitive } from '../ir/functionIr.ts'
 import { columnOf, dateOf, keyText, literalOf, madeFunction, memberText, objectOf, orElse, type Row } from '../ir/madeFunctions.ts'
 import { missingColumnMessage } from '../nearestNames.ts'
+import { checkOptions } from '../options.ts'
+import { unionPlan } from './combinations.ts'
 import { elementText, type ValueClass, valueClassOf } from './elements.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
 import { mapPlan, selectPlan, withColumnsPlan } from './transformations.ts'
@@ -145,6 +148,22 @@ function withNeighbours(engine: Lowering, input: LogicalPlan, which: 'previous' 
       return { name, kind, of: original, ignoresNulls: true }
     }),
   )
+}
+
+/** The input and others, whose plans `planOf` gives, one after another: the last may be options instead. */
+export function unionOfPlan(
+  engine: Lowering,
+  input: LogicalPlan,
+  given: readonly unknown[],
+  planOf: (other: unknown) => LogicalPlan,
+): LogicalPlan {
+  const last = given.at(-1)
+  const isOptions = given.length > 1 && typeof last === 'object' && last !== null && Object.getPrototypeOf(last) === Object.prototype
+  const inputs = [input, ...(isOptions ? given.slice(0, -1) : given).map(planOf)]
+  if (!isOptions) return unionPlan(inputs)
+  checkOptions('union()', last, ['columns'])
+  checkOneOf('The columns of union()', Reflect.get(last, 'columns'), ['all'])
+  return unionPlan(withAllColumns(engine, inputs))
 }
 
 /** The inputs with the columns of all of them, null where an input has none of that name. */

@@ -6,7 +6,9 @@
  *                                                  Window by r.user: number = rowNumber()
  */
 import { checkFunction, checkOneOf } from '../arguments.ts'
+import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
+import { PlanError } from '../errors.ts'
 import type { Expr } from '../ir/functionIr.ts'
 import { columnOf, equals, literalOf, madeFunction } from '../ir/madeFunctions.ts'
 import { withEnv } from '../ir/withEnv.ts'
@@ -27,6 +29,10 @@ export interface DistinctByAny {
 }
 
 export function distinctByPlan(engine: Lowering, input: LogicalPlan, options: DistinctByAny): LogicalPlan {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new PlanError(
+      `distinct() takes nothing, or what tells rows apart, as in distinct({ by: (row) => row.id }); it was given ${valueText(options)}. For different values of some columns write select(…).distinct().`,
+    )
   checkOptions('distinct()', options, ['by', 'keep', 'env'])
   const { keep = 'first' } = options
   checkOneOf('The keep of distinct()', keep, ['first', 'last'])

@@ -11,12 +11,14 @@
  * Storage hangs on the identity of a node: when an array was materialised or written in place, the session holds its
  * storage for that node object, and every plan that contains the node reads it (see `exec/tables/arrayStore.ts`).
  */
+
 import type { Shape } from '../arrays/indexSpace.ts'
 import type { Storage } from '../arrays/storage.ts'
+import type { Column } from '../data/column.ts'
 import type { DType, ElementType, Field } from '../data/schema.ts'
 import { type Folding, functionsOfFolding } from '../ir/folding.ts'
 import type { UserFunction } from '../ir/functionIr.ts'
-import type { ArraySource } from '../ports.ts'
+import type { GivenFiles, S3Options, SourceSplit } from '../sourceParts.ts'
 import type { ColumnPredicate } from './predicate.ts'
 
 export type Keys =
@@ -331,3 +333,45 @@ export function columnsOf(plan: LogicalPlan): readonly Field[] {
       return []
   }
 }
+
+/**
+ * A table to read: files or tables in memory. Plain data, so that it can be sent to a worker; `io/readSplit.ts` reads
+ * every kind.
+ */
+export interface ArraySource {
+  /** Which reader: the keys of the table in `io/readSplit.ts`. */
+  readonly kind: 'parquet' | 'arrow' | 'csv' | 'ndjson' | 'text' | 'memory' | 'spark'
+  /** For messages and plans, as `ratings.parquet` or `fromColumns`. */
+  readonly name: string
+  readonly element: ElementType
+  /** Rows when the source knows without reading the data (footers, memory). */
+  readonly rows?: number
+  /** Pieces that can be read alone, in row order; cut by the data (row groups, record batches, byte ranges), never by the worker count. */
+  readonly splits: readonly SourceSplit[]
+  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
+  readonly waits?: boolean | undefined
+  /** How long a server may send nothing before reading ends, where the user said so. */
+  readonly timeoutMs?: number
+  /** What is sent with each request to a server. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** How often a request is made again that a server was too busy for. */
+  readonly retries?: number
+  readonly s3?: S3Options
+  /** Bytes that the program gave instead of files, by the names that they have in paths' place. */
+  readonly given?: GivenFiles
+  /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
+  readonly files?: { readonly read: number; readonly all: number }
+  /** Of tables in memory: the whole columns of which the splits are slices. */
+  readonly columns?: readonly Column[]
+  /** Of tables on a server, which has no splits: it is asked before a plan runs, and its answer is a table in memory. */
+  readonly remote?: RemoteTable
+}
+
+/** What a server is asked for. */
+export type RemoteTable =
+  /** A table that the server reads. `detail` is its client's own. */
+  | { readonly kind: 'table'; readonly detail: unknown }
+  /** Of this process, which the server is sent before. */
+  | { readonly kind: 'sent'; readonly plan: LogicalPlan }
+  /** What a server makes of its tables. */
+  | { readonly kind: 'query'; readonly plan: LogicalPlan }

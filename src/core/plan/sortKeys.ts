@@ -14,7 +14,7 @@ import { fresh, renamedApart } from '../ir/irNames.ts'
 import { withEnv } from '../ir/withEnv.ts'
 import { checkOptions } from '../options.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
-import { type Callback, sortedBy, sortNode } from './transformations.ts'
+import { type Callback, sortedBy, sortNode, sortPlan } from './transformations.ts'
 
 export interface SortByAny {
   readonly by: Callback
@@ -28,6 +28,19 @@ interface SortKeyOf {
   readonly f: UserFunction
   readonly descending: boolean
   readonly nullsFirst: boolean
+}
+
+/** By a function, or by a list of them; a list of names is neither, which the function's check says. */
+export function sortByPlan(
+  engine: Lowering,
+  input: LogicalPlan,
+  by: Callback | readonly (SortByAny | Callback)[],
+  options: { readonly descending?: boolean; readonly env?: object },
+): LogicalPlan {
+  const isNames = Array.isArray(by) && by.length > 0 && by.every((key) => typeof key === 'string')
+  if (!Array.isArray(by) || isNames) return sortPlan(engine, input, by as Callback, options)
+  checkOptions('sortBy() by a list', options, [])
+  return sortListPlan(engine, input, by)
 }
 
 export function sortListPlan(engine: Lowering, input: LogicalPlan, keys: readonly (SortByAny | Callback)[]): LogicalPlan {

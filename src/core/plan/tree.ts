@@ -8,7 +8,7 @@
  *       Scan ratings.parquet [user, movie, stars]
  */
 import type { UserFunction } from '../ir/functionIr.ts'
-import type { ArraySource } from '../ports.ts'
+import type { ArraySource } from './logicalPlan.ts'
 import {
   type AggregateCall,
   type Directions,

@@ -5,7 +5,7 @@ import { defined } from '../defined.ts'
 import type { ArrowCompression, Existing, ParquetCompression, WriteForm } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
-import type { S3Options } from '../ports.ts'
+import type { S3Options } from '../sourceParts.ts'
 
 /** Options of every writer. */
 export interface WriteOptions {

@@ -5,10 +5,11 @@
  *
  * The workers do it together where there is much of it: each writes a part of the places.
  */
+
 import type { TypedArray } from '../../core/data/column.ts'
-import type { TaskHandler } from '../workers/worker.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { TaskHandler, WorkerPool } from '../workers/worker.ts'
 import { isWarm, warmUp } from './claims/warmUp.ts'
-import type { LoopResources } from './preparedLoop.ts'
 
 export interface Gather {
   readonly from: TypedArray
@@ -22,7 +23,13 @@ const WORTH_WORKERS = 2 ** 18
 /** As many where threads have yet to start. */
 const WORTH_STARTING = 2 ** 21
 
-export async function gather(columns: readonly Gather[], { pool, arena, worthThreadsMs }: LoopResources): Promise<void> {
+export interface GatherResources {
+  readonly pool: WorkerPool
+  readonly arena: Arena
+  readonly worthThreadsMs?: number
+}
+
+export async function gather(columns: readonly Gather[], { pool, arena, worthThreadsMs }: GatherResources): Promise<void> {
   const values = columns.reduce((sum, { to }) => sum + to.length, 0)
   const isWorth = worthThreadsMs === 0 || values >= (isWarm(pool) ? WORTH_WORKERS : WORTH_STARTING)
   if (pool.size > 1 && isWorth && columns.every(({ from }) => arena.owns(from))) {

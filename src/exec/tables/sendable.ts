@@ -4,7 +4,7 @@
  */
 import type { Column } from '../../core/data/column.ts'
 import { mapFolding } from '../../core/ir/folding.ts'
-import type { ArraySource } from '../../core/ports.ts'
+import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import type { Aggregate, ExecFunction, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { AsofWork } from './asof/asofTask.ts'

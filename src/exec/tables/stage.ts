@@ -1,7 +1,8 @@
 /** What a worker is given to compute of a stage, and what it gives back. */
 import type { Column } from '../../core/data/column.ts'
+import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import type { ColumnPredicate } from '../../core/plan/predicate.ts'
-import type { ArraySource, SourceSplit } from '../../core/ports.ts'
+import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { AsofTask } from './asof/asofTask.ts'
 import type { Block } from './block.ts'

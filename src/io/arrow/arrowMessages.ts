@@ -5,7 +5,7 @@
 import type { Message, Schema } from 'apache-arrow'
 import type { ElementType } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
-import type { SourceSplit } from '../../core/ports.ts'
+import type { SourceSplit } from '../../core/sourceParts.ts'
 import { type BatchHeader, dictionaryField, layoutOf } from './arrowLayout.ts'
 import { type Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
 import { compressionFault } from './arrowPacked.ts'

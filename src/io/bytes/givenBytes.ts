@@ -8,7 +8,8 @@
 import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
-import type { Access, GivenBytes } from '../../core/ports.ts'
+import type { Access } from '../../core/ports.ts'
+import type { GivenBytes } from '../../core/sourceParts.ts'
 import { keptFile } from './unpacked.ts'
 
 /** What readers take instead of a path: bytes, or what gives them piece by piece, such as the body of a response or a Node stream. */

@@ -12,7 +12,7 @@ import { agreedType, type Field, fieldsOf, namesText, sameType, typeText } from 
 import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import type { ArraySource } from '../../core/ports.ts'
+import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import { openArrow } from '../arrow/arrowFile.ts'
 import { writeArrow } from '../arrow/writeArrow.ts'
 import { ownPath } from '../bytes/unpacked.ts'

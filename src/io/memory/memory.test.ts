@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { rowReader } from '../../core/data/columnReaders.ts'
 import { fieldsOf, typeText } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import type { ArraySource } from '../../core/ports.ts'
+import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import { readSplit } from '../readSplit.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './memory.ts'
 

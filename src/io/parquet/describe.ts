@@ -6,7 +6,7 @@ import { type ColumnType, type Field, fieldsOf } from '../../core/data/schema.ts
 import { SourceError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import type { Bounds } from '../../core/plan/predicate.ts'
-import type { SourceSplit } from '../../core/ports.ts'
+import type { SourceSplit } from '../../core/sourceParts.ts'
 import { tableFromIPC } from '../arrow/arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrow/arrowTypes.ts'
 import { fileType, type Int64, readType } from '../int64.ts'

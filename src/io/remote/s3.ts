@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { AwsClient } from 'aws4fetch'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import type { Access, S3Options } from '../../core/ports.ts'
+import type { Access } from '../../core/ports.ts'
+import type { S3Options } from '../../core/sourceParts.ts'
 import { mayPass, refusal, requested } from './requests.ts'
 
 const ADDRESS = /^s3[an]?:\/\/([^/]+)\/(.*)$/is

@@ -2,11 +2,17 @@
  * Which values are surely numbers, beyond what types say: of a table they say that one may read outside of it.
  */
 import type { Expr, Primitive } from '../../core/ir/functionIr.ts'
-import { isWithin } from './lower/indexRanges.ts'
-import type { Lowering } from './lower/lowering.ts'
+import { type Counters, isWithin } from './lower/indexRanges.ts'
+
+/** What lowering knows of locals and tables. */
+interface Known extends Counters {
+  /** Locals that are numbers. */
+  readonly numbers: Set<string>
+  readonly tables: readonly { readonly name: string; readonly value: ArrayLike<Primitive> }[]
+}
 
 /** Whether what is looked up is surely a number: types say of every table that one may read outside of it. */
-export function isNumber(l: Lowering, expr: Expr): boolean {
+export function isNumber(l: Known, expr: Expr): boolean {
   if (expr.kind === 'Local') return l.numbers.has(expr.name)
   if (expr.kind === 'Conditional') return isNumber(l, expr.then) && isNumber(l, expr.else)
   if (expr.kind === 'Literal') return typeof expr.value === 'number'
@@ -15,7 +21,7 @@ export function isNumber(l: Lowering, expr: Expr): boolean {
 }
 
 /** Says that a local is the number that it begins with, if it is one. */
-export function noteNumber(l: Lowering, local: string, init: Expr | undefined): void {
+export function noteNumber(l: Known, local: string, init: Expr | undefined): void {
   if (init !== undefined && isNumber(l, init)) l.numbers.add(local)
 }
 

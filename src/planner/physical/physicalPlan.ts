@@ -14,9 +14,17 @@ import type { Storage } from '../../core/arrays/storage.ts'
 import type { DType, ElementType } from '../../core/data/schema.ts'
 import type { Folding } from '../../core/ir/folding.ts'
 import type { UserFunction } from '../../core/ir/functionIr.ts'
-import type { AggregateKind, AsofDirection, Directions, JoinHow, Keys, WindowCall, WindowFrame } from '../../core/plan/logicalPlan.ts'
+import type {
+  AggregateKind,
+  ArraySource,
+  AsofDirection,
+  Directions,
+  JoinHow,
+  Keys,
+  WindowCall,
+  WindowFrame,
+} from '../../core/plan/logicalPlan.ts'
 import type { ColumnPredicate } from '../../core/plan/predicate.ts'
-import type { ArraySource } from '../../core/ports.ts'
 import type { KeyFilter, KeyReach } from './keyParts.ts'
 
 /** A user function as tasks carry it: without the closure itself when it is sent to another thread. */

@@ -51,6 +51,15 @@ export const LOG2_BYTES: { readonly [D in DType]: number } = {
 
 export type DenseShape = Extract<ArrayShape, { kind: 'dense' }>
 
+/** Locals of a generator of random numbers. */
+export interface Generator {
+  readonly key: readonly [number, number]
+  readonly pass: number
+  readonly drawn: number
+  /** The numbers of the last blocks but the first: one block has two. */
+  readonly spare: readonly number[]
+}
+
 /** A block that `br` can leave, innermost last: the end of a loop, its next turn, a label, the iteration, or anything. */
 export interface Control {
   readonly kind: 'exit' | 'next' | 'label' | 'iteration' | 'other'

@@ -9,18 +9,8 @@
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { HIGHEST, LOWEST, type WasmType } from './wasmTypes.ts'
+import { type Bounds, type Facts, HIGHEST, LOWEST, NO_FACTS, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
-
-export interface Bounds {
-  readonly low: number
-  readonly high: number
-}
-
-/** By the names of locals, and of keys. */
-export type Facts = ReadonlyMap<string, Bounds>
-
-export const NO_FACTS: Facts = new Map()
 
 /** No local is called so. */
 export function keyName(axis: number): string {

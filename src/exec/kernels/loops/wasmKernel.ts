@@ -13,6 +13,7 @@ import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { Import, KernelModule } from '../../kir/kernelModule.ts'
 import type { LocalNames } from '../../kir/text.ts'
 import { draws, drawsApart } from '../math/drawsApart.ts'
+import { generatorsOf } from '../math/wasmDraws.ts'
 import { withElementBounds } from '../passes/boundHoisting.ts'
 import { withCodedTexts } from '../passes/codedTexts.ts'
 import { runs } from '../passes/iterationRuns.ts'
@@ -59,6 +60,7 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     let isNarrowed = false
     for (let round = 0; round < MOST_ROUNDS; ) {
       const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
+      writer.generators = generatorsOf(writer)
       const body = unlessItMayFail(writer)
       if (body === undefined) {
         isPlain = true

@@ -12,7 +12,7 @@ import type { Turns } from './innerLoop.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { countedRange } from './wasmCounted.ts'
-import { factsWhen, given, NO_FACTS, noteLeft, noteValue, without } from './wasmFacts.ts'
+import { factsWhen, given, noteLeft, noteValue, without } from './wasmFacts.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor } from './wasmLoops.ts'
 import {
@@ -24,6 +24,7 @@ import {
   integerResult,
   LOWEST,
   MAYBE,
+  NO_FACTS,
   NotCompiled,
   number as numberOf,
   type Value,

@@ -37,6 +37,17 @@ export interface Value {
   readonly literal?: number
 }
 
+/** Between which numbers an integer lies. */
+export interface Bounds {
+  readonly low: number
+  readonly high: number
+}
+
+/** What is known of integers where code runs (`wasmFacts.ts`), by the names of locals and of keys. */
+export type Facts = ReadonlyMap<string, Bounds>
+
+export const NO_FACTS: Facts = new Map()
+
 export const F64: WasmType = { kind: 'f64', maybe: false }
 export const MAYBE: WasmType = { kind: 'f64', maybe: true }
 export const BOOL: WasmType = { kind: 'bool' }

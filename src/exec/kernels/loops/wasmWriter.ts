@@ -6,10 +6,10 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { type Code, type GrowingCode, I, OP, type ValueType } from '../../kir/instructions.ts'
 import type { Import, ParameterType } from '../../kir/kernelModule.ts'
-import { type Generator, generatorsOf } from '../math/wasmDraws.ts'
 import {
   type Control,
   type DenseShape,
+  type Generator,
   type KnownAddress,
   LOG2_BYTES,
   type LoopFate,
@@ -17,7 +17,6 @@ import {
   type ThrownError,
   type WasmTarget,
 } from './wasmCode.ts'
-import { type Facts, NO_FACTS } from './wasmFacts.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import {
   asF64,
@@ -26,6 +25,7 @@ import {
   BOOL,
   bigintType,
   F64,
+  type Facts,
   GROWING,
   HIGHEST,
   heldAs,
@@ -34,6 +34,7 @@ import {
   joinTypes,
   LOWEST,
   MAYBE,
+  NO_FACTS,
   NotCompiled,
   sameType,
   type Value,
@@ -138,7 +139,7 @@ export class KernelWriter {
   keys: readonly number[]
   readonly accumulatorSlots: readonly number[]
   /** What the body draws from. */
-  readonly generators: ReadonlyMap<string, Generator>
+  generators: ReadonlyMap<string, Generator> = new Map()
 
   readonly parts: WriterParts
 
@@ -175,7 +176,6 @@ export class KernelWriter {
     this.position = this.declare('i32')
     this.keys = shape.space === 'box' ? shape.extents.map((_, axis) => 4 + 3 * axis + 2) : shape.extents.map(() => this.declare('i32'))
     this.accumulatorSlots = this.accumulators.map((name) => this.declare(shape.accumulators.get(name) === 'sum' ? 'i32' : 'f64'))
-    this.generators = generatorsOf(this)
   }
 
   declare(type: ValueType): number {

@@ -9,6 +9,7 @@ import { PHILOX } from '../../../core/arrays/random.ts'
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
 import { rngNames } from '../js/loopKernelFrame.ts'
+import type { Generator } from '../loops/wasmCode.ts'
 import { asF64, F64, HIGHEST, NotCompiled, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { logOf } from './wasmLogarithm.ts'
@@ -18,15 +19,6 @@ type Draw = Extract<Expr, { kind: 'Draw' }>
 /** As 64 bits that are multiplied. */
 const [M0, M1] = PHILOX.multipliers.map((word) => BigInt(word >>> 0)) as [bigint, bigint]
 const [W0, W1] = PHILOX.increments
-
-/** Locals of a generator. */
-export interface Generator {
-  readonly key: readonly [number, number]
-  readonly pass: number
-  readonly drawn: number
-  /** The numbers of the last blocks but the first: one block has two. */
-  readonly spare: readonly number[]
-}
 
 /** Blocks that a body makes at once which draws in a loop: the rounds of one wait for each other, and not for those of another. */
 const BLOCKS = 2

@@ -15,11 +15,10 @@ import type { Block } from '../block.ts'
 import type { How, Result, Results } from '../dataset.ts'
 import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
-import type { StageResult } from '../stage.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
 import type { External } from './external.ts'
 import { bytesOf, type Exchange, type Part, piecesOf } from './parts.ts'
-import { withEachKeyOnce } from './repeatedKeys.ts'
+import { type PartResult, withEachKeyOnce } from './repeatedKeys.ts'
 import type { Segment } from './segments.ts'
 import { numbersOf, type RowNumbers, type SpillBy, type SpilledInput, type SpillKey } from './spillTask.ts'
 
@@ -37,9 +36,6 @@ export interface Exchanged {
   /** Rows that came before those of each partition. */
   readonly rowsBefore: readonly number[]
 }
-
-/** What comes of a part, or why nothing does. */
-export type PartResult = Result & Pick<StageResult, 'repeated'>
 
 export interface ExternalServices {
   readonly exchanged: (source: Source, exchange: Exchange) => Promise<Exchanged>

@@ -3,10 +3,13 @@
  * and the error is about the pair whose second row comes first in the whole table, as it is in memory.
  */
 import type { Block } from '../block.ts'
-import type { Results } from '../dataset.ts'
+import type { Result, Results } from '../dataset.ts'
 import { type Repeated, repeatedKey } from '../operators/indexKeys.ts'
-import type { PartResult } from './externalRun.ts'
+import type { StageResult } from '../stage.ts'
 import { MOST_ROWS } from './rowNumbers.ts'
+
+/** What comes of a part, or why nothing does. */
+export type PartResult = Result & Pick<StageResult, 'repeated'>
 
 /** The results until a part tells of a repeated key; then what the others tell, and the error. */
 export async function* withEachKeyOnce(

@@ -7,21 +7,25 @@
  */
 import type { AnyNode, ForStatement } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import type { Lowering } from './lowering.ts'
 
 export interface IndexRange {
   readonly low: number
   readonly high: number
 }
 
+/** Where counters of loops are kept, by their locals. */
+export interface Counters {
+  readonly counters: ReadonlyMap<string, IndexRange>
+}
+
 /** Whether the index is one of a list of so many. */
-export function isWithin(l: Lowering, index: Expr, length: number): boolean {
+export function isWithin(l: Counters, index: Expr, length: number): boolean {
   const range = rangeOf(l, index)
   return range !== undefined && range.low >= 0 && range.high < length
 }
 
 /** Between which whole numbers the expression surely lies; undefined for what may be anything. */
-export function rangeOf(l: Lowering, expr: Expr): IndexRange | undefined {
+export function rangeOf(l: Counters, expr: Expr): IndexRange | undefined {
   switch (expr.kind) {
     case 'Literal':
       return typeof expr.value === 'number' && Number.isSafeInteger(expr.value) ? { low: expr.value, high: expr.value } : undefined

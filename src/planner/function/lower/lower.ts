@@ -22,7 +22,7 @@ import { lowerReturned, lowerStatements } from './statements.ts'
 import { keptRow } from './tableRows.ts'
 import type { Site } from './value.ts'
 
-const VERBS: Verbs = {
+const VERBS: Verbs<Lowering> = {
   value: lowerExpression,
   effect: lowerEffect,
   statements: lowerStatements,

@@ -27,9 +27,9 @@ import {
   type Missing,
   type Recursive,
   type Sites,
+  type StackArrays,
   type Verbs,
 } from './loweringParts.ts'
-import type { StackArrays } from './recursion.ts'
 import { exprValue, type HandleKind, type Origin, type Owner, REFUSED, type Site, type Value } from './value.ts'
 
 /** Above this many nodes the inlined function is refused. */
@@ -38,7 +38,7 @@ const LARGEST_BODY = 20_000
 const CALL_WEIGHT = 10
 
 interface Given {
-  readonly verbs: Verbs
+  readonly verbs: Verbs<Lowering>
   readonly bigints: ReadonlySet<string>
   readonly changing: Sites
   readonly indexed: Sites
@@ -79,7 +79,7 @@ export class Lowering {
   readonly units: Map<unknown, Unit> = new Map()
   keyRank = 0
   /** The verbs, set by `lower.ts`: they need each other, so they meet here instead of importing one another. */
-  readonly verbs: Verbs
+  readonly verbs: Verbs<Lowering>
   /** Locals that `++` and `--` change by 1n. */
   readonly bigints: ReadonlySet<string>
   /** Literals whose parts are assigned after they are made. */

@@ -5,8 +5,6 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
-import type { Lowering } from './lowering.ts'
-import type { Recursion } from './recursion.ts'
 import type { Origin, Stored, Value } from './value.ts'
 
 /** What a local name of the user's function stands for. */
@@ -38,6 +36,36 @@ export interface Frame {
   /** Where an inlined function leaves its result; absent for the outermost. */
   readonly result?: Result
   readonly targets: Target[]
+}
+
+/** What the function that is being written out does where it calls itself. */
+export interface Recursion {
+  /** The loop that a call goes on with. */
+  readonly label: string
+  /** Locals of the parameters that differ from call to call, and values of the others. */
+  readonly parameters: readonly (string | Value)[]
+  readonly tails: ReadonlySet<AnyNode>
+  /** A local: how many calls are under way. */
+  readonly depth: string
+  readonly stack: Stack | undefined
+}
+
+/** Locals and arrays of the calls under way. */
+export interface Stack {
+  readonly most: number
+  /** How many results the call that runs has, and how many calls it has come to. */
+  readonly have: string
+  readonly seen: string
+  readonly parameters: ReadonlyMap<string, string>
+  readonly results: string
+  readonly counts: string
+}
+
+/** What the calls of one function keep, one after another: when a call begins, no other of that function is under way. */
+export interface StackArrays {
+  readonly parameters: readonly string[]
+  readonly results: string
+  readonly counts: string
 }
 
 export interface Result {
@@ -83,29 +111,30 @@ export function holdsLiteral(expr: Expr): boolean {
   return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
 }
 
-export interface Verbs {
+/** `L` is the lowering itself (`lowering.ts`). */
+export interface Verbs<L> {
   /** What an expression gives; its effects are emitted. */
-  readonly value: (l: Lowering, node: Expression) => Value
+  readonly value: (l: L, node: Expression) => Value
   /** An expression for its effects. */
-  readonly effect: (l: Lowering, node: Expression) => void
-  readonly statements: (l: Lowering, nodes: readonly Statement[]) => void
+  readonly effect: (l: L, node: Expression) => void
+  readonly statements: (l: L, nodes: readonly Statement[]) => void
   /** Writes a function out where it is called. */
-  readonly inline: (l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode) => Value
-  readonly call: (l: Lowering, node: Expression & { type: 'CallExpression' }) => Value
-  readonly method: (l: Lowering, object: Value, name: string, node: Expression & { type: 'CallExpression' }) => Value
+  readonly inline: (l: L, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode) => Value
+  readonly call: (l: L, node: Expression & { type: 'CallExpression' }) => Value
+  readonly method: (l: L, object: Value, name: string, node: Expression & { type: 'CallExpression' }) => Value
   /** Gives the names of a pattern their values. */
-  readonly bind: (l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign') => void
-  readonly assignment: (l: Lowering, node: Expression & { type: 'AssignmentExpression' }, wanted: { readonly value: boolean }) => Value
-  readonly update: (l: Lowering, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
+  readonly bind: (l: L, pattern: Pattern, value: Value, mode: 'declare' | 'assign') => void
+  readonly assignment: (l: L, node: Expression & { type: 'AssignmentExpression' }, wanted: { readonly value: boolean }) => Value
+  readonly update: (l: L, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
   /** What a name or a member means. */
-  readonly member: (l: Lowering, object: Value, name: Value | string, node: AnyNode) => Value
+  readonly member: (l: L, object: Value, name: Value | string, node: AnyNode) => Value
   /** What goes on standing for an object whose parts are locals. */
-  readonly kept: (l: Lowering, value: Stored) => Value
+  readonly kept: (l: L, value: Stored) => Value
   /** The row of a table, which is there. */
-  readonly keptRow: (l: Lowering, value: Value & { kind: 'elementRow' }) => Value
+  readonly keptRow: (l: L, value: Value & { kind: 'elementRow' }) => Value
   /** An object of a class of the program's; undefined for what is none, or is not written out. */
-  readonly instance: (l: Lowering, node: NewExpression) => Value | undefined
+  readonly instance: (l: L, node: NewExpression) => Value | undefined
   /** What an object has of its class; undefined where that is nothing. */
-  readonly inherited: (l: Lowering, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
-  readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
+  readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
+  readonly fromOutside: (l: L, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -16,7 +16,7 @@ import { checkNumber, type Made, made } from '../lists/madeArrays.ts'
 import { type FunctionNode, someNode } from '../source/ast.ts'
 import { binary, literal } from './build.ts'
 import type { Lowering } from './lowering.ts'
-import type { Frame, Result } from './loweringParts.ts'
+import type { Frame, Recursion, Result, Stack, StackArrays } from './loweringParts.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** Calls under way at once: about as many as JavaScript has room for, so that what never ends is an error here as there. */
@@ -26,29 +26,6 @@ const MOST_DEEP = 10_000
 const MOST_STACK = 2 ** 19
 
 type Closure = Value & { readonly kind: 'closure' }
-
-/** What the function that is being written out does where it calls itself. */
-export interface Recursion {
-  /** The loop that a call goes on with. */
-  readonly label: string
-  /** Locals of the parameters that differ from call to call, and values of the others. */
-  readonly parameters: readonly (string | Value)[]
-  readonly tails: ReadonlySet<AnyNode>
-  /** A local: how many calls are under way. */
-  readonly depth: string
-  readonly stack: Stack | undefined
-}
-
-/** Locals and arrays of the calls under way. */
-interface Stack {
-  readonly most: number
-  /** How many results the call that runs has, and how many calls it has come to. */
-  readonly have: string
-  readonly seen: string
-  readonly parameters: ReadonlyMap<string, string>
-  readonly results: string
-  readonly counts: string
-}
 
 /** The call of a function that calls itself. `body` writes the function out, whose parameters are locals, or values. */
 export function withRecursion(
@@ -98,13 +75,6 @@ function counter(l: Lowering, wanted: string, node: AnyNode): string {
   const [local, span] = [l.newName(wanted), l.span(node)]
   l.emit({ kind: 'Let', local, init: literal(0, span), span })
   return local
-}
-
-/** What the calls of one function keep, one after another: when a call begins, no other of that function is under way. */
-export interface StackArrays {
-  readonly parameters: readonly string[]
-  readonly results: string
-  readonly counts: string
 }
 
 function newStack(
