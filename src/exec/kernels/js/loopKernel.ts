@@ -15,6 +15,7 @@ import { columnsOf, elementIndex, placesLoop, prelude, rngNames } from './loopKe
 import { Places } from './loopKernelPlaces.ts'
 import { assignedLocals, countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
 import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
+import { accumulatorEnd, accumulatorStart, elementStart, lines, literalText, userLabel } from './loopKernelText.ts'
 
 /** The body of `new Function('bind', text)`, which returns a `LoopKernel`. */
 export function loopKernelText(ir: FunctionIr, shape: KernelShape): string {
@@ -78,7 +79,7 @@ class KernelWriter {
     const locals = [...this.#locals.values(), ...this.#declared]
     const start = [
       locals.length === 0 ? '' : `let ${locals.join(', ')}`,
-      ...this.#elementStart(),
+      ...elementStart(this.#shape, this.#usesElement, this.#usedColumns),
       ...[...this.#places.rowBases].map(([text, name]) => `const ${name} = ${text}`),
       ...this.#rngs.map((_, i) => `R${i}.begin(${this.#shape.extents.map((_extent, axis) => `k${axis}`).join(', ')})`),
     ]
@@ -90,42 +91,11 @@ class KernelWriter {
       ...[...this.#shape.arrays.values()].flatMap((array, i) =>
         array.kind === 'dense' && array.adds !== 'direct' ? [`const d${i} = lane * D${i}n`] : [],
       ),
-      ...this.#accumulators.map((name, i) => this.#accumulatorStart(name, i)),
+      ...this.#accumulators.map((name, i) => accumulatorStart(this.#shape.accumulators.get(name), i, this.#adds.get(i) ?? 0)),
       ...placesLoop(this.#shape, [...start, body].filter((line) => line !== '').join('\n')),
-      ...this.#accumulators.map((name, i) => this.#accumulatorEnd(name, i)),
+      ...this.#accumulators.map((name, i) => accumulatorEnd(this.#shape.accumulators.get(name), i)),
       '}',
     ].join('\n')
-  }
-
-  #accumulatorStart(name: string, i: number): string {
-    const form = this.#shape.accumulators.get(name)
-    if (form === 'custom') return ''
-    if (form !== 'sum') return `let c${i} = C${i}.value`
-    const adds = this.#adds.get(i) ?? 0
-    return `let c${i} = C${i}.reserve(${adds === 1 ? 'to - from' : `${adds} * (to - from)`}), c${i}v = C${i}.values`
-  }
-
-  #accumulatorEnd(name: string, i: number): string {
-    const form = this.#shape.accumulators.get(name)
-    return form === 'custom' ? '' : form === 'sum' ? `C${i}.length = c${i}` : `C${i}.value = c${i}`
-  }
-
-  /** The value is what the element holds when its iteration starts, whatever the body writes later. */
-  #elementStart(): string[] {
-    const element = this.#shape.element
-    if (element.kind === 'dense' && this.#usesElement) return [`const x = X[${elementIndex(this.#shape)}]`]
-    const lines: string[] = []
-    const columns = columnsOf(this.#shape.element)
-    for (const i of this.#usedColumns) {
-      const column = columns[i]
-      if (column === undefined) continue
-      if (column.form === 'reader') lines.push(`let e${i} = unset`)
-      else {
-        const value = column.form === 'bool' ? `E${i}[q] !== 0` : `E${i}[q]`
-        lines.push(`const e${i} = ${column.nullable ? `(E${i}v[q >> 3] & (1 << (q & 7))) === 0 ? null : ${value}` : value}`)
-      }
-    }
-    return lines
   }
 
   // ---------------------------------------------------------------- statements
@@ -415,20 +385,4 @@ class KernelWriter {
     this.#declared.push(name)
     return name
   }
-}
-
-/** Statements, one a line. The last has no semicolon: its block adds one. */
-function lines(...statements: readonly string[]): string {
-  return statements.join(';\n')
-}
-
-function userLabel(label: string): string {
-  return `block_${[...label].map((c) => (/[A-Za-z0-9]/.test(c) ? c : `_${c.codePointAt(0)?.toString(16)}`)).join('')}`
-}
-
-function literalText(value: unknown): string {
-  if (typeof value === 'number') return Object.is(value, -0) ? '(-0)' : value < 0 ? `(${value})` : String(value)
-  if (typeof value === 'bigint') return `(${value}n)`
-  if (typeof value === 'string') return JSON.stringify(value)
-  return String(value)
 }
