@@ -180,6 +180,11 @@ test.each<[string, () => unknown, string]>([
     'fromColumns() takes an object of columns, as { id: [1, 2] }; it was given an instance of Map.',
   ],
   [
+    'options',
+    () => (session.fromColumns as (columns: object, options: object) => unknown).call(session, { a: [1] }, { schema: {} }),
+    "fromColumns() takes columns and nothing else; it was given an object as well.\nA typed array says its column's type, as in { id: Int32Array.of(1, 2) }; fromRows(rows, { schema }) takes a schema.",
+  ],
+  [
     'a set',
     () => session.fromColumns({ a: new Set() } as never),
     'Column "a" of fromColumns is an instance of Set. Columns are typed arrays or arrays of values.',

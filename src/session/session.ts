@@ -336,9 +336,14 @@ export class Session implements AsyncDisposable {
     return this.#scan(await openBatches(batches, options, arena.budgetBytes))
   }
 
-  /** A table of columns, which are copied. */
-  fromColumns<C extends Readonly<Record<string, ColumnValues>>>(columns: C): DistArray<RowOfColumns<C>> {
+  /** A table of columns, which are copied. Their types are those of their values: there are no options. */
+  fromColumns<C extends Readonly<Record<string, ColumnValues>>>(columns: C, ...options: readonly never[]): DistArray<RowOfColumns<C>> {
     this.#checkOpen()
+    if (options.length > 0)
+      throw new PlanError(
+        `fromColumns() takes columns and nothing else; it was given ${valueText(options[0])} as well.\n` +
+          "A typed array says its column's type, as in { id: Int32Array.of(1, 2) }; fromRows(rows, { schema }) takes a schema.",
+      )
     return this.#scan(sourceFromColumns(columns, { memory: this.#tables }))
   }
 
