@@ -57,9 +57,10 @@ for (const program of ['factorization', 'wavefront', 'rounds'] as const) {
   const peer = times[1] as number // one process with two threads
   const line = (i: number): string[] => {
     const [processes, workers] = SHAPES[i] as (typeof SHAPES)[number]
-    return [`${processes} x ${workers}`, (times[i] as number).toFixed(1), ((times[i] as number) / peer).toFixed(2)]
+    const processor = median((found[i] ?? []).map(({ allMs }) => allMs))
+    return [`${processes} x ${workers}`, (times[i] as number).toFixed(1), ((times[i] as number) / peer).toFixed(2), processor.toFixed(1)]
   }
-  console.log(`\n${table([`${program}, ${samples} samples`, 'ms a pass', 'by 1 x 2'], [...SHAPES.keys()].map(line))}`)
+  console.log(`\n${table([`${program}, ${samples} samples`, 'ms a pass', 'by 1 x 2', 'processor ms'], [...SHAPES.keys()].map(line))}`)
   for (const [i, figures] of found.entries()) if (i > 1) console.log(`${SHAPES[i]?.join(' x ')}: ${figures.at(-1)?.processes}`)
   results[program] = Object.fromEntries(SHAPES.map((shape, i) => [shape.join(' x '), times[i]]))
 }
@@ -73,14 +74,15 @@ for (const program of ['killed', 'frozen'] as const) {
 if (bench.wanted('kills')) {
   const pass = { program: 'kills', samples: 200_000, workers: 1, passes: 1_000 } as const
   const { digest } = run(1, { ...pass, program: 'factorization' })
+  console.log('\nkills:')
   let [done, same, runs] = [0, 0, 0]
   while (done < kills) {
     const figures = run(3, { ...pass, seed: seed + ++runs })
     done += figures.kills ?? 0
     if (figures.digest === digest) same++
     if (figures.kills === 0) throw new Error('Nobody was killed.')
+    console.log(`${done} kills in ${runs} runs, ${same} of which have the bits of one process`)
   }
-  console.log(`\nkills: ${done} in ${runs} runs, ${same} of which have the bits of one process`)
   results.kills = { kills: done, runs, same }
 }
 if (bench.wanted('served')) {

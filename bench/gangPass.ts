@@ -29,6 +29,8 @@ export interface GangFigures {
   /** From the end of the second pass to that of the last, with all that happens between passes; and processor time in that. */
   readonly totalMs: number
   readonly processorMs: number
+  /** Of all processes, by pass. */
+  readonly allMs: number
   readonly digest: number
   /** What `explain()` says of processes. */
   readonly processes: string
@@ -70,8 +72,8 @@ for await (const { number, milliseconds } of loop.passes(passes)) {
 }
 const totalMs = performance.now() - began.at
 const { user, system } = process.cpuUsage(began.cpu)
+const allMs = (allProcessorMs() - began.all) / (passes - 2)
 const kills = stopKilling?.()
-const unwritten = (allProcessorMs() - began.all) / (passes - 2)
 const servedMs: number[] = []
 let served = 0
 for (let pass = 0; between !== undefined && pass < passes; pass++) {
@@ -101,13 +103,14 @@ const figures: GangFigures = {
   milliseconds: times,
   totalMs,
   processorMs: (user + system) / 1000,
+  allMs,
   digest,
   processes: loop.plan.execution.processes?.because ?? '',
   count: loop.plan.execution.processes?.count ?? 1,
   ...(noticed === undefined ? {} : { noticedMs: noticed - sent }),
   ...(again === undefined ? {} : { againMs: again - sent }),
   ...(kills === undefined ? {} : { kills }),
-  ...(between === undefined ? {} : { servedMs, processorsMs: [unwritten, served] as const }),
+  ...(between === undefined ? {} : { servedMs, processorsMs: [allMs, served] as const }),
   foreseenMs,
 }
 console.log(JSON.stringify(figures))
