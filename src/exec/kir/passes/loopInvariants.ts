@@ -3,9 +3,10 @@
  *
  *     (loop (local.set $c (f64x2.splat (local.get $rate))) …)        (local.set $c (f64x2.splat (local.get $rate))) (loop …)
  *
- * Legal for a local that is set in one place, there by a statement of the loop itself or of a block in it, and read only
- * behind that, inside the loop; whose value comes of constants, of locals that the loop does not set, and of others that
- * have left it; and is computed by what neither reads memory nor fails, since the block may be left before it.
+ * Legal for a local that is set in one place, there by a statement of the loop itself or of a block in it, and read only by
+ * what follows in that loop or block: what is behind the block runs where it was left before the local was set, too. Its value
+ * comes of constants, of locals that the loop does not set, and of others that have left it; and is computed by what neither
+ * reads memory nor fails, since the loop may never come to it.
  */
 import type { KernelModule } from '../kernelModule.ts'
 import type { Pass } from '../pass.ts'
@@ -56,29 +57,30 @@ function invariantsOf(loop: Loop, uses: Uses): readonly Node[] {
     isPure(node) &&
     !(node.kind === 'local' && changing.has(node.index)) &&
     node.operands.every(isSteady)
-  const statements = statementsOf(loop)
-  const readBehind = readsBehind(statements)
-  return statements.filter((one, at) => {
-    if (one.kind !== 'local' || one.name !== 'local.set' || uses.sets.get(one.index) !== 1) return false
-    if (readBehind(one.index, at) !== uses.reads.get(one.index) || one.operands.length !== 1 || !one.operands.every(isSteady)) return false
-    changing.delete(one.index)
-    return true
-  })
-}
-
-/** What a loop does in each iteration: its statements, and those of blocks in it. */
-function statementsOf(block: Loop): readonly Node[] {
-  return block.body.flatMap((node) => (node.kind === 'block' ? statementsOf(node) : [node]))
-}
-
-/** How often a local is read behind a statement. */
-function readsBehind(statements: readonly Node[]): (local: number, at: number) => number | undefined {
-  const places = new Map<number, number[]>()
-  for (const [at, statement] of statements.entries()) {
-    for (const [local, count] of usesOf([statement]).reads)
-      for (let i = 0; i < count; i++) places.set(local, [...(places.get(local) ?? []), at])
+  const among = (statements: readonly Node[]): readonly Node[] => {
+    const behind = readsBehind(statements)
+    return statements.flatMap((one, at): readonly Node[] => {
+      if (one.kind === 'block') return among(one.body)
+      if (one.kind !== 'local' || one.name !== 'local.set' || uses.sets.get(one.index) !== 1) return []
+      if (behind[at] !== (uses.reads.get(one.index) ?? 0) || one.operands.length !== 1 || !one.operands.every(isSteady)) return []
+      changing.delete(one.index)
+      return [one]
+    })
   }
-  return (local, at) => places.get(local)?.filter((place) => place > at).length
+  return among(loop.body)
+}
+
+/** Of each statement that sets a local, how often what follows it among them reads it. */
+function readsBehind(statements: readonly Node[]): readonly number[] {
+  const reads = new Map<number, number>()
+  return [...statements]
+    .reverse()
+    .map((statement): number => {
+      const behind = statement.kind === 'local' ? (reads.get(statement.index) ?? 0) : 0
+      for (const [local, count] of usesOf([statement]).reads) reads.set(local, (reads.get(local) ?? 0) + count)
+      return behind
+    })
+    .reverse()
 }
 
 /** Whether the instruction itself gives the same of the same operands, and always gives. */

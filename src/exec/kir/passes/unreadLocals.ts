@@ -6,7 +6,7 @@
  *
  * Legal where the value is computed without an effect: a load of what is not read is no effect, a call of a function that
  * gives a value is none (imported functions that give one are functions of their arguments), a store, a local that is set
- * on the way and a branch are.
+ * on the way and a branch are. A quotient that would fail goes as well: kernels report failures by calls, and rely on no trap.
  */
 import type { KernelModule } from '../kernelModule.ts'
 import type { Pass } from '../pass.ts'
