@@ -15,7 +15,7 @@ export function relaxedSimd(file: string): boolean {
 /** Whether a multiply-add rounds once here. */
 export function roundsOnce(kind: 'f64' | 'f32'): boolean {
   const load = (at: number): Code => [I.i32Const(at), I.memory(SIMD.load)]
-  const madd = I.simd(kind === 'f64' ? SIMD.f64RelaxedMadd : SIMD.f32RelaxedMadd)
+  const madd = [kind === 'f64' ? SIMD.f64RelaxedMadd : SIMD.f32RelaxedMadd]
   const body = [I.i32Const(0), load(0), load(16), load(32), madd, I.memory(SIMD.store)]
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
   const module = new WebAssembly.Module(moduleBytes({ imports: [], parameters: [], locals: [], body }))

@@ -38,7 +38,7 @@ import { betweenRounds, lanesOfRound, mostBytesOfCopies } from './movement/round
 import { mostSharedBytes } from './movement/sharing.ts'
 import type { Ends } from './movement/transfers.ts'
 
-/** Adding an element of one private copy to that of another. */
+/** Adding an element of one private copy to that of another: an estimate, of memory that no cache holds. */
 const JOIN_MS = 0.8e-6
 
 export interface SimulatedLoop {

@@ -111,10 +111,7 @@ export const I = {
   addressStore: (offset = 0): Code => [{ ...OP.i32Store, offset, alignment: 2 }],
   /** Loads and stores of one lane. */
   simdMemoryLane: (operation: Plain, lane: number, offset = 0): Code => [{ ...operation, offset, lane }],
-  simd: (operation: Plain): Code => [operation],
   simdLane: (operation: Plain, lane: number): Code => [{ ...operation, lane }],
-  /** A vector of four integers. */
-  lanes: (values: readonly number[]): Code => [{ kind: 'vector', bytes: [...new Uint8Array(Int32Array.from(values).buffer)] }],
   /** Bytes of two vectors, by their number among the 32; what is not said is the first. */
   shuffle: (bytes: readonly number[]): Code => [{ kind: 'shuffle', bytes: Array.from({ length: 16 }, (_, i) => bytes[i] ?? 0) }],
 } as const

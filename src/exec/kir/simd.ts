@@ -3,21 +3,21 @@
  *
  *     f64    two vectors: rows 0 1, rows 2 3        i32, truth    one vector, a lane a row (truth: all ones or zeros)
  */
-import { type Code, I, type Plain } from './instructions.ts'
+import { type Code, I } from './instructions.ts'
 
 export function vectorConst(bytes: ArrayLike<number>): Code {
   return [{ kind: 'vector', bytes: Array.from(bytes) }]
 }
 
 /** Four 32-bit integers as a constant. */
-export const lanesConst: (lanes: readonly number[]) => Code = I.lanes
+export function lanesConst(lanes: readonly number[]): Code {
+  return vectorConst(new Uint8Array(Int32Array.from(lanes).buffer))
+}
 
 /** Picks 32-bit lanes: 0 to 3 of the first vector, 4 to 7 of the second. */
 export function shuffle32(lanes: readonly number[]): Code {
   return I.shuffle(lanes.flatMap((lane) => [4 * lane, 4 * lane + 1, 4 * lane + 2, 4 * lane + 3]))
 }
-
-export const simd: (operation: Plain) => Code = I.simd
 
 /** A bigint's lowest 64 bits as a constant. */
 export function i64Const(value: bigint): Code {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { I, OP, SIMD } from './instructions.ts'
 import type { KernelModule } from './kernelModule.ts'
+import { lanesConst } from './simd.ts'
 import { kernelText } from './text.ts'
 
 test('instructions are folded, blocks named where something leaves them, locals by what is known of them', () => {
@@ -8,7 +9,7 @@ test('instructions are folded, blocks named where something leaves them, locals 
     ...[...I.block(), ...I.loop, ...I.localGet(0), ...I.i32Const(-7), OP.i32Eq, ...I.brIf(1)],
     ...[...I.localGet(1), OP.f64Sqrt, ...I.f64Const(0.1), OP.f64Lt, ...I.if('f64'), ...I.f64Const(Number.NaN), OP.else],
     ...[...I.localGet(1), ...I.call(0), OP.end, ...I.localSet(2)],
-    ...[...I.localGet(0), ...I.lanes([1, -1, 0, 2]), ...I.memory(SIMD.store, 16), ...I.br(0), OP.end, OP.end],
+    ...[...I.localGet(0), ...lanesConst([1, -1, 0, 2]), ...I.memory(SIMD.store, 16), ...I.br(0), OP.end, OP.end],
   ]
   const imports = [{ kind: 'function', name: 'Math.exp/1', parameters: ['f64'], results: ['f64'] }] as const
   const kernel: KernelModule = { imports, parameters: ['i32', 'f64'], locals: ['f64'], body }

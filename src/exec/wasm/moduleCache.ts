@@ -19,8 +19,7 @@ let compiled = 0
 
 /** The module over a memory of such addresses. */
 export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedModule {
-  const bytes = moduleBytes(kernel)
-  const written = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  const written = writtenOf(kernel)
   const key = addresses === 'i32' ? written : `${addresses} ${typesIn(kernel)} ${written}`
   let module = modules.get(key)
   if (module === undefined) {
@@ -34,6 +33,19 @@ export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedMod
     modules.delete(old)
   }
   return { key, module }
+}
+
+const writtenKernels = new WeakMap<KernelModule, string>()
+
+/** The bytes of a kernel, one character each; encoded once, however often it is bound. */
+function writtenOf(kernel: KernelModule): string {
+  let written = writtenKernels.get(kernel)
+  if (written === undefined) {
+    const bytes = moduleBytes(kernel)
+    written = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    writtenKernels.set(kernel, written)
+  }
+  return written
 }
 
 /** Which of what comes in are addresses and strides: other addresses make other modules of that. */

@@ -8,6 +8,6 @@ import { moduleBytes } from './wasmEncoder.ts'
 
 export const hasRelaxedSimd: () => boolean = once(() => {
   const vector = I.localGet(0)
-  const body = [vector, vector, vector, I.simd(SIMD.f32RelaxedMadd), OP.drop]
+  const body = [vector, vector, vector, SIMD.f32RelaxedMadd, OP.drop]
   return WebAssembly.validate(moduleBytes({ imports: [], parameters: [], locals: ['v128'], body }))
 })

@@ -5,7 +5,7 @@
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { i64Const, shuffle32, simd } from '../../kir/simd.ts'
+import { i64Const, shuffle32 } from '../../kir/simd.ts'
 import {
   type BigintRange,
   type BigintType,
@@ -46,7 +46,7 @@ function bigintsOf(w: ColumnWriter, value: ColumnValue): Bigints {
     return { value, type: value.bigint ?? ALL }
   }
   if (value.kind !== 'constant' || typeof value.value !== 'bigint') throw new NotCompiled('it computes with a bigint and something else')
-  const lanes = w.constant([...i64Const(value.value), ...simd(SIMD.i64Splat)])
+  const lanes = w.constant([...i64Const(value.value), SIMD.i64Splat])
   const type = bigintType(value.value, value.value)
   return { value: { kind: 'i64', lo: lanes, hi: lanes, bigint: type }, type }
 }
@@ -75,14 +75,14 @@ export function bigintArithmetic(
         w,
         corners(x, y, (p, q) => p + q, longer),
         [a, b],
-        ...simd(RING[operator]),
+        RING[operator],
       )
     case '-':
       return each(
         w,
         corners(x, y, (p, q) => p - q, longer),
         [a, b],
-        ...simd(RING[operator]),
+        RING[operator],
       )
     case '*':
       return each(
@@ -94,13 +94,13 @@ export function bigintArithmetic(
           () => unknownBigint(a.type.bits + b.type.bits),
         ),
         [a, b],
-        ...simd(RING[operator]),
+        RING[operator],
       )
     case '&':
-      return each(w, commonBits(x, y) ?? longer(), [a, b], ...simd(BITS[operator]))
+      return each(w, commonBits(x, y) ?? longer(), [a, b], BITS[operator])
     case '|':
     case '^':
-      return each(w, bitsInEither(x, y) ?? longer(), [a, b], ...simd(BITS[operator]))
+      return each(w, bitsInEither(x, y) ?? longer(), [a, b], BITS[operator])
     case '<<':
     case '>>':
       return shifted(w, operator, a, constantOf(y))
@@ -128,10 +128,10 @@ function shifted(w: ColumnWriter, operator: '<<' | '>>', a: Bigints, by: bigint)
       (x, n) => x << n,
       () => unknownBigint(a.type.bits + Number(by)),
     )
-    return each(w, type, [a], ...I.i32Const(Number(by)), ...simd(SIMD.i64Shl))
+    return each(w, type, [a], ...I.i32Const(Number(by)), SIMD.i64Shl)
   }
   const range = exactBigints(a.value)
-  return each(w, bigintType(range.low >> by, range.high >> by), [a], ...I.i32Const(Number(by)), ...simd(SIMD.i64ShrS))
+  return each(w, bigintType(range.low >> by, range.high >> by), [a], ...I.i32Const(Number(by)), SIMD.i64ShrS)
 }
 
 /** Row by row: lanes do not divide. */
@@ -142,7 +142,7 @@ function divided(w: ColumnWriter, operator: '/' | '%', a: Bigints, by: bigint): 
   const opcode = operator === '/' ? OP.i64DivS : OP.i64RemS
   const half = (at: number): number => {
     const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i64ExtractLane, i), ...i64Const(by), opcode]
-    return w.keep([...lane(0), ...simd(SIMD.i64Splat), ...lane(1), ...I.simdLane(SIMD.i64ReplaceLane, 1)])
+    return w.keep([...lane(0), SIMD.i64Splat, ...lane(1), ...I.simdLane(SIMD.i64ReplaceLane, 1)])
   }
   const type = operator === '/' ? quotients(range, divisor) : remainders(range, divisor)
   return { kind: 'i64', lo: half(a.value.lo), hi: half(a.value.hi), bigint: type }
@@ -151,8 +151,8 @@ function divided(w: ColumnWriter, operator: '/' | '%', a: Bigints, by: bigint): 
 export function bigintNegated(w: ColumnWriter, operator: '-' | '~', operand: ColumnValue): ColumnValue {
   const a = bigintsOf(w, operand)
   const { range } = a.type
-  if (operator === '-') return each(w, range === undefined ? a.type : bigintType(-range.high, -range.low), [a], ...simd(SIMD.i64Neg))
-  return each(w, range === undefined ? a.type : bigintType(~range.high, ~range.low), [a], ...simd(SIMD.not))
+  if (operator === '-') return each(w, range === undefined ? a.type : bigintType(-range.high, -range.low), [a], SIMD.i64Neg)
+  return each(w, range === undefined ? a.type : bigintType(~range.high, ~range.low), [a], SIMD.not)
 }
 
 /** `BigInt(x)` of what is surely an integer. */
@@ -175,10 +175,10 @@ export function cutBigint(
   if (bits < 1 || bits > 64 || !isBigint(given)) throw new NotCompiled(`${callee} is not given a constant from 1 to 64 and a bigint`)
   const a = bigintsOf(w, given)
   const most = 2n ** BigInt(bits) - 1n
-  const lanes = (value: bigint): Code => I.localGet(w.constant([...i64Const(value), ...simd(SIMD.i64Splat)]))
-  if (callee === 'BigInt.asUintN') return each(w, bigintType(0n, most), [a], ...lanes(most), ...simd(SIMD.and))
+  const lanes = (value: bigint): Code => I.localGet(w.constant([...i64Const(value), SIMD.i64Splat]))
+  if (callee === 'BigInt.asUintN') return each(w, bigintType(0n, most), [a], ...lanes(most), SIMD.and)
   const away = I.i32Const(64 - bits)
-  return each(w, bigintType(-(most + 1n) / 2n, most / 2n), [a], ...away, ...simd(SIMD.i64Shl), ...away, ...simd(SIMD.i64ShrS))
+  return each(w, bigintType(-(most + 1n) / 2n, most / 2n), [a], ...away, SIMD.i64Shl, ...away, SIMD.i64ShrS)
 }
 
 /** `Number(x)` as integers where 32 bits hold all of them; undefined where they do not. */

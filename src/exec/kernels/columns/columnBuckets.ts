@@ -8,7 +8,6 @@ import type { Span } from '../../../core/span.ts'
 import { FIRST_BUCKET_MONTH, FIRST_BUCKET_MS } from '../../../core/time/bucket.ts'
 import { bucketLength } from '../../../core/time/every.ts'
 import { I, SIMD } from '../../kir/instructions.ts'
-import { simd } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { Calendar } from './columnCalendar.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
@@ -51,7 +50,7 @@ function startInUtc(w: ColumnWriter, ms: Doubles, every: unknown): Doubles {
 /** 0 where there is no Date. */
 function cleared(w: ColumnWriter, { lo, hi }: Doubles, valid: number): Doubles {
   const halves = w.halves(valid)
-  const half = (at: number, mask: number): number => w.keep([...I.localGet(at), ...I.localGet(mask), ...simd(SIMD.and)])
+  const half = (at: number, mask: number): number => w.keep([...I.localGet(at), ...I.localGet(mask), SIMD.and])
   return { kind: 'f64', lo: half(lo, halves.lo), hi: half(hi, halves.hi) }
 }
 

@@ -10,7 +10,6 @@ import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import { typeText } from '../../../core/data/schema.ts'
 import type { Method } from '../../../core/ir/functionIr.ts'
 import { I, SIMD } from '../../kir/instructions.ts'
-import { simd } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { binary } from './columnCompare.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
@@ -87,7 +86,7 @@ export class Calendar {
       const { lo, hi } = w.halves(isNextYear)
       const [a, b] = [doubles(w, w.number(yes)), doubles(w, w.number(no))]
       const half = (part: 'lo' | 'hi', mask: number): number =>
-        w.keep([...I.localGet(a[part]), ...I.localGet(b[part]), ...I.localGet(mask), ...simd(SIMD.bitSelect)])
+        w.keep([...I.localGet(a[part]), ...I.localGet(b[part]), ...I.localGet(mask), SIMD.bitSelect])
       return { kind: 'f64', lo: half('lo', lo), hi: half('hi', hi) }
     }
     const year = this.plusEach(this.plusEach(yearOfEra, this.times(era, 400)), carried(1, 0))
@@ -111,23 +110,23 @@ export class Calendar {
   }
 
   plusEach(a: Doubles, b: Doubles): Doubles {
-    return both(this.#w, [a, b], ...simd(SIMD.f64Add))
+    return both(this.#w, [a, b], SIMD.f64Add)
   }
 
   minus(a: Doubles, b: Doubles): Doubles {
-    return both(this.#w, [a, b], ...simd(SIMD.f64Sub))
+    return both(this.#w, [a, b], SIMD.f64Sub)
   }
 
   times(a: Doubles, by: number): Doubles {
-    return both(this.#w, [a, this.#constant(by)], ...simd(SIMD.f64Mul))
+    return both(this.#w, [a, this.#constant(by)], SIMD.f64Mul)
   }
 
   divided(a: Doubles, by: number): Doubles {
-    return both(this.#w, [a, this.#constant(by)], ...simd(SIMD.f64Div))
+    return both(this.#w, [a, this.#constant(by)], SIMD.f64Div)
   }
 
   floor(a: Doubles): Doubles {
-    return both(this.#w, [a], ...simd(SIMD.f64Floor))
+    return both(this.#w, [a], SIMD.f64Floor)
   }
 
   quotient(a: Doubles, by: number): Doubles {

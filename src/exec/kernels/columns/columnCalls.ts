@@ -2,7 +2,7 @@
 import type { Callee } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { I, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, simd } from '../../kir/simd.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { cutBigint, madeBigint, smallIntegers } from './columnBigints.ts'
 import { bucketsOf } from './columnBuckets.ts'
@@ -17,28 +17,28 @@ export function calledColumn(w: ColumnWriter, callee: Callee, args: readonly Col
   if (x === undefined) throw new NotCompiled(`${callee} is called without an argument`, span)
   switch (callee) {
     case 'Math.abs':
-      return both(w, [doubles(w, x)], ...simd(SIMD.f64Abs))
+      return both(w, [doubles(w, x)], SIMD.f64Abs)
     case 'Math.sqrt':
-      return both(w, [doubles(w, x)], ...simd(SIMD.f64Sqrt))
+      return both(w, [doubles(w, x)], SIMD.f64Sqrt)
     case 'Math.ceil':
     case 'Math.floor':
     case 'Math.trunc': {
       const value = numeric(w, x)
-      return value.kind === 'i32' ? value : both(w, [value], ...simd(ROUND[callee]))
+      return value.kind === 'i32' ? value : both(w, [value], ROUND[callee])
     }
     case 'Math.round':
       return rounded(w, x)
     case 'Math.fround':
-      return both(w, [doubles(w, x)], ...simd(SIMD.demoteF64), ...simd(SIMD.promoteF32))
+      return both(w, [doubles(w, x)], SIMD.demoteF64, SIMD.promoteF32)
     case 'Math.min':
     case 'Math.max': {
       const opcode = callee === 'Math.min' ? SIMD.f64Min : SIMD.f64Max
-      return args.map((arg) => doubles(w, arg)).reduce((a, b) => doubles(w, both(w, [a, b], ...simd(opcode))))
+      return args.map((arg) => doubles(w, arg)).reduce((a, b) => doubles(w, both(w, [a, b], opcode)))
     }
     case 'Math.imul': {
       const [a, b] = [numeric(w, x), numeric(w, args[1] ?? w.number(0))]
       if (a.kind !== 'i32' || b.kind !== 'i32') throw new NotCompiled('it takes the bits of a number that need not be an integer', span)
-      return { kind: 'i32', at: w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...simd(SIMD.i32Mul)]), low: LOWEST, high: HIGHEST }
+      return { kind: 'i32', at: w.keep([...I.localGet(a.at), ...I.localGet(b.at), SIMD.i32Mul]), low: LOWEST, high: HIGHEST }
     }
     case 'Number':
       return x.kind === 'i64' ? (smallIntegers(w, x) ?? numberOfBigint(w, x)) : numeric(w, x)
@@ -115,7 +115,7 @@ export function calledColumn(w: ColumnWriter, callee: Callee, args: readonly Col
 function rounded(w: ColumnWriter, x: ColumnValue): ColumnValue {
   const value = numeric(w, x)
   if (value.kind === 'i32') return value
-  const up = doubles(w, both(w, [value], ...simd(SIMD.f64Ceil)))
+  const up = doubles(w, both(w, [value], SIMD.f64Ceil))
   const below = doubles(w, binary(w, '-', up, w.number(1)))
   return choose(w, truth(w, binary(w, '>', binary(w, '-', up, w.number(0.5)), value)), below, up)
 }
@@ -127,7 +127,7 @@ function isNotItself(w: ColumnWriter, value: Doubles): number {
 function isFiniteNumber(w: ColumnWriter, x: ColumnValue): number {
   const value = numeric(w, x)
   if (value.kind === 'i32') return w.constant(lanesConst([-1, -1, -1, -1]))
-  return truth(w, binary(w, '<', both(w, [value], ...simd(SIMD.f64Abs)), w.number(Number.POSITIVE_INFINITY)))
+  return truth(w, binary(w, '<', both(w, [value], SIMD.f64Abs), w.number(Number.POSITIVE_INFINITY)))
 }
 
 const ROUND = { 'Math.ceil': SIMD.f64Ceil, 'Math.floor': SIMD.f64Floor, 'Math.trunc': SIMD.f64Trunc } as const

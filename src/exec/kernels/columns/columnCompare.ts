@@ -1,7 +1,7 @@
 /** JavaScript's comparisons, four rows at a time, and all its operators together. Null equals null only; a bigint is compared by value. */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
 import { type Code, I, type Plain, SIMD } from '../../kir/instructions.ts'
-import { i64Const, simd } from '../../kir/simd.ts'
+import { i64Const } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintArithmetic, exactBigints, isBigint } from './columnBigints.ts'
 import type { ColumnValue } from './columnTypes.ts'
@@ -41,12 +41,12 @@ const COMPARE = {
 function compared(w: ColumnWriter, operator: keyof typeof COMPARE, left: ColumnValue, right: ColumnValue): number {
   const opcodes = COMPARE[operator]
   const halves = (a: Doubles, b: Doubles, opcode: Plain): number => {
-    const half = (part: 'lo' | 'hi'): Code => [...I.localGet(a[part]), ...I.localGet(b[part]), ...simd(opcode)]
+    const half = (part: 'lo' | 'hi'): Code => [...I.localGet(a[part]), ...I.localGet(b[part]), opcode]
     return w.joined(half('lo'), half('hi'))
   }
   if (left.kind === 'i64' || right.kind === 'i64') return halves(bigints(w, left), bigints(w, right), opcodes.i64)
   const [a, b] = [numeric(w, left), numeric(w, right)]
-  if (a.kind === 'i32' && b.kind === 'i32') return w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...simd(opcodes.i32)])
+  if (a.kind === 'i32' && b.kind === 'i32') return w.keep([...I.localGet(a.at), ...I.localGet(b.at), opcodes.i32])
   return halves(doubles(w, a), doubles(w, b), opcodes.f64)
 }
 
@@ -57,7 +57,7 @@ function bigints(w: ColumnWriter, value: ColumnValue): Doubles {
     return value
   }
   if (value.kind === 'constant' && typeof value.value === 'bigint' && BigInt.asIntN(64, value.value) === value.value) {
-    const lanes = w.constant([...i64Const(value.value), ...simd(SIMD.i64Splat)])
+    const lanes = w.constant([...i64Const(value.value), SIMD.i64Splat])
     return { kind: 'i64', lo: lanes, hi: lanes }
   }
   const number = numeric(w, value)

@@ -8,7 +8,7 @@
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { shuffle32, simd } from '../../kir/simd.ts'
+import { shuffle32 } from '../../kir/simd.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
@@ -29,16 +29,16 @@ export function dateNumbers(w: ColumnWriter, column: number, type: DateType): Do
   const valid = w.validity(column)
   const halves = valid === undefined ? undefined : w.halves(valid)
   const half = (part: 'lo' | 'hi'): number => {
-    const isValid = [...I.localGet(ms[part]), ...simd(SIMD.f64Abs), ...I.localGet(limit), ...simd(SIMD.f64Le)]
-    const value = [...I.localGet(ms[part]), ...I.localGet(nan), ...isValid, ...simd(SIMD.bitSelect)]
-    return w.keep(halves === undefined ? value : [...value, ...I.localGet(halves[part]), ...simd(SIMD.and)])
+    const isValid = [...I.localGet(ms[part]), SIMD.f64Abs, ...I.localGet(limit), SIMD.f64Le]
+    const value = [...I.localGet(ms[part]), ...I.localGet(nan), ...isValid, SIMD.bitSelect]
+    return w.keep(halves === undefined ? value : [...value, ...I.localGet(halves[part]), SIMD.and])
   }
   return { kind: 'f64', lo: half('lo'), hi: half('hi') }
 }
 
 function daysAsMs(w: ColumnWriter, column: number): Doubles {
   const days = w.keep([...w.place(w.address({ kind: 'values', column }), 2), ...I.memory(SIMD.load)])
-  const scale = [...simd(SIMD.f64ConvertI32S), ...I.localGet(constant(w, MS_PER_DAY)), ...simd(SIMD.f64Mul)]
+  const scale = [SIMD.f64ConvertI32S, ...I.localGet(constant(w, MS_PER_DAY)), SIMD.f64Mul]
   return {
     kind: 'f64',
     lo: w.keep([...I.localGet(days), ...scale]),
@@ -50,10 +50,10 @@ const PER_MS = { s: 1, ms: 1, us: 1000, ns: 1_000_000 } as const
 
 function unitsAsMs(w: ColumnWriter, column: number, { unit }: Extract<DateType, { kind: 'timestamp' }>): Doubles {
   const from = w.place(w.address({ kind: 'values', column }), 3)
-  const scale = unit === 's' ? [...I.localGet(constant(w, 1000)), ...simd(SIMD.f64Mul)] : []
+  const scale = unit === 's' ? [...I.localGet(constant(w, 1000)), SIMD.f64Mul] : []
   const half = (offset: number): number => {
     const lane = (i: number): Code => [...quotient(w, [...from, ...I.memory(OP.i64Load, offset + 8 * i)], PER_MS[unit]), OP.f64ConvertI64S]
-    return w.keep([...lane(0), ...simd(SIMD.f64Splat), ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1), ...scale])
+    return w.keep([...lane(0), SIMD.f64Splat, ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1), ...scale])
   }
   return { kind: 'f64', lo: half(0), hi: half(16) }
 }
@@ -69,5 +69,5 @@ function quotient(w: ColumnWriter, count: Code, by: number): Code {
 }
 
 function constant(w: ColumnWriter, value: number): number {
-  return w.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])
+  return w.constant([...I.f64Const(value), SIMD.f64Splat])
 }

@@ -10,7 +10,7 @@ import type { Find } from '../../../core/ir/collections.ts'
 import type { FunctionIr, Primitive } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
+import { lanesConst, shuffle32 } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import { and, both, doubles, not, or } from './columnValues.ts'
@@ -71,17 +71,15 @@ function lanes(w: ColumnWriter, masks: readonly (number | undefined)[]): number 
 
 /** Slots only where there are some. */
 function atSlots(w: ColumnWriter, at: number, found: number): Slots {
-  return { at: w.keep([...I.localGet(at), ...I.localGet(found), ...simd(SIMD.and)]), found }
+  return { at: w.keep([...I.localGet(at), ...I.localGet(found), SIMD.and]), found }
 }
 
 /** A number as an integer of 32 bits, and the lanes where it is one; undefined where all are. */
 function whole(w: ColumnWriter, key: Number): { readonly at: number; readonly isWhole: number | undefined } {
   if (key.kind === 'i32') return { at: key.at, isWhole: undefined }
-  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(key[part]), ...simd(SIMD.i32TruncF64S)])
+  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(key[part]), SIMD.i32TruncF64S])
   const [lo, hi] = [half('lo'), half('hi')]
-  const isSame = (part: number, cut: number): Code => [
-    ...[...I.localGet(part), ...I.localGet(cut), ...simd(SIMD.f64ConvertI32S), ...simd(SIMD.f64Eq)],
-  ]
+  const isSame = (part: number, cut: number): Code => [...[...I.localGet(part), ...I.localGet(cut), SIMD.f64ConvertI32S, SIMD.f64Eq]]
   const at = w.keep([...I.localGet(lo), ...I.localGet(hi), ...shuffle32([0, 1, 4, 5])])
   return { at, isWhole: w.joined(isSame(key.lo, lo), isSame(key.hi, hi)) }
 }
@@ -89,7 +87,7 @@ function whole(w: ColumnWriter, key: Number): { readonly at: number; readonly is
 /** Lanes from 0 up to a number. */
 function below(w: ColumnWriter, at: number, length: number): number {
   const lanes = I.localGet(lanesOf(w, length))
-  return w.keep([...I.localGet(at), ...lanes, ...simd(SIMD.i32LtU)])
+  return w.keep([...I.localGet(at), ...lanes, SIMD.i32LtU])
 }
 
 /** A number of 32 bits that the code does not hold, in every lane. */
@@ -104,10 +102,10 @@ type Number = Extract<ColumnValue, { kind: 'f64' | 'i64' | 'i32' }>
 function slotsOf(w: ColumnWriter, index: KeyIndex, key: Number): Slots {
   const slots = slotsOfOthers(w, index, key)
   if (!index.hasNaN || key.kind === 'i32') return slots
-  const isOther = (half: number): Code => [...I.localGet(half), ...I.localGet(half), ...simd(SIMD.f64Eq)]
+  const isOther = (half: number): Code => [...I.localGet(half), ...I.localGet(half), SIMD.f64Eq]
   const other = w.joined(isOther(key.lo), isOther(key.hi))
   const last = lanesOf(w, index.places.length - 1)
-  const at = w.keep([...I.localGet(slots.at), ...I.localGet(last), ...I.localGet(other), ...simd(SIMD.bitSelect)])
+  const at = w.keep([...I.localGet(slots.at), ...I.localGet(last), ...I.localGet(other), SIMD.bitSelect])
   return { at, found: or(w, slots.found, not(w, other)) }
 }
 
@@ -117,19 +115,19 @@ function slotsOfOthers(w: ColumnWriter, { hasNaN, ...index }: KeyIndex, key: Num
   if (length === 0) return { at: w.zeros(), found: w.zeros() }
   if (index.kind === 'hashed') return hashedSlots(w, { keys: index.keys, length }, key)
   const { at, isWhole } = whole(w, key)
-  const offset = w.keep([...I.localGet(at), ...I.localGet(lanesOf(w, index.least)), ...simd(SIMD.i32Sub)])
+  const offset = w.keep([...I.localGet(at), ...I.localGet(lanesOf(w, index.least)), SIMD.i32Sub])
   const found = lanes(w, [below(w, offset, length), isWhole])
   if (index.isFull) return { at: offset, found }
   const inside = atSlots(w, offset, found)
   const places = gathered(w, w.table(index.places), inside.at)
-  const isKey = w.keep([...I.localGet(places), ...lanesConst([-1, -1, -1, -1]), ...simd(SIMD.i32Gt)])
+  const isKey = w.keep([...I.localGet(places), ...lanesConst([-1, -1, -1, -1]), SIMD.i32Gt])
   return { at: offset, found: lanes(w, [found, isKey]) }
 }
 
 /** A lane at a time: the slot of its hash, and those behind it up to one that has the key, or none. */
 function hashedSlots(w: ColumnWriter, { keys, length }: { readonly keys: Float64Array; readonly length: number }, key: ColumnValue): Slots {
   const base = w.table(keys)
-  const numbers = both(w, [doubles(w, key)], ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.f64Add)) // -0 is the key 0
+  const numbers = both(w, [doubles(w, key)], ...lanesConst([0, 0, 0, 0]), SIMD.f64Add) // -0 is the key 0
   const last = w.keep([...I.localGet(lanesOf(w, length - 1)), ...I.simdLane(SIMD.i32ExtractLane, 0)], 'i32')
   const [hash, wanted, held] = [w.declare('i32'), w.declare('f64'), w.declare('f64')]
   const set = (code: Code): Code => [...code, ...I.localSet(hash)]
@@ -154,7 +152,7 @@ function hashedSlots(w: ColumnWriter, { keys, length }: { readonly keys: Float64
     ]
   }
   const slots = w.eachInteger(slot)
-  return { at: slots, found: w.keep([...I.localGet(slots), ...lanesConst([-1, -1, -1, -1]), ...simd(SIMD.i32Gt)]) }
+  return { at: slots, found: w.keep([...I.localGet(slots), ...lanesConst([-1, -1, -1, -1]), SIMD.i32Gt]) }
 }
 
 /** What tables hold, as memory has it, in the order of slots. */
@@ -173,7 +171,7 @@ function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue
   const absent = { valid: found, missing: true } as const
   if (held.data.length === 0) return { kind: 'f64', lo: w.zeros(), hi: w.zeros(), ...absent }
   const base = w.table(held.data)
-  const there = (value: number, mask: number): number => w.keep([...I.localGet(value), ...I.localGet(mask), ...simd(SIMD.and)])
+  const there = (value: number, mask: number): number => w.keep([...I.localGet(value), ...I.localGet(mask), SIMD.and])
   if (held.kind !== 'f64') {
     const value = there(gathered(w, base, at), found)
     if (held.kind === 'text') return { kind: 'text', at: value, columns: [], ...absent }
@@ -184,7 +182,7 @@ function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue
     ...I.memory(OP.f64Load),
   ]
   const pair = (lane: number): number =>
-    w.keep([...element(lane), ...simd(SIMD.f64Splat), ...element(lane + 1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
+    w.keep([...element(lane), SIMD.f64Splat, ...element(lane + 1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
   const halves = w.halves(found)
   return { kind: 'f64', lo: there(pair(0), halves.lo), hi: there(pair(2), halves.hi), ...absent }
 }

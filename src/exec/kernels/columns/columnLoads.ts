@@ -1,7 +1,7 @@
 /** How four rows of a column are read from its values, by the column's type. */
 import type { ColumnType } from '../../../core/data/schema.ts'
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, simd } from '../../kir/simd.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST } from '../loops/wasmTypes.ts'
 
 /** `from` leaves the address of the first row; each vector is one of the value's. */
@@ -22,8 +22,8 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
       as: 'f64',
       log2Bytes: 2,
       vectors: (from) => [
-        [...whole(from), ...simd(SIMD.promoteF32)],
-        [...from, ...I.memory(SIMD.load64Zero, 8), ...simd(SIMD.promoteF32)],
+        [...whole(from), SIMD.promoteF32],
+        [...from, ...I.memory(SIMD.load64Zero, 8), SIMD.promoteF32],
       ],
     },
   ],
@@ -35,8 +35,8 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
       as: 'f64',
       log2Bytes: 2,
       vectors: (from) => [
-        [...whole(from), ...simd(SIMD.f64ConvertI32U)],
-        [...from, ...I.memory(SIMD.load64Zero, 8), ...simd(SIMD.f64ConvertI32U)],
+        [...whole(from), SIMD.f64ConvertI32U],
+        [...from, ...I.memory(SIMD.load64Zero, 8), SIMD.f64ConvertI32U],
       ],
     },
   ],
@@ -47,7 +47,7 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
     {
       as: 'i32',
       log2Bytes: 0,
-      vectors: (from) => [[...bytes(from), ...simd(SIMD.i16ExtendI8S), ...simd(SIMD.i32ExtendI16S)]],
+      vectors: (from) => [[...bytes(from), SIMD.i16ExtendI8S, SIMD.i32ExtendI16S]],
       low: -128,
       high: 127,
     },
@@ -57,7 +57,7 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
     {
       as: 'i32',
       log2Bytes: 0,
-      vectors: (from) => [[...bytes(from), ...simd(SIMD.i16ExtendI8U), ...simd(SIMD.i32ExtendI16U)]],
+      vectors: (from) => [[...bytes(from), SIMD.i16ExtendI8U, SIMD.i32ExtendI16U]],
       low: 0,
       high: 255,
     },
@@ -67,9 +67,7 @@ export const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType[
     {
       as: 'bool',
       log2Bytes: 0,
-      vectors: (from) => [
-        [...bytes(from), ...simd(SIMD.i16ExtendI8U), ...simd(SIMD.i32ExtendI16U), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.i32Ne)],
-      ],
+      vectors: (from) => [[...bytes(from), SIMD.i16ExtendI8U, SIMD.i32ExtendI16U, ...lanesConst([0, 0, 0, 0]), SIMD.i32Ne]],
     },
   ],
 ])

@@ -11,7 +11,6 @@
 import type { Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { SIMD } from '../../kir/instructions.ts'
-import { simd } from '../../kir/simd.ts'
 import { LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { bigintNegated, isBigint } from './columnBigints.ts'
 import { dateMethod } from './columnCalendar.ts'
@@ -321,7 +320,7 @@ class Lowering {
       case '-': {
         const value = numeric(w, operand)
         if (value.kind === 'i32' && (value.low > 0 || value.high < 0) && value.low > LOWEST) return binary(w, '-', w.number(0), value)
-        return both(w, [doubles(w, value)], ...simd(SIMD.f64Neg))
+        return both(w, [doubles(w, value)], SIMD.f64Neg)
       }
       case '~':
         return binary(w, '^', operand, w.number(-1))

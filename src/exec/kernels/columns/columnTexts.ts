@@ -4,7 +4,7 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, simd } from '../../kir/simd.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import { and, bool, choose } from './columnValues.ts'
@@ -55,7 +55,7 @@ function matching(w: ColumnWriter, column: number, sequences: readonly NeedleSeq
   const l = searchLocals(w, { values: w.address({ kind: 'values', column }), size: w.address({ kind: 'size', column }) })
   const [wanted, lane, hits] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
   const row: Code = [...w.place(offsets, 2), ...I.localGet(lane), ...I.i32Const(2), OP.i32Shl, OP.i32Add]
-  const some = w.needed === undefined ? I.i32Const(15) : [...I.localGet(w.needed), ...simd(SIMD.i32Bitmask)]
+  const some = w.needed === undefined ? I.i32Const(15) : [...I.localGet(w.needed), SIMD.i32Bitmask]
   // behind the last row there are no offsets
   const left: Code = [...w.rowsLeft(), ...I.localSet(lane), ...I.i32Const(15), ...I.i32Const(4), ...I.localGet(lane), OP.i32Sub, OP.i32ShrU]
   const isLast: Code = [...w.rowsLeft(), ...I.i32Const(4), OP.i32LtU]
@@ -75,14 +75,7 @@ function matching(w: ColumnWriter, column: number, sequences: readonly NeedleSeq
     'i32',
   )
   const ones = w.constant(lanesConst([1, 2, 4, 8]))
-  return w.keep([
-    ...I.localGet(bits),
-    ...simd(SIMD.i32Splat),
-    ...I.localGet(ones),
-    ...simd(SIMD.and),
-    ...I.localGet(ones),
-    ...simd(SIMD.i32Eq),
-  ])
+  return w.keep([...I.localGet(bits), SIMD.i32Splat, ...I.localGet(ones), SIMD.and, ...I.localGet(ones), SIMD.i32Eq])
 }
 
 /** Lanes for which the right side of an operator, or a side of a condition, is asked at all. */

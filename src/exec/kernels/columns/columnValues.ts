@@ -6,7 +6,7 @@
  */
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
+import { lanesConst, shuffle32 } from '../../kir/simd.ts'
 import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from '../loops/wasmTypes.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue } from './columnTypes.ts'
@@ -28,7 +28,7 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
       return { kind: 'i32', at: value.at, low: value.low, high: value.high, ...(value.equal === true ? { equal: true } : {}) }
     case 'bool': {
       const one = w.constant(lanesConst([1, 1, 1, 1]))
-      const number = { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(SIMD.and)]), low: 0, high: 1 } as const
+      const number = { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), SIMD.and]), low: 0, high: 1 } as const
       if (value.missing !== true) return number
       return orNaN(w, { ...inDoubles(w, number), ...(value.valid === undefined ? {} : { valid: value.valid }) })
     }
@@ -64,16 +64,16 @@ function orNaN(w: ColumnWriter, { lo, hi, valid }: { readonly lo: number; readon
   const halves = w.halves(valid)
   const nan = doubles(w, w.number(Number.NaN))
   const half = (part: 'lo' | 'hi', value: number): number =>
-    w.keep([...I.localGet(value), ...I.localGet(nan[part]), ...I.localGet(halves[part]), ...simd(SIMD.bitSelect)])
+    w.keep([...I.localGet(value), ...I.localGet(nan[part]), ...I.localGet(halves[part]), SIMD.bitSelect])
   return { kind: 'f64', lo: half('lo', lo), hi: half('hi', hi) }
 }
 
 function inDoubles(w: ColumnWriter, number: Pick<Integers, 'at' | 'equal'>): Extract<Doubles, { kind: 'f64' | 'i64' }> {
   const { at } = number
-  const lo = w.keep([...I.localGet(at), ...simd(SIMD.f64ConvertI32S)])
+  const lo = w.keep([...I.localGet(at), SIMD.f64ConvertI32S])
   if (number.equal === true) return { kind: 'f64', lo, hi: lo }
   const high = [...I.localGet(at), ...I.localGet(at), ...shuffle32([2, 3, 2, 3])]
-  return { kind: 'f64', lo, hi: w.keep([...high, ...simd(SIMD.f64ConvertI32S)]) }
+  return { kind: 'f64', lo, hi: w.keep([...high, SIMD.f64ConvertI32S]) }
 }
 
 /** Each half of doubles by the code. */
@@ -88,14 +88,14 @@ export function truth(w: ColumnWriter, value: ColumnValue): number {
     case 'bool':
       return value.at
     case 'i32':
-      return w.keep([...I.localGet(value.at), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.i32Ne)])
+      return w.keep([...I.localGet(value.at), ...lanesConst([0, 0, 0, 0]), SIMD.i32Ne])
     case 'f64': {
-      const isTrue = (at: number): Code => [...I.localGet(at), ...simd(SIMD.f64Abs), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.f64Gt)]
+      const isTrue = (at: number): Code => [...I.localGet(at), SIMD.f64Abs, ...lanesConst([0, 0, 0, 0]), SIMD.f64Gt]
       return w.joined(isTrue(value.lo), isTrue(value.hi))
     }
     case 'i64': {
       if (value.bigint !== undefined && value.bigint.range === undefined) throw new NotCompiled(LEAVES_64_BITS)
-      const isTrue = (at: number): Code => [...I.localGet(at), ...lanesConst([0, 0, 0, 0]), ...simd(SIMD.i64Ne)]
+      const isTrue = (at: number): Code => [...I.localGet(at), ...lanesConst([0, 0, 0, 0]), SIMD.i64Ne]
       return w.joined(isTrue(value.lo), isTrue(value.hi))
     }
     case 'constant':
@@ -123,16 +123,16 @@ export function bool(value: ColumnValue): number {
 }
 
 export function not(w: ColumnWriter, mask: number): number {
-  return w.keep([...I.localGet(mask), ...simd(SIMD.not)])
+  return w.keep([...I.localGet(mask), SIMD.not])
 }
 
 export function and(w: ColumnWriter, a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined || a === b) return a ?? b
-  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(SIMD.and)])
+  return w.keep([...I.localGet(a), ...I.localGet(b), SIMD.and])
 }
 
 export function or(w: ColumnWriter, a: number, b: number): number {
-  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(SIMD.or)])
+  return w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or])
 }
 
 /** Lanes where the value is not null; undefined when it never is. */
@@ -162,7 +162,7 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
     return { kind: 'row', names: a.names, of: (name) => choose(w, test, a.of(name), b.of(name)) }
   }
   const select = (mask: number, x: number, y: number): number =>
-    w.keep([...I.localGet(x), ...I.localGet(y), ...I.localGet(mask), ...simd(SIMD.bitSelect)])
+    w.keep([...I.localGet(x), ...I.localGet(y), ...I.localGet(mask), SIMD.bitSelect])
   const valid = chosenValid(w, test, a, b)
   const nulls = valid === undefined ? {} : { valid }
   const missing = isMissing(w, a, b) ? { missing: true as const } : {}
@@ -220,7 +220,7 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
   const [x, y] = [validOf(w, a), validOf(w, b)]
   if (x === undefined && y === undefined) return undefined
   const always = bool(w.truth(true))
-  return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), ...simd(SIMD.bitSelect)])
+  return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), SIMD.bitSelect])
 }
 
 /** Null, or undefined, beside a value of some kind is of that kind. */
@@ -254,15 +254,15 @@ export function arithmetic(
     case '/': {
       const [a, b] = [numeric(w, left), numeric(w, right)]
       const type = operator === '/' ? undefined : rangeOf(operator, a, b)
-      if (type === undefined || operator === '/') return both(w, [doubles(w, a), doubles(w, b)], ...simd(DOUBLE[operator]))
-      return integers(w, a, b, simd(INTEGER[operator]), type)
+      if (type === undefined || operator === '/') return both(w, [doubles(w, a), doubles(w, b)], DOUBLE[operator])
+      return integers(w, a, b, [INTEGER[operator]], type)
     }
     case '%':
       return remainder(w, numeric(w, left), numeric(w, right))
     case '**': {
       const [a, b] = [doubles(w, left), numeric(w, right)]
       // x ** 2 is x * x to the last bit in every tier of the engine
-      if (b.kind === 'i32' && b.low === 2 && b.high === 2) return both(w, [a, a], ...simd(SIMD.f64Mul))
+      if (b.kind === 'i32' && b.low === 2 && b.high === 2) return both(w, [a, a], SIMD.f64Mul)
       return called(w, 'Math.pow', [a, doubles(w, b)])
     }
     case '&':
@@ -271,7 +271,7 @@ export function arithmetic(
       const [a, b] = [asInteger(w, left), asInteger(w, right)]
       const highs = operator === '&' ? [a, b].flatMap(({ low, high }) => (low >= 0 ? [high] : [])) : []
       const range = highs.length > 0 ? { low: 0, high: Math.min(...highs) } : { low: LOWEST, high: HIGHEST }
-      return { ...integers(w, a, b, simd(BITS[operator]), range) }
+      return { ...integers(w, a, b, [BITS[operator]], range) }
     }
     case '<<':
     case '>>':
@@ -309,9 +309,8 @@ function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers
   // a remainder has the sign of what was divided, -0 included
   const [size, from] = [doubles(w, { kind: 'i32', at: each(OP.i32RemS), low: LOWEST, high: HIGHEST }), doubles(w, a)]
   const sign = w.constant(lanesConst([0, LOWEST, 0, LOWEST]))
-  const signed = [...I.localGet(sign), ...simd(SIMD.and), ...simd(SIMD.or)]
-  const half = (part: 'lo' | 'hi'): number =>
-    w.keep([...I.localGet(size[part]), ...simd(SIMD.f64Abs), ...I.localGet(from[part]), ...signed])
+  const signed = [...I.localGet(sign), SIMD.and, SIMD.or]
+  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(size[part]), SIMD.f64Abs, ...I.localGet(from[part]), ...signed])
   return { kind: 'f64', lo: half('lo'), hi: half('hi') }
 }
 
@@ -326,7 +325,7 @@ function shifted(w: ColumnWriter, operator: '<<' | '>>' | '>>>', a: Integers, by
   const count = by.low & 31
   const result = (opcode: Plain, low: number, high: number): ColumnValue => ({
     kind: 'i32',
-    at: w.keep([...I.localGet(a.at), ...I.i32Const(count), ...simd(opcode)]),
+    at: w.keep([...I.localGet(a.at), ...I.i32Const(count), opcode]),
     low,
     high,
   })
@@ -348,7 +347,7 @@ export function called(w: ColumnWriter, name: string, args: readonly ColumnValue
 export function numberOfBigint(w: ColumnWriter, value: Doubles): ColumnValue {
   const half = (at: number): number => {
     const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i64ExtractLane, i), OP.f64ConvertI64S]
-    return w.keep([...lane(0), ...simd(SIMD.f64Splat), ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
+    return w.keep([...lane(0), SIMD.f64Splat, ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
   }
   return { kind: 'f64', lo: half(value.lo), hi: half(value.hi) }
 }

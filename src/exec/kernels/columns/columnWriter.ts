@@ -12,7 +12,7 @@ import type { Import, KernelModule } from '../../kir/kernelModule.ts'
 import { withPasses } from '../../kir/pass.ts'
 import { LOOP_INVARIANTS } from '../../kir/passes/loopInvariants.ts'
 import { UNREAD_LOCALS } from '../../kir/passes/unreadLocals.ts'
-import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
+import { lanesConst, shuffle32 } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
 import { LOADS } from './columnLoads.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
@@ -159,10 +159,10 @@ export class ColumnWriter {
     const at = [...I.localGet(FRAME), ...I.memory(OP.f64Load, 8 * (this.slots.length - 1))]
     if (isInt32(value)) {
       // which kind of number it is is part of the code, its value is not
-      const lanes = this.constant([...at, ...TRUNCATE, ...simd(SIMD.i32Splat)])
+      const lanes = this.constant([...at, ...TRUNCATE, SIMD.i32Splat])
       return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST, equal: true }
     }
-    const lanes = this.constant([...at, ...simd(SIMD.f64Splat)])
+    const lanes = this.constant([...at, SIMD.f64Splat])
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
@@ -171,7 +171,7 @@ export class ColumnWriter {
       const at = this.constant(lanesConst([value, value, value, value]))
       return { kind: 'i32', at, low: value, high: value, equal: true }
     }
-    const lanes = this.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])
+    const lanes = this.constant([...I.f64Const(value), SIMD.f64Splat])
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
@@ -204,7 +204,7 @@ export class ColumnWriter {
     const byte = [...I.localGet(base), ...I.localGet(this.row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
     const nibble = [...byte, ...I.localGet(this.row), ...I.i32Const(4), OP.i32And, OP.i32ShrU]
     const each = this.constant(lanesConst([1, 2, 4, 8]))
-    return this.keep([...nibble, ...simd(SIMD.i32Splat), ...I.localGet(each), ...simd(SIMD.and), ...I.localGet(each), ...simd(SIMD.i32Eq)])
+    return this.keep([...nibble, SIMD.i32Splat, ...I.localGet(each), SIMD.and, ...I.localGet(each), SIMD.i32Eq])
   }
 
   column(index: number): ColumnValue {
@@ -228,7 +228,7 @@ export class ColumnWriter {
     const [lo = 0, hi = lo] = locals
     const halves = valid === undefined ? undefined : this.halves(valid)
     const clear = (at: number, mask: number | undefined): number =>
-      mask === undefined ? at : this.keep([...I.localGet(at), ...I.localGet(mask), ...simd(SIMD.and)])
+      mask === undefined ? at : this.keep([...I.localGet(at), ...I.localGet(mask), SIMD.and])
     switch (loads.as) {
       case 'f64':
       case 'i64':
@@ -264,7 +264,7 @@ export class ColumnWriter {
   /** Lanes of four rows as lanes of the two vectors of doubles. */
   halves(mask: number): { readonly lo: number; readonly hi: number } {
     const half = (opcode: Plain): number =>
-      this.once(`half ${opcode.operation.name} ${mask}`, () => this.keep([...I.localGet(mask), ...simd(opcode)]))
+      this.once(`half ${opcode.operation.name} ${mask}`, () => this.keep([...I.localGet(mask), opcode]))
     return { lo: half(SIMD.i64ExtendI32S), hi: half(SIMD.i64ExtendHighI32S) }
   }
 
@@ -277,7 +277,7 @@ export class ColumnWriter {
   eachDouble(of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code): ColumnValue {
     const half = (part: 'lo' | 'hi'): number => {
       const lane = (at: number): Code => of((value) => [...I.localGet(value[part]), ...I.simdLane(SIMD.f64ExtractLane, at)])
-      return this.keep([...lane(0), ...simd(SIMD.f64Splat), ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
+      return this.keep([...lane(0), SIMD.f64Splat, ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
     }
     return { kind: 'f64', lo: half('lo'), hi: half('hi') }
   }
@@ -285,7 +285,7 @@ export class ColumnWriter {
   /** A 32-bit integer a row, computed a row at a time; `code` is told the lane. */
   eachInteger(code: (lane: number) => Code): number {
     return this.keep([
-      ...[...code(0), ...simd(SIMD.i32Splat)],
+      ...[...code(0), SIMD.i32Splat],
       ...[1, 2, 3].flatMap((lane) => [...code(lane), ...I.simdLane(SIMD.i32ReplaceLane, lane)]),
     ])
   }

@@ -7,7 +7,7 @@
  */
 import { MOST_MS } from '../../../core/data/fixedValues.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, simd } from '../../kir/simd.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { binary } from './columnCompare.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import { and, both, type Doubles, doubles, truth } from './columnValues.ts'
@@ -23,10 +23,10 @@ export function dateOf(w: ColumnWriter, x: ColumnValue): Dates {
 /** The same of doubles, which are 0 where there is no Date. */
 export function clipped(w: ColumnWriter, ms: Doubles, valid?: number): Dates {
   const zero = I.localGet(w.zeros())
-  const whole = both(w, [ms], ...simd(SIMD.f64Trunc), ...zero, ...simd(SIMD.f64Add))
-  const [limit, nan] = [MOST_MS, Number.NaN].map((value) => w.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)])) as [number, number]
-  const isValid = (at: number): Code => [...I.localGet(at), ...simd(SIMD.f64Abs), ...I.localGet(limit), ...simd(SIMD.f64Le)]
-  const half = (at: number): number => w.keep([...I.localGet(at), ...I.localGet(nan), ...isValid(at), ...simd(SIMD.bitSelect)])
+  const whole = both(w, [ms], SIMD.f64Trunc, ...zero, SIMD.f64Add)
+  const [limit, nan] = [MOST_MS, Number.NaN].map((value) => w.constant([...I.f64Const(value), SIMD.f64Splat])) as [number, number]
+  const isValid = (at: number): Code => [...I.localGet(at), SIMD.f64Abs, ...I.localGet(limit), SIMD.f64Le]
+  const half = (at: number): number => w.keep([...I.localGet(at), ...I.localGet(nan), ...isValid(at), SIMD.bitSelect])
   return { kind: 'date', lo: half(whole.lo), hi: half(whole.hi), ...(valid === undefined ? {} : { valid }) }
 }
 
@@ -36,21 +36,21 @@ export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: num
     const value: ColumnValue = { kind: 'f64', lo, hi }
     return truth(w, binary(w, '!==', value, value))
   })
-  const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), ...simd(SIMD.or)]))
-  const row = [...I.localGet(w.row), ...simd(SIMD.i32Splat), ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), ...simd(SIMD.i32Add)]
-  const isAsked = w.keep([...w.end(), ...simd(SIMD.i32Splat), ...row, ...simd(SIMD.i32Gt)])
+  const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or]))
+  const row = [...I.localGet(w.row), SIMD.i32Splat, ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), SIMD.i32Add]
+  const isAsked = w.keep([...w.end(), SIMD.i32Splat, ...row, SIMD.i32Gt])
   return and(w, and(w, some, isAsked), kept) as number
 }
 
 /** Counts of milliseconds in 64 bits: a double is taken apart into what lies above 2 ** 32 and what lies below, which the last bits of larger doubles are. */
 export function countsOf(w: ColumnWriter, { lo, hi }: Dates): { readonly lo: number; readonly hi: number } {
-  const splat = (value: number): Code => I.localGet(w.constant([...I.f64Const(value), ...simd(SIMD.f64Splat)]))
-  const inBits = (magic: number): Code => [...splat(magic), ...simd(SIMD.f64Add), ...splat(magic), ...simd(SIMD.i64Sub)]
+  const splat = (value: number): Code => I.localGet(w.constant([...I.f64Const(value), SIMD.f64Splat]))
+  const inBits = (magic: number): Code => [...splat(magic), SIMD.f64Add, ...splat(magic), SIMD.i64Sub]
   const half = (at: number): number => {
-    const high = w.keep([...I.localGet(at), ...splat(2 ** -32), ...simd(SIMD.f64Mul), ...simd(SIMD.f64Floor)])
-    const low = [...I.localGet(at), ...I.localGet(high), ...splat(2 ** 32), ...simd(SIMD.f64Mul), ...simd(SIMD.f64Sub), ...inBits(2 ** 52)]
+    const high = w.keep([...I.localGet(at), ...splat(2 ** -32), SIMD.f64Mul, SIMD.f64Floor])
+    const low = [...I.localGet(at), ...I.localGet(high), ...splat(2 ** 32), SIMD.f64Mul, SIMD.f64Sub, ...inBits(2 ** 52)]
     // above 2 ** 52 all of these are whole numbers, negative ones too
-    return w.keep([...I.localGet(high), ...inBits(1.5 * 2 ** 52), ...I.i32Const(32), ...simd(SIMD.i64Shl), ...low, ...simd(SIMD.i64Add)])
+    return w.keep([...I.localGet(high), ...inBits(1.5 * 2 ** 52), ...I.i32Const(32), SIMD.i64Shl, ...low, SIMD.i64Add])
   }
   return { lo: half(lo), hi: half(hi) }
 }
@@ -58,7 +58,7 @@ export function countsOf(w: ColumnWriter, { lo, hi }: Dates): { readonly lo: num
 /** Behind the loop: the word at `inexact` becomes 1 where some lane of what `off` collected is set. */
 export function reported(w: ColumnWriter, off: number): Code {
   return [
-    ...[...I.localGet(off), ...simd(SIMD.anyTrue), ...I.if(), ...I.localGet(w.address({ kind: 'inexact' }))],
+    ...[...I.localGet(off), SIMD.anyTrue, ...I.if(), ...I.localGet(w.address({ kind: 'inexact' }))],
     ...[...I.i32Const(1), ...I.memory(OP.i32Store), OP.end],
   ]
 }

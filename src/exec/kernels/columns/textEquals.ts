@@ -7,7 +7,7 @@
  */
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { i64Const, simd } from '../../kir/simd.ts'
+import { i64Const } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
@@ -28,8 +28,8 @@ export function textEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValu
   const codes = w.codes(column.column)
   if (codes !== undefined) {
     const code = w.address({ kind: 'code', column: column.column, text: constant.value })
-    const lanes = w.constant([...I.localGet(code), ...simd(SIMD.i32Splat)])
-    return w.keep([...I.localGet(codes), ...I.localGet(lanes), ...simd(SIMD.i32Eq)])
+    const lanes = w.constant([...I.localGet(code), SIMD.i32Splat])
+    return w.keep([...I.localGet(codes), ...I.localGet(lanes), SIMD.i32Eq])
   }
   const offsets = w.address({ kind: 'offsets', column: column.column })
   const values = w.address({ kind: 'values', column: column.column })

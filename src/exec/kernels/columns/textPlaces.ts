@@ -11,7 +11,7 @@
  * kernel stores is the number of an entry. The texts themselves are no part of the code.
  */
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, simd } from '../../kir/simd.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { NotCompiled } from '../loops/wasmTypes.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
@@ -31,8 +31,8 @@ export function asChoice(w: ColumnWriter, value: ColumnValue): TextChoice | unde
   if (value.kind === 'constant' && typeof value.value === 'string') return { kind: 'text', at: constantLanes(w, value.value), columns: [] }
   if (value.kind !== 'other' || w.typeOf(value.column) !== 'utf8') return undefined
   const { column } = value
-  const first = w.constant([...I.localGet(w.address({ kind: 'firstText', column })), ...simd(SIMD.i32Splat)])
-  const at = w.keep([...I.localGet(w.codes(column) ?? rowLanes(w)), ...I.localGet(first), ...simd(SIMD.i32Add)])
+  const first = w.constant([...I.localGet(w.address({ kind: 'firstText', column })), SIMD.i32Splat])
+  const at = w.keep([...I.localGet(w.codes(column) ?? rowLanes(w)), ...I.localGet(first), SIMD.i32Add])
   const valid = w.validity(column)
   w.chosenColumns.add(column)
   return { kind: 'text', at, columns: [column], ...(valid === undefined ? {} : { valid }) }
@@ -49,13 +49,13 @@ export function choiceEquals(w: ColumnWriter, left: ColumnValue, right: ColumnVa
   // an entry of a column may be the same text as a constant
   if (a === undefined || b === undefined || a.columns.length + b.columns.length > 0)
     throw new NotCompiled('it compares texts that are not constant')
-  return w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...simd(SIMD.i32Eq)])
+  return w.keep([...I.localGet(a.at), ...I.localGet(b.at), SIMD.i32Eq])
 }
 
 /** What is stored of a text that is chosen. */
 export function entryNumbers(w: ColumnWriter, { at }: TextChoice): number {
   const count = w.textConstants.length
-  return w.keep([...I.localGet(at), ...lanesConst([count, count, count, count]), ...simd(SIMD.i32Add)])
+  return w.keep([...I.localGet(at), ...lanesConst([count, count, count, count]), SIMD.i32Add])
 }
 
 function constantLanes(w: ColumnWriter, text: string): number {
@@ -65,6 +65,6 @@ function constantLanes(w: ColumnWriter, text: string): number {
 
 /** The numbers of the four rows. */
 function rowLanes(w: ColumnWriter): number {
-  const row: Code = [...I.localGet(w.row), ...simd(SIMD.i32Splat)]
-  return w.keep([...row, ...lanesConst([0, 1, 2, 3]), ...simd(SIMD.i32Add)])
+  const row: Code = [...I.localGet(w.row), SIMD.i32Splat]
+  return w.keep([...row, ...lanesConst([0, 1, 2, 3]), SIMD.i32Add])
 }

@@ -10,7 +10,7 @@
  */
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import { simd, vectorConst } from '../../kir/simd.ts'
+import { vectorConst } from '../../kir/simd.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { sameBytes } from './textEquals.ts'
 import type { NeedleSequence } from './textPattern.ts'
@@ -102,9 +102,9 @@ function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: numbe
   const { length } = needle
   const lanes = (byte: number | undefined): number => w.constant(vectorConst(new Array(LANES).fill(byte ?? 0)))
   const isAt = (byte: number | undefined, offset: number): Code => [
-    ...[...get(l.address), ...I.memory(SIMD.load, offset), ...get(lanes(byte)), ...simd(SIMD.i8Eq)],
+    ...[...get(l.address), ...I.memory(SIMD.load, offset), ...get(lanes(byte)), SIMD.i8Eq],
   ]
-  const both = [...isAt(needle[0], 0), ...(length === 1 ? [] : [...isAt(needle.at(-1), length - 1), ...simd(SIMD.and)])]
+  const both = [...isAt(needle[0], 0), ...(length === 1 ? [] : [...isAt(needle.at(-1), length - 1), SIMD.and])]
   const address = (place: number): Code => [...get(l.values), ...get(place), OP.i32Add, ...set(l.address)]
   const isNeedle: Code = length <= 2 ? num(1) : [...address(l.at), ...sameBytes(needle, l.address)]
   const candidates: Code = [
@@ -113,15 +113,7 @@ function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: numbe
     ...[...isNeedle, ...I.if(), ...get(l.at), ...set(l.place), ...I.br(5), OP.end],
     ...[...get(l.bits), ...get(l.bits), ...num(1), OP.i32Sub, OP.i32And, ...set(l.bits), ...I.br(0), OP.end, OP.end],
   ]
-  const many: Code = [
-    ...address(l.place),
-    ...both,
-    ...simd(SIMD.i8Bitmask),
-    ...set(l.bits),
-    ...candidates,
-    ...moved(l.place, LANES),
-    ...I.br(1),
-  ]
+  const many: Code = [...address(l.place), ...both, SIMD.i8Bitmask, ...set(l.bits), ...candidates, ...moved(l.place, LANES), ...I.br(1)]
   const one: Code = [...address(l.place), ...sameBytes(needle, l.address), ...I.brIf(2), ...moved(l.place, 1), ...I.br(1)]
   // 16 places can be looked at where the column's bytes reach as far
   const isInside = [...get(l.place), ...get(l.size), ...num(LANES + length - 1), OP.i32Sub, OP.i32LeS]

@@ -12,7 +12,7 @@ import type { ColumnType, ElementType } from '../../../core/data/schema.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
-import { lanesConst, shuffle32, simd } from '../../kir/simd.ts'
+import { lanesConst, shuffle32 } from '../../kir/simd.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 import { and, doubles, validOf } from './columnValues.ts'
 import { type ColumnWriter, FIRST_ROW } from './columnWriter.ts'
@@ -84,7 +84,7 @@ function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly 
 function reportedInvalid(writer: ColumnWriter, invalid: readonly number[]): Code {
   if (invalid.length === 0) return []
   const off = writer.declare('v128')
-  for (const lanes of invalid) writer.write([...I.localGet(off), ...I.localGet(lanes), ...simd(SIMD.or), ...I.localSet(off)])
+  for (const lanes of invalid) writer.write([...I.localGet(off), ...I.localGet(lanes), SIMD.or, ...I.localSet(off)])
   return reported(writer, off)
 }
 
@@ -94,11 +94,11 @@ function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
 
 /** Doubles that are hoped to be integers; what to do behind the loop. */
 function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; readonly hi: number }, output: number): Code {
-  const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), ...simd(SIMD.i32TruncF64S)])) as [number, number]
+  const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), SIMD.i32TruncF64S])) as [number, number]
   const off = writer.declare('v128')
   const differs = (half: number, whole: number): Code => [
-    ...[...I.localGet(half), ...I.localGet(whole), ...simd(SIMD.f64ConvertI32S), ...simd(SIMD.i64Ne)],
-    ...[...I.localGet(off), ...simd(SIMD.or), ...I.localSet(off)],
+    ...[...I.localGet(half), ...I.localGet(whole), SIMD.f64ConvertI32S, SIMD.i64Ne],
+    ...[...I.localGet(off), SIMD.or, ...I.localSet(off)],
   ]
   writer.write(differs(lo, low), differs(hi, high))
   storeIntegers(writer, writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), output)
@@ -114,9 +114,9 @@ function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): v
   const base = writer.address({ kind: 'output', output })
   if (value.kind === 'bool') {
     const lanes = I.localGet(value.at)
-    const bytes = [...lanes, ...lanes, ...simd(SIMD.i16Narrow32), ...lanes, ...lanes, ...simd(SIMD.i16Narrow32), ...simd(SIMD.i8Narrow16)]
+    const bytes = [...lanes, ...lanes, SIMD.i16Narrow32, ...lanes, ...lanes, SIMD.i16Narrow32, SIMD.i8Narrow16]
     const ones = lanesConst([0x01010101, 0x01010101, 0x01010101, 0x01010101])
-    writer.write(writer.place(base, 0), bytes, ones, simd(SIMD.and), I.memory(SIMD.store32Lane))
+    writer.write(writer.place(base, 0), bytes, ones, [SIMD.and], I.memory(SIMD.store32Lane))
     return
   }
   const { lo, hi } = value.kind === 'date' ? countsOf(writer, value) : doubles(writer, value)
@@ -136,7 +136,7 @@ function bitWriter(writer: ColumnWriter, bitmap: number): { write: (mask: number
     const below = [...I.i32Const(1), ...inWord, ...writer.rowsLeft(), OP.i32Add, OP.i32Shl, ...I.i32Const(1), OP.i32Sub]
     const place = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
     writer.write(
-      [...I.localGet(word), ...I.i32Const(4), OP.i32ShrU, ...I.localGet(mask), ...simd(SIMD.i32Bitmask), ...I.i32Const(28), OP.i32Shl],
+      [...I.localGet(word), ...I.i32Const(4), OP.i32ShrU, ...I.localGet(mask), SIMD.i32Bitmask, ...I.i32Const(28), OP.i32Shl],
       [OP.i32Or, ...I.localSet(word), ...isFull, ...I.if(), ...I.localGet(word), ...I.i32Const(28), ...inWord, OP.i32Sub, OP.i32ShrU],
       [...I.localSet(bits), ...isPart, ...I.if(), ...I.localGet(bits), ...below, OP.i32And, ...I.localSet(bits), OP.end],
       [...place, ...I.localGet(bits), ...I.memory(OP.i32Store)],

@@ -21,13 +21,11 @@ const LANES = 16
 
 /** The lanes of 16 bytes that are one of the vectors' bytes, as bits. */
 function maskAt(place: number, wanted: readonly number[]): Code {
-  const [load, same] = [I.memory(SIMD.load, INPUT), I.simd(SIMD.i8Eq)]
+  const [load, same] = [I.memory(SIMD.load, INPUT), SIMD.i8Eq]
   const vector = wanted.length > 1 ? [get(place), load, set(wanted[0] as number), get(wanted[0] as number)] : [get(place), load]
   const [, ...others] = wanted.length > 1 ? wanted : [0, ...wanted]
-  const compared = others.map((one, i) =>
-    i === 0 ? [vector, get(one), same] : [get(wanted[0] as number), get(one), same, I.simd(SIMD.or)],
-  )
-  return [compared, I.simd(SIMD.i8Bitmask)]
+  const compared = others.map((one, i) => (i === 0 ? [vector, get(one), same] : [get(wanted[0] as number), get(one), same, SIMD.or]))
+  return [compared, SIMD.i8Bitmask]
 }
 
 /** The place of the lowest bit behind a place. */
@@ -85,7 +83,7 @@ export function csvRecordsKernel(): KernelModule {
     [get(byte), num(NEWLINE), OP.i32Eq, I.if(), recordEnds, OP.else, get(slot), get(next), OP.i32Eq, out(4), OP.end],
     [get(found), num(1), OP.i32Add, set(begin), NEXT],
   ]
-  const splat = (value: Code, local: number): Code => [value, I.simd(SIMD.i8Splat), set(local)]
+  const splat = (value: Code, local: number): Code => [value, SIMD.i8Splat, set(local)]
   const body: Code = [
     [splat(get(delimiter), commas), splat(num(NEWLINE), lines), splat(num(QUOTE), quotes)],
     [get(at), tee(begin), set(place), get(slot), get(step), OP.i32Add, set(next)],
@@ -107,7 +105,7 @@ export function csvRecordsKernel(): KernelModule {
 export function csvQuotesKernel(): KernelModule {
   const { from, to, odd, quotes } = numbered('from', 'to', 'odd', 'quotes')
   const body: Code = [
-    [num(QUOTE), I.simd(SIMD.i8Splat), set(quotes), I.block(), I.loop, get(from), get(to), OP.i32GeS, I.brIf(1)],
+    [num(QUOTE), SIMD.i8Splat, set(quotes), I.block(), I.loop, get(from), get(to), OP.i32GeS, I.brIf(1)],
     [get(odd), maskAt(from, [quotes]), OP.i32Xor, set(odd), get(from), num(LANES), OP.i32Add, set(from), I.br(0), OP.end, OP.end],
     [num(0), get(odd), OP.i32Popcnt, num(1), OP.i32And, I.memory(OP.i32Store, RESULT)],
   ]

@@ -34,7 +34,7 @@ export function csvTextKernel(): KernelModule {
   const { used, to, mask, quotes, bytes } = localsFrom('used', 'to', 'mask', 'quotes', 'bytes')
   const move = [get(to), get(begin), I.memory(SIMD.load, INPUT), tee(bytes), I.memory(SIMD.store, TEXTS)]
   const inQuotes: Code = [
-    [I.loop, move, get(bytes), get(quotes), I.simd(SIMD.i8Eq), I.simd(SIMD.i8Bitmask), tee(mask), OP.i32Eqz, I.if()],
+    [I.loop, move, get(bytes), get(quotes), SIMD.i8Eq, SIMD.i8Bitmask, tee(mask), OP.i32Eqz, I.if()],
     [added(begin, LANES), added(to, LANES), OP.else, get(mask), OP.i32Ctz, tee(mask), get(begin), OP.i32Add, set(begin)],
     [get(to), get(mask), OP.i32Add, set(to)],
     // one of two; the quote that closes the field is behind its end
@@ -52,7 +52,7 @@ export function csvTextKernel(): KernelModule {
     [get(used), get(end), first, OP.i32Sub, OP.i32Add, num(TEXT_ROOM), OP.i32GtS, I.brIf(ODD), get(used), set(to)],
     [isQuoted, I.if(), first, set(begin), inQuotes, OP.else, bare, OP.end, ended],
   ]
-  const body = [num(QUOTE), I.simd(SIMD.i8Splat), set(quotes), eachField({ plain, absent: ended })]
+  const body = [num(QUOTE), SIMD.i8Splat, set(quotes), eachField({ plain, absent: ended })]
   return columnKernel(body, ['i32', 'i32', 'i32', 'v128', 'v128'])
 }
 

@@ -24,6 +24,6 @@ export function polynomial(m: LaneMath, kind: 'f64' | 'f32', x: Code, coefficien
     kind === 'f64' ? [SIMD.f64Mul, SIMD.f64Add, SIMD.f64RelaxedMadd] : [SIMD.f32Mul, SIMD.f32Add, SIMD.f32RelaxedMadd]
   return coefficients.map((c, i) => {
     if (i === 0) return m.number(kind, c)
-    return m.isRelaxed ? [x, m.number(kind, c), I.simd(madd)] : [x, I.simd(mul), m.number(kind, c), I.simd(add)]
+    return m.isRelaxed ? [x, m.number(kind, c), madd] : [x, mul, m.number(kind, c), add]
   })
 }

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { expect, test } from 'vitest'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { hasRelaxedSimd } from '../../wasm/relaxedSimd.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
@@ -18,8 +19,10 @@ function compiled(name: LaneFunction, kind: Kind): (values: Float32Array, second
   const locals: 'v128'[] = []
   const declare = (): number => 2 + locals.push('v128') - 1
   const number = (kind: 'f64' | 'f32' | 'i32', value: number): Code => {
-    if (kind === 'f64') return [I.f64Const(value), I.simd(SIMD.f64Splat)]
-    return I.lanes(kind === 'i32' ? [value, value, value, value] : [...new Int32Array(Float32Array.of(value, value, value, value).buffer)])
+    if (kind === 'f64') return [I.f64Const(value), SIMD.f64Splat]
+    return lanesConst(
+      kind === 'i32' ? [value, value, value, value] : [...new Int32Array(Float32Array.of(value, value, value, value).buffer)],
+    )
   }
   const itself = (_: string, x: Code): Code => [x, I.call(0)]
   const isRelaxed = kind === 'relaxed f32'

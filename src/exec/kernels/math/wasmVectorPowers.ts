@@ -9,10 +9,10 @@
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { kept, type LaneMath, polynomial } from './wasmLaneMath.ts'
 
-const add = I.simd(SIMD.f64Add)
-const sub = I.simd(SIMD.f64Sub)
-const mul = I.simd(SIMD.f64Mul)
-const addBits = I.simd(SIMD.i64Add)
+const add = [SIMD.f64Add]
+const sub = [SIMD.f64Sub]
+const mul = [SIMD.f64Mul]
+const addBits = [SIMD.i64Add]
 
 /** Added to a double below 2^51, it leaves the nearest integer in the lowest bits. */
 const SHIFT = 1.5 * 2 ** 52
@@ -21,11 +21,9 @@ const UPPER = LOWER.map((byte) => byte + 8)
 
 /** Four f32 from twice two doubles: `half` makes them from the lower lanes of all vectors, and then from the upper ones. */
 function inHalves(m: LaneMath, vectors: readonly Code[], half: (...doubles: Code[]) => Code): Code {
-  const lower = vectors.map((x) => kept(m, [x, I.simd(SIMD.promoteF32)]))
-  const upper = vectors.map((x) => kept(m, [x, x, I.shuffle([...UPPER, ...LOWER]), I.simd(SIMD.promoteF32)]))
-  const halves = [lower, upper].map((doubles) => [
-    ...[doubles.map(([set]) => set), half(...doubles.map(([, get]) => get)), I.simd(SIMD.demoteF64)],
-  ])
+  const lower = vectors.map((x) => kept(m, [x, SIMD.promoteF32]))
+  const upper = vectors.map((x) => kept(m, [x, x, I.shuffle([...UPPER, ...LOWER]), SIMD.promoteF32]))
+  const halves = [lower, upper].map((doubles) => [...[doubles.map(([set]) => set), half(...doubles.map(([, get]) => get)), SIMD.demoteF64]])
   return [halves, I.shuffle([...LOWER, ...LOWER.map((byte) => byte + 16)])]
 }
 
@@ -48,14 +46,14 @@ export function wave(m: LaneMath, name: 'Math.cos' | 'Math.sin', argument: Code)
     m,
     inHalves(m, [x], (half = []) => sine(m, name, half)),
   )
-  const [setLarge, large] = kept(m, [x, I.simd(SIMD.f32Abs), m.number('f32', LARGE), I.simd(SIMD.f32Ge)])
+  const [setLarge, large] = kept(m, [x, SIMD.f32Abs, m.number('f32', LARGE), SIMD.f32Ge])
   const lane = (vector: Code, i: number): Code => [vector, I.simdLane(SIMD.f32ExtractLane, i)]
   const itself = (i: number): Code => [m.itself(name, [lane(x, i), OP.f64PromoteF32]), OP.f32DemoteF64]
   const lanes = [0, 1, 2, 3].map((i): Code => {
     const isLarge = [large, I.simdLane(SIMD.i32ExtractLane, i)]
     return [isLarge, I.if('f32'), itself(i), OP.else, lane(result, i), OP.end, I.simdLane(SIMD.f32ReplaceLane, i)]
   })
-  const chosen = [large, I.simd(SIMD.anyTrue), I.if('v128'), result, lanes, OP.else, result, OP.end]
+  const chosen = [large, SIMD.anyTrue, I.if('v128'), result, lanes, OP.else, result, OP.end]
   return [setX, setResult, setLarge, chosen]
 }
 
@@ -66,8 +64,8 @@ function sine(m: LaneMath, name: 'Math.cos' | 'Math.sin', x: Code): Code {
   const [setN, n] = kept(m, [shifted, m.number('f64', SHIFT), sub, quarter(sub)])
   const [setR, r] = kept(m, [x, n, m.number('f64', PI_HIGH), mul, sub, n, m.number('f64', PI_LOW), mul, sub])
   const [setSquare, square] = kept(m, [r, r, mul])
-  const sign = [shifted, I.i32Const(63), I.simd(SIMD.i64Shl)]
-  return [setShifted, setN, setR, setSquare, polynomial(m, 'f64', square, SINE), r, mul, sign, I.simd(SIMD.xor)]
+  const sign = [shifted, I.i32Const(63), SIMD.i64Shl]
+  return [setShifted, setN, setR, setSquare, polynomial(m, 'f64', square, SINE), r, mul, sign, SIMD.xor]
 }
 
 // ------------------------------------------------------------------ powers
@@ -100,35 +98,35 @@ const SIGN = -(2 ** 31)
 export function power(m: LaneMath, base: Code, exponent: Code): Code {
   const [[setX, x], [setY, y]] = [kept(m, base), kept(m, exponent)]
   const number = (value: number): Code => m.number('f32', value)
-  const [setSize, size] = kept(m, [x, I.simd(SIMD.f32Abs)])
+  const [setSize, size] = kept(m, [x, SIMD.f32Abs])
   // What is added to the logarithm: -∞ for 0, ∞ and NaN for themselves, 0 for the rest.
-  const ofZero = [size, number(0), I.simd(SIMD.f32Eq), number(Number.NEGATIVE_INFINITY), I.simd(SIMD.and)]
-  const isBounded = [size, number(Number.POSITIVE_INFINITY), I.simd(SIMD.f32Lt)]
-  const [setMore, more] = kept(m, [ofZero, size, isBounded, I.simd(SIMD.andNot), I.simd(SIMD.or)])
+  const ofZero = [size, number(0), SIMD.f32Eq, number(Number.NEGATIVE_INFINITY), SIMD.and]
+  const isBounded = [size, number(Number.POSITIVE_INFINITY), SIMD.f32Lt]
+  const [setMore, more] = kept(m, [ofZero, size, isBounded, SIMD.andNot, SIMD.or])
   const [setResult, result] = kept(
     m,
     inHalves(m, [size, y, more], (a = [], b = [], c = []) => exp2(m, [b, log2(m, a), c, add, mul])),
   )
-  const [setWhole, whole] = kept(m, [y, I.simd(SIMD.f32Trunc), y, I.simd(SIMD.f32Eq)])
-  const [setHalf, half] = kept(m, [y, number(0.5), I.simd(SIMD.f32Mul)])
-  const isOdd = [half, I.simd(SIMD.f32Trunc), half, I.simd(SIMD.f32Ne), whole, I.simd(SIMD.and)]
-  const signed = [result, x, isOdd, I.simd(SIMD.and), m.number('i32', SIGN), I.simd(SIMD.and), I.simd(SIMD.xor)]
-  const isNegative = [x, number(0), I.simd(SIMD.f32Lt), x, number(Number.NEGATIVE_INFINITY), I.simd(SIMD.f32Gt), I.simd(SIMD.and)]
-  const isRoot = [isNegative, whole, I.simd(SIMD.andNot)]
-  const real = [number(Number.NaN), signed, isRoot, I.simd(SIMD.bitSelect)]
-  const isNone = [y, number(0), I.simd(SIMD.f32Eq)]
+  const [setWhole, whole] = kept(m, [y, SIMD.f32Trunc, y, SIMD.f32Eq])
+  const [setHalf, half] = kept(m, [y, number(0.5), SIMD.f32Mul])
+  const isOdd = [half, SIMD.f32Trunc, half, SIMD.f32Ne, whole, SIMD.and]
+  const signed = [result, x, isOdd, SIMD.and, m.number('i32', SIGN), SIMD.and, SIMD.xor]
+  const isNegative = [x, number(0), SIMD.f32Lt, x, number(Number.NEGATIVE_INFINITY), SIMD.f32Gt, SIMD.and]
+  const isRoot = [isNegative, whole, SIMD.andNot]
+  const real = [number(Number.NaN), signed, isRoot, SIMD.bitSelect]
+  const isNone = [y, number(0), SIMD.f32Eq]
   const sets = [setX, setY, setSize, setMore, setResult, setWhole, setHalf]
-  return [sets, number(1), real, isNone, I.simd(SIMD.bitSelect)]
+  return [sets, number(1), real, isNone, SIMD.bitSelect]
 }
 
 /** Of two doubles, finite and above 0. Rounding the upper half of √½ to 1 carries into k where m is above √2. */
 function log2(m: LaneMath, x: Code): Code {
   const [setUp, up] = kept(m, [x, m.number('f64', double(ONE - ROOT)), addBits])
-  const wholes = [up, I.i32Const(52), I.simd(SIMD.i64ShrU), m.number('f64', 2 ** 52), I.simd(SIMD.or)]
+  const wholes = [up, I.i32Const(52), SIMD.i64ShrU, m.number('f64', 2 ** 52), SIMD.or]
   const k = [wholes, m.number('f64', 2 ** 52 + 1023), sub]
-  const fraction = [up, m.number('f64', double(FRACTION)), I.simd(SIMD.and), m.number('f64', double(ROOT)), addBits]
+  const fraction = [up, m.number('f64', double(FRACTION)), SIMD.and, m.number('f64', double(ROOT)), addBits]
   const [setM, mantissa] = kept(m, fraction)
-  const quotient = [mantissa, m.number('f64', 1), sub, mantissa, m.number('f64', 1), add, I.simd(SIMD.f64Div)]
+  const quotient = [mantissa, m.number('f64', 1), sub, mantissa, m.number('f64', 1), add, SIMD.f64Div]
   const [setS, s] = kept(m, quotient)
   const [setSquare, square] = kept(m, [s, s, mul])
   return [setUp, setM, setS, setSquare, polynomial(m, 'f64', square, LOG2), s, mul, k, add]
@@ -136,10 +134,10 @@ function log2(m: LaneMath, x: Code): Code {
 
 /** Of two doubles. Infinities are as good as `MOST`. */
 function exp2(m: LaneMath, x: Code): Code {
-  const below = [x, m.number('f64', MOST), I.simd(SIMD.f64LesserOrFirst)]
-  const [setZ, z] = kept(m, [below, m.number('f64', -MOST), I.simd(SIMD.f64GreaterOrFirst)])
+  const below = [x, m.number('f64', MOST), SIMD.f64LesserOrFirst]
+  const [setZ, z] = kept(m, [below, m.number('f64', -MOST), SIMD.f64GreaterOrFirst])
   const [setShifted, shifted] = kept(m, [z, m.number('f64', SHIFT), add])
   const [setRest, rest] = kept(m, [z, shifted, m.number('f64', SHIFT), sub, sub])
-  const scale = [shifted, I.i32Const(52), I.simd(SIMD.i64Shl), m.number('f64', double(ONE)), addBits]
+  const scale = [shifted, I.i32Const(52), SIMD.i64Shl, m.number('f64', double(ONE)), addBits]
   return [setZ, setShifted, setRest, polynomial(m, 'f64', rest, EXP2), scale, mul]
 }

@@ -8,7 +8,7 @@
  * slices are cut: so it is done only in loops whose turns all run in lanes, those that are left one lane at a time, and in
  * loops inside an iteration, whose turns nothing cuts.
  */
-import { type Code, I, SIMD } from '../../kir/instructions.ts'
+import { type Code, SIMD } from '../../kir/instructions.ts'
 
 export class Contraction {
   /** The factors of products, by the code that multiplies: what is kept in a local has other code. */
@@ -28,7 +28,7 @@ export class Contraction {
     const [of, last] = [this.#products.get(left), this.#products.get(right)]
     if (of === undefined && last === undefined) return undefined
     this.isUsed = true
-    if (last !== undefined) return [last, left, I.simd(operator === '+' ? madd : nmadd)]
-    return [of ?? [], right, operator === '+' ? [] : I.simd(negative), I.simd(madd)]
+    if (last !== undefined) return [last, left, operator === '+' ? madd : nmadd]
+    return [of ?? [], right, operator === '+' ? [] : [negative], madd]
   }
 }

@@ -71,7 +71,7 @@ export class KeptRows {
   start(limit: number): Code {
     const at = 8 * keptAt([...this.#w.target.shape.accumulators.values()])
     const vector = this.#rows.map(({ access, offset }) => [
-      ...[this.#address(), rawLoad('f32', 2, access.known.code(), access.known.offset), I.simd(SIMD.promoteF32)],
+      ...[this.#address(), rawLoad('f32', 2, access.known.code(), access.known.offset), SIMD.promoteF32],
       I.memory(SIMD.store, offset),
     ])
     const enough = [I.localGet(limit), I.localGet(this.#slot), OP.i32Sub, I.i32Const(2), OP.i32GeS]

@@ -59,16 +59,16 @@ export function quotientPairs(
     const first = asF64(w.expr(expr))
     if (isSteady(expr, turning)) {
       const both = w.declare('v128')
-      steady.push(first, I.simd(SIMD.f64Splat), I.localSet(both))
+      steady.push(first, [SIMD.f64Splat], I.localSet(both))
       return I.localGet(both)
     }
     w.known = new Map([...outer.known, ...ahead])
     w.slots = new Map([...outer.slots, [local, next]])
     const second = asF64(w.expr(expr))
     Object.assign(w, outer)
-    return [first, I.simd(SIMD.f64Splat), second, I.simdLane(SIMD.f64ReplaceLane, 1)]
+    return [first, SIMD.f64Splat, second, I.simdLane(SIMD.f64ReplaceLane, 1)]
   }
-  const quotients = [pair(left), pair(right), I.simd(SIMD.f64Div)]
+  const quotients = [pair(left), pair(right), SIMD.f64Div]
   if (held !== undefined) w.locals.set(local, held)
   w.simd = true
   const enough = [I.localGet(limit), I.localGet(index.slot), OP.i32Sub, I.i32Const(2), OP.i32GeS]

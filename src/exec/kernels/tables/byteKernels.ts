@@ -11,7 +11,7 @@
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
-import { simd, vectorConst } from '../../kir/simd.ts'
+import { vectorConst } from '../../kir/simd.ts'
 import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
 import { element } from './groupFrame.ts'
 import { SEMI_FRAME, type SemiShape } from './semiKernel.ts'
@@ -34,12 +34,8 @@ function loaded(table: number, first: number, tables: number): Code {
 
 /** What is found for the keys in a local. */
 function found(keys: number, first: number, tables: number): Code {
-  const inTable = (t: number): Code => [
-    ...get(first + t),
-    ...get(keys),
-    ...(t === 0 ? [] : [...splat(TABLE_BYTES * t), ...simd(SIMD.i8Sub)]),
-  ]
-  return Array.from({ length: tables }, (_, t) => [...inTable(t), ...simd(SIMD.i8Swizzle), ...(t === 0 ? [] : simd(SIMD.or))])
+  const inTable = (t: number): Code => [...get(first + t), ...get(keys), ...(t === 0 ? [] : [...splat(TABLE_BYTES * t), SIMD.i8Sub])]
+  return Array.from({ length: tables }, (_, t) => [...inTable(t), SIMD.i8Swizzle, ...(t === 0 ? [] : [SIMD.or])])
 }
 
 /** run(frame, from, to): of a set whose table has so many vectors of bytes that are 0 or 1. */
@@ -54,7 +50,7 @@ export function byteSetKernel({ nullable, anti, narrows }: Omit<SemiShape, 'type
   })
   const half = (at: number): Code => [
     ...[...element(key, row, 0), ...I.memory(SIMD.load, at), ...set(keys), ...found(keys, first, tables)],
-    ...[...splat(1), ...simd(SIMD.i8Eq), ...simd(SIMD.i8Bitmask), ...num(at), OP.i32Shl],
+    ...[...splat(1), SIMD.i8Eq, SIMD.i8Bitmask, ...num(at), OP.i32Shl],
   ]
   const wordOf = (bits: number): Code => [...get(bits), ...get(place), OP.i32Add]
   const left = [...get(to), ...get(row), OP.i32Sub]

@@ -12,7 +12,7 @@
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { ATOMIC, type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
-import { i64Const, shuffle32, simd } from '../../kir/simd.ts'
+import { i64Const, shuffle32 } from '../../kir/simd.ts'
 
 /**
  * Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (an address). Of `sum64`: two
@@ -139,8 +139,8 @@ function sum4Kernel(): KernelModule {
   /** Two rows of two chunks: the first rows, then the second rows, each in the lane of its chunk. */
   const add = (sum: number, first: number): Code => [
     ...[...load(first), ...I.localSet(a), ...load(first + 1), ...I.localSet(b)],
-    ...[...I.localGet(sum), ...I.localGet(a), ...I.localGet(b), ...shuffle32([0, 1, 4, 5]), ...simd(SIMD.f64Add)],
-    ...[...I.localGet(a), ...I.localGet(b), ...shuffle32([2, 3, 6, 7]), ...simd(SIMD.f64Add), ...I.localSet(sum)],
+    ...[...I.localGet(sum), ...I.localGet(a), ...I.localGet(b), ...shuffle32([0, 1, 4, 5]), SIMD.f64Add],
+    ...[...I.localGet(a), ...I.localGet(b), ...shuffle32([2, 3, 6, 7]), SIMD.f64Add, ...I.localSet(sum)],
   ]
   const body = [
     ...[...I.localGet(values), ...I.i32Const(chunkBytes), OP.i32Add, ...I.localSet(end)],

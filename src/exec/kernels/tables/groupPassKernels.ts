@@ -12,7 +12,7 @@ import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
-import { shuffle32, simd } from '../../kir/simd.ts'
+import { shuffle32 } from '../../kir/simd.ts'
 import { LOADS } from '../columns/columnLoads.ts'
 import {
   A,
@@ -150,13 +150,13 @@ function fourPlaces(
     const at = element(list(f), size, 3)
     return [...at, ...low, ...I.memory(SIMD.store), ...at, ...high, ...I.memory(SIMD.store, 16)]
   })
-  const splat = (code: Code, to: number): Code => [...code, ...simd(SIMD.i32Splat), ...set(to)]
+  const splat = (code: Code, to: number): Code => [...code, SIMD.i32Splat, ...set(to)]
   return {
     before: [...splat(get(partLocal(0, 'base')), base), ...splat(get(partLocal(0, 'span')), span), ...splat(num(recordBytes), bytes)],
     turn: [
-      ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), ...simd(SIMD.i32Sub)],
-      ...[...I.localTee(value), ...get(span), ...simd(SIMD.i32LtU), ...simd(SIMD.i32AllTrue), OP.i32Eqz, ...I.if(), ...outside, OP.end],
-      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(SIMD.i32Mul), ...I.memory(SIMD.store)],
+      ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), SIMD.i32Sub],
+      ...[...I.localTee(value), ...get(span), SIMD.i32LtU, SIMD.i32AllTrue, OP.i32Eqz, ...I.if(), ...outside, OP.end],
+      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), SIMD.i32Mul, ...I.memory(SIMD.store)],
       ...[...listed, ...get(size), ...num(4), OP.i32Add, ...set(size)],
     ],
   }
@@ -170,8 +170,8 @@ function doublesOf(type: KernelType, column: number, value: number): readonly [C
   if (loads.as !== 'i32') return [first, second ?? []]
   const high = [...get(value), ...get(value), ...shuffle32([2, 3, 2, 3])]
   return [
-    [...first, ...I.localTee(value), ...simd(SIMD.f64ConvertI32S)],
-    [...high, ...simd(SIMD.f64ConvertI32S)],
+    [...first, ...I.localTee(value), SIMD.f64ConvertI32S],
+    [...high, SIMD.f64ConvertI32S],
   ]
 }
 

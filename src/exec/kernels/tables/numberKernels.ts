@@ -25,21 +25,18 @@ export function scaledKernel({ signed, foreign }: { readonly signed: boolean; re
   const { address, out, from, to, limit, divisor, pair, far, most, by } = numbered(
     ...(['address', 'out', 'from', 'to', 'limit', 'divisor', 'pair', 'far', 'most', 'by'] as const),
   )
-  const half = (bytes: Code | undefined, convert: Plain): Code => [...get(pair), ...get(pair), ...(bytes ?? []), ...I.simd(convert)]
+  const half = (bytes: Code | undefined, convert: Plain): Code => [...get(pair), ...get(pair), ...(bytes ?? []), convert]
   const high = half(HIGH_HALVES, signed ? SIMD.f64ConvertI32S : SIMD.f64ConvertI32U)
-  const sum = [
-    ...[...high, ...I.f64Const(2 ** 32), ...I.simd(SIMD.f64Splat), ...I.simd(SIMD.f64Mul)],
-    ...[...half(LOW_HALVES, SIMD.f64ConvertI32U), ...I.simd(SIMD.f64Add)],
-  ]
+  const sum = [...[...high, ...I.f64Const(2 ** 32), SIMD.f64Splat, SIMD.f64Mul], ...[...half(LOW_HALVES, SIMD.f64ConvertI32U), SIMD.f64Add]]
   const each = [
     ...[...element(address, from, 4), ...I.memory(SIMD.load), ...set(pair), ...sum, ...set(pair)],
-    ...[...get(far), ...get(pair), ...I.simd(SIMD.f64Abs), ...get(most), ...I.simd(SIMD.f64Ge), ...I.simd(SIMD.or), ...set(far)],
-    ...[...element(out, from, 4), ...get(pair), ...get(by), ...I.simd(SIMD.f64Div), ...I.memory(SIMD.store)],
+    ...[...get(far), ...get(pair), SIMD.f64Abs, ...get(most), SIMD.f64Ge, SIMD.or, ...set(far)],
+    ...[...element(out, from, 4), ...get(pair), ...get(by), SIMD.f64Div, ...I.memory(SIMD.store)],
   ]
   const body = [
-    ...[...get(limit), ...I.simd(SIMD.f64Splat), ...set(most), ...get(divisor), ...I.simd(SIMD.f64Splat), ...set(by)],
+    ...[...get(limit), SIMD.f64Splat, ...set(most), ...get(divisor), SIMD.f64Splat, ...set(by)],
     ...counting(from, to, each),
-    ...[...get(far), ...I.simd(SIMD.anyTrue), ...I.if(), OP.unreachable, OP.end],
+    ...[...get(far), SIMD.anyTrue, ...I.if(), OP.unreachable, OP.end],
   ]
   return {
     imports: [],

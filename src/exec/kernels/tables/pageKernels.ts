@@ -12,7 +12,7 @@
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
-import { simd, vectorConst } from '../../kir/simd.ts'
+import { vectorConst } from '../../kir/simd.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
 
@@ -107,44 +107,29 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     (other, { places, bits: most }) => [get(width), num(most), OP.i32LeU, I.if(), groupsOf(places), OP.else, other, OP.end],
     [OP.unreachable],
   )
-  const splat = (byte: Code): Code => [...byte, ...simd(SIMD.i8Splat)]
+  const splat = (byte: Code): Code => [...byte, SIMD.i8Splat]
   /** Eight places in lanes of 16 bits: the two bytes that hold one are multiplied until it ends with the upper of them. */
   const lanes = (bytes: number): Code => [
-    ...[...get(vector), ...get(bytes), ...simd(SIMD.i8Swizzle), ...get(factors), ...simd(SIMD.i16Mul)],
-    ...[...num(8), ...simd(SIMD.i16ShrU)],
+    ...[...get(vector), ...get(bytes), SIMD.i8Swizzle, ...get(factors), SIMD.i16Mul],
+    ...[...num(8), SIMD.i16ShrU],
   ]
   const spread = while_(
     [...get(done), ...num(SPREAD), OP.i32Add, ...get(end), OP.i32LeS],
     [
       ...[...get(source), ...get(at), OP.i32Add, ...I.memory(SIMD.load), ...set(vector)],
-      ...[...lanes(first), ...lanes(second), ...simd(SIMD.i8Narrow16U), ...get(kept), ...simd(SIMD.and), ...set(vector)],
+      ...[...lanes(first), ...lanes(second), SIMD.i8Narrow16U, ...get(kept), SIMD.and, ...set(vector)],
       ...[...element(out, done, log2), ...get(vector), ...I.memory(SIMD.store)],
-      ...[...get(most), ...get(vector), ...simd(SIMD.i8MaxU), ...set(most)],
+      ...[...get(most), ...get(vector), SIMD.i8MaxU, ...set(most)],
       ...[...moved(done, num(SPREAD)), ...moved(at, [...get(width), ...num(1), OP.i32Shl])],
     ],
   )
   /** For each lane the bit where its place begins, the two bytes from there on, and two to the power of eight less the bits before it in these. */
   const byLane = [
-    ...[...eachLane((i) => i), ...get(width), ...simd(SIMD.i16Splat), ...simd(SIMD.i16Mul), ...set(vector)],
-    ...[...get(vector), ...num(3), ...simd(SIMD.i16ShrU), ...eachLane(() => 0x101), ...simd(SIMD.i16Mul)],
-    ...[
-      ...eachLane(() => 0x100),
-      ...simd(SIMD.i16Add),
-      ...set(first),
-      ...get(first),
-      ...splat(get(width)),
-      ...simd(SIMD.i8Add),
-      ...set(second),
-    ],
-    ...[
-      ...eachLane((i) => 2 ** (8 - i)),
-      ...get(vector),
-      ...eachLane(() => 7),
-      ...simd(SIMD.and),
-      ...eachLane(() => 0x202),
-      ...simd(SIMD.i16Mul),
-    ],
-    ...[...eachLane(() => 0x100), ...simd(SIMD.i16Add), ...simd(SIMD.i8Swizzle), ...set(factors), ...splat(get(mask)), ...set(kept)],
+    ...[...eachLane((i) => i), ...get(width), SIMD.i16Splat, SIMD.i16Mul, ...set(vector)],
+    ...[...get(vector), ...num(3), SIMD.i16ShrU, ...eachLane(() => 0x101), SIMD.i16Mul],
+    ...[...eachLane(() => 0x100), SIMD.i16Add, ...set(first), ...get(first), ...splat(get(width)), SIMD.i8Add, ...set(second)],
+    ...[...eachLane((i) => 2 ** (8 - i)), ...get(vector), ...eachLane(() => 7), SIMD.and, ...eachLane(() => 0x202), SIMD.i16Mul],
+    ...[...eachLane(() => 0x100), SIMD.i16Add, SIMD.i8Swizzle, ...set(factors), ...splat(get(mask)), ...set(kept)],
   ]
   const byWidth: Code = log2 > 0 ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), byLane, spread, OP.end, byWords]
   const single = [
@@ -199,7 +184,7 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
       ],
     ),
     ...trapIf(get(far)),
-    ...trapIf([...get(most), ...splat([...get(entries), ...num(1), OP.i32Sub]), ...simd(SIMD.i8GtU), ...simd(SIMD.anyTrue)]),
+    ...trapIf([...get(most), ...splat([...get(entries), ...num(1), OP.i32Sub]), SIMD.i8GtU, SIMD.anyTrue]),
   ]
   return {
     imports: [],

@@ -2,6 +2,7 @@
  * Vectors that do not change in a loop: made once, before it.
  */
 import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
+import { lanesConst } from '../../kir/simd.ts'
 import { asBool, asF64, F64, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import type { LaneKind } from './wasmLanes.ts'
@@ -24,20 +25,20 @@ export class LaneConstants {
 
   /** The local of a vector of this f32. */
   single(single: Code): Code {
-    return this.#once(`single ${codeId(single)}`, () => [single, I.simd(SIMD.f32Splat)])
+    return this.#once(`single ${codeId(single)}`, () => [single, SIMD.f32Splat])
   }
 
   /** A vector of equal lanes, made where it is used. */
   lanes(kind: LaneKind, value: Value): Code {
     switch (kind) {
       case 'f64':
-        return [asF64(value), I.simd(SIMD.f64Splat)]
+        return [asF64(value), SIMD.f64Splat]
       case 'f32':
-        return [asF64(value), OP.f32DemoteF64, I.simd(SIMD.f32Splat)]
+        return [asF64(value), OP.f32DemoteF64, SIMD.f32Splat]
       case 'i32':
-        return [...this.#w.int32(value), I.simd(SIMD.i32Splat)]
+        return [...this.#w.int32(value), SIMD.i32Splat]
       case 'mask':
-        return [I.i32Const(0), asBool(value), OP.i32Sub, I.simd(SIMD.i32Splat)]
+        return [I.i32Const(0), asBool(value), OP.i32Sub, SIMD.i32Splat]
     }
   }
 
@@ -49,7 +50,7 @@ export class LaneConstants {
 
   /** first, first + 1, first + 2, first + 3. */
   steps(first: number): Code {
-    return this.#once(`steps ${first}`, () => I.lanes([first, first + 1, first + 2, first + 3]))
+    return this.#once(`steps ${first}`, () => lanesConst([first, first + 1, first + 2, first + 3]))
   }
 
   #once(key: string, lanes: () => Code): Code {

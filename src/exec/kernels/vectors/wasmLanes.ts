@@ -45,9 +45,9 @@ export function asFloat(c: Constants, vector: Vector): Code {
     case 'steady':
       return c.splat(kind, vector)
     case 'i32':
-      return [vector.code, I.simd(kind === 'f64' ? SIMD.f64ConvertI32S : SIMD.f32ConvertI32S)]
+      return [vector.code, kind === 'f64' ? SIMD.f64ConvertI32S : SIMD.f32ConvertI32S]
     case 'mask':
-      return [masked(c, vector, kind === 'f64' ? 64 : 32), c.number(kind, 1), I.simd(SIMD.and)]
+      return [masked(c, vector, kind === 'f64' ? 64 : 32), c.number(kind, 1), SIMD.and]
     case 'f64':
     case 'f32':
       return vector.code
@@ -68,11 +68,11 @@ export function asIntegers(c: Constants, vector: Vector): Code {
     case 'i32':
       return vector.code
     case 'mask':
-      return [masked(c, vector, 32), c.number('i32', 1), I.simd(SIMD.and)]
+      return [masked(c, vector, 32), c.number('i32', 1), SIMD.and]
     case 'f64': {
       const { low, high, code } = vector
       if (low === undefined || high === undefined || low < -SHIFTED_INTEGERS || high > SHIFTED_INTEGERS) break
-      const shifted = [code, c.number('f64', SHIFT), I.simd(SIMD.f64Add)]
+      const shifted = [code, c.number('f64', SHIFT), SIMD.f64Add]
       return twice(shifted, LOWER_HALVES)
     }
     case 'f32':
@@ -82,7 +82,7 @@ export function asIntegers(c: Constants, vector: Vector): Code {
 
 /** A shuffle of one vector: `code` leaves it. Bytes 16 to 31 are not used, so that the second operand may be anything. */
 function twice(code: Code, bytes: readonly number[]): Code {
-  return [code, I.i32Const(0), I.simd(SIMD.i32Splat), I.shuffle(bytes)]
+  return [code, I.i32Const(0), SIMD.i32Splat, I.shuffle(bytes)]
 }
 
 /** Truth of each lane. */
@@ -92,13 +92,13 @@ export function masked(c: Constants, vector: Vector, bits: 32 | 64): Code {
       return c.splat('mask', vector)
     case 'mask':
       if (vector.bits === bits) return vector.code
-      return bits === 64 ? [vector.code, I.simd(SIMD.i64ExtendI32S)] : twice(vector.code, LOWER_HALVES)
+      return bits === 64 ? [vector.code, SIMD.i64ExtendI32S] : twice(vector.code, LOWER_HALVES)
     case 'i32':
-      return masked(c, { kind: 'mask', bits: 32, code: [vector.code, c.number('i32', 0), I.simd(SIMD.i32Ne)] }, bits)
+      return masked(c, { kind: 'mask', bits: 32, code: [vector.code, c.number('i32', 0), SIMD.i32Ne] }, bits)
     case 'f64':
     case 'f32': {
       const [abs, gt] = vector.kind === 'f64' ? [SIMD.f64Abs, SIMD.f64Gt] : [SIMD.f32Abs, SIMD.f32Gt]
-      const code = [vector.code, I.simd(abs), c.number(vector.kind, 0), I.simd(gt)]
+      const code = [vector.code, abs, c.number(vector.kind, 0), gt]
       return masked(c, { kind: 'mask', bits: vector.kind === 'f64' ? 64 : 32, code }, bits)
     }
   }
@@ -128,7 +128,7 @@ export function integers(c: Constants, low: number, high: number, narrow: () => 
 
 /** `yes` in the lanes of the mask, `no` in the others. */
 export function chosen(c: Constants, mask: Vector, yes: Vector, no: Vector): Vector {
-  const selected = (a: Code, b: Code, bits: 32 | 64): Code => [a, b, masked(c, mask, bits), I.simd(SIMD.bitSelect)]
+  const selected = (a: Code, b: Code, bits: 32 | 64): Code => [a, b, masked(c, mask, bits), SIMD.bitSelect]
   const bits = c.mode === 'f64' ? 64 : 32
   if (isTruth(yes) && isTruth(no)) return { kind: 'mask', bits, code: selected(masked(c, yes, bits), masked(c, no, bits), bits) }
   if (isTruth(yes) || isTruth(no)) throw new Scalar('a value is a number or a truth value')
@@ -173,10 +173,10 @@ export function loadedLanes(c: Constants, dtype: DType, raw: Code): Vector {
       break
     case 'f32':
       if (c.mode === 'f32') return { kind: 'f32', code: raw }
-      if (c.mode === 'f64') return { kind: 'f64', code: [raw, I.simd(SIMD.promoteF32)] }
+      if (c.mode === 'f64') return { kind: 'f64', code: [raw, SIMD.promoteF32] }
       break
     case 'u32':
-      if (c.mode === 'f64') return { kind: 'f64', low: 0, high: 2 ** 32 - 1, code: [raw, I.simd(SIMD.f64ConvertI32U)] }
+      if (c.mode === 'f64') return { kind: 'f64', low: 0, high: 2 ** 32 - 1, code: [raw, SIMD.f64ConvertI32U] }
       break
     case 'i32':
       return integer(LOWEST, HIGHEST)
@@ -197,13 +197,13 @@ export function loadedLanes(c: Constants, dtype: DType, raw: Code): Vector {
 /** The lanes as they lie in memory, in the lowest bytes. `mask`: lanes that are stored; the others keep what `old` leaves. */
 export function storedLanes(c: Constants, dtype: DType, value: Vector, old: Code, mask: Vector | undefined): Code {
   const selected = (raw: Code, before: Code, bits: 32 | 64): Code =>
-    mask === undefined ? raw : [raw, before, masked(c, mask, bits), I.simd(SIMD.bitSelect)]
+    mask === undefined ? raw : [raw, before, masked(c, mask, bits), SIMD.bitSelect]
   switch (dtype) {
     case 'f64':
       if (c.mode !== 'f64') break
       return selected(asFloat(c, value), old, 64)
     case 'f32':
-      return selected(c.mode === 'f32' ? asFloat(c, value) : [asFloat(c, value), I.simd(SIMD.demoteF64)], old, 32)
+      return selected(c.mode === 'f32' ? asFloat(c, value) : [asFloat(c, value), SIMD.demoteF64], old, 32)
     case 'i32':
     case 'u32':
       return selected(asIntegers(c, value), old, 32)

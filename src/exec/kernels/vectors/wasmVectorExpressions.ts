@@ -108,7 +108,7 @@ type Pair = readonly [f64: Plain, f32: Plain]
 
 function floats(s: VectorScope, [double, single]: Pair, ...operands: readonly Vector[]): Vector {
   const kind = s.mode === 'f32' ? 'f32' : 'f64'
-  return { kind, code: [...operands.map((operand) => asFloat(s, operand)), I.simd(kind === 'f32' ? single : double)] }
+  return { kind, code: [...operands.map((operand) => asFloat(s, operand)), kind === 'f32' ? single : double] }
 }
 
 function lookup(s: VectorScope, expr: Extract<Expr, { kind: 'Lookup' }>): Vector {
@@ -146,11 +146,11 @@ function unary(s: VectorScope, { operator, operand }: Extract<Expr, { kind: 'Una
       const bounds = boundsOf(vector)
       const negative = (): Vector => floats(s, [SIMD.f64Neg, SIMD.f32Neg], vector)
       if (bounds === undefined || (bounds.low <= 0 && bounds.high >= 0)) return negative()
-      const narrow = (): Code => [s.number('i32', 0), asIntegers(s, vector), I.simd(SIMD.i32Sub)]
+      const narrow = (): Code => [s.number('i32', 0), asIntegers(s, vector), SIMD.i32Sub]
       return integers(s, -bounds.high, -bounds.low, narrow, () => codeOf(negative()))
     }
     case '~':
-      return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, vector), I.simd(SIMD.not)] }
+      return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, vector), SIMD.not] }
     case 'typeof':
       throw new Scalar('it asks for a type')
   }
@@ -200,7 +200,7 @@ function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector
     case '^': {
       const highs = operator === '&' ? [left, right].flatMap((side) => nonNegative(side)) : []
       const bounds = highs.length > 0 ? { low: 0, high: Math.min(...highs) } : { low: LOWEST, high: HIGHEST }
-      return { kind: 'i32', ...bounds, code: [asIntegers(s, left), asIntegers(s, right), I.simd(BITS[operator])] }
+      return { kind: 'i32', ...bounds, code: [asIntegers(s, left), asIntegers(s, right), BITS[operator]] }
     }
     case '<<':
     case '>>':
@@ -223,7 +223,7 @@ function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector
       if (right.kind !== 'steady' || right.value.literal !== 2) return ofLanes(s, 'Math.pow', left, right, 'it uses **')
       const base = s.w.declare('v128')
       const kind = s.mode === 'f32' ? 'f32' : 'f64'
-      const mul = I.simd(kind === 'f32' ? SIMD.f32Mul : SIMD.f64Mul)
+      const mul = [kind === 'f32' ? SIMD.f32Mul : SIMD.f64Mul]
       const factors = [[asFloat(s, left), I.localTee(base)], I.localGet(base)] as const
       const code = [...factors, mul]
       s.contraction?.noteProduct(code, ...factors)
@@ -263,7 +263,7 @@ function arithmetic(s: VectorScope, operator: BinaryOperator & keyof typeof ARIT
   if (result === undefined) return fractions(s, operator, left, right)
   const wide = (): Code => codeOf(floats(s, pair, left, right))
   if (isNarrow(left) && isNarrow(right)) {
-    return integers(s, result.low, result.high, () => [asIntegers(s, left), asIntegers(s, right), I.simd(narrow)], wide)
+    return integers(s, result.low, result.high, () => [asIntegers(s, left), asIntegers(s, right), narrow], wide)
   }
   return s.mode === 'f64' ? { kind: 'f64', low: result.low, high: result.high, code: wide() } : floats(s, pair, left, right)
 }
@@ -282,12 +282,12 @@ function shift(s: VectorScope, operator: '<<' | '>>' | '>>>', left: Vector, righ
   if (right.kind !== 'steady') throw new Scalar('lanes are shifted by different counts')
   const { literal } = right.value
   const opcode = { '<<': SIMD.i32Shl, '>>': SIMD.i32ShrS, '>>>': SIMD.i32ShrU }[operator]
-  const code = [asIntegers(s, left), ...s.w.int32(right.value), I.simd(opcode)]
+  const code = [asIntegers(s, left), ...s.w.int32(right.value), opcode]
   const bounds = boundsOf(left)
   const isPositive = bounds !== undefined && bounds.low >= 0 && bounds.high <= HIGHEST
   if (operator === '>>>' && !(literal !== undefined && (literal & 31) > 0)) {
     if (s.mode !== 'f64') throw new Scalar('32 bits do not hold its integers')
-    return { kind: 'f64', low: 0, high: 2 ** 32 - 1, code: [code, I.simd(SIMD.f64ConvertI32U)] }
+    return { kind: 'f64', low: 0, high: 2 ** 32 - 1, code: [code, SIMD.f64ConvertI32U] }
   }
   const low = operator === '>>>' || (operator === '>>' && isPositive) ? 0 : LOWEST
   return { kind: 'i32', low, high: operator === '>>' && isPositive ? bounds.high : HIGHEST, code }
@@ -296,7 +296,7 @@ function shift(s: VectorScope, operator: '<<' | '>>' | '>>>', left: Vector, righ
 function compared(s: VectorScope, operator: keyof typeof COMPARE, left: Vector, right: Vector): Vector {
   const { floats: pair, narrow } = COMPARE[operator]
   if (isNarrow(left) && isNarrow(right)) {
-    return { kind: 'mask', bits: 32, code: [asIntegers(s, left), asIntegers(s, right), I.simd(narrow)] }
+    return { kind: 'mask', bits: 32, code: [asIntegers(s, left), asIntegers(s, right), narrow] }
   }
   return { kind: 'mask', bits: s.maskBits, code: codeOf(floats(s, pair, left, right)) }
 }
@@ -339,7 +339,7 @@ function call(s: VectorScope, { callee, args }: Extract<Expr, { kind: 'Call' }>)
       if (bounds !== undefined && bounds.low >= 0) return x
       const wide = (): Vector => floats(s, [SIMD.f64Abs, SIMD.f32Abs], x)
       if (bounds === undefined || !isNarrow(x)) return wide()
-      const narrow = (): Code => [asIntegers(s, x), I.simd(SIMD.i32Abs)]
+      const narrow = (): Code => [asIntegers(s, x), SIMD.i32Abs]
       return integers(s, Math.max(0, -bounds.high), Math.max(-bounds.low, bounds.high), narrow, () => codeOf(wide()))
     }
     case 'Math.ceil':
@@ -351,13 +351,13 @@ function call(s: VectorScope, { callee, args }: Extract<Expr, { kind: 'Call' }>)
       break
     case 'Math.fround':
       if (s.mode === 'f32') return x
-      return { kind: 'f64', code: [asFloat(s, x), I.simd(SIMD.demoteF64), I.simd(SIMD.promoteF32)] }
+      return { kind: 'f64', code: [asFloat(s, x), SIMD.demoteF64, SIMD.promoteF32] }
     case 'Math.min':
     case 'Math.max':
       return values.slice(1).reduce((a, b) => extreme(s, callee, a, b), x)
     case 'Math.imul':
       if (y === undefined) break
-      return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, x), asIntegers(s, y), I.simd(SIMD.i32Mul)] }
+      return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, x), asIntegers(s, y), SIMD.i32Mul] }
     case 'Math.cos':
     case 'Math.exp':
     case 'Math.log':
@@ -392,6 +392,6 @@ function extreme(s: VectorScope, callee: 'Math.min' | 'Math.max', a: Vector, b: 
   const [one, two] = [boundsOf(a), boundsOf(b)]
   if (one === undefined || two === undefined || !isNarrow(a) || !isNarrow(b)) return wide(a, b)
   const of = isMin ? Math.min : Math.max
-  const code = [asIntegers(s, a), asIntegers(s, b), I.simd(isMin ? SIMD.i32Min : SIMD.i32Max)]
+  const code = [asIntegers(s, a), asIntegers(s, b), isMin ? SIMD.i32Min : SIMD.i32Max]
   return { kind: 'i32', low: of(one.low, two.low), high: of(one.high, two.high), code }
 }

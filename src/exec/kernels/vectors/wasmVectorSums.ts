@@ -49,7 +49,7 @@ export interface LaneSum {
 export function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFirst, single }: LaneSum): Code {
   const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
   const isSingle = mode === 'f32'
-  const add = I.simd(ADD['+'][isSingle ? 1 : 0])
+  const add = [ADD['+'][isSingle ? 1 : 0]]
   const sum = w.declare('v128')
   const code = [...a, ...b, add, ...c, ...d, add, add, I.localSet(sum)]
   const lane = (i: number): Code => [I.localGet(sum), I.simdLane(isSingle ? SIMD.f32ExtractLane : SIMD.f64ExtractLane, i)]
@@ -68,7 +68,7 @@ export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-'
   const first = w.declare('f64')
   return [
     ...[vector, I.localSet(term), I.localGet(slot), lane(0), I.localTee(first), lane(1), I.localSet(slot)],
-    ...[I.localGet(first), I.simd(SIMD.f64Splat), I.localGet(slot), I.simdLane(SIMD.f64ReplaceLane, 1), I.localSet(running)],
+    ...[I.localGet(first), SIMD.f64Splat, I.localGet(slot), I.simdLane(SIMD.f64ReplaceLane, 1), I.localSet(running)],
   ]
 }
 

@@ -203,7 +203,7 @@ export class VectorWriter implements Constants, VectorScope {
         continue
       }
       const vectors = Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
-      for (const slot of vectors) this.#before.push(I.f64Const(0), I.simd(SIMD.f64Splat), I.localSet(slot))
+      for (const slot of vectors) this.#before.push(I.f64Const(0), [SIMD.f64Splat], I.localSet(slot))
       this.#sums.set(local, vectors)
     }
   }
@@ -343,7 +343,7 @@ export class VectorWriter implements Constants, VectorScope {
 
   #sumOf(operator: '+' | '-', a: Code, b: Code): Code {
     const kind = this.mode === 'f32' ? 'f32' : 'f64'
-    return this.contraction?.sum(kind, operator, a, b) ?? [a, b, I.simd(ADD[operator][kind === 'f32' ? 1 : 0])]
+    return this.contraction?.sum(kind, operator, a, b) ?? [a, b, ADD[operator][kind === 'f32' ? 1 : 0]]
   }
 
   /** The local holds the value in the lanes that run. */
@@ -449,12 +449,12 @@ export class VectorWriter implements Constants, VectorScope {
 
   both(a: Vector, b: Vector): Vector {
     const bits = this.maskBits
-    return { kind: 'mask', bits, code: [masked(this, a, bits), masked(this, b, bits), I.simd(SIMD.and)] }
+    return { kind: 'mask', bits, code: [masked(this, a, bits), masked(this, b, bits), SIMD.and] }
   }
 
   negated(mask: Vector): Vector {
     const bits = this.maskBits
-    return { kind: 'mask', bits, code: [masked(this, mask, bits), I.simd(SIMD.not)] }
+    return { kind: 'mask', bits, code: [masked(this, mask, bits), SIMD.not] }
   }
 
   choice(mask: Vector, yes: Vector, no: Vector): Vector {
@@ -477,8 +477,8 @@ export class VectorWriter implements Constants, VectorScope {
   index(): Vector {
     const { slot, seen } = this.turning.index
     if (seen.kind !== 'i32') throw new Scalar('its index is no integer')
-    const first = [I.localGet(slot), I.simd(SIMD.i32Splat)]
-    const code = [...first, ...this.#constants.steps(this.#copy * this.#count), I.simd(SIMD.i32Add)]
+    const first = [I.localGet(slot), SIMD.i32Splat]
+    const code = [...first, ...this.#constants.steps(this.#copy * this.#count), SIMD.i32Add]
     return { kind: 'i32', low: seen.low, high: seen.high, code }
   }
 

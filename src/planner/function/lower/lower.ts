@@ -16,7 +16,8 @@ import { inputElement, type LowerContext } from './context.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
 import { Lowering } from './lowering.ts'
-import type { Capacities, Missing, Recursive, Sites, Verbs } from './loweringParts.ts'
+import type { Missing, Verbs } from './loweringParts.ts'
+import type { Given } from './loweringState.ts'
 import { memberValue } from './members.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
 import { keptRow } from './tableRows.ts'
@@ -144,18 +145,7 @@ interface Tried {
   readonly columnsRead: Lowering['columnsRead']
 }
 
-function lowerOnce(
-  unit: Unit,
-  context: LowerContext,
-  given: {
-    readonly bigints: ReadonlySet<string>
-    readonly changing: Sites
-    readonly indexed: Sites
-    readonly growing: Capacities
-    readonly recursive: Recursive
-    readonly checkedColumns: ReadonlyMap<string, string>
-  },
-): Tried {
+function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering>, 'verbs'>): Tried {
   const l = new Lowering(context, unit, { verbs: VERBS, ...given })
   const noNumbers = new Set<string>()
   const { node } = unit
