@@ -25,7 +25,7 @@ beforeAll(() => {
 afterAll(async () => {
   for (const started of gangs.values()) {
     const { gang, stop } = await started
-    shared += gang.passes
+    shared += gang.members.passes
     await stop()
   }
   await alone.stop()
@@ -72,7 +72,7 @@ async function together<T>(world: number, run: (machine: Machine) => Promise<T>)
   const first = await Promise.race([running, late]).finally(() => clearTimeout(timer))
   if (first !== 'late') return first as T
   gangs.delete(world)
-  shared += started.gang.passes
+  shared += started.gang.members.passes
   started.kill()
   await running.catch(() => undefined) // a process is lost now, and nobody waits any longer
   throw new Error(`${world} processes did not end a case within ${LONGEST_MS / 1_000} seconds: they wait for each other.`)

@@ -133,7 +133,7 @@ test('loops at the same time over the same arrays have the bits of one process',
       try {
         expect(await run(session, program)).toEqual(expected)
       } finally {
-        shared += gang.passes
+        shared += gang.members.passes
         await stop()
         await session.stop()
       }

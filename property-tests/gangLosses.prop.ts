@@ -51,7 +51,7 @@ async function together<T>({ world, list, seed }: Case, run: (machine: Machine) 
   } finally {
     clearTimeout(timer)
     lost += losses()
-    shared += gang.passes
+    shared += gang.members.passes
     await stop()
   }
 }

@@ -44,7 +44,7 @@ async function inGang<T>({ world, list, seed }: Processes, run: (options: object
   } finally {
     clearTimeout(timer)
     lost += losses()
-    shared += gang.passes
+    shared += gang.members.passes
     await stop()
   }
 }

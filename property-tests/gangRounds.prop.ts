@@ -208,7 +208,7 @@ async function together({ world, list, seed }: Processes, workers: number, progr
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Error('Processes wait for each other.'))
-      gang.lose(new GangError('Nobody waits any longer.', 'lost')) // a session that is stopped waits for its passes
+      gang.members.lose(new GangError('Nobody waits any longer.', 'lost')) // a session that is stopped waits for its passes
     }, LONGEST_MS)
   })
   try {
@@ -231,7 +231,7 @@ async function together({ world, list, seed }: Processes, workers: number, progr
   } finally {
     clearTimeout(timer)
     lost += losses()
-    shared += gang.passes
+    shared += gang.members.passes
     served += rows().messages
     owned += shares()
     cases++

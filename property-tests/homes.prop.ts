@@ -154,7 +154,7 @@ test('loops over arrays that processes make by themselves have the bits of one p
       const { gang, made: messages, stop } = memoryGang(one.world, one.list, one.seed)
       try {
         expect(await course(one, { ...runningWith(gang), ...shortPassesOnWorkers })).toEqual(expected)
-        shared += gang.passes
+        shared += gang.members.passes
         made += messages()
         cases++
       } finally {

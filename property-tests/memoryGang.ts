@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { GangError } from '../src/core/errors.ts'
 import { Gang } from '../src/exec/gang/gang.ts'
 import type { InMessage, OutMessage } from '../src/exec/gang/links/messages.ts'
+import { Members } from '../src/exec/gang/members.ts'
 import { GangNode } from '../src/exec/gang/node.ts'
 import type { SharedArena } from '../src/exec/memory/sharedArena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
@@ -127,7 +128,7 @@ export function memoryGang(
     events.push({ at: arrived + messages, run })
     pump()
   }
-  const gang = new Gang(world, {
+  const members = new Members(world, {
     send: (to, message) => {
       const receiver = processes.get(to)
       if (receiver !== undefined) send(undefined, receiver, message)
@@ -138,6 +139,7 @@ export function memoryGang(
     releaseNow: () => undefined,
     release: async () => undefined,
   })
+  const gang = new Gang(members)
   const start = (rank: number): void => {
     const place = takePlace(budget)
     const own: { process?: Process } = {}
@@ -158,11 +160,11 @@ export function memoryGang(
     queues.delete(`${rank} 0`)
     queues.delete(`0 ${rank}`)
     losses++
-    gang.lose(new GangError(`Rank ${rank} was lost.`, 'lost', { rank }))
+    members.lose(new GangError(`Rank ${rank} was lost.`, 'lost', { rank }))
     if (back === undefined) return
     later(back, () => {
       start(rank)
-      gang.join(rank)
+      members.join(rank)
     })
   }
   const befall = (mishap: Mishap): void => {
@@ -205,7 +207,7 @@ export function memoryGang(
     if (to?.isOut === true) return
     const message: InMessage = { type, head: head.slice(), parts: parts.map((part) => Uint8Array.from(part)) }
     const said = from === undefined ? message : garble(message)
-    if (to === undefined) gang.take(from?.rank ?? 0, said)
+    if (to === undefined) members.take(from?.rank ?? 0, said)
     else to.node.take(said)
   }
   /** A message at a time, while there are some or something is to happen. */

@@ -70,7 +70,7 @@ test('what was lost with a process is computed again', async () => {
   const { v, grow, copy } = takingTurns()
   await grow.run({ passes: 2 })
   await copy.run()
-  gang.gang.lose(new GangError('Rank 2 was lost.', 'lost', { rank: 2 }))
+  gang.gang.members.lose(new GangError('Rank 2 was lost.', 'lost', { rank: 2 }))
   const found = await v.toTypedArray()
   await session.stop()
   session = await Session.start({ workers: 1, progress: false, checkRaces: false })

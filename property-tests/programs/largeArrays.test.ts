@@ -72,7 +72,7 @@ test('three processes fit arrays that none has memory for, with the bits of one 
     expect(sent().planned).toBeLessThan((USERS * RANK * 8) / 32) // H goes round, and W stays
     found.push(await three.H.toTypedArray()) // W is put aside
     found.push(await three.fit(2))
-    gang.lose(new GangError('Rank 2 was lost.', 'lost', { rank: 2 }))
+    gang.members.lose(new GangError('Rank 2 was lost.', 'lost', { rank: 2 }))
     found.push(await three.digest())
     found.push(await three.W.row(16_000))
     expect(found).toEqual(expected)
@@ -111,7 +111,7 @@ test('one process alone says that it has no memory, and so do those that are lef
   const three = await factorization({ memory: BUDGET, ...runningWith(gang), ...shortPassesOnWorkers })
   try {
     const losses = await three.fit(2)
-    for (const rank of [1, 2]) gang.lose(new GangError(`Rank ${rank} was lost.`, 'lost', { rank }))
+    for (const rank of [1, 2]) gang.members.lose(new GangError(`Rank ${rank} was lost.`, 'lost', { rank }))
     for (const attempt of [three.digest, () => three.fit(1)]) {
       const error = (await attempt().catch((caught: unknown) => caught)) as GangError
       expect(error).toBeInstanceOf(GangError)

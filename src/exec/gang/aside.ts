@@ -9,8 +9,8 @@ import type { DType } from '../../core/data/schema.ts'
 import { GangError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import { partsOf } from '../arrays/parted.ts'
-import type { Gang, Other } from './gang.ts'
 import type { Elsewhere } from './journal.ts'
+import type { Members, Other } from './members.ts'
 import { packBoxes, unpackBoxes } from './movement/boxWire.ts'
 import { boxesElsewhere, bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import type { NumberedBox } from './movement/moves.ts'
@@ -23,7 +23,7 @@ import { SnapshotFile } from './snapshotFile.ts'
 const CHUNK_ELEMENTS = 2 ** 15
 
 /** Rejects with the GangError of a process that was lost on the way, or a SpillError. */
-async function written(gang: Gang, storage: DenseStorage, path: string): Promise<SnapshotFile> {
+async function written(gang: Members, storage: DenseStorage, path: string): Promise<SnapshotFile> {
   const [rows = 0, ...inner] = storage.shape
   const rowElements = sizeOfShape(inner)
   const chunkRows = Math.max(1, Math.floor(CHUNK_ELEMENTS / Math.max(1, rowElements)))
@@ -38,7 +38,7 @@ async function written(gang: Gang, storage: DenseStorage, path: string): Promise
 }
 
 /** The last values of some rows, from here and from who has them, without padding. */
-async function gathered(gang: Gang, storage: DenseStorage, from: number, to: number): Promise<DenseStorage['data']> {
+async function gathered(gang: Members, storage: DenseStorage, from: number, to: number): Promise<DenseStorage['data']> {
   const { dtype } = storage
   const shape = [to - from, ...storage.shape.slice(1)]
   const strides = shape.map((_, axis) => sizeOfShape(shape.slice(axis + 1)))
@@ -69,7 +69,7 @@ async function gathered(gang: Gang, storage: DenseStorage, from: number, to: num
 }
 
 /** `file` says where what is put aside goes; without it, it is brought home. */
-export function elsewhereOf(gang: Gang, file?: () => string): Elsewhere {
+export function elsewhereOf(gang: Members, file?: () => string): Elsewhere {
   return {
     bringHome: (storages) => bringHome(gang, storages),
     putAside: async (storages) => {

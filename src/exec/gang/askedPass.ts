@@ -6,7 +6,7 @@ import type { ShareResult } from '../loops/callerPass.ts'
 import type { KernelLoop, Others } from '../loops/kernelLoop.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import type { Formed, Part } from './formed.ts'
-import type { Answer, Gang, Other } from './gang.ts'
+import type { Answer, Members, Other } from './members.ts'
 import { HOME, type Needed, type Process } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
 import type { Movement } from './movement/movement.ts'
@@ -23,7 +23,7 @@ import { residencesOf, sharingOf, withOwned } from './movement/sharing.ts'
 import { supply, supplyBoxes } from './movement/supply.ts'
 
 export interface AskedPassOptions {
-  readonly gang: Gang
+  readonly gang: Members
   readonly loop: KernelLoop
   /** The pass's number among what the others are asked for. */
   readonly run: number

@@ -1,134 +1,39 @@
-/**
- * The gang as the process sees it that runs the program: the others, what they have of arrays and loops, and passes under way.
- *
- * Arrays live here. What another process needs of them is sent before a pass, unless it has it already: the values as they are by
- * their version, or as the last pass of the same loop has left them there.
- */
-
-import type { Storage } from '../../core/arrays/storage.ts'
-import { Bug, GangError } from '../../core/errors.ts'
+/** A gang in the process that runs the program: its loops, and for the arrays of each session a journal of their passes. */
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
-import { isError } from '../../core/isError.ts'
 import type { IterationSpace } from '../loops/blocks/schedule.ts'
 import type { KernelLoop } from '../loops/kernelLoop.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { LoopResources } from '../loops/preparedLoop.ts'
 import type { Arena } from '../memory/arena.ts'
-import { wireToError } from '../workers/wire.ts'
 import { elsewhereOf } from './aside.ts'
-import { fromBytes, toBytes } from './definition.ts'
 import { GangLoop } from './gangLoop.ts'
 import { Journal } from './journal.ts'
-import type { FrameType } from './links/frame.ts'
-import type { GangLinks } from './links/gangLinks.ts'
-import { Links } from './links/links.ts'
-import type { InMessage } from './links/messages.ts'
 import type { GangSettings } from './links/settings.ts'
-import { Belongings, type Needed } from './movement/belongings.ts'
-import type { Edge, EdgeHead } from './movement/edges.ts'
-import { bytesMissing } from './movement/needs.ts'
-import type { DoneHead, FailedHead, FetchHead, ForgetHead, RunHead } from './movement/passWire.ts'
-import type { Share, ShareHead } from './movement/shares.ts'
-import type { Box } from './movement/transfers.ts'
+import { type GangEvents, Members } from './members.ts'
 
 /** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
 const KEPT_SHARE = 4
 
-export interface Other {
-  readonly rank: number
-  readonly loops: Set<string>
-  /** What the rows are by that it knows, of loops and arrays. */
-  readonly keys: Map<string, string>
-}
-
-export interface Answer {
-  readonly rank: number
-  readonly head: DoneHead
-  readonly parts: readonly Uint8Array[]
-}
-
-interface Pending {
-  readonly left: Set<number>
-  /** All that run the pass. */
-  readonly ranks: readonly number[]
-  took(answer: Answer): void
-  done(): void
-  failed(error: unknown): void
-}
-
-export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly rank: number }) => void
-
 export class Gang {
-  readonly #links: GangLinks
-  readonly belongings: Belongings = new Belongings()
-  /** Those that are there. */
-  #others: readonly Other[]
-  #epoch = 0
-  readonly #pending = new Map<number, Pending>()
-  readonly #numbers = new WeakMap<Storage, number>()
-  readonly #storages = new Map<number, WeakRef<Storage>>()
-  readonly #forgotten = new FinalizationRegistry<number>((number) => {
-    this.#storages.delete(number)
-    this.#forget({ loops: [], storages: [number] })
-  })
-  readonly #listeners = new Set<GangEvents>()
-  /** By those that were lost. */
-  readonly #losses = new Map<Other, GangError>()
-  /** The links of this process broke. */
-  #broken: GangError | undefined
-  #lastStorage = 0
-  #lastLoop = 0
-  #lastRun = 0
-  #passes = 0
-  /** Passes that the others are asked for, each with who takes what blocks here wait for. */
-  readonly #open = new Map<number, (edge: Edge) => void>()
-  /** The same of shared arrays. */
-  readonly #shares = new Map<number, (share: Share) => void>()
+  readonly members: Members
   readonly #journals = new Map<Arena, Journal>()
 
-  /** So many processes, all of which have joined. */
-  constructor(world: number, links: GangLinks) {
-    this.#links = links
-    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set(), keys: new Map() }))
+  constructor(members: Members) {
+    this.members = members
+    members.listen(({ phase }) => {
+      if (phase === 'lost') for (const journal of this.#journals.values()) journal.broke()
+    })
   }
 
   /** Resolves when all have joined. `code` is what worker threads run. */
   static async start(settings: GangSettings, code: string | URL): Promise<Gang> {
-    let gang: Gang | undefined
-    const early: ((gang: Gang) => void)[] = []
-    const later = (run: (gang: Gang) => void): void => {
-      if (gang === undefined) early.push(run)
-      else run(gang)
-    }
-    const links = await Links.start(settings, code, {
-      took: (from, message) => gang?.take(from, message),
-      lost: (error) => later((one) => one.lose(error)),
-      joined: (rank) => later((one) => one.join(rank)),
-      released: () => undefined,
-    })
-    gang = new Gang(settings.world, links)
-    for (const run of early) run(gang)
-    return gang
-  }
-
-  /** Those that are there, in the order of their ranks: another list after each that is lost or joins. */
-  get others(): readonly Other[] {
-    return this.#others
-  }
-
-  /** Counts how often others were lost, or joined. */
-  get epoch(): number {
-    return this.#epoch
-  }
-
-  /** That the others were asked for. */
-  get passes(): number {
-    return this.#passes
+    return new Gang(await Members.start(settings, code))
   }
 
   /** Of the arrays of a session: passes whose results may lie elsewhere. */
   journal(arena: Arena, spill?: { file(): string }): Journal {
-    const known = this.#journals.get(arena) ?? new Journal(elsewhereOf(this, spill && (() => spill.file())), arena.budgetBytes / KEPT_SHARE)
+    const elsewhere = (): Journal => new Journal(elsewhereOf(this.members, spill && (() => spill.file())), arena.budgetBytes / KEPT_SHARE)
+    const known = this.#journals.get(arena) ?? elsewhere()
     this.#journals.set(arena, known)
     return known
   }
@@ -139,247 +44,22 @@ export class Gang {
     this.#journals.delete(arena)
   }
 
-  /** Tells of processes that are lost. */
-  listen(events: GangEvents): () => void {
-    this.#listeners.add(events)
-    return () => this.#listeners.delete(events)
-  }
-
   /** A loop whose passes run in all processes, where they are worth it. */
   loop(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources): KernelLoop {
-    return new GangLoop(inputs, ir, space, { ...resources, gang: this })
+    return new GangLoop(inputs, ir, space, { ...resources, members: this.members, journal: this.journal(resources.arena) })
   }
 
-  numberOf(storage: Storage): number {
-    const known = this.#numbers.get(storage)
-    if (known !== undefined) return known
-    const number = ++this.#lastStorage
-    this.#numbers.set(storage, number)
-    this.#storages.set(number, new WeakRef(storage))
-    this.#forgotten.register(storage, number)
-    return number
-  }
-
-  /** An array by its number, while somebody holds on to it. */
-  storageOf(number: number): Storage {
-    const found = this.#storages.get(number)?.deref()
-    if (found === undefined) throw new Bug(`Array ${number} of a gang is gone.`)
-    return found
-  }
-
-  nextLoop(): string {
-    return `${++this.#lastLoop}`
-  }
-
-  forgetLoop(id: string): void {
-    this.#forget({ loops: [id], storages: [] })
-    for (const { loops, keys } of this.#others) {
-      loops.delete(id)
-      for (const key of keys.keys()) if (key.startsWith(`${id} `)) keys.delete(key)
-    }
-  }
-
-  /** Bytes that have to be sent before such a pass. */
-  missingBytes(loop: string, needed: readonly Needed[]): number {
-    let bytes = 0
-    for (const other of this.#others)
-      for (const one of needed)
-        bytes += one.isShape || one.made !== undefined ? 0 : bytesMissing(this.missing(other, loop, one), one.storage)
-    return bytes
-  }
-
-  /** What a process lacks of an array for the passes of a loop. */
-  missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
-    return this.belongings.missing(other, loop, this.numberOf(needed.storage), needed)
-  }
-
-  /** A number for what others are asked that is no pass. */
-  nextQuestion(): number {
-    return ++this.#lastRun
-  }
-
-  /** A number for a pass that the others are to run, until `endRun`. */
-  nextRun(): number {
-    this.#open.set(++this.#lastRun, () => undefined)
-    return this.#lastRun
-  }
-
-  /** What blocks of this process wait for in a pass goes there. */
-  takeEdges(run: number, take: (edge: Edge) => void): void {
-    this.#open.set(run, take)
-  }
-
-  takeShares(run: number, take: (share: Share) => void): void {
-    this.#shares.set(run, take)
-  }
-
-  endRun(run: number): void {
-    this.#open.delete(run)
-    this.#shares.delete(run)
-  }
-
-  sendEdge(to: number, head: EdgeHead, parts: readonly Uint8Array[]): void {
-    this.send(to, 'edge', head, parts)
-  }
-
-  /**
-   * Has the others run a pass, or the next of its rounds; `took` is called with what each gives. Rejects with GangError where one is lost
-   * or cannot run it, and otherwise not before all have answered.
-   */
-  async run(
-    run: number,
-    heads: ReadonlyMap<Other, Omit<RunHead, 'run' | 'least'>>,
-    signal: AbortSignal | undefined,
-    took: Pending['took'],
-  ): Promise<void> {
-    this.#passes++
-    const least = Math.min(...this.#open.keys())
-    await this.ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, took)
-  }
-
-  /** Rejects with GangError where one is lost or cannot answer, and otherwise not before all have answered. */
-  async ask(
-    run: number,
-    type: 'run' | 'fetch',
-    heads: ReadonlyMap<Other, RunHead | FetchHead>,
-    signal: AbortSignal | undefined,
-    took: Pending['took'],
-  ): Promise<void> {
-    this.checkThere(heads.keys())
-    const ranks = [...heads.keys()].map(({ rank }) => rank)
-    const onAbort = (): void => this.#abort(run, ranks)
-    this.#links.hold()
-    try {
-      await new Promise<void>((resolve, reject) => {
-        this.#pending.set(run, { left: new Set(ranks), ranks, took, done: resolve, failed: reject })
-        for (const [{ rank }, head] of heads) this.send(rank, type, head)
-        signal?.addEventListener('abort', onAbort, { once: true })
-        if (signal?.aborted) onAbort()
-      })
-    } finally {
-      signal?.removeEventListener('abort', onAbort)
-      this.#pending.delete(run)
-      this.#links.letGo()
-    }
-  }
-
-  #abort(run: number, ranks: readonly number[]): void {
-    if (this.#broken !== undefined) return
-    for (const { rank } of this.#others) if (ranks.includes(rank)) this.send(rank, 'abort', run)
-  }
-
-  /** Throws the GangError of links that broke. */
-  check(): void {
-    if (this.#broken !== undefined) throw this.#broken
-  }
-
-  /** Throws the GangError of one that was lost. */
-  checkThere(others: Iterable<Other>): void {
-    this.check()
-    for (const other of others) {
-      const loss = this.#losses.get(other)
-      if (loss !== undefined) throw loss
-    }
-  }
-
-  /** Of the one that was lost last. */
-  get lastLoss(): GangError | undefined {
-    return [...this.#losses.values()].at(-1)
-  }
-
-  /** Whether that is why a pass failed: one was lost, and the gang goes on. */
-  hasLost(error: unknown): boolean {
-    return this.#broken === undefined && [...this.#losses.values()].some((loss) => loss === error)
+  /** Tells of processes that are lost, and of those that join. */
+  listen(events: GangEvents): () => void {
+    return this.members.listen(events)
   }
 
   /** For a program that exits: the others end as well. */
   releaseNow(code: number): void {
-    this.#links.releaseNow(code)
+    this.members.releaseNow(code)
   }
 
   async release(code: number): Promise<void> {
-    await this.#links.release(code)
+    await this.members.release(code)
   }
-
-  /** An answer, or what a block here waits for. */
-  take(rank: number, { type, head, parts }: InMessage): void {
-    let pending: Pending | undefined
-    try {
-      const value = fromBytes(head) as DoneHead | FailedHead | EdgeHead | ShareHead // what node.ts sends
-      pending = this.#pending.get(value.run)
-      if (type === 'edge') {
-        this.#open.get(value.run)?.({ head: value as EdgeHead, parts })
-        return
-      }
-      if (type === 'share') {
-        this.#shares.get(value.run)?.({ head: value as ShareHead, parts })
-        return
-      }
-      if (pending === undefined || !pending.left.delete(rank)) return // of a pass that was given up
-      if (type === 'done') pending.took({ rank, head: value as DoneHead, parts })
-      else throw failureOf(rank, value as FailedHead)
-    } catch (error) {
-      if (pending === undefined || !(error instanceof GangError)) {
-        this.lose(
-          new GangError(`Rank ${rank} sent what is no answer, and is out of the gang: ${String(error)}`, 'frame', { rank, cause: error }),
-        )
-        return
-      }
-      const run = [...this.#pending].find(([, one]) => one === pending)?.[0]
-      if (run !== undefined) this.#abort(run, pending.ranks) // they may wait for what does not come
-      pending.failed(error)
-    }
-    if (pending.left.size === 0) pending.done()
-  }
-
-  /** The gang goes on without a process; where the links of this one broke, it does not. */
-  lose(error: GangError): void {
-    const { rank } = error
-    if (rank === undefined || rank === 0) {
-      this.#broken ??= error
-      for (const pending of this.#pending.values()) pending.failed(error)
-      return
-    }
-    const other = this.#others.find((one) => one.rank === rank)
-    if (other === undefined) return // it is known
-    this.#losses.set(other, error)
-    this.belongings.forgetProcess(other)
-    for (const journal of this.#journals.values()) journal.broke()
-    this.#others = this.#others.filter((one) => one !== other)
-    this.#epoch++
-    this.#links.part(rank)
-    for (const [run, pending] of this.#pending) {
-      if (!pending.ranks.includes(rank)) continue
-      this.#abort(run, pending.ranks) // they may wait for what it does not send
-      pending.failed(error)
-    }
-    for (const tell of this.#listeners) tell({ phase: 'lost', rank })
-  }
-
-  /** One has come in the place of a process that was lost: passes that begin from now on have it. */
-  join(rank: number): void {
-    const other: Other = { rank, loops: new Set(), keys: new Map() }
-    this.#others = [...this.#others, other].sort((a, b) => a.rank - b.rank)
-    this.#epoch++
-    for (const tell of this.#listeners) tell({ phase: 'joined', rank })
-  }
-
-  #forget(head: ForgetHead): void {
-    if (this.#broken !== undefined) return
-    for (const number of head.storages) this.belongings.forgetStorage(number)
-    for (const { rank } of this.#others) this.send(rank, 'forget', head)
-  }
-
-  send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {
-    this.#links.send(to, { type, head: toBytes(value, 'A loop'), parts })
-  }
-}
-
-/** A process that could not run its part of a pass, as where memory did not suffice. */
-function failureOf(rank: number, { error }: FailedHead): GangError {
-  const cause = wireToError(error)
-  return new GangError(`Rank ${rank} could not run its part of the pass: ${isError(cause) ? cause.message : String(cause)}`, 'failed', {
-    rank,
-    cause,
-  })
 }

@@ -24,19 +24,17 @@ import type { Arena } from '../memory/arena.ts'
 import { AskedPass } from './askedPass.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
-import { definitionOf } from './definition.ts'
-import type { Formed, Part, Shared } from './formed.ts'
-import type { Gang, Other } from './gang.ts'
+import { type Formed, type Shared, sharedBy } from './formed.ts'
 import type { Journal } from './journal.ts'
-import type { Needed, Process } from './movement/belongings.ts'
+import type { Members, Other } from './members.ts'
+import type { Needed } from './movement/belongings.ts'
 import { Edges } from './movement/edges.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import { type Movement, Movements } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
-import { afterOneWrite, madeIn, neededOf, settlePass, versionIn, withoutMade } from './movement/needs.ts'
-import { labelIn, type Placement, placementOf, rowsOf } from './movement/placement.ts'
-import type { Residence } from './movement/residence.ts'
+import { madeIn, neededOf, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
+import { labelIn, type Placement, placementOf } from './movement/placement.ts'
 import { betweenRounds } from './movement/rounds.ts'
 import { fetchRows } from './movement/rowSupply.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
@@ -45,8 +43,13 @@ import type { Ends } from './movement/transfers.ts'
 /** Of a gang that has lost all others. */
 const ALONE = { because: 'All other processes were lost.' }
 
+export interface GangResources extends LoopResources {
+  readonly members: Members
+  readonly journal: Journal
+}
+
 export class GangLoop extends KernelLoop {
-  readonly #gang: Gang
+  readonly #gang: Members
   readonly #arena: Arena
   readonly #isForced: boolean
   readonly #journal: Journal
@@ -66,11 +69,11 @@ export class GangLoop extends KernelLoop {
   #stays: { readonly epoch: number; readonly because: string } | undefined
   #last: LoopPlan['execution']['processes'] | undefined
 
-  constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources & { readonly gang: Gang }) {
+  constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: GangResources) {
     super(inputs, ir, space, resources)
-    this.#gang = resources.gang
+    this.#gang = resources.members
     this.#arena = resources.arena
-    this.#journal = this.#gang.journal(resources.arena)
+    this.#journal = resources.journal
     this.#isForced = resources.worthThreadsMs === 0
     this.#form()
   }
@@ -271,7 +274,10 @@ export class GangLoop extends KernelLoop {
       return result
     } finally {
       this.#settle(formed, needed, isOver ? movement : undefined)
-      if (isOver && asked !== undefined) this.#settleShared(formed, needed, asked.residences)
+      if (isOver && asked !== undefined) {
+        const left = { others: formed.shared?.parts.map(({ other }) => other) ?? [], residences: asked.residences }
+        for (const [storage, one] of settleOwned(this.#gang, left, needed)) this.#served.stays(storage, one)
+      }
       this.#gang.endRun(run)
     }
   }
@@ -306,25 +312,10 @@ export class GangLoop extends KernelLoop {
     return { parameters, tables: this.#kept }
   }
 
-  /** Rows of blocks with about as many iterations each; the first are run here. */
   #share(formed: Formed): Shared {
-    if (formed.shared !== undefined) return formed.shared
-    const { bounds, arrays } = formed.placement
-    const compared = arrays.flatMap(({ kind, storage }) => (kind === 'compared' ? [this.#gang.numberOf(storage)] : []))
-    const parts = formed.others.flatMap((other, i): Part[] => {
-      const [from, to] = [bounds[i + 1] as number, bounds[i + 2] as number] // one more than there are processes
-      if (from === to) return []
-      const numberOf = this.#gang.numberOf.bind(this.#gang)
-      const rows = arrays.flatMap((placed) => {
-        if (placed.kind !== 'boxes') return []
-        const storage = numberOf(placed.storage)
-        return { storage, ...rowsOf(placed, formed.placement.order, i + 1) }
-      })
-      const definition = definitionOf(formed.id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared, rows })
-      return [{ other, node: i + 1, definition, tables: [], moves: undefined }]
-    })
-    formed.shared = { own: this.portionOf(0, bounds[1] as number), parts }
-    return formed.shared
+    const { inputs, blocks } = this
+    const portionOf = (from: number, to: number): Portion => this.portionOf(from, to)
+    return sharedBy(formed, { inputs, count: blocks.count, portionOf }, (storage) => this.#gang.numberOf(storage))
   }
 
   /** Whether the next pass is worth the others. */
@@ -386,20 +377,6 @@ export class GangLoop extends KernelLoop {
       storageOf: this.#storageOf,
       send: (to, head, parts) => this.#gang.sendEdge(to, head, parts),
     })
-  }
-
-  /** What lies with its owners, and with who reads it for this loop. */
-  #settleShared({ shared }: Formed, needed: readonly Needed[], residences: ReadonlyMap<Storage, Residence<Process>>): void {
-    const { belongings } = this.#gang
-    for (const [storage, residence] of residences) {
-      const { version, by } = needed.find((one) => one.storage === storage) ?? {}
-      const after = version === undefined ? undefined : afterOneWrite(version)
-      const number = this.#gang.numberOf(storage)
-      belongings.settle(number, after, residence)
-      if (after === undefined || by === undefined) continue
-      for (const { other } of shared?.parts ?? []) belongings.hold(other, number, { version: after, by })
-      this.#served.stays(storage, { version: after, by, residence })
-    }
   }
 
   #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {

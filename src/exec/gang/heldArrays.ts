@@ -31,13 +31,13 @@ export class HeldArrays {
 
   /** Whether it was a message that tells of arrays. */
   take(type: FrameType, head: unknown, parts: readonly Uint8Array[]): boolean {
-    // heads are what gang.ts sends
+    // heads are what rank 0 sends
     if (type === 'values') this.#keep(head as ValuesHead, parts)
     else if (type === 'boxes') this.#put(head as BoxesHead, parts)
     else if (type === 'make') this.#make(head as MakeHead)
     else if (type === 'flushed') this.#flushed(head as FlushedHead, parts)
     else if (type === 'keys')
-      this.#keys.set(nameOfKeys(head as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of gang.ts
+      this.#keys.set(nameOfKeys(head as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of rank 0
     else if (type === 'rows') this.#serve(head as RowsHead, parts)
     else return false
     return true

@@ -165,7 +165,7 @@ export class GangNode {
       if (type === 'run') return await this.#run(value as RunHead)
       if (type === 'fetch') return this.#fetched(value as FetchHead)
       if (this.#arrays.take(type, value, parts)) return
-      // heads are what gang.ts sends
+      // heads are what rank 0 sends
       if (type === 'define') this.#define(value as LoopDefinition)
       else if (type === 'forget') this.#forget(value as ForgetHead)
       else throw new Bug(`Rank 0 sent a message of kind ${type}.`)

@@ -3,7 +3,7 @@
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { Bug } from '../../../core/errors.ts'
 import { partsOf } from '../../arrays/parted.ts'
-import type { Answer, Gang, Other } from '../gang.ts'
+import type { Answer, Members, Other } from '../members.ts'
 import { HOME } from './belongings.ts'
 import { unpackBoxes } from './boxWire.ts'
 import type { NumberedBox } from './moves.ts'
@@ -12,7 +12,7 @@ import { missingCells } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
 
 /** Brings what lies elsewhere of some arrays. Rejects with the GangError of a process that was lost on the way, or before. */
-export async function bringHome(gang: Gang, storages: readonly Storage[]): Promise<void> {
+export async function bringHome(gang: Members, storages: readonly Storage[]): Promise<void> {
   const { belongings } = gang
   const wanted = new Map<Other, NumberedBox[]>()
   const away = storages.map((storage) => gang.numberOf(storage)).filter((number) => belongings.away(number) !== undefined)
@@ -26,7 +26,7 @@ export async function bringHome(gang: Gang, storages: readonly Storage[]): Promi
 }
 
 /** What lies elsewhere of an array and not here, each box at one of those that have it. */
-export function boxesElsewhere(gang: Gang, number: number): ReadonlyMap<Other, readonly Box[]> {
+export function boxesElsewhere(gang: Members, number: number): ReadonlyMap<Other, readonly Box[]> {
   const found = new Map<Other, readonly Box[]>()
   const residence = gang.belongings.away(number)
   if (residence === undefined) return found
@@ -43,7 +43,7 @@ export function boxesElsewhere(gang: Gang, number: number): ReadonlyMap<Other, r
 
 /** Takes elements from those that have them, before a pass or for somebody who uses an array here; they go to their places unless said. */
 export async function fetchBoxes(
-  gang: Gang,
+  gang: Members,
   wanted: ReadonlyMap<Other, readonly NumberedBox[]>,
   put: (boxes: readonly NumberedBox[], bytes: Uint8Array) => void = (boxes, bytes) => putBoxes(gang, boxes, bytes),
 ): Promise<void> {
@@ -57,7 +57,7 @@ export async function fetchBoxes(
   await gang.ask(run, 'fetch', heads, undefined, took)
 }
 
-function putBoxes(gang: Gang, boxes: readonly NumberedBox[], bytes: Uint8Array): void {
+function putBoxes(gang: Members, boxes: readonly NumberedBox[], bytes: Uint8Array): void {
   const stored = boxes.map(({ storage, box }) => ({ storage: gang.storageOf(storage) as DenseStorage, box })) // boxes are of dense arrays
   unpackBoxes(stored, bytes)
 }

@@ -90,6 +90,24 @@ export function settlePass(
   }
 }
 
+/** What the processes have after a pass of arrays whose elements stay with their owners. Gives those of which a pass can be served where they are. */
+export function settleOwned(
+  keeping: Keeping,
+  { others, residences }: { readonly others: readonly object[]; readonly residences: ReadonlyMap<Storage, Residence<Process>> },
+  needed: readonly Needed[],
+): readonly (readonly [Storage, { readonly version: string; readonly by: string; readonly residence: Residence<Process> }])[] {
+  const { belongings } = keeping
+  return [...residences].flatMap(([storage, residence]) => {
+    const { version, by } = needed.find((one) => one.storage === storage) ?? {}
+    const after = version === undefined ? undefined : afterOneWrite(version)
+    const number = keeping.numberOf(storage)
+    belongings.settle(number, after, residence)
+    if (after === undefined || by === undefined) return []
+    for (const other of others) belongings.hold(other, number, { version: after, by })
+    return [[storage, { version: after, by, residence }] as const]
+  })
+}
+
 /** The version that an array has after it was written once: what `ArrayStore.version` gives after a pass. */
 export function afterOneWrite(version: string): string | undefined {
   const [, array, count] = /^(\d+):(\d+)$/.exec(version) ?? []

@@ -1,6 +1,6 @@
 /** Rows of served arrays on their way: to who reads them, and home from who has them. Keys are told once. */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
-import type { Answer, Gang, Other } from '../gang.ts'
+import type { Answer, Members, Other } from '../members.ts'
 import { shapeOfStorage } from '../storageWire.ts'
 import type { Needed } from './belongings.ts'
 import { bytesOf } from './changes.ts'
@@ -10,7 +10,7 @@ import { countOfRows, packRows, type Rows, unpackRows } from './servedRows.ts'
 
 /** Sends of an array what a process's blocks read, where that is less than what it lacks, or `isAll` that there is here. */
 export function serveRows(
-  gang: Gang,
+  gang: Members,
   other: Other,
   loop: string,
   { needed, rows, isAll }: { readonly needed: Needed; readonly rows: Rows; readonly isAll: boolean },
@@ -32,7 +32,7 @@ export function serveRows(
 
 /** Takes rows of an array from those that have them, for a loop whose blocks read them. */
 export async function fetchRows(
-  gang: Gang,
+  gang: Members,
   loop: string,
   storage: DenseStorage,
   { by, fetches }: { readonly by: string; readonly fetches: ReadonlyMap<Other, Rows> },
@@ -55,7 +55,7 @@ export function knowsRows({ keys }: Other, { loop, storage }: RowsHead, by: stri
 }
 
 /** Unless it knows them. */
-export function tellKeys(gang: Gang, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
+export function tellKeys(gang: Members, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
   if (!knowsRows(other, head, by)) gang.send(other.rank, 'keys', head, [bytesOf(rows)])
   other.keys.set(`${head.loop} ${head.storage}`, by)
 }

@@ -5,7 +5,7 @@
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
-import type { Gang, Other } from '../gang.ts'
+import type { Members, Other } from '../members.ts'
 import type { Process } from './belongings.ts'
 import { bringHome } from './elsewhere.ts'
 import { versionIn } from './needs.ts'
@@ -57,7 +57,7 @@ export class ServedArrays {
   }
 
   /** What a pass is sent. What has to lie here for it comes here. */
-  async next(loop: ServedLoop, id: string, gang: Gang, others: readonly Other[]): Promise<Served> {
+  async next(loop: ServedLoop, id: string, gang: Members, others: readonly Other[]): Promise<Served> {
     const { inputs, placement } = loop
     const slice = inputs.analyzed.served
     const arrays = slice === undefined ? [] : this.#wanted(loop, new Set(slice.touched.values()))
@@ -86,14 +86,14 @@ export class ServedArrays {
   }
 
   /** Whether everybody has of an array what its blocks read, and its owners the rest. */
-  #isLeft(storage: Storage, by: string, inputs: LoopInputs, gang: Gang): boolean {
+  #isLeft(storage: Storage, by: string, inputs: LoopInputs, gang: Members): boolean {
     const left = this.#left.get(storage)
     if (left === undefined || left.by !== by) return false
     return left.version === versionIn(inputs, storage) && gang.belongings.away(gang.numberOf(storage)) === left.residence
   }
 
   /** Of an array that lies elsewhere, rows come here that others read, unless that is most of it. */
-  #asItLies(storage: DenseStorage, served: ServedArray, gang: Gang, others: readonly Other[]): ServedArray {
+  #asItLies(storage: DenseStorage, served: ServedArray, gang: Members, others: readonly Other[]): ServedArray {
     const residence = gang.belongings.away(gang.numberOf(storage))
     const count = served.rows.reduce((sum, rows) => sum + countOfRows(rows), 0)
     if (residence === undefined || served.isFirst || 2 * count > storage.data.length) return served

@@ -2,7 +2,7 @@
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
 import type { LoopDefinition } from '../definition.ts'
-import type { Gang, Other } from '../gang.ts'
+import type { Members, Other } from '../members.ts'
 import { buffersOf, shapeOfStorage } from '../storageWire.ts'
 import type { Needed } from './belongings.ts'
 import { packBoxes } from './boxWire.ts'
@@ -12,7 +12,7 @@ import type { BoxesHead, MakeHead, ValuesHead } from './passWire.ts'
 import { wholeBox } from './residence.ts'
 
 /** Sends what is missing of whole arrays, and of what the loop is. Throws the GangError of a process that was lost. */
-export function supply(gang: Gang, other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
+export function supply(gang: Members, other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
   gang.checkThere([other])
   for (const one of needed) {
     const { storage, isShape, made } = one
@@ -45,7 +45,7 @@ export function supply(gang: Gang, other: Other, needed: readonly Needed[], defi
 
 /** Elements that another process does not have yet, by what their arrays were made by and are still as. */
 export function supplyBoxes(
-  gang: Gang,
+  gang: Members,
   { rank }: Other,
   boxes: readonly NumberedBox[],
   madeBy: (storage: DenseStorage) => MadeSpec | undefined,
