@@ -123,7 +123,6 @@ const LONG_FILES = [
   'exec/kernels/vectors/wasmVectorWriter.ts',
   'exec/loops/kernelLoop.ts',
   'exec/tables/arrayStore.ts',
-  'exec/tables/run.ts',
   'exec/tables/windows/windowColumns.ts',
   'io/spark/messages.ts',
   'session/loop.ts',

@@ -25,7 +25,7 @@ import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from '../exec/array
 import { buffersPassed } from '../exec/memory/lease.ts'
 import { SMALL_ROWS } from '../exec/tables/operators/partitions.ts'
 import { PlanRecord } from '../exec/tables/planRecord.ts'
-import type { Keeper } from '../exec/tables/run.ts'
+import type { Keeper } from '../exec/tables/run/run.ts'
 import { toArrowTable, toRecordBatch } from '../io/arrow/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from '../io/arrow/arrowTypes.ts'
 import { writeArrow } from '../io/arrow/writeArrow.ts'

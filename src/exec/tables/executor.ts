@@ -36,7 +36,7 @@ import { explainedFunctions } from './explainFunctions.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { readsStorage } from './planInputs.ts'
-import { type Keeper, Run } from './run.ts'
+import { type Keeper, Run } from './run/run.ts'
 import { externalOf } from './spill/external.ts'
 
 export class Executor {
@@ -173,8 +173,8 @@ export class Executor {
     this.running.add(plan)
     const run = new Run(this.options, options)
     try {
-      const loaded = await run.loaded(plan)
-      const found = await run.waitedFor(plan, () =>
+      const loaded = await run.columns.loaded(plan)
+      const found = await run.state.waitedFor(plan, () =>
         overColumns(
           loaded.plan,
           { ...this.options, ...options, keep: (own) => run.keep(own) },
@@ -255,7 +255,7 @@ async function ordinaryTable(columns: ColumnRun, run: Run, plan: PhysicalPlan): 
     return refused('nothing is computed')
   const table = await programTable(columns, 'shared')
   if (isRefused(table)) return table
-  run.record?.addProgram(plan, columns, table.batch)
+  run.state.record?.addProgram(plan, columns, table.batch)
   try {
     return run.copiedOut(table.blocks.copiedOut(table.batch))
   } finally {

@@ -1,12 +1,12 @@
 /** What a run asks of its plans before it begins with them. */
-import { mayNotEnd } from '../../core/ir/mayNotEnd.ts'
-import type { PhysicalPlan, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
-import { type Partition, type Pipeline, stepless, type Wide } from './dataset.ts'
-import { splitsRead } from './loadedScan.ts'
-import type { ExecBatch } from './operators/batches.ts'
-import { isFree } from './operators/freeSteps.ts'
-import { withWholeNulls } from './operators/join/nullKeys.ts'
-import { wholeMilliseconds } from './operators/sort/wholeMilliseconds.ts'
+import { mayNotEnd } from '../../../core/ir/mayNotEnd.ts'
+import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import { type Partition, type Pipeline, stepless, type Wide } from '../dataset.ts'
+import { splitsRead } from '../loadedScan.ts'
+import type { ExecBatch } from '../operators/batches.ts'
+import { isFree } from '../operators/freeSteps.ts'
+import { withWholeNulls } from '../operators/join/nullKeys.ts'
+import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 
 /**
  * Whether all partitions are one task on the caller's thread: the steps only hand columns on. Every partition is one

@@ -1,6 +1,7 @@
 /** Errors of a run: memory that is short, and what a function of whole partitions has thrown. */
-import { MemoryError, TaskError } from '../../core/errors.ts'
-import type { Partition, Pipeline } from './dataset.ts'
+import { MemoryError, TaskError } from '../../../core/errors.ts'
+import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Partition, Pipeline } from '../dataset.ts'
 import { stageName } from './runPlans.ts'
 
 /** Memory was short for one partition alone: where it is, and how to cut it finer. */
@@ -29,4 +30,35 @@ const KEPT = 'All results of'
 
 export function mapPartitionsError(message: string, cause: unknown, partition: number): TaskError {
   return new TaskError(`mapPartitions: the function threw in partition ${partition}: ${message}`, { cause, partition })
+}
+
+/** Memory was short for an operator that has no way but memory: why it has none. */
+export function wholeError(error: MemoryError, operator: WideOperator): MemoryError {
+  const lines = error.message.split('\n')
+  if (lines.some((line) => line.endsWith(NOT_SPILLED))) return error // the operator below said so
+  const because = notSpilledBecause(operator)
+  if (because === undefined) return error
+  return new MemoryError([...lines.slice(0, -1), `${operator.kind} ${because}, ${NOT_SPILLED}`, ...lines.slice(-1)].join('\n'), error)
+}
+
+const NOT_SPILLED = 'and does not go by way of disk.'
+
+function notSpilledBecause(operator: WideOperator): string | undefined {
+  switch (operator.kind) {
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+      return 'has a function that sees the rows of a group'
+    case 'WindowExec':
+    case 'AsofJoinExec':
+      return operator.by ? undefined : 'has no { by } that could cut its rows into parts'
+    case 'HashAggregateExec':
+    case 'HashJoinExec':
+    case 'SortExec':
+    case 'IndexExec':
+    case 'DistinctExec':
+    case 'DrawExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return undefined
+  }
 }

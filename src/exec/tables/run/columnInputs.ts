@@ -1,0 +1,215 @@
+/** What runs as programs over columns: scans that are read whole for them, tables that are put together for them, and what they leave. */
+
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { Batch, Column } from '../../../core/data/column.ts'
+import { MemoryError } from '../../../core/errors.ts'
+import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { NotColumns } from '../../kernels/columns/programShape.ts'
+import { blocksAdded, shareBatch } from '../../memory/shareColumns.ts'
+import type { Block } from '../block.ts'
+import { type ColumnProgram, columnProgramOf, isProgram } from '../columns/columnProgram.ts'
+import type { ColumnRun } from '../columns/columnRun.ts'
+import { type ProgramTable, programTable } from '../columns/columnTable.ts'
+import { withKeys } from '../columns/groups/codedKeys.ts'
+import { type GroupedColumns, groupedColumns } from '../columns/groups/groupedColumns.ts'
+import { keyFilters } from '../columns/joinFilter.ts'
+import { overColumns } from '../columns/overColumns.ts'
+import { isRefused, refused } from '../columns/refused.ts'
+import { ResultBlocks } from '../columns/resultBlocks.ts'
+import type { KeySet } from '../columns/semiJoin.ts'
+import { textsGrouped } from '../columns/texts/codesOnDemand.ts'
+import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
+import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
+import { plannedTextColumns } from '../columns/texts/textColumns.ts'
+import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
+import { loadedScan, scanToLoad, withoutPartialGroups } from '../loadedScan.ts'
+import { LoadsAhead, type TimedLoad } from '../loadsAhead.ts'
+import type { ExecBatch } from '../operators/batches.ts'
+import { isFree } from '../operators/freeSteps.ts'
+import { withoutKeys } from '../operators/operator.ts'
+import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
+import { type WholeTable, wholeTable } from '../wholeTable.ts'
+import { withComparedKeys } from './runPlans.ts'
+import type { RunState } from './runState.ts'
+
+/** Filters of a program's rows by keys. */
+type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
+
+export class ColumnInputs {
+  private readonly state: RunState
+  /** Scans that are read before their turn. */
+  readonly loads: LoadsAhead
+
+  constructor(state: RunState) {
+    this.state = state
+    this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, isWaitedFor))
+  }
+
+  /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. `blocks`: what the columns lie in. */
+  async loaded(plan: PhysicalPlan): Promise<{ readonly plan: PhysicalPlan; readonly blocks: readonly Block[] }> {
+    const bare = withoutPartialGroups(plan)
+    const begun = await this.loads.taken(plan)
+    const scan = begun?.scan ?? scanToLoad(bare, this.state.options)
+    if (scan !== undefined && 'because' in scan) this.state.record?.refuse(plan, scan.because)
+    if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
+    const own: Block[] = []
+    try {
+      const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan))
+      own.push(...blocks)
+      this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
+      const { edge: _, ...pipeline } = bare
+      const coded = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
+      const other = await this.withTexts(coded)
+      this.state.record?.ranAs(plan, other)
+      if (other !== stored) this.state.record?.addWait(other, milliseconds)
+      return { plan: other, blocks }
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error
+      this.state.blocks.free(own)
+      this.state.record?.refuse(plan, 'memory is short for whole columns')
+      return { plan, blocks: [] } // split by split there may be enough
+    }
+  }
+
+  /** Reads the columns of a scan; what they lie in is the run's. */
+  async load(scan: Scan, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
+    const { arena, pool } = this.state.options
+    const name = `ScanExec ${scan.source.name}`
+    const started = performance.now()
+    this.state.emit({ kind: 'stage', phase: 'started', stage: name })
+    const loaded = await loadedScan(scan, {
+      arena,
+      workers: pool.size,
+      run: (task) => this.state.task(task, false),
+      free: (done) => this.state.blocks.free(done),
+      onProgress: (done, total) => {
+        if (isWaitedFor()) this.state.emit({ kind: 'progress', job: name, done, total })
+      },
+    })
+    this.state.blocks.add(loaded.blocks)
+    const milliseconds = performance.now() - started
+    this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })
+    return { ...loaded, milliseconds }
+  }
+
+  /** The pipeline over its columns as they were read, or over texts with their bytes where no kernels run over codes alone. */
+  private async withTexts(plan: PhysicalPlan): Promise<PhysicalPlan> {
+    if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'StoredExec' || isProgram(columnProgramOf(plan, plannedTextColumns)))
+      return plan
+    const storage = await this.spelled(plan.input.storage)
+    return storage === plan.input.storage ? plan : { ...plan, input: { ...plan.input, storage } }
+  }
+
+  /** The storage with bytes for all texts. */
+  async spelled(storage: Storage): Promise<Storage> {
+    if (storage.kind !== 'table' || !storage.columns.some(isUnspelled)) return storage
+    const known = this.state.tables.get(storage)
+    if (known !== undefined) return known
+    const blocks = new ResultBlocks(this.state.options.arena, 'texts of files')
+    try {
+      const columns: Column[] = []
+      for (const column of storage.columns) {
+        const whole = isUnspelled(column)
+          ? await spelled(column, blocks, (placed) => this.state.task({ kind: 'place', columns: placed }, false))
+          : column
+        const codes = codesOf(column)
+        if (whole !== column && codes !== undefined) giveCodes(whole, codes)
+        columns.push(whole)
+      }
+      this.state.blocks.add(blocks.handedOver())
+      const table = { ...storage, columns }
+      this.state.tables.set(storage, table)
+      return table
+    } catch (error) {
+      blocks.freeAll()
+      throw error
+    }
+  }
+
+  /** The pieces as one table in the run's memory; undefined where they cannot be, or there is no room. */
+  async together(given: readonly Batch[], blocks: readonly Block[]): Promise<WholeTable | undefined> {
+    const { arena } = this.state.options
+    const added: Block[] = []
+    try {
+      // what tasks leave of few values, and masks of nulls, lie elsewhere
+      const pieces = given.map((batch) => {
+        const shared = shareBatch(batch, arena, 'materialize')
+        added.push(...blocksAdded(batch, shared, arena))
+        return shared
+      })
+      this.state.blocks.add(added)
+      const [only, another] = pieces
+      if (only !== undefined && another === undefined) return { batch: only, blocks: [...blocks, ...added] }
+      const whole = await wholeTable(pieces, { arena, run: (task) => this.state.task(task, false) })
+      this.state.blocks.free(whole === undefined ? added : [...blocks, ...added])
+      if (whole !== undefined) this.state.blocks.add(whole.blocks)
+      return whole
+    } catch (error) {
+      this.state.blocks.add(added)
+      this.state.blocks.free(added)
+      if (error instanceof MemoryError) return undefined
+      throw error
+    }
+  }
+
+  /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
+  async programmed(plan: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
+    const { kind } = operator
+    const keySets = this.keySetsOf(plan)
+    const codedKeys = kind === 'HashAggregateExec'
+    const isWhole = kind === 'SortExec' || kind === 'WindowExec' || kind === 'AsofJoinExec'
+    if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
+    const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
+    if (isBare && !codedKeys && !isWhole && keySets === undefined) return undefined
+    const options = { ...this.state.options, signal: this.state.signal, keep: (own: readonly Block[]) => this.state.blocks.add(own) }
+    let matched: readonly number[] = []
+    const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
+      matched = run.keySets.flatMap(({ keys = [] }) => keys)
+      if (isBare && !codedKeys && !isWhole && run.keySets.length === 0) return refused('nothing is computed')
+      const table = await programTable(run, 'shared')
+      if (codedKeys) textsGrouped(run.program, isRefused(table) ? 0 : table.batch.length)
+      if (!isRefused(table)) this.state.record?.addProgram(plan, run, table.batch)
+      return table
+    }
+    const table = await overColumns(plan, options, grouped, { codedKeys, ...(keySets === undefined ? {} : { keySets }) })
+    if (isRefused(table)) {
+      this.state.record?.refuse(plan, table.because)
+      return undefined
+    }
+    const blocks = table.blocks.handedOver()
+    this.state.blocks.add(blocks)
+    const { pool, partitionRows = PARTITION_ROWS } = this.state.options
+    // as many pieces as there are workers at least, as even as whole partitions make them
+    const share = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
+    const rows = isWhole ? table.batch.length : share // sorts and windows take it whole
+    const partitions = cutPartitions([withComparedKeys(table.batch, operator)], rows).map(
+      (batches): Partition => ({ kind: 'batches', batches }),
+    )
+    return { kind: 'stored', partitions, blocks, matched, ...(table.coded === undefined ? {} : { coded: table.coded }) }
+  }
+
+  /** What filters the rows of a table, or of a pipeline over one, by keys of joins above. */
+  private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
+    const isThere = filteredBy.some(({ keys }) => this.state.joined.has(keys))
+    return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program) : undefined
+  }
+
+  /** Groups of a table in memory in one pass over its columns; undefined where there is none, or where two are faster. */
+  async groupedAtOnce(plan: Wide): Promise<ExecBatch | undefined> {
+    const { operator, inputs, where, keys } = plan
+    const [input] = inputs
+    if (operator.kind !== 'HashAggregateExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
+    const options = { ...this.state.options, signal: this.state.signal, keep: (own: readonly Block[]) => this.state.blocks.add(own) }
+    const keySets = this.keySetsOf(input)
+    const work = async (run: ColumnRun): Promise<GroupedColumns | NotColumns> => {
+      if (run.keySets.length > 0) return refused('keys of a join filter the rows first')
+      const grouped = (await groupedColumns(run, operator, this.state.options.groupPass)) ?? refused('two passes are taken')
+      if (!isRefused(grouped)) this.state.record?.addGroupPass(plan, input, run.program, grouped.passes)
+      return grouped
+    }
+    const found = await overColumns(input, options, work, { codedKeys: true, ...(keySets === undefined ? {} : { keySets }) })
+    if (isRefused(found)) return undefined
+    const batch = withKeys(found.batch, found.coded)
+    return keys.kind === 'rowNumber' ? withoutKeys(batch) : batch
+  }
+}

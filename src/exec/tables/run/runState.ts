@@ -1,0 +1,146 @@
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { Column } from '../../../core/data/column.ts'
+import { heardByMany, joinedSignal } from '../../../core/joinedSignal.ts'
+import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import { addCost, fallbackEvent, fallbacksOf } from '../../kernels/fallbacks.ts'
+import type { Block } from '../block.ts'
+import { Blocks } from '../blocks.ts'
+import { agreed, type Dataset, type Partition, rowsOf, type Wide } from '../dataset.ts'
+import type { ExecutorOptions, RunOptions } from '../executorOptions.ts'
+import type { ExecBatch } from '../operators/batches.ts'
+import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from '../operators/partitions.ts'
+import { asRowFailure, taskErrorOf } from '../operators/rows/rowFailure.ts'
+import type { PlanRecord } from '../planRecord.ts'
+import { sendable } from '../sendable.ts'
+import { externalOf } from '../spill/external.ts'
+import type { StageResult, StageTask } from '../stage.ts'
+import { runStageTask } from '../stageTask.ts'
+
+export class RunState {
+  readonly options: ExecutorOptions
+
+  readonly signal: AbortSignal | undefined
+  readonly blocks: Blocks
+
+  /** Keys of joins whose first side is there, by their numbers. */
+  readonly joined: Map<number, readonly Column[]> = new Map()
+  /** Tables that have texts as codes alone, with their bytes. */
+  readonly tables: Map<Storage, Storage> = new Map()
+  /** What wide operators gave that somebody is about to ask for. */
+  readonly ready: Map<PhysicalPlan, Dataset> = new Map()
+  /** Wide operators that memory did not hold as a whole. */
+  readonly beyond: Set<PhysicalPlan> = new Set()
+  /** Operators under way that there is another way for where memory is short. */
+  tries = 0
+
+  /** Where what runs is measured; absent where nobody asks. */
+  readonly record: PlanRecord | undefined
+
+  constructor(options: ExecutorOptions, { signal, record }: RunOptions) {
+    this.options = options
+    this.signal = heardByMany(signal)
+    this.record = record
+    this.blocks = new Blocks(options.arena)
+  }
+
+  hasRoom(): boolean {
+    const { usedBytes, budgetBytes } = this.options.arena
+    return usedBytes <= budgetBytes / 2
+  }
+
+  /** The result with the time that is waited for it, where somebody asks for that. */
+  async waitedFor<T>(plan: PhysicalPlan, result: () => Promise<T>): Promise<T> {
+    return await (this.record === undefined ? result() : this.record.waitedFor(plan, result))
+  }
+
+  inMemory(batches: readonly ExecBatch[]): Dataset {
+    const pieces = cutPartitions(batches, this.options.partitionRows ?? PARTITION_ROWS)
+    return { kind: 'stored', partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [] }
+  }
+
+  /** Whether what is used leaves enough to compute another partition ahead of its turn: no more than this share of the budget. */
+  isRoom(share: number): boolean {
+    const { arena } = this.options
+    return arena.usedBytes < arena.budgetBytes * share
+  }
+
+  isBeyond(plan: Wide): boolean {
+    return this.beyond.has(plan) || (this.options.spill?.always !== undefined && externalOf(plan) !== undefined)
+  }
+
+  /** MemoryError where so many bytes are expected that there is no room for them. */
+  checkRoom(expected: number | undefined, operator: string): void {
+    const { arena } = this.options
+    if (expected !== undefined) arena.free(arena.reserve(expected, operator))
+  }
+
+  cut(batches: readonly ExecBatch[], blocks: readonly Block[] = []): Dataset {
+    const pieces = cutPartitions(batches, this.options.partitionRows ?? PARTITION_ROWS)
+    return { kind: 'stored', partitions: agreed(pieces.map((piece) => ({ kind: 'batches', batches: piece }))), blocks }
+  }
+
+  async wideTask(task: StageTask, inline: boolean): Promise<StageResult> {
+    try {
+      return await this.task(task, inline)
+    } catch (error) {
+      const failure = asRowFailure(error)
+      throw failure === undefined ? error : taskErrorOf(failure, 0)
+    }
+  }
+
+  async task(task: StageTask, inline: boolean, unwanted?: AbortSignal): Promise<StageResult> {
+    const { pool, arena, readSplit } = this.options
+    this.signal?.throwIfAborted()
+    if (inline) {
+      const result = await runStageTask(task, { readSplit, arena, signal: this.readingEnds() })
+      this.blocks.add(result.blocks)
+      addCosts(task, result)
+      // the event loop gets a turn between tasks, in which an abort may arrive
+      await new Promise((resolve) => setImmediate(resolve))
+      return result
+    }
+    // a stage changes nothing but what it returns: short of memory, it may run again once garbage was freed
+    const options = {
+      repeatable: true,
+      ...(this.signal === undefined ? {} : { signal: this.signal }),
+      ...(unwanted === undefined ? {} : { unwanted }),
+    }
+    const result = (await pool.run('stage', sendable(task), options)) as StageResult // what `stageHandler` returns
+    this.blocks.add(result.blocks)
+    addCosts(task, result)
+    return result
+  }
+
+  /** What ends a read on the caller's thread. */
+  private readingEnds(): AbortSignal | undefined {
+    const { stopped } = this.options
+    return this.signal === undefined || stopped === undefined ? (this.signal ?? stopped) : joinedSignal([this.signal, stopped])
+  }
+
+  isSmall(partitions: readonly Partition[]): boolean {
+    let rows = 0
+    for (const partition of partitions) {
+      if (partition.kind !== 'batches') return false
+      rows += rowsOf(partition) ?? 0
+    }
+    return rows < (this.options.smallRows ?? SMALL_ROWS)
+  }
+
+  emitFallbacks(operator: Step | WideOperator): void {
+    for (const fallback of fallbacksOf(operator)) this.emit(fallbackEvent(operator.kind, fallback))
+  }
+
+  emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {
+    this.options.onEvent?.(event)
+  }
+}
+
+/** What the task's functions took that are not compiled; of several in one step, the first is told of. */
+function addCosts(task: StageTask, { spentMs = [] }: StageResult): void {
+  const operators = task.kind === 'narrow' ? task.steps : task.kind === 'wide' ? [task.operator] : []
+  for (const [at, milliseconds] of spentMs.entries()) {
+    const operator = operators[at]
+    const [fallback] = operator === undefined ? [] : fallbacksOf(operator)
+    if (fallback !== undefined) addCost(fallback, milliseconds)
+  }
+}

@@ -1,0 +1,122 @@
+/** Wide operators of a run where memory is short: tried in memory first, then part after part by way of disk. */
+
+import { MemoryError } from '../../../core/errors.ts'
+import { buffersPassed } from '../../memory/lease.ts'
+import { type Input, type Results, rowsIn, type Wide } from '../dataset.ts'
+import { withoutKeys } from '../operators/operator.ts'
+import { bytesOfBatches } from '../planRecord.ts'
+import { type External, externalOf } from '../spill/external.ts'
+import { ExternalRun } from '../spill/externalRun.ts'
+import { isInVain, type SpillingRun, spillingServices } from '../spill/spilling.ts'
+import type { ColumnInputs } from './columnInputs.ts'
+import type { Pipelines } from './pipelines.ts'
+import { wholeError } from './runErrors.ts'
+import type { RunState } from './runState.ts'
+import type { WideOperators } from './wideOperators.ts'
+
+/** How inputs are run. */
+type Inputs = Pick<SpillingRun, 'results' | 'inputOf' | 'resultOf' | 'runOf' | 'collected'>
+
+export class SpilledOperators {
+  private readonly state: RunState
+  private readonly pipelines: Pipelines
+  private readonly columns: ColumnInputs
+  private readonly wideOperators: WideOperators
+  private readonly plans: Inputs
+
+  constructor(
+    state: RunState,
+    {
+      pipelines,
+      columns,
+      wideOperators,
+      plans,
+    }: { readonly pipelines: Pipelines; readonly columns: ColumnInputs; readonly wideOperators: WideOperators; readonly plans: Inputs },
+  ) {
+    this.state = state
+    this.pipelines = pipelines
+    this.columns = columns
+    this.wideOperators = wideOperators
+    this.plans = plans
+  }
+
+  /** A wide operator's result: as a whole, or part after part by way of disk where memory does not hold what it takes. */
+  async wideOrParts(plan: Wide): Promise<Input> {
+    const { spill } = this.state.options
+    const external = spill && externalOf(plan)
+    if (external === undefined) {
+      try {
+        return await this.wideOperators.wide(plan)
+      } catch (error) {
+        throw spill !== undefined && error instanceof MemoryError ? wholeError(error, plan.operator) : error
+      }
+    }
+    if (isInVain(plan, this.state.options.arena.budgetBytes)) this.state.beyond.add(plan)
+    if (!this.state.isBeyond(plan)) {
+      const undo = this.marked()
+      this.state.tries++
+      try {
+        return await this.wideOperators.wide(plan, { isBounded: true })
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error
+        undo()
+        this.state.record?.runsAsPlanned(plan)
+        this.state.beyond.add(plan)
+      } finally {
+        this.state.tries--
+      }
+    }
+    return { kind: 'streamed', results: this.parts(plan, external) }
+  }
+
+  /** What frees all that is made from now on, and forgets it, but for scans that are read for others. */
+  private marked(): () => void {
+    const before = this.state.blocks.all()
+    const known = [new Map(this.state.ready), new Map(this.state.tables), new Map(this.state.joined)] as const
+    return () => {
+      this.state.blocks.freeOthers(before, this.columns.loads.waiting())
+      restore(this.state.ready, known[0])
+      restore(this.state.tables, known[1])
+      restore(this.state.joined, known[2])
+    }
+  }
+
+  private async *parts(plan: Wide, external: External): Results {
+    const name = plan.operator.kind
+    const started = performance.now()
+    this.state.emit({ kind: 'stage', phase: 'started', stage: name })
+    let rows = 0
+    for await (const result of new ExternalRun(plan, spillingServices(plan, this.spillingRun())).results(external)) {
+      const batches = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
+      rows += rowsIn(batches)
+      this.state.record?.addResult(plan, batches)
+      this.state.record?.addMade(plan, rowsIn(batches))
+      yield { batches, blocks: result.blocks }
+      this.state.record?.addTaken(plan, rowsIn(batches))
+      buffersPassed(bytesOfBatches(batches))
+    }
+    this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+  }
+
+  private spillingRun(): SpillingRun {
+    const { spill, arena } = this.state.options
+    return {
+      ...{ spill, budgetBytes: arena.budgetBytes, blocks: this.state.blocks, record: this.state.record },
+      emit: (event) => this.state.emit(event),
+      pipeline: (plan, input, how) => this.pipelines.pipeline(plan, input, how),
+      results: (plan) => this.plans.results(plan),
+      inputOf: (plan) => this.plans.inputOf(plan),
+      resultOf: (plan) => this.state.waitedFor(plan, () => this.plans.resultOf(plan)),
+      runOf: (plan) => this.plans.runOf(plan),
+      collected: (plan, input) => this.plans.collected(plan, input),
+      wideResult: (plan, operator, inputs, inline) => this.wideOperators.wideResult(plan, operator, inputs, inline),
+      task: (task) => this.state.task(task, false),
+      isSmall: (partitions) => this.state.isSmall(partitions),
+    }
+  }
+}
+
+function restore<K, V>(map: Map<K, V>, before: ReadonlyMap<K, V>): void {
+  map.clear()
+  for (const [key, value] of before) map.set(key, value)
+}

@@ -1,0 +1,265 @@
+/** Operators of a run that take all rows of their inputs: groups, joins, sorts and their like. */
+
+import type { Batch } from '../../../core/data/column.ts'
+import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import { Charge } from '../../memory/charge.ts'
+import type { Block } from '../block.ts'
+import { columnProgramOf, isProgram } from '../columns/columnProgram.ts'
+import { withKeys } from '../columns/groups/codedKeys.ts'
+import { elementGroups } from '../columns/groups/elementGroups.ts'
+import { keysOfSide } from '../columns/joinFilter.ts'
+import { plannedTextColumns } from '../columns/texts/textColumns.ts'
+import {
+  agreed,
+  batchesOf,
+  type Dataset,
+  filledOr,
+  finished,
+  type Pipeline,
+  type Result,
+  type Results,
+  rowsIn,
+  type Wide,
+} from '../dataset.ts'
+import { withoutPartialGroups } from '../loadedScan.ts'
+import { plannedLoads } from '../loadsAhead.ts'
+import type { ExecBatch } from '../operators/batches.ts'
+import { isFree } from '../operators/freeSteps.ts'
+import { FoldedGroups } from '../operators/groupBy/foldedGroups.ts'
+import { rowOfNothing } from '../operators/groupBy/rowOfNothing.ts'
+import { withoutKeys } from '../operators/operator.ts'
+import { SMALL_ROWS } from '../operators/partitions.ts'
+import { groupsBeyond } from '../spill/expected.ts'
+import type { StageResult, StageTask } from '../stage.ts'
+import { sharedWork } from '../wide/sharedWork.ts'
+import type { ColumnInputs } from './columnInputs.ts'
+import { isOverWide, keepsPieces, partitionsRead, wholeTaskBecause, withoutTopK } from './runPlans.ts'
+import type { RunState } from './runState.ts'
+
+type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
+
+/** `isWhole`: in pieces as it is made. `isBounded`: there is another way where memory is short. */
+interface Whole {
+  readonly isWhole?: boolean
+  readonly isBounded?: boolean
+}
+
+/** How inputs are run. */
+interface Inputs {
+  /** As a whole, its splits read. */
+  wholeOf(plan: PhysicalPlan): Promise<Dataset>
+  /** Partition after partition. */
+  results(plan: PhysicalPlan): Results
+}
+
+export class WideOperators {
+  private readonly state: RunState
+  private readonly columns: ColumnInputs
+  private readonly plans: Inputs
+
+  constructor(state: RunState, columns: ColumnInputs, plans: Inputs) {
+    this.state = state
+    this.columns = columns
+    this.plans = plans
+  }
+
+  /**
+   * A pipeline over the table that a wide operator gives, where kernels run over its columns, for the operator above; else the
+   * pipeline as it is, whose input is ready.
+   */
+  private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
+    const bare = withoutPartialGroups(plan)
+    if (!isOverWide(bare) || this.state.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec'))
+      return plan
+    return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, held))
+  }
+
+  private async overTableOf(plan: PhysicalPlan, bare: Pipeline & { readonly input: Wide }, held: Block[]): Promise<PhysicalPlan> {
+    const { input } = bare
+    const { partitions, blocks } = await this.state.waitedFor(input, () => this.wide(input, { isWhole: true }))
+    const pieces = finished(batchesOf(partitions), input)
+    const { smallRows = SMALL_ROWS } = this.state.options
+    const pipelineOver = ({ element, length, columns }: Batch): Pipeline => {
+      const { edge: _, ...pipeline } = bare
+      const { element: declared, keys } = input
+      const stored = { kind: 'StoredExec' as const, name: input.operator.kind, element: declared, keys }
+      return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
+    }
+    const [first] = pieces
+    const program =
+      first !== undefined && rowsIn(pieces) >= smallRows ? columnProgramOf(pipelineOver(first), plannedTextColumns) : undefined
+    if (program !== undefined && !isProgram(program)) this.state.record?.refuse(plan, program.because)
+    if (program !== undefined && isProgram(program)) {
+      const whole = await this.columns.together(pieces, blocks)
+      if (whole !== undefined) {
+        held.push(...whole.blocks)
+        const other = pipelineOver(whole.batch)
+        this.state.record?.addTable(other.input, input)
+        this.state.record?.ranAs(plan, other)
+        return other
+      }
+    }
+    this.state.ready.set(input, this.state.cut(batchesOf(partitions), blocks))
+    return plan
+  }
+
+  async wide(given: Wide, how: Whole = {}): Promise<Dataset> {
+    return await this.columns.loads.during(
+      () => plannedLoads(given, this.state.options),
+      () => this.wideWith(given, how),
+    )
+  }
+
+  private async wideWith(given: Wide, how: Whole): Promise<Dataset> {
+    const inputs: PhysicalPlan[] = []
+    const loaded: Block[] = []
+    for (const input of given.inputs) {
+      const { plan, blocks } = await this.columns.loaded(input)
+      inputs.push(plan === input || input.filteredBy === undefined ? plan : { ...plan, filteredBy: input.filteredBy })
+      loaded.push(...blocks)
+    }
+    const plan = { ...given, inputs }
+    this.state.record?.ranAs(given, plan)
+    const found = await this.wideOver(plan, how, loaded)
+    const ofNothing = rowOfNothing(plan.operator, rowsIn(batchesOf(found.partitions)))
+    const dataset = ofNothing === undefined ? found : this.state.cut([ofNothing])
+    this.state.record?.addWhole(plan, batchesOf(dataset.partitions))
+    const used = this.state.blocks.keep(loaded, batchesOf(dataset.partitions))
+    return { ...dataset, blocks: [...dataset.blocks, ...used] }
+  }
+
+  /** `held`: takes blocks that inputs lie in, which the result may lie in. */
+  private async wideOver(given: Wide, how: Whole, held: Block[]): Promise<Dataset> {
+    const [first, another] = given.inputs
+    const isAlone = first !== undefined && another === undefined
+    const plan = isAlone ? { ...given, inputs: [await this.overTable(first, given.operator, held)] } : given
+    const [only] = plan.inputs
+    this.state.record?.ranAs(given, plan)
+    if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
+      return await this.foldedGroups(plan.operator, plan, only, how)
+    const grouped = await this.columns.groupedAtOnce(plan)
+    if (grouped !== undefined) return this.state.cut([grouped])
+    const distinct = elementGroups(plan)
+    const elements =
+      distinct && (await this.state.waitedFor(distinct.input, () => this.columns.programmed(distinct.input, distinct.operator)))
+    if (distinct !== undefined && elements !== undefined && only !== undefined) this.state.record?.ranAs(only, distinct.input)
+    const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
+    const inputs = elements === undefined ? await this.inputsOf(plan, held) : [elements]
+    const name = plan.operator.kind
+    const started = performance.now()
+    this.state.emit({ kind: 'stage', phase: 'started', stage: name })
+    this.state.emitFallbacks(plan.operator)
+    const batches = inputs.map(({ partitions }, i) => filledOr(batchesOf(partitions), plan.inputs[i]))
+    const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.state.isSmall(partitions))
+    const result = this.joinedByKeys(plan, inputs) ?? (await this.wideResult(plan, operator, batches, inline, how))
+    const coded = inputs[0]?.coded
+    const texts = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
+    const found = distinct === undefined || elements === undefined ? texts : texts.map(distinct.elements)
+    const out = plan.keys.kind === 'rowNumber' ? found.map(withoutKeys) : found
+    const used = inputs.flatMap(({ blocks }) => this.state.blocks.keep(blocks, out))
+    const rows = out.reduce((sum, batch) => sum + batch.length, 0)
+    this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+    const blocks = [...result.blocks, ...used]
+    if (how.isWhole !== true && !keepsPieces(plan.operator)) return this.state.cut(out, blocks)
+    return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+  }
+
+  /** A semi-join whose left rows have all been looked up among the right side's keys. */
+  private joinedByKeys(plan: Wide, [left]: readonly Dataset[]): Result | undefined {
+    const { operator, keyFilter } = plan
+    if (operator.kind !== 'HashJoinExec' || operator.how !== 'semi' || keyFilter?.side !== 'right') return undefined
+    if (left?.matched?.includes(keyFilter.keys) !== true) return undefined
+    this.state.record?.add(plan, { ran: 'with the rows that its keys keep' })
+    return { batches: batchesOf(left.partitions).map(({ hidden: _, ...batch }) => batch), blocks: [] }
+  }
+
+  /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
+  private async inputsOf({ inputs, operator, keyFilter: from }: Wide, held: Block[]): Promise<Dataset[]> {
+    const ready = async (given: PhysicalPlan): Promise<Dataset> => {
+      const input = inputs.length === 1 ? given : await this.overTable(given, operator, held)
+      return await this.state.waitedFor(
+        input,
+        async () => (await this.columns.programmed(input, operator)) ?? (await this.plans.wholeOf(input)),
+      )
+    }
+    const [left, right] = inputs
+    const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
+    const table = unlimited && (await this.state.waitedFor(unlimited, () => this.columns.programmed(unlimited, operator)))
+    if (table !== undefined && left !== undefined && unlimited !== undefined) this.state.record?.ranAs(left, unlimited)
+    if (table !== undefined) return [table]
+    if (operator.kind !== 'HashJoinExec' || from === undefined || left === undefined || right === undefined) {
+      const datasets: Dataset[] = []
+      for (const input of inputs) datasets.push(await ready(input))
+      return datasets
+    }
+    const first = await ready(from.side === 'left' ? left : right)
+    const keys = keysOfSide(operator, batchesOf(first.partitions))
+    if (keys !== undefined) this.state.joined.set(from.keys, keys)
+    const second = await ready(from.side === 'left' ? right : left)
+    return from.side === 'left' ? [first, second] : [second, first]
+  }
+
+  /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */
+  private async foldedGroups(operator: Aggregation, plan: Wide, input: PhysicalPlan, { isBounded }: Whole): Promise<Dataset> {
+    const started = performance.now()
+    this.state.emit({ kind: 'stage', phase: 'started', stage: operator.kind })
+    this.state.record?.addPlace(plan, 'caller')
+    const groups = new FoldedGroups(operator.aggregates)
+    const charge = new Charge(this.state.options.arena, operator.kind)
+    const total = partitionsRead(input)
+    let done = 0
+    try {
+      for await (const { batches, blocks } of this.plans.results(input)) {
+        const before = groups.size
+        let last = 0
+        for (const batch of batches) if (batch.length > 0) last += groups.add(batch)
+        this.state.blocks.free(blocks)
+        this.state.record?.addTaken(input, rowsIn(batches))
+        charge.raiseTo(groups.bytes)
+        done++
+        if (isBounded !== true) continue // there is no other way
+        const seen = { groups: groups.size, fresh: groups.size - before, last, done, total: total ?? done }
+        this.state.checkRoom(groupsBeyond(seen, groups.bytes, this.state.options.arena.budgetBytes), operator.kind)
+      }
+      const result = groups.finish(operator)
+      this.state.emit({
+        kind: 'stage',
+        phase: 'finished',
+        stage: operator.kind,
+        rows: result.length,
+        milliseconds: performance.now() - started,
+      })
+      return this.state.cut([plan.keys.kind === 'rowNumber' ? withoutKeys(result) : result])
+    } finally {
+      charge.end()
+    }
+  }
+
+  /** By tasks that share the work where the operator has such, else by one. */
+  async wideResult(
+    plan: Wide,
+    operator: WideOperator,
+    inputs: readonly (readonly ExecBatch[])[],
+    inline: boolean,
+    { isBounded = false }: Whole = {},
+  ): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
+    const { pool, arena } = this.state.options
+    const blocks: Block[] = []
+    const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
+      const result = await this.state.wideTask(task, false)
+      this.state.record?.addTask(plan, result)
+      blocks.push(...result.blocks)
+      return result.batches
+    }
+    const hold = (made: readonly Block[]): void => {
+      this.state.blocks.add(made)
+      blocks.push(...made)
+    }
+    const services = { workers: pool.size, arena, run, hold, isBounded }
+    const batches = inline ? undefined : await sharedWork(operator, inputs, services)
+    if (batches !== undefined) return { batches, blocks: this.state.blocks.keep(blocks, batches) }
+    this.state.record?.addPlace(plan, inline ? 'caller' : 'workers')
+    this.state.record?.refuse(plan, wholeTaskBecause(operator, inline && plan.where !== 'caller'))
+    return await this.state.wideTask({ kind: 'wide', inputs, operator }, inline)
+  }
+}
