@@ -2,8 +2,8 @@
 
 import type { Storage } from '../core/arrays/storage.ts'
 import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
-import type { ArrayStoreOptions } from '../exec/tables/arrayStore.ts'
 import type { Executor } from '../exec/tables/executor.ts'
+import type { ArrayStoreOptions } from '../exec/tables/store/storedPlans.ts'
 import { optimize } from '../planner/optimize.ts'
 
 /** The plans of queries of storage, which differ in nothing but the selectors. */

@@ -68,7 +68,7 @@ export class SessionEngine implements Engine {
   }
 
   moment(plan: LogicalPlan): Moment {
-    return this.#runtime.store.moment(plan)
+    return this.#runtime.store.plans.moment(plan)
   }
 
   holdings(): Holdings {
@@ -83,7 +83,7 @@ export class SessionEngine implements Engine {
 
   async *stream(plan: LogicalPlan, options: ExecuteOptions = {}): AsyncGenerator<Batch, void, undefined> {
     const { store, executor } = this.#open()
-    const moment = options.moment ?? store.moment(plan)
+    const moment = options.moment ?? store.plans.moment(plan)
     const { resolved, leave } = await store.enter(plan, moment)
     try {
       const optimized = optimize(resolved).plan
@@ -205,7 +205,7 @@ export class SessionEngine implements Engine {
     const where = { ...target, signal }
     if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, ...where })
     // what the rows are is in the file's header: it must be known before the first of them is written
-    const moment = this.#open().store.moment(plan)
+    const moment = this.#open().store.plans.moment(plan)
     const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}
     const folders = partitionBy === undefined ? undefined : { ...where, existing, extension: PARQUET_EXTENSION }
     if (!isKnown(plan.element)) await (folders === undefined ? checkFolder(where.path, where) : checkPartitionsPlace(folders))

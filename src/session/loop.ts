@@ -310,8 +310,8 @@ export class LoopHandle implements Loop {
     if (asked === false || (asked === undefined && (process.env.NODE_ENV !== 'test' || this.#checkedRaces !== undefined))) return
     const { store, events } = this.#runtime
     const written = new Set(this.#analysis.analyzed.writtenArrays)
-    const read = [...this.#analysis.nodes].filter((node) => !written.has(store.identity(node)))
-    const versions = read.map((node) => store.version(node)).join()
+    const read = [...this.#analysis.nodes].filter((node) => !written.has(store.plans.identity(node)))
+    const versions = read.map((node) => store.plans.version(node)).join()
     if (this.#checkedRaces === versions) return
     await this.#bringHome(prepared, analysis)
     const check = await prepared.loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
@@ -352,7 +352,7 @@ export class LoopHandle implements Loop {
     const { name: _, ...options } = this.#request.options
     const place = overPlan === undefined ? over.label : arrayText(overPlan)
     const text = callText(analysis, { name: this.#name, over: place, options })
-    return ledger.begin(text, store.keptBy(ledger, accesses))
+    return ledger.begin(text, store.holdings.keptBy(ledger, accesses))
   }
 
   #tellNotRecorded(why: string): void {
@@ -399,7 +399,7 @@ export class LoopHandle implements Loop {
     if (!stays) await this.#bringHome(prepared, analysis)
     if (ledger === undefined || call === undefined) return await this.#passesOf(prepared, number, most, { signal, analysis, stays })
     if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#name} runs as it stands by what its arrays hold.`)
-    const inputs = store.holdings(this.#preparation.accesses(analysis))
+    const inputs = store.holdings.of(this.#preparation.accesses(analysis))
     const before = this.#passes
     ledger.start()
     let isOver = false
@@ -474,7 +474,7 @@ export class LoopHandle implements Loop {
   #replaceStorage(array: number, storage: Storage): void {
     const { store, arena } = this.#runtime
     for (const node of this.#analysis.nodes) {
-      if (store.identity(node) === array) store.replaceStorage(node, copyStorage(storage, arena, store.label(node)))
+      if (store.plans.identity(node) === array) store.replaceStorage(node, copyStorage(storage, arena, store.plans.label(node)))
     }
     this.#preparation.dispose()
   }
@@ -487,7 +487,7 @@ export class LoopHandle implements Loop {
     const flushed = [...this.#analysis.bindings.buffers.values()]
       .filter(({ options: { maxDelay, flushes = 1, apply } }) => maxDelay !== undefined || flushes > 1 || apply !== undefined)
       .map(({ target }) => ownPlanOf(target, 'a buffer in env', this.#engine))
-    const direct = [...this.#analysis.nodes].filter((node) => written.has(store.identity(node)))
+    const direct = [...this.#analysis.nodes].filter((node) => written.has(store.plans.identity(node)))
     for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
   }
 }

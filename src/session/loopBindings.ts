@@ -18,7 +18,7 @@ import { rankOf } from '../core/plan/elements.ts'
 import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { counted } from '../core/show/width.ts'
 import type { LoopInputs } from '../exec/loops/loopInputs.ts'
-import type { ArrayStore } from '../exec/tables/arrayStore.ts'
+import type { ArrayStore } from '../exec/tables/store/arrayStore.ts'
 import type { EnvValue } from '../planner/function/lower/context.ts'
 
 export interface Bindings {
@@ -140,11 +140,11 @@ function arrayBinding(plan: LogicalPlan, store: ArrayStore): EnvBinding & { read
   const shape = keys.kind === 'explicit' ? keys.shape : undefined
   return {
     kind: 'array',
-    array: store.identity(plan),
+    array: store.plans.identity(plan),
     dtype: dtypeOf(plan),
     storage: keys.kind === 'rowNumber' ? 'table' : keys.dense ? 'dense' : 'unknown',
     rank: rankOf(keys),
-    label: store.label(plan),
+    label: store.plans.label(plan),
     ...defined({ shape }),
   }
 }
@@ -160,11 +160,11 @@ export function overOfPlan(plan: LogicalPlan, store: ArrayStore): LoopOver {
   const extents = keys.kind === 'explicit' && keys.shape !== undefined ? keys.shape : new Array<undefined>(rankOf(keys)).fill(undefined)
   return {
     kind: keys.kind === 'rowNumber' ? 'table' : keys.dense ? 'dense' : 'unknown',
-    array: store.identity(plan),
+    array: store.plans.identity(plan),
     element: plan.element,
     rank: rankOf(keys),
     extents,
-    label: store.label(plan),
+    label: store.plans.label(plan),
   }
 }
 

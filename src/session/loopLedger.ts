@@ -8,7 +8,7 @@ import type { PassReport } from '../core/loop/loopReport.ts'
 import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { planText } from '../core/plan/tree.ts'
 import type { PassResult } from '../exec/loops/loopRun.ts'
-import type { Access } from '../exec/tables/arrayStore.ts'
+import type { Access } from '../exec/tables/store/arrayLocks.ts'
 import { irText } from '../planner/function/irText.ts'
 import type { Analysis } from './loopAnalysis.ts'
 

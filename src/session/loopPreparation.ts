@@ -17,7 +17,7 @@ import { Inspector } from '../exec/loops/inspector/inspector.ts'
 import type { LoopInputs } from '../exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../exec/loops/loopRun.ts'
 import { otherTurn, TURN_MS } from '../exec/loops/preparedLoop.ts'
-import type { Access } from '../exec/tables/arrayStore.ts'
+import type { Access } from '../exec/tables/store/arrayLocks.ts'
 import type { LoopData } from '../planner/loop/costedLoop.ts'
 import { nothingFoundError } from '../planner/loop/report/requireParallel.ts'
 import type { Analysis, LoopAnalysis } from './loopAnalysis.ts'
@@ -108,7 +108,7 @@ export class LoopPreparation {
     const written = new Set(analyzed.writtenArrays)
     const buffered = [...bindings.buffers.values()].map((buffer) => ownPlanOf(buffer.target, 'a buffer in env', this.#engine))
     const accesses = [...new Set([...this.#analysis.nodesOf(analysis), ...buffered])].map((node): Access => {
-      return { node, mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read' }
+      return { node, mode: written.has(store.plans.identity(node)) || buffered.includes(node) ? 'write' : 'read' }
     })
     this.#locked = { analyzed, accesses }
     return accesses
@@ -161,7 +161,7 @@ export class LoopPreparation {
   /** What the data of a colored loop says, which may be that nothing can run in parallel. */
   async #inspect(inputs: LoopInputs, signal: AbortSignal | undefined): Promise<Finding | undefined> {
     const { store } = this.#runtime
-    const versions = new Map([...this.#analysis.nodes].map((node) => [store.identity(node), store.version(node)]))
+    const versions = new Map([...this.#analysis.nodes].map((node) => [store.plans.identity(node), store.plans.version(node)]))
     const turns = { everyMs: TURN_MS, other: otherTurn, signal }
     const finding = await this.#inspector.finding(inputs, (array) => versions.get(array) ?? '', turns)
     if (finding?.kind === 'nothing' && this.#request.options.require === 'parallel')
@@ -173,10 +173,10 @@ export class LoopPreparation {
     const { store } = this.#runtime
     const storageOf = (node: LogicalPlan): Storage => {
       const storage = byNode.get(node)
-      if (storage === undefined) throw new Bug(`${store.label(node)} was not locked for the loop.`)
+      if (storage === undefined) throw new Bug(`${store.plans.label(node)} was not locked for the loop.`)
       return storage
     }
-    const tellingOf = (node: LogicalPlan) => ({ version: () => store.version(node), made: () => store.made(node) })
+    const tellingOf = (node: LogicalPlan) => ({ version: () => store.plans.version(node), made: () => store.plans.made(node) })
     const { arrays, buffers, accumulators, rngs, handles } = this.#analysis.bindings
     const over = this.#analysis.overPlan
     return {
@@ -184,10 +184,10 @@ export class LoopPreparation {
       over:
         over === undefined
           ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
-          : { kind: 'storage', storage: storageOf(over), array: store.identity(over), ...tellingOf(over) },
+          : { kind: 'storage', storage: storageOf(over), array: store.plans.identity(over), ...tellingOf(over) },
       arrays: new Map(
         [...arrays].map(([name, node]) => {
-          const input = { storage: storageOf(node), array: store.identity(node), label: name, ...tellingOf(node) }
+          const input = { storage: storageOf(node), array: store.plans.identity(node), label: name, ...tellingOf(node) }
           return [name, isBoolean(node.element) ? { ...input, isBoolean: true } : input]
         }),
       ),
@@ -196,7 +196,10 @@ export class LoopPreparation {
           const node = ownPlanOf(buffer.target, name, this.#engine)
           const storage = storageOf(node)
           if (storage.kind !== 'dense') throw new PlanError(`${name} is a buffer of a sparse array. Buffers need a dense array.`)
-          return [name, { storage, array: store.identity(node), label: name, ...tellingOf(node), ...bufferFunctions(buffer, this.#engine) }]
+          return [
+            name,
+            { storage, array: store.plans.identity(node), label: name, ...tellingOf(node), ...bufferFunctions(buffer, this.#engine) },
+          ]
         }),
       ),
       accumulators: accumulatorInputs(accumulators),

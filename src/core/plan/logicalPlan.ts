@@ -9,7 +9,7 @@
  * keep their keys through `map` and `filter`.
  *
  * Storage hangs on the identity of a node: when an array was materialised or written in place, the session holds its
- * storage for that node object, and every plan that contains the node reads it (see `exec/tables/arrayStore.ts`).
+ * storage for that node object, and every plan that contains the node reads it (see `exec/tables/store/arrayStore.ts`).
  */
 
 import type { Shape } from '../arrays/indexSpace.ts'

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Storage } from '../../core/arrays/storage.ts'
-import type { Batch } from '../../core/data/column.ts'
-import { columnFromValues } from '../../core/data/columnBuilder.ts'
-import { rowReader } from '../../core/data/columnReaders.ts'
-import type { DType } from '../../core/data/schema.ts'
-import { PlanError, TaskError } from '../../core/errors.ts'
-import type { UserFunction } from '../../core/ir/functionIr.ts'
-import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
-import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
-import { assignSlice, atKey, batchesFromStorage, setKey, toTypedArray } from '../arrays/index.ts'
-import { createArena } from '../memory/sharedArena.ts'
+import type { Storage } from '../../../core/arrays/storage.ts'
+import type { Batch } from '../../../core/data/column.ts'
+import { columnFromValues } from '../../../core/data/columnBuilder.ts'
+import { rowReader } from '../../../core/data/columnReaders.ts'
+import type { DType } from '../../../core/data/schema.ts'
+import { PlanError, TaskError } from '../../../core/errors.ts'
+import type { UserFunction } from '../../../core/ir/functionIr.ts'
+import type { LogicalPlan } from '../../../core/plan/logicalPlan.ts'
+import { type StorageForm, storageFromBatches } from '../../arrays/fromBatches.ts'
+import { assignSlice, atKey, batchesFromStorage, setKey, toTypedArray } from '../../arrays/index.ts'
+import { createArena } from '../../memory/sharedArena.ts'
 import { ArrayStore } from './arrayStore.ts'
 
 const f64 = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
@@ -104,9 +104,9 @@ test('what a query computed is kept until something below it is written', async 
   expect(store.stats(doubled)).toEqual({ storage: 'kept', built: 1, queries: 3, version: 0 })
   expect(await store.resolve(again)).toMatchObject({ kind: 'Map', input: { kind: 'Stored', name: 'zeros([4]).map(…)' } })
   const before = used()
-  const version = store.version(again)
+  const version = store.plans.version(again)
   await store.write(a, set([1], 5))
-  expect(store.version(again)).not.toBe(version)
+  expect(store.plans.version(again)).not.toBe(version)
   expect(store.stats(doubled).storage).toBe('none')
   expect(await store.read(again, values)).toEqual([1, 11, 1, 1])
   expect(await store.read(doubled, values)).toEqual([0, 10, 0, 0])
@@ -126,8 +126,8 @@ test('materialize keeps what its input held at its first use; a copy of an array
   expect(await store.read(a, values)).toEqual([9, 0, 0])
   expect(await store.read(copy, values)).toEqual([0, 0, 4])
   expect(await store.read(lazy, values)).toEqual([1, 1, 1])
-  expect(new Set([a, copy, lazy].map((node) => store.identity(node))).size).toBe(3)
-  expect(store.identity(a)).toBe(store.identity(a))
+  expect(new Set([a, copy, lazy].map((node) => store.plans.identity(node))).size).toBe(3)
+  expect(store.plans.identity(a)).toBe(store.plans.identity(a))
 })
 
 test('a lazy array that is written owns its storage from then on', async () => {
@@ -300,7 +300,7 @@ test('inserts into a sparse array replace its storage', async () => {
   const sparse: LogicalPlan = { ...(zeros([9]) as LogicalPlan & { kind: 'Array' }), name: 'sparse([9])', init: { kind: 'sparse' } }
   await store.write(sparse, (storage, label) => setKey(storage, [3], 1, { ...context, name: label }))
   expect(await store.read(sparse, values)).toEqual([0, 0, 0, 1, 0, 0, 0, 0, 0])
-  expect(store.version(sparse)).toMatch(/^\d+:1$/)
+  expect(store.plans.version(sparse)).toMatch(/^\d+:1$/)
   await store.release(sparse)
   expect(used()).toBe(0)
 })
