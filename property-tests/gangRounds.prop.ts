@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 const QUIET = { progress: false, checkRaces: false, ...shortPassesOnWorkers } as const
 let alone: Session
-let [lost, shared, cases, served, owned, stayed] = [0, 0, 0, 0, 0, 0]
+let [lost, shared, cases, served, owned, stayed, budgeted, applied] = [0, 0, 0, 0, 0, 0, 0, 0]
 const kinds = new Set<string>()
 beforeAll(async () => {
   alone = await Session.start({ workers: 1, ...QUIET })
@@ -28,7 +28,9 @@ afterAll(async () => {
   expect(lost, `processes lost in ${shared} rounds`).toBeGreaterThan(shared / 100)
   expect(served, 'arrays of which processes were sent what they read').toBeGreaterThan(cases / 8)
   expect(owned, 'messages between owners of elements').toBeGreaterThan(cases / 2)
-  expect(stayed, 'programs whose last pass has left elements with their owners').toBeGreaterThan(cases / 8)
+  expect(stayed, 'programs whose last pass has left elements with their owners').toBeGreaterThan(cases / 12)
+  expect(budgeted, 'programs whose owners choose among all updates').toBeGreaterThan(cases / 20)
+  expect(applied, 'programs whose owners bring in by a function').toBeGreaterThan(cases / 50)
   expect([...kinds]).toEqual(expect.arrayContaining(['independent', '1d', '2d']))
 })
 
@@ -48,7 +50,8 @@ interface Program {
   readonly staleness: number
   readonly most: number | undefined
   readonly joins: 'sum' | 'most'
-  readonly applies: boolean
+  /** Whether a function brings updates in, and what it needs beside them. */
+  readonly applies: 'not' | 'closed' | 'captured'
   readonly order: 'serial' | 'any'
   readonly over: 'range' | 'sparse'
   /** What keeps iterations of a row, or of a column, in their order. */
@@ -66,9 +69,9 @@ const programs: fc.Arbitrary<Program> = fc.record({
   dtype: fc.constantFrom('f64', 'f64', 'f32', 'i32', 'u8'),
   flushes: fc.integer({ min: 2, max: 6 }),
   staleness: fc.integer({ min: 0, max: 2 }),
-  most: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 1 }),
+  most: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 2 }),
   joins: fc.constantFrom('sum', 'sum', 'sum', 'sum', 'most'),
-  applies: fc.constantFrom(false, false, false, true),
+  applies: fc.constantFrom<Program['applies']>('not', 'not', 'not', 'not', 'not', 'closed', 'closed', 'captured'),
   order: fc.constantFrom<'serial' | 'any'>('serial', 'any', 'any', 'any'),
   over: fc.constantFrom<'range' | 'sparse'>('range', 'range', 'sparse'),
   chains: fc.constantFrom<Program['chains']>('none', 'none', 'rows', 'columns', 'both', 'both'),
@@ -99,11 +102,13 @@ async function run(
   const w = session.fromTypedArray(classes[dtype].from(places) as Float64Array, [places.length])
   const [once, bins] = [session.zeros([5]), session.zeros([3])]
   const [ofRow, ofColumn] = [session.zeros([rows]), session.zeros([columns])]
+  let [rate, keeps] = [0.01, 0.5]
   const rounds = { flushes, staleness, ...(most === undefined ? {} : { budget: 12 * most }) }
   const buffer = w.buffer({
     ...rounds,
     ...(joins === 'sum' ? {} : { combine: (a: number, b: number) => (a > b ? a : b) }),
-    ...(applies ? { apply: (current: number, update: number) => current * 0.5 + update } : {}),
+    ...(applies === 'closed' ? { apply: (current: number, update: number) => current * 0.5 + update } : {}),
+    ...(applies === 'captured' ? { apply: (current: number, update: number) => current * keeps + update } : {}),
   })
   const onceBuffer = once.buffer()
   const where = session.fromTypedArray(
@@ -125,7 +130,6 @@ async function run(
     })
     .index((row) => [row.i, row.j])
     .map((row) => row.x)
-  let rate = 0.01
   const env = { buffer, where, onceBuffer, bins, ofRow, ofColumn, total, largest }
   const options = { order, ...(partitions === undefined ? {} : { partitions }) }
   const loop =
@@ -180,13 +184,17 @@ async function run(
     for await (const { accumulators, delayed } of loop.passes(1)) passes.push([accumulators.total, accumulators.largest, delayed])
     watch?.ran()
     if (what === 'write') await w.set([0], 3)
-    if (what === 'rate') rate *= 0.5
+    if (what === 'rate') [rate, keeps] = [rate * 0.5, keeps * 0.5]
     if (what === 'move') await where.set([0], rows % places.length)
     if (what === 'loop') await halves.run()
   }
   const { schedule, execution } = loop.plan
   if ((execution.processes?.count ?? 1) > 1) kinds.add(schedule.kind)
-  if (execution.processes?.because.includes('which stay there')) stayed++
+  const { because = '' } = execution.processes ?? {}
+  if (because.includes('which stay there')) stayed++
+  const areOwners = because.includes('Each flushes its own')
+  if (areOwners && most !== undefined) budgeted++
+  if (areOwners && applies !== 'not') applied++
   const arrays = await Promise.all([w, once, bins, ofRow, ofColumn].map(async (array) => [...(await array.toTypedArray())].map(Number)))
   if (program.over === 'sparse') arrays.push((await stars.collect()).map(Number))
   return { arrays, passes }

@@ -59,7 +59,9 @@ export class AskedPass {
     const { lanes, blocks } = loop
     const bounds = [0, ...parts.map(({ definition }) => definition.from), blocks.laneCount]
     const ranks = [0, ...parts.map(({ other }) => other.rank)]
-    this.#sharing = sharingOf({ blocks, lanes, served, ranks, bounds, isForced, numberOf, stays })
+    const buffers = parts[0]?.definition.buffers ?? []
+    const appliedHere = new Set(buffers.flatMap(([, { storage, apply }]) => (apply === 'home' ? storage : [])))
+    this.#sharing = sharingOf({ blocks, lanes, served, ranks, bounds, isForced, numberOf, appliedHere, stays })
     this.#nodes = [0, ...parts.map(({ node }) => node)]
     this.#asked =
       this.#sharing === undefined ? asked : { ...asked, served: withOwned(served, this.#sharing, { numberOf, nodes: this.#nodes }) }

@@ -6,7 +6,7 @@ import { deserialize, serialize } from 'node:v8'
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { defined } from '../../core/defined.ts'
 import { Bug, GangError } from '../../core/errors.ts'
-import type { PortableFunction } from '../../core/ir/functionIr.ts'
+import { type PortableFunction, visitStmts } from '../../core/ir/functionIr.ts'
 import { copyOf } from '../../core/ir/portableCopy.ts'
 import { isError } from '../../core/isError.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
@@ -22,9 +22,9 @@ interface SentArray {
 
 interface SentBuffer extends SentArray {
   readonly combine: 'sum' | PortableFunction
-  readonly applies: boolean
-  /** Where it is flushed between rounds, the elements that it has room for aside: by the process that the program runs in, or by their owners. */
-  readonly rounds?: Pick<Rounds, 'count' | 'staleness'>
+  /** What brings updates in: as a function that was sent, or where the program runs. */
+  readonly apply?: PortableFunction | 'home'
+  readonly rounds?: Rounds
 }
 
 export interface LoopDefinition {
@@ -78,7 +78,8 @@ export function definitionOf(
     arrays: [...inputs.arrays].map(([name, input]) => [name, { ...sent(input), ...(input.isBoolean === true ? { isBoolean: true } : {}) }]),
     buffers: [...inputs.buffers].map(([name, input]) => {
       const combine = input.combine === 'sum' ? input.combine : (input.combine.portable as PortableFunction) // as whyNotDefined has seen
-      return [name, { ...sent(input), combine, applies: input.apply !== undefined, ...defined({ rounds: sentRounds(input.rounds) }) }]
+      const apply = input.apply && (closedOf(input.apply) ?? 'home')
+      return [name, { ...sent(input), combine, ...defined({ apply, rounds: input.rounds }) }]
     }),
     accumulators: [...inputs.accumulators].map(([name, input]) => [name, typeof input === 'string' ? input : 'custom']),
     rngs: [...inputs.rngs],
@@ -135,11 +136,12 @@ export function inputsFrom(
         : { kind: 'storage', storage: storageOf(over.storage), array: over.array, version: () => versionOf(over.storage) },
     arrays: new Map(named(arrays).map(({ name, one, storage }) => [name, { ...one, storage }])),
     buffers: new Map(
-      named(buffers).map(({ name, one: { combine, applies, rounds: told, ...one }, storage }) => {
-        const apply = applies ? { apply: { original: calledElsewhere } } : {}
-        const rounds = told === undefined ? {} : { rounds: { ...told, most: Number.POSITIVE_INFINITY } }
-        const helper = combine === 'sum' ? combine : helperFrom(combine)
-        return [name, { ...one, storage: storage as DenseStorage, combine: helper, ...apply, ...rounds }]
+      named(buffers).map(({ name, one: { combine, apply, ...one }, storage }) => {
+        const helpers = {
+          combine: combine === 'sum' ? combine : helperFrom(combine),
+          ...(apply === undefined ? {} : { apply: apply === 'home' ? { original: calledElsewhere } : helperFrom(apply) }),
+        }
+        return [name, { ...one, storage: storage as DenseStorage, ...helpers }]
       }),
     ),
     accumulators: new Map(
@@ -150,9 +152,14 @@ export function inputsFrom(
   }
 }
 
-/** Who flushes with a budget needs no room for what is late elsewhere. */
-function sentRounds(rounds: Rounds | undefined): SentBuffer['rounds'] {
-  return rounds && { count: rounds.count, staleness: Number.isFinite(rounds.most) ? 0 : rounds.staleness }
+/** A function as it can be sent that depends on nothing but its arguments, and throws nothing. */
+function closedOf({ ir, portable }: HelperFunction): PortableFunction | undefined {
+  if (ir === undefined || ir.parameters.length > 0 || ir.tables.length > 0) return undefined
+  let throws = false
+  visitStmts(ir.body, ({ kind }) => {
+    throws ||= kind === 'Throw'
+  })
+  return throws ? undefined : portable
 }
 
 function helperFrom(portable: PortableFunction): HelperFunction {

@@ -1,7 +1,7 @@
 /** What `session.loop` hands to the runtime: the analysed loop and what its names stand for. */
 
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
-import type { PortableFunction } from '../../core/ir/functionIr.ts'
+import type { FunctionIr, PortableFunction } from '../../core/ir/functionIr.ts'
 import type { AccumulatorKind } from '../../core/loop/accumulator.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
@@ -12,6 +12,7 @@ import type { Rounds } from './reductions/lateUpdates.ts'
 export interface HelperFunction {
   readonly original: (...args: never[]) => unknown
   readonly portable?: PortableFunction
+  readonly ir?: FunctionIr
 }
 
 export interface ArrayInput {

@@ -7,10 +7,21 @@
  *
  * Statement: a flush looks at one element at a time, at what the lanes have added to it, in the order of lanes and rounds. An owner has
  * that of all lanes for its own elements, so it gives them the bits that one process gives them. What the tree over lanes joins of one
- * process's alone is joined there; -0 is in the copies of the rest, which changes no sum.
+ * process's alone is joined there; -0 is in the copies of the rest, which changes no sum. Where a budget has no room for all, owners tell each
+ * other how large their largest updates are, as many as the budget has room for: each finds which of all are brought in.
  */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
-import { flushLanes, flushOfRound, joinAmong, type Lanes, pieceOf, resetPiece, rootsOf } from '../../loops/reductions/reductionCopies.ts'
+import { chosenOf, type LateUpdates, type Stretch, stretchOf } from '../../loops/reductions/lateUpdates.ts'
+import {
+  flushChosen,
+  flushLanes,
+  joinAmong,
+  type Lanes,
+  pieceOf,
+  resetPiece,
+  rootsOf,
+  waitingOfRound,
+} from '../../loops/reductions/reductionCopies.ts'
 import { applyChanges, bytesOf, type Changes, changesOf, changesWithin, emptyOf, orAll, shifted } from './changes.ts'
 import { countOfRows, packRows, type Rows, rowsWithin, unpackRows } from './servedRows.ts'
 
@@ -28,14 +39,19 @@ export interface Sharing {
   readonly stays: boolean
 }
 
-/** Of `share`: the parts are two for each region of `updates`, or each array of `fresh`, the runs and the bytes of changes. */
+/**
+ * Of `share`: the parts are two for each region of `updates`, or each array of `fresh`, the runs and the bytes of changes; one for each array
+ * of `sizes`, those of its largest updates that wait.
+ */
 export interface ShareHead {
   readonly run: number
   readonly round: number
   readonly place: number
-  readonly kind: 'updates' | 'fresh'
+  readonly kind: 'updates' | 'sizes' | 'fresh'
   /** Of arrays whose bytes are those of all rows that the receiver reads there, without runs. */
   readonly isRows?: readonly boolean[]
+  /** Of `sizes`: how many updates wait. */
+  readonly counts?: readonly number[]
 }
 
 export interface Share {
@@ -141,12 +157,35 @@ export class SharedPass {
       for (const [i, region] of regions.entries())
         applyChanges(region, { runs: runsOf(parts[2 * i] as Uint8Array), bytes: parts[2 * i + 1] as Uint8Array }) // two a region
     }
-    for (const { piece } of this.#arrays) {
-      if (isLast) flushLanes(piece)
-      else flushOfRound(piece)
-    }
+    if (isLast) for (const { piece } of this.#arrays) flushLanes(piece)
+    else await this.#flushRound(round)
+    if (this.#isOver) return
     if (!isLast || sharing.stays) this.#sendFresh(round)
     if (isLast && sharing.stays) await this.#takeFresh(round)
+  }
+
+  /** In the middle of a pass: what is due, as far as budgets have room. */
+  async #flushRound(round: number): Promise<void> {
+    const waiting = this.#arrays.flatMap(({ piece, lanes }) => {
+      const found = waitingOfRound(piece)
+      return found === undefined ? [] : { piece, found, late: lanes.late as LateUpdates } // as it has rounds
+    })
+    if (waiting.length === 0) return // for all: what is due follows from the round
+    const { place, sharing } = this.#options
+    const own = waiting.map(({ found, late }) => stretchOf(found, late.rounds.most))
+    const counts = own.map(({ count }) => count)
+    const parts = own.map(({ sizes }) => bytesOf(sizes))
+    for (const to of this.#others) this.#sendParts(to, { round, kind: 'sizes', counts }, parts)
+    const come = await this.#from('sizes', round)
+    if (this.#isOver) return
+    for (const [i, { piece, found, late }] of waiting.entries()) {
+      const all = sharing.ranks.map((_, owner): Stretch => {
+        if (owner === place) return own[i] as Stretch
+        const { head, parts } = come.find((one) => one.head.place === owner) as Share // all have come
+        return { count: head.counts?.[i] ?? 0, sizes: runsOf(parts[i] as Uint8Array) }
+      })
+      flushChosen(piece, chosenOf(found, all, place, late))
+    }
   }
 
   /** What has changed of the own elements since the pass began, where they do not stay: of each array, as of an array of these. */
@@ -191,8 +230,15 @@ export class SharedPass {
   }
 
   #send(to: number, head: Omit<ShareHead, 'run' | 'place'>, changes: readonly Changes[]): void {
+    this.#sendParts(
+      to,
+      head,
+      changes.flatMap(({ runs, bytes }) => [bytesOf(runs), bytes]),
+    )
+  }
+
+  #sendParts(to: number, head: Omit<ShareHead, 'run' | 'place'>, parts: readonly Uint8Array[]): void {
     const { run, place, sharing, send } = this.#options
-    const parts = changes.flatMap(({ runs, bytes }) => [bytesOf(runs), bytes])
     this.bytes += parts.reduce((sum, { length }) => sum + length, 0)
     send(sharing.ranks[to] as number, { ...head, run, place }, parts)
   }

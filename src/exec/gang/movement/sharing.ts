@@ -24,21 +24,31 @@ export interface SharingOptions {
   readonly numberOf: (storage: DenseStorage) => number
   /** However few elements there are. */
   readonly isForced: boolean
+  /** Whose updates are brought in by a function of the program that was not sent. */
+  readonly appliedHere: ReadonlySet<number>
   /** Whether elements may stay with their owners. */
   readonly stays: boolean
 }
 
-/**
- * Undefined where there are none: of a buffer whose updates are brought in as they are, an element can be flushed without all others. With a
- * budget it cannot; what brings updates in is in one process, where it is a function of the program, and what combines them was sent.
- */
-export function sharingOf({ blocks, lanes, served, ranks, bounds, numberOf, isForced, stays }: SharingOptions): Sharing | undefined {
+/** Undefined where there are none: a function of the program that was not sent is in one process, with all that it brings in. */
+export function sharingOf({
+  blocks,
+  lanes,
+  served,
+  ranks,
+  bounds,
+  numberOf,
+  isForced,
+  appliedHere,
+  stays,
+}: SharingOptions): Sharing | undefined {
   if (ranks.length < 2) return undefined
   const arrays = lanes.flatMap((one) => {
     const { target, length, late, apply, combine, flushEvery } = one
     // dividing whole numbers of 64 bits may throw, which the program's own process has to tell
-    const isPlain = apply === undefined && flushEvery === undefined && (combine === undefined || target.dtype !== 'i64')
-    const isInTime = blocks.rounds === undefined ? late === undefined : late !== undefined && !Number.isFinite(late.rounds.most)
+    const areClosed = (combine === undefined && apply === undefined) || (target.dtype !== 'i64' && !appliedHere.has(numberOf(target)))
+    const isPlain = areClosed && flushEvery === undefined
+    const isInTime = (blocks.rounds === undefined) === (late === undefined)
     const isAlone = lanes.every((other) => other === one || other.target !== target)
     if (!isPlain || !isInTime || !isAlone || !served.has(target) || (length < LEAST_ELEMENTS && !isForced)) return []
     return [{ storage: numberOf(target), cuts: cutsOf(one, ranks.length), areRows: hasRows(target, ranks.length) }]
@@ -77,14 +87,16 @@ export function residencesOf(
   )
 }
 
-/** Bytes at the most that a pass sends of such arrays and others do not: what lanes of rank 0 add, elements that go home or to who reads them, and where each begins. */
+/** Bytes at the most that a pass sends of such arrays and others do not: what lanes of rank 0 add, how large updates are that wait, elements that go home or to who reads them, and where each begins. */
 export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks' | 'lanes'>, bounds: readonly number[]): number {
   const buffered = lanes.filter(({ late }) => (late !== undefined) === (blocks.rounds !== undefined))
   const rounds = (blocks.rounds?.length ?? 2) - 1
   const processes = bounds.length - 1
+  const mostSizes = (one: Lanes): number => (one.late?.rest === undefined ? 0 : Math.min(one.length, processes * one.late.rounds.most))
+  const sizes = 8 * (processes - 1) * buffered.reduce((sum, one) => sum + mostSizes(one), 0)
   const heads = 16 * processes * (blocks.laneCount + processes) * buffered.length
   return (
-    rounds * (mostBytesOfCopies(buffered, bounds.slice(0, 2)) + heads) +
+    rounds * (mostBytesOfCopies(buffered, bounds.slice(0, 2)) + heads + sizes) +
     Math.max(1, processes - 1) * buffered.reduce((sum, { target }) => sum + sizeOfRegion(target).byteLength, 0)
   )
 }

@@ -91,16 +91,24 @@ export interface Flush {
 
 /** At the end of a round that is not the last: `added` in it is taken over, and what is due is brought in. */
 export function flushRound(late: LateUpdates, added: Updates, flush: Flush): void {
-  const { ring, rounds } = late
-  const place = late.over++ % Math.max(1, rounds.staleness)
-  const slot = ring[place]
-  if (slot === undefined) {
-    bringIn(late, added, flush)
-    return
+  const waiting = takeOver(late, added, flush)
+  if (waiting === undefined) return
+  const { sizes } = waiting
+  bringIn(late, chosenOf(waiting, [{ count: sizes.length, sizes }], 0, late), flush)
+}
+
+/** Brings in what is due, or gives what waits where a budget decides which of that `bringIn` is called with. */
+export function takeOver(late: LateUpdates, added: Updates, flush: Flush): Waiting | undefined {
+  const { ring, rounds, rest } = late
+  const slot = ring[late.over++ % Math.max(1, rounds.staleness)]
+  const isDue = late.over > rounds.staleness
+  const into = (updates: Updates): void => (rest === undefined ? flush.apply(updates) : flush.join(rest, updates))
+  if (isDue) into(slot ?? added)
+  if (slot !== undefined) {
+    slot.data.set(added.data as never) // of one class
+    slot.touched?.set(added.touched ?? [])
   }
-  if (late.over > rounds.staleness) bringIn(late, slot, flush)
-  slot.data.set(added.data as never) // of one class
-  slot.touched?.set(added.touched ?? [])
+  return isDue && rest !== undefined ? waitingOf(rest, flush.elements) : undefined
 }
 
 /** At the end of a pass: everything, in the order of the rounds. */
@@ -117,27 +125,78 @@ export function flushRest(late: LateUpdates, added: Updates, flush: Flush): void
   emptied(rest)
 }
 
-function bringIn(late: LateUpdates, due: Updates, flush: Flush): void {
-  const { rest, rounds } = late
-  if (rest === undefined) {
-    flush.apply(due)
-    return
-  }
-  flush.join(rest, due)
-  const waiting = placesOf(rest)
-  if (waiting.length <= rounds.most) {
+/** Brings in what waits at these places, or all that waits. */
+export function bringIn(late: LateUpdates, places: Uint32Array | undefined, flush: Flush): void {
+  const { rest } = late
+  if (rest === undefined) return
+  if (places === undefined) {
     flush.apply(rest)
     emptied(rest)
     return
   }
-  const chosen = largest(waiting, rest, flush.elements, rounds.most)
-  const first = only(rest, chosen)
-  flush.apply(first)
-  for (const place of chosen) {
+  flush.apply(only(rest, places))
+  for (const place of places) {
     rest.data[place] = (rest.data instanceof BigInt64Array ? 0n : -0) as never // as the array holds
     if (rest.touched !== undefined) rest.touched[place] = 0
   }
-  late.delayed += waiting.length - chosen.length
+}
+
+/** Places that have an update, in their order, and how large each is beside its element. */
+export interface Waiting {
+  readonly places: Uint32Array
+  readonly sizes: Float64Array
+}
+
+function waitingOf(rest: Updates, elements: TypedArray): Waiting {
+  const places = placesOf(rest)
+  const sizes = Float64Array.from(places, (place) => {
+    const size = Math.abs(Number(rest.data[place])) / (Math.abs(Number(elements[place])) + LEAST_SIZE)
+    return Number.isNaN(size) ? Number.POSITIVE_INFINITY : size
+  })
+  return { places, sizes }
+}
+
+/** What others need to know of a stretch of an array: how many elements have an update, and the largest sizes of these. */
+export interface Stretch {
+  readonly count: number
+  readonly sizes: Float64Array
+}
+
+/** No more than `most` of them can be brought in. */
+export function stretchOf({ sizes }: Waiting, most: number): Stretch {
+  const count = sizes.length
+  if (count <= most) return { count, sizes }
+  const least = nthLargest(sizes.slice(), most)
+  const largest = new Float64Array(most).fill(least)
+  largest.set(sizes.filter((size) => size > least))
+  return { count, sizes: largest }
+}
+
+/**
+ * Which places of a stretch of an array are among those whose updates are largest, ties by place; undefined where a flush has room for all
+ * that waits. `all` are the stretches of the array, one after another. What has no room is counted.
+ */
+export function chosenOf(
+  { places, sizes }: Waiting,
+  all: readonly Stretch[],
+  own: number,
+  late: Pick<LateUpdates, 'rounds' | 'delayed'>,
+): Uint32Array | undefined {
+  const { most } = late.rounds
+  const count = all.reduce((sum, one) => sum + one.count, 0)
+  if (count <= most) return undefined
+  late.delayed += count - most
+  const joined = new Float64Array(all.reduce((sum, one) => sum + one.sizes.length, 0))
+  let at = 0
+  for (const one of all) {
+    joined.set(one.sizes, at)
+    at += one.sizes.length
+  }
+  const least = nthLargest(joined.slice(), most)
+  let ties = most
+  for (const size of joined) if (size > least) ties--
+  for (const before of all.slice(0, own)) for (const size of before.sizes) if (size === least) ties--
+  return places.filter((_, i) => (sizes[i] as number) > least || (sizes[i] === least && ties-- > 0))
 }
 
 /** Of the elements that have an update. */
@@ -149,20 +208,6 @@ function placesOf({ data, touched }: Updates): Uint32Array {
     if (has) places[count++] = place
   }
   return places.subarray(0, count)
-}
-
-/** The places of the `most` updates that are largest beside their elements, in the order of places; there are more places than that. */
-function largest(places: Uint32Array, { data }: Updates, elements: TypedArray, most: number): Uint32Array {
-  const sizes = new Float64Array(places.length)
-  for (let i = 0; i < places.length; i++) {
-    const place = places[i] as number
-    const size = Math.abs(Number(data[place])) / (Math.abs(Number(elements[place])) + LEAST_SIZE)
-    sizes[i] = Number.isNaN(size) ? Number.POSITIVE_INFINITY : size
-  }
-  const least = nthLargest(sizes.slice(), most)
-  let ties = most
-  for (let i = 0; i < sizes.length; i++) if ((sizes[i] as number) > least) ties--
-  return places.filter((_, i) => (sizes[i] as number) > least || (sizes[i] === least && ties-- > 0))
 }
 
 /** Rearranges the values (C. A. R. Hoare, "Algorithm 65: Find", 1961). */

@@ -10,6 +10,7 @@ import type { TypedArray } from '../../../core/data/column.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import { helperError } from '../failure.ts'
 import {
+  bringIn,
   createLate,
   emptied,
   type Flush,
@@ -18,7 +19,9 @@ import {
   type LateUpdates,
   type Rounds,
   resetLate,
+  takeOver,
   type Updates,
+  type Waiting,
 } from './lateUpdates.ts'
 
 export interface Lanes {
@@ -86,6 +89,18 @@ export function flushOfRound(lanes: Lanes): void {
   flushRound(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
 }
 
+/** The same of a piece, where those that have the others decide with it what is brought in: gives what waits here, if anything is due. */
+export function waitingOfRound(lanes: Lanes): Waiting | undefined {
+  if (lanes.late === undefined) return undefined
+  joinAll(lanes)
+  return takeOver(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
+}
+
+/** Brings in what was chosen of that. */
+export function flushChosen(lanes: Lanes, places: Uint32Array | undefined): void {
+  if (lanes.late !== undefined) bringIn(lanes.late, places, flushOf(lanes))
+}
+
 /** Elements `from` up to `to` of a target and its copies, as if there were no others, in a pass that begins. */
 export function pieceOf(lanes: Lanes, from: number, to: number): Lanes {
   const { target, late, touched } = lanes
@@ -97,7 +112,7 @@ export function pieceOf(lanes: Lanes, from: number, to: number): Lanes {
     length: to - from,
     stride: lanes.stride ?? lanes.length,
     ...(touched === undefined ? {} : { touched: touched.subarray(from) }),
-    ...(late === undefined ? {} : { late: { ...late, ring: late.ring.map(piece), over: 0 } }),
+    ...(late === undefined ? {} : { late: { ...late, ring: late.ring.map(piece), rest: late.rest && piece(late.rest), over: 0 } }),
   }
 }
 
