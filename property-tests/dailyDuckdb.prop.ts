@@ -269,7 +269,9 @@ test('a pivot of rows whose columns only running tells is that of rows whose col
               (asked.names === undefined ? await table.pivot(options) : table.pivot(options)) as unknown as DistArray<unknown>
             ).collect()
           } catch (error) {
-            return String(error)
+            // what is found at the call of the one is found where the other runs, at a row
+            const message = String(error)
+            return message.includes('names of pivot()') ? 'other names' : message
           }
         }
         expect(await pivotOf(open)).toStrictEqual(await pivotOf(known))

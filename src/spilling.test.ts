@@ -1,7 +1,7 @@
 /** What memory does not hold, as a program sees it. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { count, type DistArray, PlanError, rowNumber, Session, type SessionEvent, SpillError, sum } from './index.ts'
 
@@ -136,7 +136,7 @@ test('a folder that cannot be written is an error that names it, and the session
   const rows = (await small.readParquet(path)) as unknown as DistArray<Row>
   await expect(rows.sortBy((r) => r.s).collect()).rejects.toThrow(
     new SpillError(
-      `What memory does not hold could not be written in ${spillFolder}: EEXIST: file already exists, mkdir '${spillFolder}'.\nMake room there, give another folder with { spillFolder } in Session.start, or raise { memory }.`,
+      `What memory does not hold could not be written in ${spillFolder}: ENOTDIR: not a directory, scandir '${spillFolder}'.\nMake room there, give another folder with { spillFolder } in Session.start, or raise { memory }.`,
       spillFolder,
     ),
   )
@@ -145,6 +145,42 @@ test('a folder that cannot be written is an error that names it, and the session
   expect(await rows.sortBy((r) => r.s).first()).toMatchObject({ s: 'text 0' })
   await small.stop()
 })
+
+test('a folder that is removed in the middle is an error that names it, and the next that spills makes it again', async () => {
+  const spillFolder = join(folder, 'removed')
+  const small = await Session.start({ workers: 2, memory: '2MB', progress: false, spillFolder })
+  const sorted = ((await small.readParquet(path)) as unknown as DistArray<Row>).sortBy((r) => r.s)
+  const interrupted = async () => {
+    let read = 0
+    for await (const _ of sorted) if (read++ === 0) rmSync(spillFolder, { recursive: true })
+  }
+  const error = await interrupted().catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(SpillError)
+  const { path: own, message } = error as SpillError
+  expect(dirname(own)).toBe(spillFolder)
+  expect(message.replace(/'[^']*'/, "'…'")).toBe(
+    `What memory does not hold could not be read in ${own}: ENOENT: no such file or directory, open '…'.\nMake room there, give another folder with { spillFolder } in Session.start, or raise { memory }.`,
+  )
+  let rows = 0
+  for await (const _ of sorted) rows++
+  expect(rows).toBe(ROWS)
+  expect(filesLeft(spillFolder)).toEqual([])
+  await small.stop()
+})
+
+test.skipIf(process.platform !== 'linux').each(['/proc/none', '/proc/none/below', '/dev/full'])(
+  'a folder that nobody can make: %s',
+  async (spillFolder) => {
+    const small = await Session.start({ workers: 1, memory: '2MB', progress: false, spillFolder })
+    const rows = (await small.readParquet(path)) as unknown as DistArray<Row>
+    const error = await rows
+      .sortBy((r) => r.s)
+      .collect()
+      .catch((error: unknown) => error)
+    expect([(error as SpillError).constructor, (error as SpillError).path]).toEqual([SpillError, spillFolder])
+    await small.stop()
+  },
+)
 
 test('spillFolder is a path', async () => {
   await expect(Session.start({ spillFolder: 7 as never })).rejects.toThrow(new PlanError('spillFolder is 7. It is the path of a folder.'))

@@ -21,6 +21,7 @@ import {
   Session,
   skew,
   sum,
+  TaskError,
 } from './index.ts'
 
 const session = await Session.start({ workers: 2, memory: '128MB', progress: false })
@@ -559,9 +560,11 @@ describe('pivot and unpivot', () => {
     expect(pivot({ names: ['day'] })).toBe(
       'pivot() would call two columns "day": a column of its rows and that of "day".\nRename one of them first.',
     )
-    expect(pivot({ names: Array.from({ length: 1_200 }, (_, i) => i) })).toBe(
-      'pivot() makes 1,000 columns at most; "kind" has 1,200 different values.\nFilter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',
+    expect(pivot({ names: Array.from({ length: 1_200 }, (_, i) => String(i)) })).toBe(
+      'pivot() makes 1,000 columns at most, and was given 1,200 names.',
     )
+    expect(pivot({ names: ['in', 1] })).toBe('The names of pivot() are values of "kind", which are utf8; 1 is none.')
+    expect(pivot({ columns: 'x', names: ['1'] })).toBe('The names of pivot() are values of "x", which are f64; "1" is none.')
     expect(pivot({ values: 'ok', agg: 'max' })).toBe(
       'The cells of pivot() are numbers, bigints, strings or dates; the max of "ok" is bool.\nMake a number of it first, as in withColumns((row) => ({ ok: Number(row.ok) })).',
     )
@@ -577,6 +580,18 @@ describe('pivot and unpivot', () => {
     )
     const missing = made.pivot({ rows: ['it' as never], columns: 'at', agg: 'count', names: ['x' as never] })
     await expect(missing.collect()).rejects.toThrow(new PlanError('There is no column "it". The columns are at.'))
+    expect(messageOf(() => made.pivot({ rows: [], columns: 'at', agg: 'count', names: ['x', 1] as never }))).toBe(
+      'The names of pivot() are values of "at", of one kind; 1 is none.',
+    )
+    await expect(made.pivot({ rows: [], columns: 'at', agg: 'count', names: ['x' as never] }).collect()).rejects.toThrow(
+      new TaskError('max: the function threw at row 0: the names of pivot() are values of "at", and of another kind than this one', {
+        key: [0],
+      }),
+    )
+    const texts = readings.map(({ at }) => ({ at: new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).format(at ?? 0) }))
+    await expect(texts.pivot({ rows: [], columns: 'at', values: 'at', agg: 'sum', names: ['1/1/1970'] }).collect()).rejects.toThrow(
+      new PlanError('sum needs numbers, and the values of "at of the cells" are utf8. Convert them in the function given to sum.'),
+    )
     const many = session.fromColumns({ n: Int32Array.from({ length: 1_001 }, (_, i) => i) })
     await expect(many.pivot({ rows: [], columns: 'n', agg: 'count' })).rejects.toThrow(
       'pivot() makes 1,000 columns at most; "n" has more different values.\nFilter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',

@@ -2,16 +2,17 @@
  * The errors a user can meet, told apart by whose move it is next.
  *
  * Each says what failed, where in the user's code, why, and the cure; what a program may want to look at is in
- * fields, not only in the text. Fields that say nothing are not there, so that consoles do not print them.
+ * fields, not only in the text. Fields that say nothing are not there, so that consoles do not print them. Addresses are told without what is as good as a password.
  */
 import type { Key } from './arrays/keys.ts'
 import type { Refusal, Span } from './span.ts'
+import { causeWithoutSecrets, withoutSecrets } from './withoutSecrets.ts'
 
 /** The program cannot make sense: a missing column, types that do not match, a value that does not fit. Thrown at the call. */
 export class PlanError extends Error {
   declare readonly span?: Span
   constructor(message: string, options: { readonly span?: Span; readonly cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(withoutSecrets(message), options.cause === undefined ? undefined : { cause: causeWithoutSecrets(options.cause) })
     this.name = 'PlanError'
     if (options.span !== undefined) this.span = options.span
   }
@@ -31,15 +32,10 @@ export class LoopError extends Error {
 export class SourceError extends Error {
   readonly source: string
   constructor(message: string, source: string, options: { readonly cause?: unknown } = {}) {
-    super(withoutQueries(message), options.cause === undefined ? undefined : { cause: options.cause })
+    super(withoutSecrets(message), options.cause === undefined ? undefined : { cause: causeWithoutSecrets(options.cause) })
     this.name = 'SourceError'
-    this.source = withoutQueries(source)
+    this.source = withoutSecrets(source)
   }
-}
-
-/** The text with addresses cut at their questions: those of signed ones are as good as passwords. */
-function withoutQueries(text: string): string {
-  return text.replace(/(https?:\/\/[^\s?#"']+)\?[^\s"'`)]*[^\s"'`),.:;]/gi, '$1?…')
 }
 
 /** A user's function threw. `cause` is its error; `key` or `partition` say where. */

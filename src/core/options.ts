@@ -8,6 +8,7 @@ import { nearestNames } from './nearestNames.ts'
 /** What other libraries call an option, after which no likeness of letters leads to its name here. Lower case, without `_` and `-`. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   descending: ['desc', 'asc', 'ascending', 'reverse', 'reversed', 'order', 'direction', 'dir'],
+  orderBy: ['order', 'sort', 'sortby', 'orderedby'],
   delimiter: ['sep', 'separator', 'fieldseparator'],
   header: ['firstline', 'columnnames'],
   quote: ['quotechar', 'quotecharacter', 'enclosure'],
@@ -77,7 +78,8 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Throws PlanError unless `options` is an object, as `{ passes: 2 }`, all of whose names are `known`. */
 export function checkOptions(method: string, options: unknown, known: readonly string[]): asserts options is object {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new PlanError(`The options of ${method} are an object; it was given ${valueText(options)}.`)
+    const is = method.startsWith('The ') ? `${method} is` : `The options of ${method} are`
+    throw new PlanError(`${is} an object; it was given ${valueText(options)}.`)
   }
   const name = Object.keys(options).find((one) => !known.includes(one))
   if (name === undefined) return

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { Session } from '../session/session.ts'
@@ -81,6 +82,21 @@ const PLACES: readonly (readonly [unknown, PlanError | SourceError])[] = [
       "The address https://localhost/x was given with a user's name or password, which are not sent. Have the server take a signed address.",
     ),
   ],
+  ['http://me:secret@[x/y?sig=secret', new PlanError('The address "http://…@[x/y?…" makes no sense: Invalid URL.')],
+  ['ftp://me:secret@x/y', new PlanError('The address "ftp://…@x/y" is not read. Name a file, or an address of http, https or file.')],
+  [
+    'az://container/x?sig=secret',
+    new SourceError(
+      'az://container/x?… cannot be read: object stores are not read by their own addresses. Give a signed address of https, as az storage blob generate-sas --full-uri --blob-url makes, or copy the file here first with azcopy copy.',
+      'az://container/x?…',
+    ),
+  ],
+  [
+    's3://AKID:sec/ret@bucket/x',
+    new PlanError(
+      'The address s3://…@bucket/x was given with keys, which are not read there. Give them as { s3: { accessKeyId, secretAccessKey } }, or in the environment.',
+    ),
+  ],
 ]
 
 test.skipIf(process.platform !== 'linux').each(PLACES)('a file named %s', async (place, expected) => {
@@ -88,6 +104,24 @@ test.skipIf(process.platform !== 'linux').each(PLACES)('a file named %s', async 
   for (const reader of READERS) {
     const got = await refusal(() => session[reader](given as string))
     expect([(got as Error).constructor, (got as Error).message]).toStrictEqual([expected.constructor, told(expected.message)])
+  }
+})
+
+test.each([
+  [
+    'http://me:secret@host/x.csv?sig=secret',
+    'http://…@host/x.csv?… cannot be written: writers take paths, and this is an address. Write a file, and send it there.',
+  ],
+  [
+    'gs://me:secret@host/x.csv',
+    'gs://…@host/x.csv cannot be written: object stores are not written to by their own addresses. Write a file, and copy it there with gcloud storage cp.',
+  ],
+])('nothing is written to %s, and no error tells what is secret', async (address, message) => {
+  const table = session.fromColumns({ a: [1], b: [2] })
+  for (const write of [() => table.writeCsv(address), () => table.writeParquet(address, { partitionBy: ['a'] })]) {
+    const got = await refusal(write)
+    expect((got as Error).message).toBe(message)
+    expect(inspect(got)).not.toContain('secret')
   }
 })
 

@@ -2,7 +2,6 @@
  * What all readers of files take: a signal that ends the reading, and how long a server may say nothing.
  */
 import { checkCount, checkSignal } from '../core/arguments.ts'
-import { valueText } from '../core/data/valueKinds.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -55,7 +54,9 @@ function checkHeaders(method: string, headers: unknown): void {
     throw new PlanError(`The headers of ${method}() are an object, as { authorization: 'Bearer …' }.`)
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
-      throw new PlanError(`The headers of ${method}() have the name ${valueText(name)}, which no header has.`)
+      throw new PlanError(
+        `The headers of ${method}() have a name that no header has; it is not shown here. Names are letters, digits and "-", as in { authorization: 'Bearer …' }.`,
+      )
     if (/^range$/i.test(name))
       throw new PlanError(`The headers of ${method}() have a range, which readers send by themselves. Leave it out.`)
     if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))

@@ -4,7 +4,7 @@
  */
 
 import type { Span } from '../span.ts'
-import type { Expr, FunctionIr, Primitive, UserFunction } from './functionIr.ts'
+import type { Expr, FunctionIr, Primitive, Stmt, UserFunction } from './functionIr.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -17,10 +17,11 @@ export function madeOf(f: Callback): UserFunction | undefined {
   return made.get(f)
 }
 
-/** `(row) => value` as the library keeps functions; `text` is what plans print. */
-export function madeFunction(value: Expr, text: string, original: (row: Row) => unknown): UserFunction {
+/** `(row) => value` as the library keeps functions, with what is looked at before; `text` is what plans print. */
+export function madeFunction(value: Expr, text: string, original: (row: Row) => unknown, checks: readonly Stmt[] = []): UserFunction {
   const span = spanOf(text)
-  const ir: FunctionIr = { name: text, span, keyRank: 0, body: [{ kind: 'Return', value, span }], parameters: [], tables: [], uses: [] }
+  const body: readonly Stmt[] = [...checks, { kind: 'Return', value, span }]
+  const ir: FunctionIr = { name: text, span, keyRank: 0, body, parameters: [], tables: [], uses: [] }
   return remembered(original, { text, span, ir, refusals: [] })
 }
 
@@ -66,6 +67,27 @@ export function equals(left: Expr, right: Expr): Expr {
 /** `value !== value`, which NaN alone is. */
 export function isNaNOf(value: Expr): Expr {
   return { kind: 'Binary', operator: '!==', left: value, right: value, span: value.span }
+}
+
+/** `value !== null && typeof value !== kind`. */
+export function hasOtherKind(value: Expr, kind: string): Expr {
+  const { span } = value
+  const typeOf: Expr = { kind: 'Unary', operator: 'typeof', operand: value, span }
+  const isThere: Expr = { kind: 'Binary', operator: '!==', left: value, right: literalOf(null), span }
+  return {
+    kind: 'Logical',
+    operator: '&&',
+    left: isThere,
+    right: { kind: 'Binary', operator: '!==', left: typeOf, right: literalOf(kind), span },
+    span,
+  }
+}
+
+/** `if (test) throw new TypeError(message)`. */
+export function thrownFor(test: Expr, message: string): Stmt {
+  const { span } = test
+  // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+  return { kind: 'If', test, then: [{ kind: 'Throw', error: 'TypeError', message: literalOf(message), span }], else: [], span }
 }
 
 /** `test ? value : other`. */

@@ -19,6 +19,7 @@ import {
   chosen,
   columnOf,
   equals,
+  hasOtherKind,
   isNaNOf,
   keyText,
   literalOf,
@@ -27,6 +28,7 @@ import {
   objectOf,
   orElse,
   type Row,
+  thrownFor,
 } from '../ir/madeFunctions.ts'
 import { missingColumnMessage } from '../nearestNames.ts'
 import { checkOptions } from '../options.ts'
@@ -82,8 +84,12 @@ export interface PivotAny {
   readonly names?: readonly Primitive[] | undefined
 }
 
-/** A column that no program names, as errors of a run call it. */
-const CELL = ' cell'
+/** What errors of a run call the cells: by the column that they come from, where the rows do not have it beside them. */
+function cellName({ rows, columns, values, agg }: PivotAny): string {
+  let name = values ?? agg
+  while (name === columns || rows.includes(name)) name += ' of the cells'
+  return name
+}
 /** A pivot is for people to read; so many columns are a key that was taken for a kind. */
 const MOST_COLUMNS = 1_000
 
@@ -112,7 +118,7 @@ function checkedPivot(plan: LogicalPlan, options: PivotAny): LogicalPlan {
   const by = known.get(columns) as Field // looked up above
   const { kind } = by.type
   if (kind !== 'null' && kind !== 'unknown' && !NAMING.includes(valueClassOf(by.type))) throw noNames(columns, typeText(by.type))
-  if (names !== undefined) checkNames(options, names)
+  if (names !== undefined) checkNames(options, names, by)
   return input
 }
 
@@ -135,10 +141,13 @@ function checkCells(values: Field, agg: PivotAggregate): void {
   )
 }
 
-function checkNames({ rows, columns }: PivotAny, names: readonly Primitive[]): void {
+function checkNames({ rows, columns }: PivotAny, names: readonly Primitive[], { type }: Field): void {
   checkList('The names of pivot()', names)
   if (names.length === 0) throw new PlanError(`The names of pivot() are values of "${columns}"; there are none.`)
-  if (names.length > MOST_COLUMNS) throw tooMany(columns, names.length)
+  if (names.length > MOST_COLUMNS)
+    throw new PlanError(
+      `pivot() makes ${MOST_COLUMNS.toLocaleString('en')} columns at most, and was given ${names.length.toLocaleString('en')} names.`,
+    )
   const taken = new Map<string, string>(rows.map((row) => [row, 'a column of its rows']))
   for (const value of names) {
     const name = String(value)
@@ -149,11 +158,23 @@ function checkNames({ rows, columns }: PivotAny, names: readonly Primitive[]): v
       throw new PlanError(`pivot() would call two columns "${name}": ${other} and that of ${valueText(value)}.\nRename one of them first.`)
     taken.set(name, `that of ${valueText(value)}`)
   }
+  const kind = type.kind === 'null' || type.kind === 'unknown' ? kindOf(names) : valueClassOf(type)
+  const odd = names.find((value) => value != null && typeof value !== kind)
+  if (odd !== undefined)
+    throw new PlanError(
+      `The names of pivot() are values of "${columns}"${type.kind === 'unknown' ? ', of one kind' : `, which are ${typeText(type)}`}; ${valueText(odd)} is none.`,
+    )
 }
 
-function tooMany(columns: string, count: number): PlanError {
+/** Of what kind all values of the column must be that names columns; undefined where only null does. */
+function kindOf(names: readonly Primitive[]): string | undefined {
+  const first = names.find((value) => value != null)
+  return first == null ? undefined : typeof first
+}
+
+function tooMany(columns: string): PlanError {
   return new PlanError(
-    `pivot() makes ${MOST_COLUMNS.toLocaleString('en')} columns at most; "${columns}" has ${count > MOST_COLUMNS + 1 ? count.toLocaleString('en') : 'more'} different values.\n` +
+    `pivot() makes ${MOST_COLUMNS.toLocaleString('en')} columns at most; "${columns}" has more different values.\n` +
       'Filter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',
   )
 }
@@ -166,7 +187,7 @@ export function pivotNamesPlan(input: LogicalPlan, options: PivotAny): LogicalPl
 /** The pivot whose names are those that were found. */
 export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny, found: readonly Row[]): LogicalPlan {
   const { rows, columns } = options
-  if (found.length > MOST_COLUMNS) throw tooMany(columns, found.length)
+  if (found.length > MOST_COLUMNS) throw tooMany(columns)
   const odd = found.map((row) => row[columns]).find((value) => value != null && !NAMING.includes(typeof value))
   if (odd !== undefined) throw noNames(columns, valueText(odd))
   if (found.length > 0) return pivotPlan(engine, input, { ...options, names: found.map((row) => row[columns] as Primitive) }) // scalars, as was checked
@@ -180,12 +201,15 @@ export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: Pi
 export function pivotPlan(engine: Lowering, plan: LogicalPlan, options: PivotAny & { readonly names: readonly Primitive[] }): LogicalPlan {
   const input = checkedPivot(plan, options)
   const { rows, columns, values, agg, names } = options
-  const cell: NamedAggregate = { name: CELL, ...CELLS[agg], ...(values === undefined ? {} : { of: member(values) }) }
+  const name = cellName(options)
+  const cell: NamedAggregate = { name, ...CELLS[agg], ...(values === undefined ? {} : { of: member(values) }) }
   const cells = aggregatesPlan(groupingOf(engine, input, members([...rows, columns])), [cell])
   const isCount = agg === 'count' || agg === 'countDistinct'
   // of a row's cells in a column there is one at most
   const only = agg === 'any' || agg === 'all' ? 'any' : 'max'
-  const beside = names.map((value): NamedAggregate => ({ name: String(value), kind: only, of: cellOf(columns, value) }))
+  const by = knownFields(input, 'pivot').find((field) => field.name === columns)
+  const kind = by?.type.kind === 'unknown' ? kindOf(names) : undefined
+  const beside = names.map((value): NamedAggregate => ({ name: String(value), kind: only, of: cellOf(name, columns, value, kind) }))
   const whole = rows.length === 0
   const key = whole ? keyOfAllRows() : members(rows)
   const pivoted = aggregatesPlan(groupingOf(engine, cells, key), beside, whole ? { whole: true } : {})
@@ -204,14 +228,20 @@ function members(names: readonly string[]): Callback {
   return madeFunction(objectOf(fields), text, (row) => Object.fromEntries(names.map((name) => [name, row[name]]))).original
 }
 
-/** The cell where the row is of that column, null elsewhere. */
-function cellOf(columns: string, value: Primitive): Callback {
+/** The cell where the row is of that column, null elsewhere. Throws where values of the column are of another kind than they are said to be. */
+function cellOf(cell: string, columns: string, value: Primitive, kind: string | undefined): Callback {
   const isNaNValue = typeof value === 'number' && Number.isNaN(value)
   const column = columnOf(columns)
   const isIts: Expr = isNaNValue ? isNaNOf(column) : equals(column, literalOf(value ?? null))
   const text = `(row) => ${memberText(columns)} is ${valueText(value)} ? cell : null`
   const same = (given: unknown): boolean => (isNaNValue ? Number.isNaN(given) : given === (value ?? null))
-  return madeFunction(chosen(isIts, columnOf(CELL), literalOf(null)), text, (row) => (same(row[columns]) ? row[CELL] : null)).original
+  const odd = `the names of pivot() are values of "${columns}", and of another kind than this one`
+  const checks = kind === undefined ? [] : [thrownFor(hasOtherKind(column, kind), odd)]
+  const original = (row: Row): unknown => {
+    if (kind !== undefined && row[columns] != null && typeof row[columns] !== kind) throw new TypeError(odd)
+    return same(row[columns]) ? row[cell] : null
+  }
+  return madeFunction(chosen(isIts, columnOf(cell), literalOf(null)), text, original, checks).original
 }
 
 /** Of no rows there are 0. */

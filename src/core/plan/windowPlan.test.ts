@@ -37,7 +37,28 @@ test.each([
   [
     { frame: { rows: [0.5, 1] } },
     { n: count() },
-    'The rows of a frame are two whole numbers, or null for all, as in [-6, 0] or [null, 0]; it was given an array.',
+    'The rows of a frame are two whole numbers, or null for all, as in [-6, 0] or [null, 0]; it was given [0.5, 1].',
+  ],
+  [
+    { orderBy: (r: Row) => r.at, frame: { range: [Number.NaN, 0] } },
+    { n: count() },
+    'The range of a frame is two finite numbers, or null for all, as in [-6, 0] or [null, 0]; it was given [NaN, 0].',
+  ],
+  [
+    { frame: { rows: [0, 1], range: [0, 1] } },
+    { n: count() },
+    'The frame of window() is { rows: [from, to] } or { range: [from, to] }, as in { rows: [-6, 0] }; it was given { rows: [0, 1], range: [0, 1] }.',
+  ],
+  [
+    { frame: {} },
+    { n: count() },
+    'The frame of window() is { rows: [from, to] } or { range: [from, to] }, as in { rows: [-6, 0] }; it was given {}.',
+  ],
+  [{ frame: 3 }, { n: count() }, 'The frame of window() is an object; it was given 3.'],
+  [
+    { order: (r: Row) => r.at },
+    { n: count() },
+    'window() has no option "order". Did you mean "orderBy" or "descending"? Its options are by, orderBy, descending, frame, env.',
   ],
   [
     { frame: { range: [-1, 0] } },

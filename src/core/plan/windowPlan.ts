@@ -121,7 +121,7 @@ function checkedFrame(frame: WindowOverAny['frame'], isOrdered: boolean): Window
   const ends = rows ?? range
   if (ends === undefined || (rows !== undefined && range !== undefined)) {
     throw new PlanError(
-      `The frame of window() is { rows: [from, to] } or { range: [from, to] }, as in { rows: [-6, 0] }; it was given ${valueText(frame)}.`,
+      `The frame of window() is { rows: [from, to] } or { range: [from, to] }, as in { rows: [-6, 0] }; it was given ${givenText(frame)}.`,
     )
   }
   const kind = rows === undefined ? 'range' : 'rows'
@@ -129,7 +129,7 @@ function checkedFrame(frame: WindowOverAny['frame'], isOrdered: boolean): Window
   if (!Array.isArray(ends) || ends.length !== 2 || from === undefined || to === undefined || !isEnd(from, kind) || !isEnd(to, kind)) {
     const what = kind === 'rows' ? 'whole numbers' : 'finite numbers'
     throw new PlanError(
-      `The ${kind} of a frame are two ${what}, or null for all, as in [-6, 0] or [null, 0]; it was given ${valueText(ends)}.`,
+      `The ${kind} of a frame ${kind === 'rows' ? 'are' : 'is'} two ${what}, or null for all, as in [-6, 0] or [null, 0]; it was given ${givenText(ends)}.`,
     )
   }
   if (from !== null && to !== null && from > to)
@@ -140,6 +140,14 @@ function checkedFrame(frame: WindowOverAny['frame'], isOrdered: boolean): Window
     )
   }
   return { kind, from: from ?? null, to: to ?? null }
+}
+
+/** What was given, with what it has inside. */
+function givenText(given: unknown): string {
+  if (Array.isArray(given)) return `[${given.map(valueText).join(', ')}]`
+  if (typeof given !== 'object' || given === null) return valueText(given)
+  const fields = Object.entries(given).map(([name, value]) => `${name}: ${givenText(value)}`)
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
 }
 
 function isEnd(end: unknown, kind: WindowFrame['kind']): boolean {

@@ -50,6 +50,7 @@ export async function writeAtomically(path: string, write: (append: Append) => P
 /** Throws what writing to this place would throw where its folder is missing: before anything is computed for it. */
 export async function checkFolder(path: string, access: WriteAccess = {}): Promise<void> {
   if (isS3(path)) return await (await openS3Output(path, access)).discard()
+  checkIsPath(path)
   let folder: string | undefined
   try {
     if ((await statOf(path)) !== undefined) return
@@ -67,6 +68,7 @@ async function folderOf(path: string): Promise<string> {
 
 async function openOutput(path: string, access: WriteAccess): Promise<Output> {
   if (isS3(path)) return await openS3Output(path, access)
+  checkIsPath(path)
   const known = await statOf(path)
   if (known?.isDirectory()) throw new SourceError(`${path} is a directory, and a file is to be written. Name a file in it.`, path)
   const stream = await openStream(path, known, access.signal)
@@ -136,13 +138,16 @@ export function writeError(path: string, error: unknown, folder: string = dirnam
   return why === undefined ? fileError(path, error) : new SourceError(`${path} cannot be written: ${why}.`, path, { cause: error })
 }
 
-function folderError(path: string, folder: string, cause: unknown): SourceError {
+/** SourceError for an address. */
+export function checkIsPath(path: string): void {
   const store = objectStoreError(path, 'written')
-  if (store !== undefined) return store
-  const isAddress = /^[a-z][a-z0-9+.-]+:\/\//i.test(path)
-  const why = isAddress
-    ? 'writers take paths, and this is an address. Write a file, and send it there.'
-    : `there is no folder ${folder}. Make it first, for example with mkdirSync(${JSON.stringify(folder)}, { recursive: true }).`
+  if (store !== undefined) throw store
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path))
+    throw new SourceError(`${path} cannot be written: writers take paths, and this is an address. Write a file, and send it there.`, path)
+}
+
+function folderError(path: string, folder: string, cause: unknown): SourceError {
+  const why = `there is no folder ${folder}. Make it first, for example with mkdirSync(${JSON.stringify(folder)}, { recursive: true }).`
   return new SourceError(`${path} cannot be written: ${why}`, path, { cause })
 }
 

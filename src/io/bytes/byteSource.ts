@@ -11,6 +11,7 @@ import { basename } from 'node:path'
 import { SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { Access } from '../../core/ports.ts'
+import { withoutSecrets } from '../../core/withoutSecrets.ts'
 import { openHttp } from '../remote/httpSource.ts'
 import { isS3, s3Access } from '../remote/s3.ts'
 import { bytesInMemory } from './memoryBytes.ts'
@@ -23,7 +24,7 @@ export function isUrl(path: string): boolean {
 
 /** What messages call a source: the last part of its path or address. */
 export function nameOfPath(path: string): string {
-  if (!isUrl(path)) return basename(path)
+  if (!isUrl(path)) return basename(withoutSecrets(path))
   return basename(new URL(path).pathname) || path
 }
 

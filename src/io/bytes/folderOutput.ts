@@ -12,7 +12,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import type { Existing } from '../../core/engine.ts'
 import { SourceError } from '../../core/errors.ts'
 import type { WriteAccess } from '../../core/ports.ts'
-import { writeError } from './atomicFile.ts'
+import { checkIsPath, writeError } from './atomicFile.ts'
 import { asideOf, besideOf, removeLeft } from './beside.ts'
 
 export interface FolderOutput {
@@ -35,6 +35,7 @@ export async function writeFolder(
   const { path, signal } = request
   signal?.throwIfAborted()
   let staging: string | undefined
+  checkIsPath(request.path)
   try {
     await removeLeft(await endOf(request.path))
     const place = await placeOf(request)
@@ -54,6 +55,7 @@ export async function writeFolder(
 
 /** Throws what writing the folder would throw because of what is there: before anything is computed for it. */
 export async function checkPlace(request: FolderRequest): Promise<void> {
+  checkIsPath(request.path)
   try {
     await removeLeft(await endOf(request.path))
     await stat(dirname(await placeOf(request)))

@@ -6,9 +6,9 @@
  * A process that is killed leaves its folder behind. The next session that starts, or spills, with the same folder removes those of
  * this machine whose process is not there any more: its number may be another one's by now, so the time of its start counts too.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isOwnerThere, ownerHere } from './processStart.ts'
 
 export class SpillFolder {
@@ -30,8 +30,9 @@ export class SpillFolder {
 
   /** Where the next file goes. Throws what the system says where there is no folder, and none can be made. */
   file(): string {
-    if (this.own === undefined) {
-      mkdirSync(this.parent, { recursive: true })
+    // somebody may have removed it since
+    if (this.own === undefined || !existsSync(this.own)) {
+      makeFolder(this.parent)
       removeAbandoned(this.parent)
       this.own = mkdtempSync(join(this.parent, `${PREFIX}${ownerHere()}-`))
       if (OPEN.size === 0) process.on('exit', removeAll)
@@ -48,6 +49,17 @@ export class SpillFolder {
     this.own = undefined
     OPEN.delete(this)
     if (OPEN.size === 0) process.off('exit', removeAll)
+  }
+}
+
+/** With the folders above it. `mkdirSync` of all at once never ends where a system says of a folder that is there that it is not, as /proc does. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return void readdirSync(path) // which throws for a file
+  if (!existsSync(dirname(path))) makeFolder(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error // another program may have been faster
   }
 }
 

@@ -152,6 +152,20 @@ test('settings that make no sense are refused without their values', async () =>
   await expect(refused({ endpoint: 's3cret' })).rejects.toThrow(
     new PlanError('The endpoint of { s3 } is an address of http or https, as https://storage.example.com.'),
   )
+  await expect(refused({ endpoint: 'https://me:s3cret@host' })).rejects.toThrow(
+    new PlanError(
+      "The endpoint of { s3 } was given with a user's name or password, which are not sent. Who asks is said by accessKeyId and secretAccessKey.",
+    ),
+  )
+  await expect(refused('AKID:s3cret' as never)).rejects.toThrow(
+    new PlanError("The s3 of readCsv() is an object, as { region: 'eu-central-1' }; what it was given is not shown here."),
+  )
+  const half = (there: string, missing: string) =>
+    new PlanError(
+      `Of who asks for s3:// addresses there is ${there} and no ${missing}, in { s3 } or in the environment. Give both, or neither for a bucket that is public.`,
+    )
+  await expect(refused({ accessKeyId: 'AKID' })).rejects.toThrow(half('accessKeyId', 'secretAccessKey'))
+  await expect(refused({ secretAccessKey: 's3cret' })).rejects.toThrow(half('secretAccessKey', 'accessKeyId'))
   await expect(refused({ key: 's3cret' })).rejects.toThrow(
     new PlanError('The s3 of readCsv() has no option "key". Its options are accessKeyId, secretAccessKey, sessionToken, region, endpoint.'),
   )

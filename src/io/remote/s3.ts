@@ -20,6 +20,8 @@ const OPTIONS = ['accessKeyId', 'secretAccessKey', 'sessionToken', 'region', 'en
 
 /** PlanError for what no store can be asked with; values are kept out of the message. */
 export function checkS3(method: string, s3: unknown): void {
+  if (typeof s3 !== 'object' || s3 === null)
+    throw new PlanError(`The s3 of ${method}() is an object, as { region: 'eu-central-1' }; what it was given is not shown here.`)
   checkOptions(`The s3 of ${method}()`, s3, OPTIONS)
   for (const [name, value] of Object.entries(s3))
     if (value !== undefined && (typeof value !== 'string' || value === ''))
@@ -27,6 +29,10 @@ export function checkS3(method: string, s3: unknown): void {
   const { endpoint } = s3 as S3Options
   if (endpoint !== undefined && !/^https?:\/\/[^/]/i.test(endpoint))
     throw new PlanError('The endpoint of { s3 } is an address of http or https, as https://storage.example.com.')
+  if (endpoint?.includes('@'))
+    throw new PlanError(
+      "The endpoint of { s3 } was given with a user's name or password, which are not sent. Who asks is said by accessKeyId and secretAccessKey.",
+    )
 }
 
 /** What is said by options, or else by the environment, as other tools of S3 have it. */
@@ -37,6 +43,12 @@ export function settingsOf(s3: S3Options = {}): S3Options {
   const secretAccessKey = s3.secretAccessKey ?? (own ? undefined : env.AWS_SECRET_ACCESS_KEY)
   const sessionToken = s3.sessionToken ?? (own ? undefined : env.AWS_SESSION_TOKEN)
   const endpoint = s3.endpoint ?? env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL
+  if ((accessKeyId || undefined) === undefined ? secretAccessKey : !secretAccessKey) {
+    const [there, missing] = accessKeyId ? OPTIONS : [OPTIONS[1], OPTIONS[0]]
+    throw new PlanError(
+      `Of who asks for s3:// addresses there is ${there} and no ${missing}, in { s3 } or in the environment. Give both, or neither for a bucket that is public.`,
+    )
+  }
   return {
     ...(accessKeyId && { accessKeyId }),
     ...(secretAccessKey && { secretAccessKey }),
@@ -87,8 +99,13 @@ function escaped(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** SourceError for an address that names no bucket and key. */
+/** SourceError for an address that names no bucket and key, PlanError for one that says who asks. */
 export function checkAddress(address: string, use: 'read' | 'written' = 'read'): void {
+  const [, bucket = ''] = ADDRESS.exec(address) ?? []
+  if (/[:@]/.test(bucket))
+    throw new PlanError(
+      `The address ${address} was given with keys, which are not read there. Give them as { s3: { accessKeyId, secretAccessKey } }, or in the environment.`,
+    )
   if (!ADDRESS.test(address))
     throw new SourceError(`${address} cannot be ${use}: it names no bucket and key, as s3://bucket/key does.`, address)
 }
