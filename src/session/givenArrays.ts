@@ -1,18 +1,46 @@
 /**
- * Arrays that are made with their elements, which the program or a file has: these go straight to the array's storage, and the plan
- * does not hold them.
+ * Plans of arrays: those that are made when they are needed, and those made with their elements, which the program or a file has. These go
+ * straight to the array's storage, and the plan does not hold them.
  */
 
+import { checkOneOf, checkSeed } from '../core/arguments.ts'
 import { type Shape, sizeOfShape } from '../core/arrays/indexSpace.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage } from '../core/arrays/storage.ts'
 import type { TypedArray } from '../core/data/column.ts'
 import type { DType, ElementType } from '../core/data/schema.ts'
 import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
-import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { checkOptions } from '../core/options.ts'
+import type { ArrayInit, ArraySource, LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { storedObject, storedValue } from '../exec/arrays/fit.ts'
 import { makeZeros } from '../exec/arrays/makeArray.ts'
 import { eachRow } from '../exec/arrays/rows.ts'
 import type { Runtime } from './runtime.ts'
+import { checkShapeOf } from './sessionOptions.ts'
+
+/** Of an array of random numbers. */
+export interface RandomOptions {
+  readonly dtype?: 'f64' | 'f32'
+  readonly distribution?: 'uniform' | 'normal'
+  readonly scale?: number
+  readonly seed?: number
+}
+
+export function randomInit(options: RandomOptions, sessionSeed: number): ArrayInit {
+  checkOptions('random()', options, ['dtype', 'distribution', 'scale', 'seed'])
+  const { dtype = 'f64', distribution = 'uniform', scale = 1, seed = sessionSeed } = options
+  checkOneOf('The dtype of random()', dtype, ['f64', 'f32'])
+  checkOneOf('The distribution of random()', distribution, ['uniform', 'normal'])
+  checkSeed('The seed of random()', seed)
+  if (!Number.isFinite(scale)) throw new PlanError(`The scale of random() is ${String(scale)}. It is a finite number.`)
+  return { kind: 'random', distribution, scale, seed }
+}
+
+/** The plan of all columns of a source. */
+export function scanPlan(source: ArraySource): LogicalPlan {
+  const columns = source.element.kind === 'row' ? source.element.fields.map((field) => field.name) : ['value']
+  return { kind: 'Scan', source, columns, element: source.element, keys: { kind: 'rowNumber' } }
+}
 
 type Given = Pick<Runtime, 'arena' | 'store'>
 
@@ -28,6 +56,25 @@ export function givenPlan(
   const plan: LogicalPlan = { kind: 'Array', name, shape, dtype, init: { kind: 'given' }, element, keys }
   store.give(plan, storage)
   return plan
+}
+
+/** The plan of an array that is made when it is needed. PlanError for a shape or a dtype that is none; `method` is what the program called. */
+export function madePlan(
+  method: string,
+  shape: Shape,
+  { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit },
+): LogicalPlan {
+  const name = checkShapeOf(method, shape)
+  if (dtype !== 'object') checkOneOf(`The dtype of ${method}()`, dtype, Object.keys(ARRAY_OF_DTYPE) as DType[])
+  if (init.kind === 'fill') {
+    if (dtype === 'object') storedObject(init.value, method)
+    else storedValue(init.value, dtype, method)
+  }
+  // elements of a bool array are the numbers 0 and 1, unless it was filled with a boolean
+  const kind = dtype === 'bool' && !(init.kind === 'fill' && typeof init.value === 'boolean') ? 'u8' : dtype
+  const element: ElementType = { kind: 'scalar', type: { kind }, nullable: dtype === 'object' }
+  const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
+  return { kind: 'Array', name, shape: [...shape], dtype, init, element, keys }
 }
 
 /** The plan of a dense array with a copy of the values, row by row. The shape is one. */

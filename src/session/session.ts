@@ -3,37 +3,28 @@
  * behind the handles it gives out.
  */
 
-import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
-import { type Observable, Subject } from 'rxjs'
-import { checkBoolean, checkCloneable, checkFunction, checkOneOf, checkSeed, isSignal } from '../core/arguments.ts'
+import type { Observable } from 'rxjs'
+import { checkSeed } from '../core/arguments.ts'
 import { DistArray } from '../core/arrays/distArray.ts'
 import { checkShape, type IndexSpace, type KeyOf, type Shape } from '../core/arrays/indexSpace.ts'
 import type { Key } from '../core/arrays/keys.ts'
 import { RngHandle } from '../core/arrays/rng.ts'
-import { ARRAY_OF_DTYPE } from '../core/arrays/storage.ts'
 import type { TypedArray } from '../core/data/column.ts'
-import type { DType, ElementType } from '../core/data/schema.ts'
+import type { DType } from '../core/data/schema.ts'
 import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
-import { joinedSignal } from '../core/joinedSignal.ts'
-import { Accumulator, type AccumulatorKind } from '../core/loop/accumulator.ts'
+import { type Accumulator, type AccumulatorKind, accumulatorOf } from '../core/loop/accumulator.ts'
 import { type Loop, RUN_OPTIONS, type RunOptions } from '../core/loop/loop.ts'
 import type { LoopReport } from '../core/loop/loopReport.ts'
 import type { LoopOptions } from '../core/loop/loopSpec.ts'
 import type { CheckedEnv, LoopBody, LoopSource, Rng } from '../core/loop/loopViews.ts'
 import { checkOptions } from '../core/options.ts'
-import type { ArrayInit, ArraySource, LogicalPlan } from '../core/plan/logicalPlan.ts'
+import type { ArrayInit, ArraySource } from '../core/plan/logicalPlan.ts'
 import type { TableMemory } from '../core/ports.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
-import { type Shown, showAs } from '../core/show/shown.ts'
-import { storedObject, storedValue } from '../exec/arrays/fit.ts'
-import type { Gang } from '../exec/gang/gang.ts'
+import { showAs } from '../core/show/shown.ts'
 import { csvKernels } from '../exec/kernels/csv/csvKernels.ts'
-import { tableMemory } from '../exec/tables/columns/tableMemory.ts'
-import { Executor } from '../exec/tables/executor.ts'
-import type { ExecutorEvent } from '../exec/tables/executorOptions.ts'
-import { ArrayStore } from '../exec/tables/store/arrayStore.ts'
 import { stoppedError } from '../exec/workers/pool.ts'
 import { loadThreadProgram } from '../exec/workers/threadProgram.ts'
 import type { NpyOptions } from '../io/arrays/npy.ts'
@@ -47,44 +38,29 @@ import { sourceFromArrow, sourceFromColumns, sourceFromRows } from '../io/memory
 import { openParquet } from '../io/parquet.ts'
 import type { PartitionOptions } from '../io/partitions/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions } from '../io/reading.ts'
-import { readSplit } from '../io/readSplit.ts'
 import { openText } from '../io/text.ts'
-import { requireCompiled } from '../planner/function/requireCompiled.ts'
-import { RowFunctions } from '../planner/function/rowFunctions.ts'
-import { lower } from '../planner/physical/lower.ts'
-import { retyped } from '../planner/retype.ts'
-import { queriesBy } from './arrayQueries.ts'
-import { type Checkpoint, checkpointAskedFor, ledgerOf, openedCheckpoint } from './checkpoint.ts'
-import { SessionEngine } from './engine.ts'
+import { type Checkpoint, checkpointAskedFor, openedCheckpoint } from './checkpoint.ts'
+import { composed, type Joined, readingUntil, shownSession, sparkAskedFor } from './composition.ts'
+import type { SessionEngine } from './engine.ts'
 import { gangAskedFor } from './gangAskedFor.ts'
-import { typedArrayPlan } from './givenArrays.ts'
-import { LoopHandle } from './loop.ts'
-import { LOOP_OPTIONS } from './loopRequest.ts'
+import { madePlan, type RandomOptions, randomInit, scanPlan, typedArrayPlan } from './givenArrays.ts'
+import { LoopHandle } from './loops/loopHandle.ts'
+import { LOOP_OPTIONS } from './loops/loopRequest.ts'
 import { progressBar } from './progress.ts'
-import { gangOf, type Runtime, worthThreadsMsOf } from './runtime.ts'
+import type { Runtime } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
 import {
   type ColumnValues,
-  checkProgress,
+  checkNoOptions,
   checkShapeOf,
   dtypeOfValue,
-  MOST_WORKERS,
-  megabytes,
   type RowOfColumns,
   requestOf,
   SESSION_OPTIONS,
   type SessionOptions,
 } from './sessionOptions.ts'
-import { endWith, type SessionSpill, sessionArena, sessionPool, sessionSpill } from './sessionParts.ts'
-import type { SparkTables } from './sparkTables.ts'
+import type { SessionSpill } from './sessionParts.ts'
 import { npyPlan, savedPlan } from './storedFiles.ts'
-
-/** What a session is started with that takes time to come by. */
-interface Joined {
-  readonly gang?: Gang
-  readonly checkpoint?: Checkpoint | undefined
-  readonly spark?: SparkTables | undefined
-}
 
 /** Memory, workers and events for arrays and loops. Threads start with the first work that needs them. */
 export class Session implements AsyncDisposable {
@@ -100,78 +76,22 @@ export class Session implements AsyncDisposable {
   readonly #spill: SessionSpill
   #stopping: Promise<void> | undefined
 
-  private constructor(options: SessionOptions, { gang, checkpoint, spark }: Joined = {}) {
-    const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
-    if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
-      throw new PlanError(
-        `workers is ${valueText(workers)}. It is an integer from 1 to ${MOST_WORKERS}; without it there is one for each core.`,
-      )
-    }
-    if (typeof progress !== 'boolean') checkProgress(progress)
-    if (options.seed !== undefined) checkSeed('seed', options.seed)
-    if (options.checkRaces !== undefined) checkBoolean('checkRaces', options.checkRaces)
-    if (options.require !== undefined) checkOneOf('The require of Session.start()', options.require, ['compiled'])
-    const seed = options.seed ?? 0
-    const events = new Subject<SessionEvent>()
-    const arena = sessionArena(options.memory)
-    const pool = sessionPool(workers, arena, events)
-    this.#tables = tableMemory(arena)
-    const spill = sessionSpill(options)
+  private constructor(options: SessionOptions, joined: Joined = {}) {
+    const stopped = this.#stopped.signal
+    const { workers, runtime, engine, tables, spill } = composed(options, joined, { stopped, checkOpen: () => this.#checkOpen() })
+    this.#runtime = runtime
+    this.#engine = engine
+    this.#tables = tables
     this.#spill = spill
-    const running = {
-      spill,
-      pool,
-      arena,
-      readSplit,
-      lower,
-      onEvent: (event: ExecutorEvent) => events.next(event),
-      stopped: this.#stopped.signal,
-    }
-    const executor = spark?.executor(running, { memory: this.#tables, events }) ?? new Executor(running)
-    const functions = new RowFunctions()
-    const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)
-    const processes = gang ?? gangOf(options)
-    const store = new ArrayStore({
-      arena,
-      ledger,
-      elsewhere: processes?.journal(arena, spill),
-      moment: (used) => {
-        const moment = functions.moment(used)
-        if (options.require === 'compiled') for (const f of used) requireCompiled(moment.now(f))
-        return moment
-      },
-      ...queriesBy(executor),
-      retype: retyped,
-    })
-    const { checkRaces } = options
-    const worthThreadsMs = worthThreadsMsOf(options)
-    this.#runtime = {
-      require: options.require,
-      spark,
-      gang: processes,
-      ledger,
-      arena,
-      pool,
-      store,
-      executor,
-      events,
-      checkRaces,
-      worthThreadsMs,
-      stopped: this.#stopped.signal,
-      passes: new Set(),
-      checkOpen: () => this.#checkOpen(),
-    }
-    endWith(this.#runtime, pool)
-    this.#engine = new SessionEngine(this.#runtime, { seed, functions })
     this.workers = workers
-    this.events = SessionEvents.of(events)
-    const deaf = gang?.listen((event) => events.next({ kind: 'process', ...event }))
-    if (deaf !== undefined) this.#stopped.signal.addEventListener('abort', deaf, { once: true })
-    this.#hideProgress = progressBar(this.events, { mode: progress })
+    this.events = SessionEvents.of(runtime.events)
+    const deaf = joined.gang?.listen((event) => runtime.events.next({ kind: 'process', ...event }))
+    if (deaf !== undefined) stopped.addEventListener('abort', deaf, { once: true })
+    this.#hideProgress = progressBar(this.events, { mode: options.progress ?? 'auto' })
   }
 
   static {
-    showAs<Session>(Session.prototype, (session) => shownSession(session, session.#runtime))
+    showAs<Session>(Session.prototype, (session) => shownSession(session.workers, session.#runtime))
   }
 
   /**
@@ -339,11 +259,7 @@ export class Session implements AsyncDisposable {
   /** A table of columns, which are copied. Their types are those of their values: there are no options. */
   fromColumns<C extends Readonly<Record<string, ColumnValues>>>(columns: C, ...options: readonly never[]): DistArray<RowOfColumns<C>> {
     this.#checkOpen()
-    if (options.length > 0)
-      throw new PlanError(
-        `fromColumns() takes columns and nothing else; it was given ${valueText(options[0])} as well.\n` +
-          "A typed array says its column's type, as in { id: Int32Array.of(1, 2) }; fromRows(rows, { schema }) takes a schema.",
-      )
+    checkNoOptions(options)
     return this.#scan(sourceFromColumns(columns, { memory: this.#tables }))
   }
 
@@ -376,28 +292,13 @@ export class Session implements AsyncDisposable {
   ): DistArray<V extends number ? number : V, KeyOf<S>> {
     checkOptions('fill()', options, ['dtype'])
     const dtype = options.dtype ?? dtypeOfValue(value)
-    if (dtype === 'object') storedObject(value, 'fill')
-    else storedValue(value, dtype, 'fill')
     return this.#array('fill', shape, { dtype, init: { kind: 'fill', value } })
   }
 
   /** Random numbers, the same for every worker count: uniform in [0, scale) or normal with deviation scale. Defaults: f64, uniform, 1. */
-  random<const S extends Shape>(
-    shape: S,
-    options: {
-      readonly dtype?: 'f64' | 'f32'
-      readonly distribution?: 'uniform' | 'normal'
-      readonly scale?: number
-      readonly seed?: number
-    } = {},
-  ): DistArray<number, KeyOf<S>> {
-    checkOptions('random()', options, ['dtype', 'distribution', 'scale', 'seed'])
-    const { dtype = 'f64', distribution = 'uniform', scale = 1, seed = this.#engine.seed } = options
-    checkOneOf('The dtype of random()', dtype, ['f64', 'f32'])
-    checkOneOf('The distribution of random()', distribution, ['uniform', 'normal'])
-    checkSeed('The seed of random()', seed)
-    if (!Number.isFinite(scale)) throw new PlanError(`The scale of random() is ${String(scale)}. It is a finite number.`)
-    return this.#array('random', shape, { dtype, init: { kind: 'random', distribution, scale, seed } })
+  random<const S extends Shape>(shape: S, options: RandomOptions = {}): DistArray<number, KeyOf<S>> {
+    const init = randomInit(options, this.#engine.seed)
+    return this.#array('random', shape, { dtype: options.dtype ?? 'f64', init })
   }
 
   /**
@@ -436,16 +337,7 @@ export class Session implements AsyncDisposable {
   accumulator<V>(options: { readonly init: V; readonly combine: (a: V, b: V) => V }): Accumulator<V>
   accumulator<V>(spec: AccumulatorKind | { readonly init: V; readonly combine: (a: V, b: V) => V }): Accumulator<V> | Accumulator<number> {
     this.#checkOpen()
-    if (typeof spec === 'object' && spec !== null) {
-      checkOptions('accumulator()', spec, ['init', 'combine'])
-      if (!('init' in spec))
-        throw new PlanError('accumulator() needs an init, which counts once, as in accumulator({ init: 1, combine: (a, b) => a * b }).')
-      checkFunction('The combine of accumulator()', spec.combine, '(a, b)')
-      checkCloneable('The init of accumulator()', spec.init)
-      return new Accumulator<V>(spec)
-    }
-    checkOneOf('The kind of accumulator()', spec, ['sum', 'min', 'max', 'count'])
-    return new Accumulator<number>(spec)
+    return accumulatorOf(spec)
   }
 
   /** A generator for loop bodies, counter-based: keyed by seed, pass and key, so that any schedule draws the same numbers. */
@@ -489,16 +381,11 @@ export class Session implements AsyncDisposable {
 
   /** The options of a reader, which `stop()` ends as its signal does; what makes no sense is left for the reader to say. */
   #reading<O extends ReadOptions>(options: O): O {
-    if (typeof options !== 'object' || options === null) return options
-    const { signal } = options
-    if (signal === undefined) return { ...options, signal: this.#stopped.signal }
-    return isSignal(signal) ? { ...options, signal: joinedSignal([signal, this.#stopped.signal]) } : options
+    return readingUntil(this.#stopped.signal, options)
   }
 
   #scan<T>(source: ArraySource): DistArray<T> {
-    const columns = source.element.kind === 'row' ? source.element.fields.map((field) => field.name) : ['value']
-    const plan: LogicalPlan = { kind: 'Scan', source, columns, element: source.element, keys: { kind: 'rowNumber' } }
-    return new DistArray<T>(this.#engine, plan)
+    return new DistArray<T>(this.#engine, scanPlan(source))
   }
 
   #array<T, K extends Key>(
@@ -507,29 +394,6 @@ export class Session implements AsyncDisposable {
     { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit },
   ): DistArray<T, K> {
     this.#checkOpen()
-    const name = checkShapeOf(method, shape)
-    if (dtype !== 'object') checkOneOf(`The dtype of ${method}()`, dtype, Object.keys(ARRAY_OF_DTYPE) as DType[])
-    // elements of a bool array are the numbers 0 and 1, unless it was filled with a boolean
-    const kind = dtype === 'bool' && !(init.kind === 'fill' && typeof init.value === 'boolean') ? 'u8' : dtype
-    const element: ElementType = { kind: 'scalar', type: { kind }, nullable: dtype === 'object' }
-    const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
-    return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
+    return new DistArray<T, K>(this.#engine, madePlan(method, shape, { dtype, init }))
   }
-}
-
-/** The session's workers, and how much of its memory is used. */
-function shownSession({ workers }: Session, { arena, stopped }: Runtime): Shown {
-  const threads = workers === 1 ? "1 worker, the caller's thread" : `${workers} workers`
-  const memory = stopped.aborted ? 'stopped' : `${megabytes(arena.usedBytes)} of ${megabytes(arena.budgetBytes)} of memory used`
-  return { what: 'Session', title: `${threads}, ${memory}` }
-}
-
-/** Loaded where it is asked for. */
-async function sparkAskedFor({ tables, fallback }: SessionOptions): Promise<SparkTables | undefined> {
-  if (tables === undefined) {
-    if (fallback !== undefined)
-      throw new PlanError("fallback says what runs here of a session with { tables: 'sc://host:15002' }, and this one has no tables there.")
-    return undefined
-  }
-  return await (await import('./sparkTables.ts')).sparkTables(tables, fallback)
 }

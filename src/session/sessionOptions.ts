@@ -7,7 +7,7 @@ import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
 import type { LoopOptions } from '../core/loop/loopSpec.ts'
 import { countText } from '../core/show/width.ts'
-import type { LoopRequest } from './loopRequest.ts'
+import type { LoopRequest } from './loops/loopRequest.ts'
 
 /** More threads than any machine has cores for; each takes some megabytes. */
 export const MOST_WORKERS = 1024
@@ -107,4 +107,13 @@ export function dtypeOfValue(value: unknown): DType | 'object' {
     default:
       return 'object'
   }
+}
+
+/** What `fromColumns` is given besides columns. */
+export function checkNoOptions(options: readonly unknown[]): void {
+  if (options.length > 0)
+    throw new PlanError(
+      `fromColumns() takes columns and nothing else; it was given ${valueText(options[0])} as well.\n` +
+        "A typed array says its column's type, as in { id: Int32Array.of(1, 2) }; fromRows(rows, { schema }) takes a schema.",
+    )
 }

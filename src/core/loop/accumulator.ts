@@ -8,7 +8,10 @@
  * of cutting blocks changes a bit. A block that starts inside a chunk hands over the values it added; one that starts a
  * chunk hands over their fold.
  */
+import { checkCloneable, checkFunction, checkOneOf } from '../arguments.ts'
 import { CHUNK, combinePairwise } from '../arrays/fixedTree.ts'
+import { PlanError } from '../errors.ts'
+import { checkOptions } from '../options.ts'
 import { cellText } from '../show/cells.ts'
 import { showAs } from '../show/shown.ts'
 import { viewInBody } from './runningLoop.ts'
@@ -20,6 +23,20 @@ export interface CustomAccumulator<V> {
   readonly combine: (a: V, b: V) => V
 }
 export type AccumulatorSpec = AccumulatorKind | CustomAccumulator<unknown>
+
+/** What `session.accumulator(spec)` gives. PlanError for a kind that there is not, and for options that make none. */
+export function accumulatorOf<V>(spec: AccumulatorKind | CustomAccumulator<V>): Accumulator<V> | Accumulator<number> {
+  if (typeof spec === 'object' && spec !== null) {
+    checkOptions('accumulator()', spec, ['init', 'combine'])
+    if (!('init' in spec))
+      throw new PlanError('accumulator() needs an init, which counts once, as in accumulator({ init: 1, combine: (a, b) => a * b }).')
+    checkFunction('The combine of accumulator()', spec.combine, '(a, b)')
+    checkCloneable('The init of accumulator()', spec.init)
+    return new Accumulator<V>(spec)
+  }
+  checkOneOf('The kind of accumulator()', spec, ['sum', 'min', 'max', 'count'])
+  return new Accumulator<number>(spec)
+}
 
 /** The handle that `session.accumulator(...)` gives: `value` holds the result of the last pass of the last loop. */
 export class Accumulator<V> {

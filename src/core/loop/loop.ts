@@ -1,4 +1,4 @@
-/** The handle that `session.loop` gives, as programs see it; `src/session/loop.ts` has what is behind it. */
+/** The handle that `session.loop` gives, as programs see it; `src/session/loops/loopHandle.ts` has what is behind it. */
 import type { LoopPlan } from './loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './loopReport.ts'
 import type { SimulateOptions, Simulation } from './simulation.ts'

@@ -1,13 +1,13 @@
 /** What `session.loop` was called with, and what is wrong with it. */
 import { types } from 'node:util'
-import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf } from '../core/arguments.ts'
-import { isDistArray } from '../core/arrays/distArray.ts'
-import type { IndexSpace } from '../core/arrays/indexSpace.ts'
-import { valueText } from '../core/data/valueKinds.ts'
-import { LoopError, PlanError } from '../core/errors.ts'
-import type { LoopOptions } from '../core/loop/loopSpec.ts'
-import { nearestNames } from '../core/nearestNames.ts'
-import { checkOptions } from '../core/options.ts'
+import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf } from '../../core/arguments.ts'
+import { isDistArray } from '../../core/arrays/distArray.ts'
+import type { IndexSpace } from '../../core/arrays/indexSpace.ts'
+import { valueText } from '../../core/data/valueKinds.ts'
+import { LoopError, PlanError } from '../../core/errors.ts'
+import type { LoopOptions } from '../../core/loop/loopSpec.ts'
+import { nearestNames } from '../../core/nearestNames.ts'
+import { checkOptions } from '../../core/options.ts'
 import { isHandle } from './loopBindings.ts'
 
 export interface LoopRequest {

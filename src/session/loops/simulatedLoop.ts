@@ -1,10 +1,10 @@
 /** A prepared loop on machines that need not be there. Loaded where it is asked for. */
-import { PlanError } from '../core/errors.ts'
-import type { Machines, Simulation } from '../core/loop/simulation.ts'
-import { simulate } from '../exec/gang/simulate.ts'
-import { KernelLoop } from '../exec/loops/kernelLoop.ts'
-import type { PreparedLoop } from '../exec/loops/loopRun.ts'
-import { SplitLoop } from '../exec/loops/splitLoop.ts'
+import { PlanError } from '../../core/errors.ts'
+import type { Machines, Simulation } from '../../core/loop/simulation.ts'
+import { simulate } from '../../exec/gang/simulate.ts'
+import { KernelLoop } from '../../exec/loops/kernelLoop.ts'
+import type { PreparedLoop } from '../../exec/loops/loopRun.ts'
+import { SplitLoop } from '../../exec/loops/splitLoop.ts'
 
 /** With `stays`, what passes write may stay where it is. */
 export function simulatedLoop(loop: PreparedLoop, machines: Machines, { stays }: { readonly stays: boolean }): Simulation {

@@ -5,41 +5,31 @@
  *     run()    lock the arrays -> cut blocks -> passes
  */
 
-import { checkBoolean, checkCount, checkOneOf, checkSignal } from '../core/arguments.ts'
-import type { Storage } from '../core/arrays/storage.ts'
-import { callSite } from '../core/callSite.ts'
-import { defined } from '../core/defined.ts'
-import type { Engine } from '../core/engine.ts'
-import { isError } from '../core/isError.ts'
-import { joinedSignal } from '../core/joinedSignal.ts'
-import type { KeptInput } from '../core/loop/checkpoint.ts'
-import { type Loop, RUN_OPTIONS, type RunOptions } from '../core/loop/loop.ts'
-import type { LoopPlan, MeasuredPass } from '../core/loop/loopPlan.ts'
-import type { LoopReport, PassReport, VerifyReport } from '../core/loop/loopReport.ts'
-import type { AnalyzedLoop } from '../core/loop/loopSpec.ts'
-import { machinesOf, type SimulateOptions, type Simulation } from '../core/loop/simulation.ts'
-import { checkOptions } from '../core/options.ts'
-import { type Shown, showAs } from '../core/show/shown.ts'
-import { counted, countText } from '../core/show/width.ts'
-import { copyStorage } from '../exec/arrays/storageBlocks.ts'
-import type { LedgerCall } from '../exec/ledger/ledger.ts'
-import { blocksAlong } from '../exec/loops/blocks/cutBlocks.ts'
-import { kernelCode } from '../exec/loops/kernelCode.ts'
-import { type KernelForecast, kernelForecast } from '../exec/loops/kernelForecast.ts'
-import type { PassResult, PreparedLoop } from '../exec/loops/loopRun.ts'
-import { codeOfParts } from '../exec/loops/partKernels.ts'
-import { SplitLoop } from '../exec/loops/splitLoop.ts'
-import { type ExplainedKernel, explainLoop } from '../planner/loop/report/explain.ts'
-import { notCompiledError } from '../planner/loop/report/requireCompiled.ts'
+import { checkCount, checkSignal } from '../../core/arguments.ts'
+import type { Storage } from '../../core/arrays/storage.ts'
+import { callSite } from '../../core/callSite.ts'
+import { defined } from '../../core/defined.ts'
+import type { Engine } from '../../core/engine.ts'
+import { isError } from '../../core/isError.ts'
+import { joinedSignal } from '../../core/joinedSignal.ts'
+import type { KeptInput } from '../../core/loop/checkpoint.ts'
+import { type Loop, RUN_OPTIONS, type RunOptions } from '../../core/loop/loop.ts'
+import type { LoopPlan } from '../../core/loop/loopPlan.ts'
+import type { LoopReport, PassReport, VerifyReport } from '../../core/loop/loopReport.ts'
+import { machinesOf, type SimulateOptions, type Simulation } from '../../core/loop/simulation.ts'
+import { checkOptions } from '../../core/options.ts'
+import { showAs } from '../../core/show/shown.ts'
+import { copyStorage } from '../../exec/arrays/storageBlocks.ts'
+import type { LedgerCall } from '../../exec/ledger/ledger.ts'
+import type { PassResult, PreparedLoop } from '../../exec/loops/loopRun.ts'
+import { notCompiledError } from '../../planner/loop/report/requireCompiled.ts'
+import type { Runtime } from '../runtime.ts'
 import { type Analysis, LoopAnalysis } from './loopAnalysis.ts'
-import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
+import { ownPlanOf } from './loopBindings.ts'
+import { LoopDescription, type LoopState } from './loopDescription.ts'
 import { arrayText, callText, capturedDigest, keptPass, whyNotRecorded } from './loopLedger.ts'
 import { LoopPreparation, type Prepared } from './loopPreparation.ts'
 import { checkRequest, type LoopRequest } from './loopRequest.ts'
-import type { Runtime } from './runtime.ts'
-
-/** Of variables that are shown. */
-const MOST_VARIABLES = 20
 
 export class LoopHandle implements Loop {
   readonly #runtime: Runtime
@@ -47,13 +37,9 @@ export class LoopHandle implements Loop {
   readonly #request: LoopRequest
   readonly #analysis: LoopAnalysis
   readonly #preparation: LoopPreparation
-  #measured: MeasuredPass | undefined
   #toldNotRecorded = false
-  #forecasted: { readonly analyzed: AnalyzedLoop; readonly forecast: KernelForecast | undefined } | undefined
-  /** Passes of this handle so far: what its generators are keyed by. */
-  #passes = 0
-  /** Of these, those that a checkpoint knew. */
-  #skipped = 0
+  readonly #description: LoopDescription
+  readonly #state: LoopState = { passes: 0, skipped: 0, measured: undefined }
   /** The versions of what the loop only reads when it was last checked for races. */
   #checkedRaces: string | undefined
 
@@ -65,95 +51,20 @@ export class LoopHandle implements Loop {
     checkRequest(request)
     this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite(entry))
     this.#preparation = new LoopPreparation(runtime, engine, request, this.#analysis)
+    this.#description = new LoopDescription(runtime, engine, this.#analysis, this.#preparation, this.#state)
     if (this.#mustBeCompiled) this.#checkCompiled(this.plan.kernel)
   }
 
   static {
-    showAs<LoopHandle>(LoopHandle.prototype, (loop) => loop.#shown())
-  }
-
-  /** The plan as it was found, and where the last pass ran; nothing is estimated or compiled for it. */
-  #shown(): Shown {
-    const { plan } = this.#analysis.analyzed
-    const prepared = this.#preparation.last?.loop
-    const { kind, axes } = plan.schedule
-    const order = kind === 'serial' || axes.length === 0 ? kind : `${kind} on ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
-    const forecast = this.#forecasted?.analyzed === this.#analysis.analyzed ? this.#forecasted.forecast : undefined
-    const { target } = prepared?.kernel ?? forecast?.kernel ?? plan.kernel
-    // before a kernel was tried, only that there is none is sure
-    const isSure = prepared !== undefined || forecast !== undefined || target === 'as-is'
-    const { where, because } = prepared?.execution ?? plan.execution
-    const place = prepared === undefined ? '' : `, on ${where === 'workers' ? 'the workers' : "the caller's thread"}`
-    const variables = plan.variables.map(({ name, class: kind, origin }) => [name, kind, origin])
-    return {
-      what: 'Loop',
-      title: `${this.#name}: ${order}${isSure ? `, kernel ${target}` : ''}${place}`,
-      grid: {
-        columns: ['variable', 'is', 'from'].map((name) => ({ name, type: '', side: 'left' })),
-        rows: variables.slice(0, MOST_VARIABLES),
-      },
-      notes: [
-        ...(variables.length > MOST_VARIABLES ? [`and ${counted(variables.length - MOST_VARIABLES, 'more variable')}`] : []),
-        `schedule: ${plan.schedule.reason}`,
-        `execution: ${because}`,
-        this.#passes === 0
-          ? 'It has not run; explain() says more.'
-          : `${countText(this.#passes)} ${this.#passes === 1 ? 'pass' : 'passes'} ran; explain() says more.`,
-      ],
-    }
+    showAs<LoopHandle>(LoopHandle.prototype, (loop) => loop.#description.shown())
   }
 
   get plan(): LoopPlan {
-    const { plan } = this.#analysis.analyzed
-    const prepared = this.#preparation.last?.loop
-    const checkpoint = defined({ checkpoint: this.#kept() })
-    if (prepared === undefined) {
-      const { kernel = undecided(plan.kernel), predictedMilliseconds } = this.#forecast() ?? {}
-      return { ...plan, ...checkpoint, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
-    }
-    const finding = this.#preparation.last?.finding
-    const blocks = blocksOf(plan.schedule, prepared)
-    const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
-    const { kernel = plan.kernel, processes, predictedMilliseconds } = prepared
-    const execution = { ...prepared.execution, ...defined({ processes }) }
-    const cost = defined({ predictedMilliseconds, measured: this.#measured })
-    return { ...plan, ...checkpoint, ...partsOf(plan, prepared), schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
+    return this.#description.plan
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
-    checkOptions('explain()', options, ['format', 'kernel'])
-    if (options.format !== undefined) checkOneOf('The format of explain()', options.format, ['text', 'json'])
-    if (options.kernel !== undefined) checkBoolean('The kernel of explain()', options.kernel)
-    const analyzed = { ...this.#analysis.analyzed, plan: this.plan }
-    const format = options.format === undefined ? {} : { format: options.format }
-    return explainLoop(analyzed, { ...format, ...(options.kernel === true ? { kernel: this.#explainedKernel() } : {}) })
-  }
-
-  #explainedKernel(): ExplainedKernel {
-    const prepared = this.#preparation.last?.loop
-    if (prepared !== undefined) return { loops: prepared.innerLoops ?? [], ...defined({ code: prepared.kernelCode?.() }) }
-    const forecast = this.#forecast()
-    if (forecast === undefined) return { loops: [] }
-    const codes = forecast.plans.map((plan) => kernelCode(plan))
-    const [code] = codes.length > 1 ? [codeOfParts(codes)] : codes
-    return { loops: forecast.innerLoops, ...defined({ code }) }
-  }
-
-  /** The kernel as far as it is known before a run. */
-  #forecast(): KernelForecast | undefined {
-    const analyzed = this.#analysis.analyzed
-    if (this.#forecasted?.analyzed !== analyzed) {
-      const { accumulators, rngs, buffers } = this.#analysis.bindings
-      const forecast = kernelForecast({
-        analyzed,
-        accumulators: accumulatorInputs(accumulators),
-        rngs,
-        buffers: new Map([...buffers].map(([name, buffer]) => [name, bufferFunctions(buffer, this.#engine)])),
-        addresses: this.#runtime.arena.addresses,
-      })
-      this.#forecasted = { analyzed, forecast }
-    }
-    return this.#forecasted.forecast
+    return this.#description.explain(options)
   }
 
   async run(options: RunOptions = {}): Promise<LoopReport> {
@@ -196,7 +107,7 @@ export class LoopHandle implements Loop {
       milliseconds: performance.now() - started,
       ...(predictions.length < passes.length || asked === 0 ? {} : { predictedMilliseconds: predictions.reduce((sum, ms) => sum + ms, 0) }),
       schedule: this.#analysis.analyzed.plan.schedule.kind,
-      workers: asked === 0 ? 1 : (this.#measured?.workers ?? 1),
+      workers: asked === 0 ? 1 : (this.#state.measured?.workers ?? 1),
     }
   }
 
@@ -234,10 +145,6 @@ export class LoopHandle implements Loop {
     return given === undefined ? this.#runtime.stopped : joinedSignal([given, this.#runtime.stopped])
   }
 
-  get #name(): string {
-    return this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
-  }
-
   get #mustBeCompiled(): boolean {
     return this.#runtime.require === 'compiled' || this.#request.options.require === 'compiled'
   }
@@ -255,11 +162,11 @@ export class LoopHandle implements Loop {
     const [reason] = kernel.because ?? []
     const { span: place } = this.#analysis.analyzed.spec.body
     const { message = 'The body runs as it stands.', cure = '', span = place } = reason ?? {}
-    this.#runtime.events.next({ kind: 'fallback', what: this.#name, because: message, span, cure, runs: 'caller' })
+    this.#runtime.events.next({ kind: 'fallback', what: this.#analysis.name, because: message, span, cure, runs: 'caller' })
   }
 
   #passEvent(number: number): void {
-    this.#runtime.events.next({ kind: 'pass', phase: 'started', loop: this.#name, pass: { number } })
+    this.#runtime.events.next({ kind: 'pass', phase: 'started', loop: this.#analysis.name, pass: { number } })
   }
 
   /** The passes of a batch, each when its events were told; the first was said to have started. */
@@ -267,8 +174,8 @@ export class LoopHandle implements Loop {
     const { events } = this.#runtime
     for (const [at, pass] of reports.entries()) {
       if (at > 0) this.#passEvent(pass.number)
-      events.next({ kind: 'pass', phase: 'finished', loop: this.#name, pass })
-      events.next({ kind: 'progress', job: this.#name, done: pass.number, total })
+      events.next({ kind: 'pass', phase: 'finished', loop: this.#analysis.name, pass })
+      events.next({ kind: 'progress', job: this.#analysis.name, done: pass.number, total })
       yield pass
     }
   }
@@ -282,7 +189,7 @@ export class LoopHandle implements Loop {
     this.#runtime.checkOpen()
     return await this.#preparation.use(
       this.#analysis.read(),
-      async ({ loop }) => await loop.verify(this.#passes, { signal: this.#runtime.stopped }),
+      async ({ loop }) => await loop.verify(this.#state.passes, { signal: this.#runtime.stopped }),
     )
   }
 
@@ -314,7 +221,7 @@ export class LoopHandle implements Loop {
     const versions = read.map((node) => store.plans.version(node)).join()
     if (this.#checkedRaces === versions) return
     await this.#bringHome(prepared, analysis)
-    const check = await prepared.loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
+    const check = await prepared.loop.checkRaces(this.#state.passes, { automatic: asked === undefined, signal })
     this.#checkedRaces = versions
     if (asked === true && check.kind === 'skipped') {
       events.next({ kind: 'fallback', what: 'checkRaces', because: `Nothing was checked: ${check.because}.` })
@@ -322,21 +229,6 @@ export class LoopHandle implements Loop {
   }
 
   // ------------------------------------------------------------------ checkpoints
-
-  /** What becomes of the passes in a checkpoint; undefined where there is none. */
-  #kept(): LoopPlan['checkpoint'] {
-    const { ledger } = this.#runtime
-    if (ledger === undefined) return undefined
-    const analysis = this.#analysis.now
-    const why = whyNotRecorded(analysis, this.#preparation.accesses(analysis))
-    const isAsItStands = this.#preparation.last?.loop.kernel?.target === 'as-is'
-    const passesSkipped = this.#skipped
-    if (why !== undefined || isAsItStands)
-      return { kept: false, because: `Its passes run again on each start: ${why ?? 'its body runs as it stands'}.`, passesSkipped }
-    const { folder, closedBecause } = ledger
-    if (closedBecause !== undefined) return { kept: false, because: closedBecause, passesSkipped }
-    return { kept: true, because: `Its passes are kept in ${folder}.`, passesSkipped }
-  }
 
   /** The call as a checkpoint knows it; undefined where none is kept, or its passes run again whenever the program does. */
   #recorded(analysis: Analysis): LedgerCall | undefined {
@@ -351,7 +243,7 @@ export class LoopHandle implements Loop {
     const { overPlan, over } = this.#analysis
     const { name: _, ...options } = this.#request.options
     const place = overPlan === undefined ? over.label : arrayText(overPlan)
-    const text = callText(analysis, { name: this.#name, over: place, options })
+    const text = callText(analysis, { name: this.#analysis.name, over: place, options })
     return ledger.begin(text, store.holdings.keptBy(ledger, accesses))
   }
 
@@ -359,7 +251,7 @@ export class LoopHandle implements Loop {
     if (this.#toldNotRecorded) return
     this.#toldNotRecorded = true
     const because = `Its passes are not kept in the checkpoint and run again on each start: ${why}.`
-    this.#runtime.events.next({ kind: 'fallback', what: this.#name, because })
+    this.#runtime.events.next({ kind: 'fallback', what: this.#analysis.name, because })
   }
 
   /** Of passes that are known and not run, at most `most`: their arrays are asked for now, as those of passes that run. */
@@ -374,8 +266,8 @@ export class LoopHandle implements Loop {
     const captured = capturedDigest(analysis)
     const skip = (inputs: readonly KeptInput[]): readonly PassReport[] => {
       const first = call.had + 1
-      this.#skipped += count
-      return ledger.skip(call, count, { before: this.#passes, captured, inputs }).map((pass, i) => this.#finishPass(first + i, pass))
+      this.#state.skipped += count
+      return ledger.skip(call, count, { before: this.#state.passes, captured, inputs }).map((pass, i) => this.#finishPass(first + i, pass))
     }
     const reports = store.skipPasses(this.#preparation.accesses(analysis), skip, count)
     reports.catch(() => undefined) // whoever awaits it hears of it
@@ -398,16 +290,16 @@ export class LoopHandle implements Loop {
     const stays = this.#mayStay && loop.canStay === true
     if (!stays) await this.#bringHome(prepared, analysis)
     if (ledger === undefined || call === undefined) return await this.#passesOf(prepared, number, most, { signal, analysis, stays })
-    if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#name} runs as it stands by what its arrays hold.`)
+    if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#analysis.name} runs as it stands by what its arrays hold.`)
     const inputs = store.holdings.of(this.#preparation.accesses(analysis))
-    const before = this.#passes
+    const before = this.#state.passes
     ledger.start()
     let isOver = false
     try {
       const outcome = await this.#passesOf(prepared, number, most, { signal, analysis, stays })
       const captured = capturedDigest(analysis)
       for (const [i, report] of outcome.reports.entries()) {
-        const { workers } = this.#measured ?? { workers: 1 }
+        const { workers } = this.#state.measured ?? { workers: 1 }
         ledger.record(call, keptPass(report, { workers, before: before + i, captured, inputs: i === 0 ? inputs : [] }))
       }
       isOver = outcome.failed === undefined
@@ -440,7 +332,7 @@ export class LoopHandle implements Loop {
     const atomic = this.#request.options.atomic === true
     const restore = atomic ? loop.snapshot() : undefined
     try {
-      const { passes, failed } = await loop.runPasses(this.#passes, atomic ? 1 : most, { stays, ...defined({ signal }) })
+      const { passes, failed } = await loop.runPasses(this.#state.passes, atomic ? 1 : most, { stays, ...defined({ signal }) })
       const reports = passes.map((result, i) => this.#finishPass(number + i, result))
       if (failed === undefined) return { reports }
       this.#undo(restore, failed.reason)
@@ -452,7 +344,7 @@ export class LoopHandle implements Loop {
   }
 
   #finishPass(number: number, result: PassResult): PassReport {
-    this.#passes++
+    this.#state.passes++
     for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
     const accumulators: Record<string, number> = {}
     for (const [name, accumulator] of this.#analysis.bindings.accumulators) {
@@ -461,7 +353,7 @@ export class LoopHandle implements Loop {
       accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
     }
     const { milliseconds, predictedMilliseconds, workers, balance, iterations, delayed } = result
-    this.#measured = { milliseconds, ...defined({ predictedMilliseconds }), workers, balance }
+    this.#state.measured = { milliseconds, ...defined({ predictedMilliseconds }), workers, balance }
     return { number, milliseconds, ...defined({ predictedMilliseconds }), balance, iterations, accumulators, ...defined({ delayed }) }
   }
 
@@ -489,32 +381,5 @@ export class LoopHandle implements Loop {
       .map(({ target }) => ownPlanOf(target, 'a buffer in env', this.#engine))
     const direct = [...this.#analysis.nodes].filter((node) => written.has(store.plans.identity(node)))
     for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
-  }
-}
-
-/** A body that may be compiled, for arrays of which too little is known before a run. */
-function undecided(kernel: LoopPlan['kernel']): LoopPlan['kernel'] {
-  return kernel.target === 'js'
-    ? { ...kernel, note: 'or as it stands: the first run decides, once it is known what the arrays hold' }
-    : kernel
-}
-
-/** Blocks along each axis that is cut, as a run cut them; chunks of a scan are known before. */
-function blocksOf({ kind, blocks }: LoopPlan['schedule'], prepared: PreparedLoop): readonly number[] {
-  if (kind === 'serial') return []
-  return kind === 'scan' ? blocks : blocksAlong(prepared.blocks)
-}
-
-/** The planned parts with their blocks. */
-function partsOf({ parts }: LoopPlan, prepared: PreparedLoop): Pick<LoopPlan, 'parts'> {
-  if (parts === undefined || !(prepared instanceof SplitLoop)) return {}
-  return {
-    parts: parts.map(({ schedule, statements }, at) => {
-      const loop = prepared.parts[at]?.loop
-      return {
-        schedule: { ...schedule, blocks: loop === undefined ? [] : blocksOf(schedule, loop) },
-        statements,
-      }
-    }),
   }
 }

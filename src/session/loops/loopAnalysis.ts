@@ -3,25 +3,25 @@
  * loop would see.
  */
 
-import { DistArray, planOf } from '../core/arrays/distArray.ts'
-import type { IndexSpace } from '../core/arrays/indexSpace.ts'
-import { defined } from '../core/defined.ts'
-import type { Engine } from '../core/engine.ts'
-import { LoopError } from '../core/errors.ts'
-import type { AnalyzedLoop, LoopOver } from '../core/loop/loopSpec.ts'
-import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
-import { sameItems } from '../core/sameItems.ts'
-import type { ArrayStore } from '../exec/tables/store/arrayStore.ts'
-import { capturedHandles } from '../planner/function/captures/capturedHandles.ts'
-import { type CapturedState, capturedNow, sameCaptures } from '../planner/function/captures/capturedNow.ts'
-import { irText } from '../planner/function/irText.ts'
-import type { LoopContext as BodyContext, LocalArray } from '../planner/function/lower/context.ts'
-import { type LoweredFunction, lowerFunction } from '../planner/function/userFunction.ts'
-import { loopWithData, type Study, studyLoop } from '../planner/loop/analyze.ts'
-import type { LoopData } from '../planner/loop/costedLoop.ts'
-import { notParallelError } from '../planner/loop/report/requireParallel.ts'
-import { answerName, answersOf, questionId, type RowQuestion } from '../planner/loop/rowAnswers.ts'
-import { isRepeatable, searchesTexts, withAnswers } from '../planner/loop/rowQuestions.ts'
+import { DistArray, planOf } from '../../core/arrays/distArray.ts'
+import type { IndexSpace } from '../../core/arrays/indexSpace.ts'
+import { defined } from '../../core/defined.ts'
+import type { Engine } from '../../core/engine.ts'
+import { LoopError } from '../../core/errors.ts'
+import type { AnalyzedLoop, LoopOver } from '../../core/loop/loopSpec.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { sameItems } from '../../core/sameItems.ts'
+import type { ArrayStore } from '../../exec/tables/store/arrayStore.ts'
+import { capturedHandles } from '../../planner/function/captures/capturedHandles.ts'
+import { type CapturedState, capturedNow, sameCaptures } from '../../planner/function/captures/capturedNow.ts'
+import { irText } from '../../planner/function/irText.ts'
+import type { LoopContext as BodyContext, LocalArray } from '../../planner/function/lower/context.ts'
+import { type LoweredFunction, lowerFunction } from '../../planner/function/userFunction.ts'
+import { loopWithData, type Study, studyLoop } from '../../planner/loop/analyze.ts'
+import type { LoopData } from '../../planner/loop/costedLoop.ts'
+import { notParallelError } from '../../planner/loop/report/requireParallel.ts'
+import { answerName, answersOf, questionId, type RowQuestion } from '../../planner/loop/rowAnswers.ts'
+import { isRepeatable, searchesTexts, withAnswers } from '../../planner/loop/rowQuestions.ts'
 import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
 
@@ -71,6 +71,11 @@ export class LoopAnalysis {
     this.#latest = this.#now
     checkPromises(request.options, this.bindings.arrays)
     this.#checkParallel(this.#now)
+  }
+
+  /** What the loop is called in messages and events. */
+  get name(): string {
+    return this.#request.options.name ?? `loop over ${this.over.label}`
   }
 
   /** As it was read last for a run. */

@@ -3,13 +3,13 @@
  * dense arrays and give numbers.
  */
 import { createHash } from 'node:crypto'
-import type { KeptPass } from '../core/loop/checkpoint.ts'
-import type { PassReport } from '../core/loop/loopReport.ts'
-import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
-import { planText } from '../core/plan/tree.ts'
-import type { PassResult } from '../exec/loops/loopRun.ts'
-import type { Access } from '../exec/tables/store/arrayLocks.ts'
-import { irText } from '../planner/function/irText.ts'
+import type { KeptPass } from '../../core/loop/checkpoint.ts'
+import type { PassReport } from '../../core/loop/loopReport.ts'
+import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
+import { planText } from '../../core/plan/tree.ts'
+import type { PassResult } from '../../exec/loops/loopRun.ts'
+import type { Access } from '../../exec/tables/store/arrayLocks.ts'
+import { irText } from '../../planner/function/irText.ts'
 import type { Analysis } from './loopAnalysis.ts'
 
 /** Why passes run again when the program does; undefined where they need not. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Session } from '../index.ts'
+import { Session } from '../../index.ts'
 
 test('a run locks the arrays that env holds now', async () => {
   await using session = await Session.start({ workers: 1, progress: false })
