@@ -29,12 +29,14 @@ const columns = [
 ]
 const whole = rowBatch([...'abcdef'], columns, 5)
 
-async function fileOf(parts: readonly Batch[][], pieceBytes: number): Promise<Uint8Array> {
+async function fileOf(parts: readonly Batch[][], pieceBytes: number, numberedRows: number): Promise<Uint8Array> {
   const bytes: Uint8Array[] = []
   const file = new FileUnderWay(async (piece) => void bytes.push(piece.slice()))
   await file.begin()
   for (const group of parts)
-    await file.add(encodeGroup({ parts: group, element: whole.element }, { compression: 'snappy', pieceBytes }, LENT_BY_NOBODY))
+    await file.add(
+      encodeGroup({ parts: group, element: whole.element }, { compression: 'snappy', pieceBytes, numberedRows }, LENT_BY_NOBODY),
+    )
   const fields = fieldsOf(whole.element)
   await file.end(5, fields, fields)
   return Buffer.concat(bytes)
@@ -49,18 +51,24 @@ test('columns that are encoded one after another are one row group', async () =>
   try {
     const groups = [[sliceBatch(whole, 0, 2), sliceBatch(whole, 2, 3)], [sliceBatch(whole, 3, 5)]]
     const found: unknown[] = []
-    // all columns alone, some together, and all of them together
-    for (const pieceBytes of [1, 60, 10 ** 9]) {
-      const path = join(folder, `${pieceBytes}.parquet`)
-      writeFileSync(path, await fileOf(groups, pieceBytes))
+    // all columns alone, some together, all of them together, and those alone that are numbered
+    for (const [pieceBytes, numberedRows] of [
+      [1, 10],
+      [60, 10],
+      [10 ** 9, 10],
+      [10 ** 9, 0],
+    ] as const) {
+      const path = join(folder, `${pieceBytes}-${numberedRows}.parquet`)
+      writeFileSync(path, await fileOf(groups, pieceBytes, numberedRows))
       const others = await duckdb.runAndReadAll(`SELECT * FROM '${path}'`)
       const counted = await duckdb.runAndReadAll(`SELECT num_rows, num_row_groups FROM parquet_file_metadata('${path}')`)
       const own = await (await session.readParquet(path)).collect()
       found.push([others.getRowsJson(), counted.getRowsJson(), own])
     }
-    const [alone, some, together] = found
+    const [alone, some, together, numbered] = found
     expect(alone).toEqual(together)
     expect(some).toEqual(together)
+    expect(numbered).toEqual(together)
     expect((together as readonly unknown[])[1]).toEqual([['5', '2']])
   } finally {
     duckdb.closeSync()

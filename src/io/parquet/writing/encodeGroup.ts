@@ -7,10 +7,12 @@ import { Bug } from '../../../core/errors.ts'
 import { toSharedArrowTable } from '../../arrow/arrowBatches.ts'
 import { streamOf } from '../../arrow/arrowStream.ts'
 import type { Lent } from '../../lent.ts'
-import { bytesOfColumn, joinBatches } from '../../regroup.ts'
+import { bytesOfColumn, joinBatches, rowsOf } from '../../regroup.ts'
 import { WasmFailure, withParquetWasm } from '../wasm.ts'
+import { codedColumn } from './codedColumn.ts'
+import { codesOf, hasCodes } from './codes.ts'
 import { hasFewValues } from './fewValues.ts'
-import { joinedColumns } from './joinedColumns.ts'
+import { joinedColumns, type Opened, openedFile } from './joinedColumns.ts'
 
 /** How a row group is encoded. */
 export interface GroupEncoding {
@@ -18,6 +20,8 @@ export interface GroupEncoding {
   readonly compatibility?: 'v1'
   /** Columns that are encoded together have so many bytes at most, or are one. */
   readonly pieceBytes?: number
+  /** Rows from which on values are numbered here; of fewer it takes longer to call the encoder for each column. */
+  readonly numberedRows?: number
 }
 
 /** The names that the encoder has for them. */
@@ -33,6 +37,11 @@ const CODECS = {
 /** Of which the encoder holds three or four times as many. */
 const PIECE_BYTES = 2 ** 22
 
+/** Those of its dictionaries: one of more ends, and what follows is written as it is. */
+const DICTIONARY_BYTES = 2 ** 20
+
+const NUMBERED_ROWS = 8192
+
 /** Rows that become a row group. */
 export interface GroupRows {
   readonly parts: readonly Batch[]
@@ -44,38 +53,82 @@ export interface GroupRows {
  * thread, has awaited `loadParquet` on the caller's. `lent`: what columns are copied into, once for each piece.
  */
 export function encodeGroup({ parts, element }: GroupRows, encoding: GroupEncoding, lent: Lent): Uint8Array {
-  const pieces = piecesOf({ parts, element }, encoding.pieceBytes ?? PIECE_BYTES).map((fields) => {
-    const of = fields.map((field) => fieldsOf(element)[field] as Field) // their places
-    const some: ElementType = { kind: 'row', fields: of }
-    const columnsOf = (part: Batch): Batch => ({ ...part, element: some, columns: fields.map((field) => part.columns[field] as Column) }) // a column for each field
-    const columns = joinBatches(parts.map(columnsOf), some, lent.newArray)
-    const file = encodedColumns(columns, encoding, lent.newArray)
-    lent.again(file.length)
+  const rows = rowsOf(parts)
+  const columns = fieldsOf(element).map((field, i): GroupColumn => {
+    const own = parts.map((part) => part.columns[i] as Column) // a column for each field
+    return {
+      field,
+      parts: own,
+      bytes: own.reduce((sum, part) => sum + bytesOfColumn(part), 0),
+      ...dictionaryOf(field, own, encoding),
+    }
+  })
+  const files = piecesOf(columns, rows === 0 ? Number.POSITIVE_INFINITY : (encoding.pieceBytes ?? PIECE_BYTES)).map((piece) => {
+    const file = numbered(piece, encoding, lent.newArray) ?? encodedColumns(piece, encoding, lent.newArray)
+    lent.again(file.body.length)
     return file
   })
-  return joinedColumns(pieces, lent.newBytes)
+  return joinedColumns(files, lent.newBytes)
 }
 
-/** The places of the columns that are encoded together. */
-function piecesOf({ parts, element }: GroupRows, most: number): readonly (readonly number[])[] {
-  const pieces: number[][] = []
-  let bytes = 0
-  for (let field = 0; field < fieldsOf(element).length; field++) {
-    const own = parts.reduce((sum, { columns }) => sum + bytesOfColumn(columns[field] as Column), 0) // a column for each field
-    const last = pieces.at(-1)
-    if (last === undefined || bytes + own > most) {
-      pieces.push([field])
-      bytes = own
+/** A column of the rows. */
+interface GroupColumn {
+  readonly field: Field
+  readonly parts: readonly Column[]
+  readonly bytes: number
+  /** Whether it gets a dictionary, which is the encoder's work unless it is numbered here. */
+  readonly hasDictionary: boolean
+  readonly isNumbered: boolean
+}
+
+/**
+ * Of columns of which a dictionary would have nearly as many entries as the column values it takes longer than all else, and no less room.
+ * Codecs beside snappy find more in codes than these can say.
+ */
+function dictionaryOf(
+  { type }: Field,
+  parts: readonly Column[],
+  { compression, compatibility, numberedRows = NUMBERED_ROWS }: GroupEncoding,
+): Pick<GroupColumn, 'hasDictionary' | 'isNumbered'> {
+  const hasDictionary = compatibility !== 'v1' && hasFewValues(parts)
+  const rows = parts.reduce((sum, { length }) => sum + length, 0)
+  const isNumbered = hasDictionary && rows >= numberedRows && hasCodes(type) && (compression === 'snappy' || compression === 'none')
+  return { hasDictionary, isNumbered }
+}
+
+/** Columns that are encoded together; those that are numbered here are alone. */
+function piecesOf(columns: readonly GroupColumn[], most: number): readonly (readonly GroupColumn[])[] {
+  const pieces: GroupColumn[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const column of columns) {
+    if (pieces.length === 0 || column.isNumbered || bytes + column.bytes > most) {
+      pieces.push([column])
+      bytes = column.isNumbered ? Number.POSITIVE_INFINITY : column.bytes
     } else {
-      last.push(field)
-      bytes += own
+      pieces.at(-1)?.push(column)
+      bytes += column.bytes
     }
   }
   return pieces
 }
 
+/** A column with its values numbered here; undefined where the encoder has to do that. */
+function numbered([column]: readonly GroupColumn[], encoding: GroupEncoding, newArray: NewArray): Opened | undefined {
+  if (column?.isNumbered !== true) return undefined
+  const codes = codesOf(column.parts, DICTIONARY_BYTES, newArray)
+  if (codes === undefined) return undefined
+  const file = encodedColumns([{ ...column, parts: [codes.values] }], encoding, newArray)
+  return codedColumn(file, codes, { isNullable: column.field.nullable, isPacked: encoding.compression === 'snappy', newArray })
+}
+
 /** What the encoder is given is made by `newArray`. */
-function encodedColumns(group: Batch, { compression, compatibility }: GroupEncoding, newArray: NewArray): Uint8Array {
+function encodedColumns(piece: readonly GroupColumn[], { compression, compatibility }: GroupEncoding, newArray: NewArray): Opened {
+  const element: ElementType = { kind: 'row', fields: piece.map(({ field }) => field) }
+  const [first] = piece as readonly [GroupColumn] // there is one
+  const batches = first.parts.map(
+    (part, i): Batch => ({ element, length: part.length, columns: piece.map(({ parts }) => parts[i] as Column) }),
+  ) // as many parts each
+  const group = joinBatches(batches, element, newArray)
   const ipc = streamOf(toSharedArrowTable(group), newArray)
   try {
     return withParquetWasm((wasm) => {
@@ -85,16 +138,11 @@ function encodedColumns(group: Batch, { compression, compatibility }: GroupEncod
         .setWriterVersion(wasm.WriterVersion.V1)
         .setMaxRowGroupSize(Math.max(1, group.length))
       if (compatibility === 'v1') builder = builder.setDictionaryEnabled(false)
-      else for (const name of manyValued(group)) builder = builder.setColumnDictionaryEnabled(name, false)
-      return wasm.writeParquet(wasm.Table.fromIPCStream(ipc), builder.build())
+      else for (const { field, hasDictionary } of piece) if (!hasDictionary) builder = builder.setColumnDictionaryEnabled(field.name, false)
+      return openedFile(wasm.writeParquet(wasm.Table.fromIPCStream(ipc), builder.build()))
     })
   } catch (error) {
     if (error instanceof WasmFailure) throw new Bug(`The Parquet encoder refused a row group: ${error.message}.`)
     throw error
   }
-}
-
-/** Names of columns of which a dictionary would have nearly as many entries as the column values: it takes longer than all else, and no less room. */
-function manyValued({ element, columns }: Batch): string[] {
-  return fieldsOf(element).flatMap(({ name }, i) => (hasFewValues(columns[i] as Column) ? [] : [name])) // one for each field
 }

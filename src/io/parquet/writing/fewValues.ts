@@ -9,21 +9,28 @@ const SAMPLE = 4096
 const FEW = 0.96
 
 /** What is nested counts as having few: its values are not looked at. */
-export function hasFewValues(column: Column): boolean {
-  const { length, type } = column
-  if (type.kind !== 'utf8' && type.kind !== 'binary' && !isFixedKind(type.kind)) return true
-  const valueAt = type.kind === 'utf8' || type.kind === 'binary' ? textAt(column) : (row: number) => column.values?.[row]
+export function hasFewValues(parts: readonly Column[]): boolean {
   const seen = new Set<unknown>()
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
   const step = Math.max(1, length / SAMPLE)
   let looked = 0
-  for (let at = 0; at < length; at += step) {
-    const row = Math.floor(at)
-    if (!isValid(column, row)) continue
-    looked++
-    seen.add(valueAt(row))
-    // even if all that are left were different ones
-    const left = Math.ceil((length - at) / step)
-    if (seen.size + left <= FEW * (looked + left)) return true
+  let before = 0
+  let at = 0
+  for (const part of parts) {
+    const { kind } = part.type
+    const isText = kind === 'utf8' || kind === 'binary'
+    if (!isText && !isFixedKind(kind)) return true
+    const valueAt = isText ? textAt(part) : (row: number) => part.values?.[row]
+    for (; at < before + part.length; at += step) {
+      const row = Math.floor(at) - before
+      if (!isValid(part, row)) continue
+      looked++
+      seen.add(valueAt(row))
+      // even if all that are left were different ones
+      const left = Math.ceil((length - at) / step)
+      if (seen.size + left <= FEW * (looked + left)) return true
+    }
+    before += part.length
   }
   return seen.size <= FEW * looked
 }

@@ -21,21 +21,14 @@ import {
   type ThriftStruct,
 } from '../thrift.ts'
 
-/** What is between the two magic words of a file, and what its footer says. */
-interface Opened {
+/** What is between the first magic word of a file and its footer, and what that says. */
+export interface Opened {
   readonly body: Uint8Array
   readonly footer: ThriftStruct
 }
 
 /** `newBytes` makes what they lie in. */
-export function joinedColumns(files: readonly Uint8Array[], newBytes: Lent['newBytes']): Uint8Array {
-  const [only] = files
-  if (only !== undefined && files.length === 1) {
-    const copy = newBytes(only.length)
-    copy.set(only)
-    return copy
-  }
-  const opened = files.map(openedFile)
+export function joinedColumns(opened: readonly Opened[], newBytes: Lent['newBytes']): Uint8Array {
   const tail = encodeThrift(joinedFooter(opened))
   const length = opened.reduce((sum, { body }) => sum + body.length, 0)
   const joined = newBytes(length + tail.length + 12)
@@ -51,21 +44,22 @@ export function joinedColumns(files: readonly Uint8Array[], newBytes: Lent['newB
   return joined
 }
 
-function openedFile(file: Uint8Array): Opened {
+export function openedFile(file: Uint8Array): Opened {
   const length = new DataView(file.buffer, file.byteOffset).getUint32(file.length - 8, true)
   const footer = decodeThrift(file.subarray(file.length - 8 - length, file.length - 8))
   let end = MAGIC.length
-  for (const meta of chunksOf(footer).map(metaOf)) end = Math.max(end, startOf(meta) + (intOf(meta, 7) ?? 0))
+  for (const meta of (structsOf(footer, 4) ?? []).flatMap((group) => structsOf(group, 1) ?? []).map(metaOf))
+    end = Math.max(end, startOf(meta) + (intOf(meta, 7) ?? 0))
   return { body: file.subarray(MAGIC.length, end), footer }
 }
 
-function groupOf(footer: ThriftStruct): ThriftStruct {
+export function groupOf(footer: ThriftStruct): ThriftStruct {
   const groups = structsOf(footer, 4) ?? []
   if (groups.length !== 1) throw new Bug(`The Parquet encoder made ${groups.length} row groups of one.`)
   return groups[0] as ThriftStruct // there is one
 }
 
-function chunksOf(footer: ThriftStruct): readonly ThriftStruct[] {
+export function chunksOf(footer: ThriftStruct): readonly ThriftStruct[] {
   return structsOf(groupOf(footer), 1) ?? []
 }
 
@@ -97,7 +91,8 @@ export function shiftedChunk(chunk: ThriftStruct, by: number): ThriftStruct {
 /** The footer of the first file with the columns of all: in the schema, in the row group, and in the list of their orders. */
 function joinedFooter(opened: readonly Opened[]): ThriftStruct {
   const footers = opened.map(({ footer }) => footer)
-  const [first] = footers as [ThriftStruct] // there are several
+  const [first] = footers as [ThriftStruct] // there is one
+  if (footers.length === 1) return first
   const schemas = footers.map((footer) => structsOf(footer, 2) ?? [])
   const [root = new Map()] = schemas[0] ?? []
   const joinedRoot: ThriftStruct = new Map(root)
