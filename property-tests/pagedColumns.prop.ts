@@ -56,6 +56,8 @@ interface Form {
   readonly bigints?: true
   /** All pages name entries, mostly: others are the decoder's. */
   readonly named?: true
+  /** There is no dictionary. */
+  readonly plain?: true
 }
 
 const written = (length: number, write: (view: DataView) => void): Uint8Array => {
@@ -105,10 +107,20 @@ const FORMS: readonly Form[] = [
   { type: TYPES.float, value: fc.float(), bytes: (value: number) => written(4, (view) => view.setFloat32(0, value, true)) },
   { type: TYPES.double, value: fc.double(), bytes: (value: number) => written(8, (view) => view.setFloat64(0, value, true)) },
   { type: TYPES.bytes, converted: 0, value: fc.string({ unit: 'binary', maxLength: 6 }), bytes: text, named: true },
+  {
+    ...{ type: TYPES.bytes, converted: 0, bytes: text, plain: true },
+    value: fc.oneof(
+      { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+      { arbitrary: fc.string({ maxLength: 300 }), weight: 1 },
+    ),
+  },
 ]
 
 const drawnColumn = fc.record({
-  form: fc.oneof({ weight: 3, arbitrary: fc.nat(FORMS.length - 1) }, { weight: 1, arbitrary: fc.constant(FORMS.length - 1) }),
+  form: fc.oneof(
+    { weight: 3, arbitrary: fc.nat(FORMS.length - 1) },
+    { weight: 2, arbitrary: fc.constantFrom(FORMS.length - 2, FORMS.length - 1) },
+  ),
   pool: fc.array(fc.integer(), { minLength: 1, maxLength: 6 }),
   nullable: fc.constantFrom('no', 'no', 'one run', 'one run', 'packed', 'nulls'),
   version: fc.constantFrom(1, 1, 2),
@@ -148,7 +160,7 @@ function hybrid(indices: readonly number[], bits: number, cuts: readonly number[
   return Buffer.concat(parts)
 }
 
-/** Entries of a dictionary of texts, one of which is none: a byte is another one, the last has a byte too few, or two share a character. */
+/** Texts behind their lengths, one of which is none: a byte is another one, the last has a byte too few, or two share a character. */
 function oddTexts(entries: readonly Uint8Array[], where: number): readonly Uint8Array[] {
   const texts: Uint8Array[] = entries.map((entry) => Uint8Array.from(entry))
   const [last, some] = [texts.at(-1) as Uint8Array, texts[where % texts.length] as Uint8Array] // one or more
@@ -178,18 +190,18 @@ function handColumn(
       gzip: (b: Uint8Array) => gzipSync(b),
       brotli: (b: Uint8Array) => brotliCompressSync(b),
     })[codec](bytes)
-  const whole = pool.map((value) => form.bytes(value as never))
-  const entryBytes = Buffer.concat(damage === 'entry' && form.named ? oddTexts(whole, where) : whole)
+  const sound = pool.map((value) => form.bytes(value as never))
+  const whole = damage === 'entry' && (form.named || form.plain) ? oddTexts(sound, where) : sound
+  const entryBytes = Buffer.concat(whole)
   const bits = Math.min(MOST_PLACE_BITS + 2, Math.ceil(Math.log2(pool.length)) + drawn.spareBits)
-  const parts: Uint8Array[] = [
-    page('dictionary', pack(entryBytes), { values: pool.length, encoding: ENCODING.plain, uncompressed: entryBytes.length }),
-  ]
+  const dictionary = { values: pool.length, encoding: ENCODING.plain, uncompressed: entryBytes.length }
+  const parts: Uint8Array[] = form.plain ? [] : [page('dictionary', pack(entryBytes), dictionary)]
   const values: unknown[] = []
   let row = 0
   const isNull = (at: number) => drawn.nullable === 'nulls' && at % 5 === 3
   for (let p = 0; row < rows; p++) {
     const { rows: wanted, named: drawnNamed, runs } = drawn.pages[p % drawn.pages.length] as Drawn['pages'][number]
-    const named = drawnNamed || (form.named === true && drawn.version === 1)
+    const named = form.plain !== true && (drawnNamed || (form.named === true && drawn.version === 1))
     const count = Math.min(rows - row, 1 + wanted)
     const all = Array.from({ length: count }, (_, i) => row + i)
     const present = all.filter((at) => !isNull(at))
@@ -202,7 +214,7 @@ function handColumn(
     if (damage === 'far index' && indices.length > 0) indices[where % indices.length] = pool.length
     let body = named
       ? Buffer.concat([Uint8Array.from([damage === 'bits' ? where % 40 : bits]), hybrid(indices, bits, runs)])
-      : Buffer.concat(present.map((at) => form.bytes(pool[index(at)] as never)))
+      : Buffer.concat(present.map((at) => (form.plain ? (whole[index(at)] as Uint8Array) : form.bytes(pool[index(at)] as never))))
     if (damage === 'cut') body = body.subarray(0, Math.max(0, body.length - 1 - (where % 9)))
     if (damage === 'byte' && body.length > 0) body[where % body.length] = where >> 8
     const shown = all.map((at) => (isNull(at) ? 0 : 1))
@@ -252,7 +264,7 @@ function shown(column: Column): readonly unknown[] {
 }
 
 test('numbers found in unpacked pages are those that the decoder reads', async () => {
-  const counts = { found: 0, texts: 0, left: 0, refused: 0, damaged: 0 }
+  const counts = { found: 0, texts: 0, plain: 0, left: 0, refused: 0, damaged: 0 }
   const path = join(folder, 'a.parquet')
   await fc.assert(
     fc.asyncProperty(cases, fc.integer({ min: 1, max: 90 }), async ({ columns, values: pools }, rows) => {
@@ -267,7 +279,7 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
       const int64 = columns.some(({ form }) => FORMS[form]?.bigints) ? 'bigint' : 'number'
       const source = await openParquet(path, { int64 })
       const arena = lawArena(2 ** 22)
-      const kernels = pageKernels(arena)
+      const kernels = pageKernels(arena, [])
       const places = fieldsOf(source.element).map(({ type }) => {
         const width = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(0).BYTES_PER_ELEMENT : 1
         return arena.view('u8', arena.allocate(width * rows, 'law'), width * rows) as Uint8Array
@@ -277,9 +289,14 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
         ...{ numbers: numberKernels, into: (column: number) => places[column], dictionaries: true as const },
         pages: {
           ...kernels,
-          decode(parts, columns) {
-            const found = kernels.decode(parts, columns)
-            for (const [i, is] of found.entries()) counts[!is ? 'left' : columns[i]?.width === 1 ? 'texts' : 'found']++
+          decode(parts, column) {
+            const isFound = kernels.decode(parts, column)
+            counts[!isFound ? 'left' : column.width === 1 ? 'texts' : 'found']++
+            return isFound
+          },
+          texts(parts, pages) {
+            const found = kernels.texts(parts, pages)
+            counts[found === undefined ? 'left' : 'plain']++
             return found
           },
         },
@@ -296,7 +313,8 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
     run,
   )
   console.log(`paged columns: ${JSON.stringify(counts)}`)
-  if (run.numRuns >= 500) expect(Math.min(counts.found, counts.texts, counts.left * 5, counts.damaged)).toBeGreaterThan(run.numRuns * 0.1)
+  if (run.numRuns >= 500)
+    expect(Math.min(counts.found, counts.texts, counts.plain, counts.left * 5, counts.damaged)).toBeGreaterThan(run.numRuns * 0.1)
 })
 
 const indexCase = fc.record({

@@ -112,8 +112,10 @@ export interface CsvStaged {
 
 /** Kernels that find the values of pages, in the session's memory. */
 export interface PageKernels {
-  /** For each of the columns whether all of its values were written: where one is not as it should be, what was is lost. `parts` are unpacked pages, one behind the other. */
-  decode(parts: readonly Uint8Array[], columns: readonly PagedColumn[]): readonly boolean[]
+  /** Whether all values of the column were written: where one is not as it should be, what was is lost. `parts` are unpacked pages, one behind the other. */
+  decode(parts: readonly Uint8Array[], column: PagedColumn): boolean
+  /** Texts of pages that have each behind its length, in blocks of the session's memory that whoever made the kernels frees; undefined where they are not as they should be, and where memory is short. Whether their bytes are characters is not asked, but that none begins with what continues one. */
+  texts(parts: readonly Uint8Array[], pages: readonly PageOfValues[]): Required<Pick<Column, 'offsets' | 'values'>> | undefined
   /** Hands what Snappy packed to `use`, unpacked, one page behind the other; undefined where a page does not unpack to as many bytes as it says, and where memory is short. */
   unpack<R>(pages: readonly PackedPage[], use: (unpacked: Uint8Array) => R): R | undefined
 }

@@ -36,6 +36,7 @@ import { explainedFunctions } from './explainFunctions.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { readsStorage } from './planInputs.ts'
+import type { LoadedPlan } from './run/columnInputs.ts'
 import { type Keeper, Run } from './run/run.ts'
 import { externalOf } from './spill/external.ts'
 
@@ -127,8 +128,14 @@ export class Executor {
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
     const physical = this.options.lower(plan)
     if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
-    const found = await this.overColumns(physical, {}, (run) => programTable(run, 'copied'))
-    return isRefused(found) ? undefined : found.batch
+    const found = await this.overColumns(physical, {}, async (columns, run, { blocks }) => {
+      const table = await programTable(columns)
+      if (isRefused(table)) return table
+      const own = [...table.blocks.handedOver(), ...blocks]
+      run.keep(own)
+      return run.state.blocks.handedOver(table.batch, own) // columns that were read whole among them, as they are
+    })
+    return isRefused(found) ? undefined : found
   }
 
   /** Undefined where it fails by a function: `execute` knows the row. */
@@ -167,7 +174,7 @@ export class Executor {
   private async overColumns<T extends object>(
     plan: PhysicalPlan,
     options: RunOptions,
-    work: (columns: ColumnRun, run: Run, plan: PhysicalPlan) => Promise<T | NotColumns>,
+    work: (columns: ColumnRun, run: Run, loaded: LoadedPlan) => Promise<T | NotColumns>,
     sets: { readonly keySets?: readonly KeySet[]; readonly textSets?: boolean } = {},
   ): Promise<T | NotColumns> {
     this.running.add(plan)
@@ -178,7 +185,7 @@ export class Executor {
         overColumns(
           loaded.plan,
           { ...this.options, ...options, keep: (own) => run.keep(own) },
-          (columns) => work(columns, run, loaded.plan),
+          (columns) => work(columns, run, loaded),
           sets,
         ),
       )
@@ -249,11 +256,11 @@ function comesInPieces({ edge }: PhysicalPlan): boolean {
 }
 
 /** The program's table in ordinary memory, but for columns that it only passes on. */
-async function ordinaryTable(columns: ColumnRun, run: Run, plan: PhysicalPlan): Promise<Batch | NotColumns> {
+async function ordinaryTable(columns: ColumnRun, run: Run, { plan }: LoadedPlan): Promise<Batch | NotColumns> {
   const { steps, shape, ofTexts = 0 } = columns.program
   if (steps.length === 0 || !(shape.filters || ofTexts > 0 || shape.outputs.some((output) => output.kind === 'computed')))
     return refused('nothing is computed')
-  const table = await programTable(columns, 'shared')
+  const table = await programTable(columns)
   if (isRefused(table)) return table
   run.state.record?.addProgram(plan, columns, table.batch)
   try {

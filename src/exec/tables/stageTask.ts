@@ -170,13 +170,15 @@ async function readInput(
 /** The splits one after another. */
 async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], services: StageServices): Promise<StageResult> {
   const results: StageResult[] = []
+  const blocks: Block[] = []
+  const pages = pageKernels(services.arena, blocks)
   await withOpenFiles(async (files) => {
     for (const { input, firstRow } of reads)
       results.push(
         await withScratch(async (scratch) => {
           const { rows } = input.split
           const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
-          const to = { files, scratch, into, dictionaries: true, pages: pageKernels(services.arena) } as const
+          const to = { files, scratch, into, dictionaries: true, pages } as const
           return placedSplit(await readInput(input, services, to), { wholes, firstRow }, services)
         }),
       )
@@ -184,7 +186,7 @@ async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], s
   const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
   return {
     ...{ rowsIn: [], nulls, coded: results.flatMap(({ coded = [] }) => coded) },
-    ...{ batches: results.flatMap(({ batches }) => batches), blocks: results.flatMap(({ blocks }) => blocks) },
+    ...{ batches: results.flatMap(({ batches }) => batches), blocks: [...blocks, ...results.flatMap(({ blocks }) => blocks)] },
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Columns of numbers, and of texts that are entries of dictionaries, from their pages: these are unpacked all of a row group at once,
- * by the session's kernel where Snappy packed them, by the decoder else, and kernels over the session's memory find the values, or the places of the texts, and write them where they go.
+ * Columns of numbers and of texts from their pages: these are unpacked all of a row group at once, by the session's kernel where
+ * Snappy packed them, by the decoder else, and kernels over the session's memory find the values, or the places of texts in a
+ * dictionary, and write them where they go; texts without a dictionary go to blocks of their own.
  *
  *     [header][packed] …   pages of columns a and b, of any sizes   --unpackedPages.ts-->   bytes, one page behind the other
  *
@@ -11,7 +12,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Column } from '../../core/data/column.ts'
 import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../core/data/schema.ts'
-import type { Integers, PagedColumn, PageOfValues } from '../../core/ports.ts'
+import type { Integers, PagedColumn, PageKernels, PageOfValues } from '../../core/ports.ts'
 import { DIGITS_KEPT, POWERS_OF_TEN } from '../decimals.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import type { Destination, ReadyColumn } from './nativeColumns.ts'
@@ -37,26 +38,41 @@ export function pagedColumns(
   if (kernels === undefined) return made
   for (const [codec, wanted] of byCodec(columns, rows, to)) {
     const pages = wanted.flatMap(({ column }) => column.pages)
-    const found = withUnpacked(file, pages, { codec, to }, (parts, placeOf) => {
-      const entries = wanted.map((one) => (one.width === 1 ? entriesOf(one.column, parts, placeOf) : undefined))
-      const paged = wanted.map((one, i) => (one.width === 1 && entries[i] === undefined ? undefined : pagedOf(one, parts, placeOf)))
-      const whole = paged.filter((column) => column !== undefined)
-      const written = kernels.decode(parts, whole)
-      return wanted.flatMap(({ number, ...one }, i) => {
-        const column = paged[i]
-        return column !== undefined && written[whole.indexOf(column)] === true ? [[number, columnOver(one, rows, entries[i])] as const] : []
-      })
+    withUnpacked(file, pages, { codec, to }, (parts, placeOf) => {
+      for (const one of wanted) {
+        const column = columnFrom(one, rows, { kernels, parts, placeOf })
+        if (column !== undefined) made.set(one.number, column)
+      }
+      return true
     })
-    for (const [number, column] of found ?? []) made.set(number, column)
   }
   return made
+}
+
+interface Unpacked {
+  readonly kernels: PageKernels
+  readonly parts: readonly Uint8Array[]
+  readonly placeOf: PlaceOf
+}
+
+function columnFrom(one: Wanted, rows: number, { kernels, parts, placeOf }: Unpacked): Column | undefined {
+  const { type, out, width } = one
+  const entries = width === 1 && out !== undefined ? entriesOf(one.column, parts, placeOf) : undefined
+  if (width === 1 && out !== undefined && entries === undefined) return undefined
+  const paged = pagedOf(one, parts, placeOf)
+  if (paged === undefined) return undefined
+  if (out !== undefined) return kernels.decode(parts, { ...paged, out }) ? columnOver(type, out, rows, entries) : undefined
+  const texts = kernels.texts(parts, paged.pages)
+  // where no text begins in the middle of a character, each is one if all of them are
+  return texts?.offsets.length === rows + 1 && isUtf8(texts.values) ? { type, length: rows, ...texts } : undefined
 }
 
 /** A column that pages may be enough for. */
 interface Wanted extends Form {
   readonly number: number
   readonly column: ReadyColumn
-  readonly out: Uint8Array
+  /** Absent for texts without a dictionary. */
+  readonly out?: Uint8Array
 }
 
 interface Form {
@@ -75,12 +91,14 @@ function byCodec(
     const [chunk, another] = column.part.chunks
     if (chunk === undefined || another !== undefined) continue
     const form = formOf(chunk.physical, column.detail)
-    const out = form && into?.(number)
-    if (form === undefined || out?.length !== rows * (form.numbers === undefined ? form.width : 8)) continue
-    if (form.width === 1 && !(dictionaries === true && hasByteCodes(column))) continue
+    if (form === undefined) continue
+    const isPlain = form.width === 1 && column.pages.length > 0 && column.pages.every(isOfValues)
+    const out = isPlain ? undefined : into?.(number)
+    if (!isPlain && out?.length !== rows * (form.numbers === undefined ? form.width : 8)) continue
+    if (!isPlain && form.width === 1 && !(dictionaries === true && hasByteCodes(column))) continue
     const own = groups.get(chunk.codec) ?? []
     groups.set(chunk.codec, own)
-    own.push({ ...form, number, column, out })
+    own.push({ ...form, number, column, ...(out && { out }) })
   }
   return groups
 }
@@ -120,7 +138,7 @@ function formOf(physical: number, { type, changes: [change, another], elements, 
   return undefined
 }
 
-function columnOver({ type, out }: Pick<Wanted, 'type' | 'out'>, rows: number, dictionary: Column | undefined): Column {
+function columnOver(type: ColumnType, out: Uint8Array, rows: number, dictionary: Column | undefined): Column {
   const { buffer, byteOffset } = out
   if (dictionary !== undefined) return { type, length: rows, values: out, dictionary }
   const ArrayOfValues = FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'f64'].array as unknown as new (
@@ -212,7 +230,7 @@ function unpackedBytes({ uncompressedBytes, second }: Page): number {
 }
 
 /** Where the column's values are; undefined where it has what kernels do not read. */
-function pagedOf({ column, out, width, numbers }: Wanted, parts: readonly Uint8Array[], placeOf: PlaceOf): PagedColumn | undefined {
+function pagedOf({ column, width, numbers }: Wanted, parts: readonly Uint8Array[], placeOf: PlaceOf): Omit<PagedColumn, 'out'> | undefined {
   const { detail, pages } = column
   let dictionary: PagedColumn['dictionary']
   const own: PageOfValues[] = []
@@ -232,7 +250,7 @@ function pagedOf({ column, out, width, numbers }: Wanted, parts: readonly Uint8A
       own.push({ at: begin + 1, end, values, indexBits: byteOf(parts, begin) })
     else return undefined
   }
-  return { out, width, ...(numbers && { numbers }), ...(dictionary && { dictionary }), pages: own }
+  return { width, ...(numbers && { numbers }), ...(dictionary && { dictionary }), pages: own }
 }
 
 /** Where the values of a page of the first version begin, whose levels say in one run that all are there; undefined for other levels. */

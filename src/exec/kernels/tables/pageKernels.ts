@@ -1,5 +1,5 @@
 /**
- * Values of pages that name entries of a dictionary, in WebAssembly over the arena: the entries, or their numbers in bytes.
+ * Values of pages in WebAssembly over the arena: of those that name entries of a dictionary the entries, or their numbers in bytes, and texts.
  *
  *     [header of a run] [value] …          header even   its half is how often the value comes
  *     [header of a run] [8 values] …       header odd    its half is how many groups of eight values follow, `width` bits each
@@ -8,13 +8,15 @@
  * read bytes behind `source + length`, which decide nothing, and writes none but those of the values.
  *
  * https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE
+ *
+ *     [4 bytes of its length] [text] …     --plainTextsKernel-->     texts end to end, and where each of them ends
  */
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { vectorConst } from '../../kir/simd.ts'
 import { element } from './groupFrame.ts'
-import { numbered } from './sortKernels.ts'
+import { counting, numbered } from './sortKernels.ts'
 
 const get = I.localGet
 const set = I.localSet
@@ -191,5 +193,41 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address'],
     locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(3).fill('i64'), ...new Array<'v128'>(6).fill('v128')],
     body,
+  }
+}
+
+/** Bytes of a text that are copied at once. */
+const VECTOR = 16
+
+/**
+ * run(source, length, count, ends, out, before): writes `count` texts behind the `before` bytes of those that lie at `out`, and where each
+ * ends; or traps, where they do not end with the source, or one begins with a byte that continues a character. It may read, and
+ * write behind the last text, READ_BEHIND bytes more, which decide nothing.
+ */
+export function plainTextsKernel(): KernelModule {
+  const { source, length, count, ends, out, before, at, row, size, from, left, odd } = numbered(
+    ...(['source', 'length', 'count', 'ends', 'out', 'before', 'at', 'row', 'size', 'from', 'left', 'odd'] as const),
+  )
+  const moved = (local: number, by: Code): Code => [get(local), by, OP.i32Add, set(local)]
+  const trapIf = (test: Code): Code => [test, I.if(), OP.unreachable, OP.end]
+  const behind = [get(length), get(at), OP.i32Sub]
+  const to = [get(out), get(before), OP.i32Add]
+  const vector = (shift: Code): Code => [[to, shift], [get(from), shift, I.memory(SIMD.load)], I.memory(SIMD.store)]
+  const nothing: Code = []
+  const further = [get(left), OP.i32Add]
+  const each = [
+    trapIf([behind, num(4), OP.i32LtS]),
+    [element(source, at, 0), I.memory(OP.i32Load), set(size), moved(at, num(4)), trapIf([get(size), behind, OP.i32GtU])],
+    [element(source, at, 0), I.localTee(from), I.memory(OP.i32Load8U), num(0xc0), OP.i32And, num(0x80), OP.i32Eq],
+    [get(size), num(0), OP.i32GtS, OP.i32And, get(odd), OP.i32Or, set(odd), vector(nothing)],
+    [get(size), num(VECTOR), OP.i32GtS, I.if(), num(VECTOR), set(left), I.loop, vector(further), moved(left, num(VECTOR))],
+    [get(left), get(size), OP.i32LtS, I.brIf(0), OP.end, OP.end],
+    [moved(at, get(size)), moved(before, get(size)), element(ends, row, 2), get(before), I.memory(OP.i32Store)],
+  ]
+  return {
+    imports: [],
+    parameters: ['address', 'i32', 'i32', 'address', 'address', 'i32'],
+    locals: new Array<'i32'>(6).fill('i32'),
+    body: [counting(row, count, each), trapIf([get(at), get(length), OP.i32Ne, get(odd), OP.i32Or])],
   }
 }

@@ -17,19 +17,16 @@ import { isUnspelled } from './texts/spelledTexts.ts'
 import { codesOf, kindOf } from './texts/textCodes.ts'
 import type { CompactedText } from './texts/textTask.ts'
 
-/** Columns of the source that the result has as they are: copied, or the very same ones. */
-export type SameColumns = 'copied' | 'shared'
-
 export interface ProgramTable {
   readonly batch: ExecBatch
   /** Where the first hidden column has codes. */
   readonly coded?: CodedKeys
-  /** What the result lies in, but for shared columns: the caller's from now on. */
+  /** What the result lies in, but for columns of the source that it has as they are: the caller's from now on. */
   readonly blocks: ResultBlocks
 }
 
 /** The result, or why the program's kernels cannot make it. */
-export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | NotColumns> {
+export async function programTable(run: ColumnRun): Promise<ProgramTable | NotColumns> {
   const { program } = run
   const drops = program.shape.filters || run.keySets.length > 0
   const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isSpelledText(output, program))
@@ -43,7 +40,7 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
   const selected = drops ? kept : 'all'
   const blocks = new ResultBlocks(run.arena, program.name)
   try {
-    const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)
+    const columns = selected === 'all' ? await allRows(run, blocks) : await selectedRows(run, blocks, selected)
     const [first] = columns ?? []
     if (run.isInvalid) {
       blocks.freeAll()
@@ -94,7 +91,7 @@ function integersOf(computed: readonly Computed[]): readonly string[] {
   return computed.flatMap(({ name, type }) => (type === 'i32' ? [name] : []))
 }
 
-async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns): Promise<readonly Column[] | undefined> {
+async function allRows(run: ColumnRun, blocks: ResultBlocks): Promise<readonly Column[] | undefined> {
   const { element, kernelColumns, steps, shape, columns, rows } = run.program
   const computed = computedOf(run.program)
   const made = new Map<string, Column>()
@@ -128,7 +125,7 @@ async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns):
   for (const output of shape.outputs) {
     if (output.kind === 'computed')
       outputs.push(await withTexts(run, blocks, made.get(output.name) as Column)) // made above
-    else outputs.push(await wholeColumn(run, blocks, same, columns[output.column] as Column)) // of the program
+    else outputs.push(await withTexts(run, blocks, columns[output.column] as Column)) // of the program
   }
   return outputs
 }
@@ -147,13 +144,6 @@ async function withTexts(run: ColumnRun, blocks: ResultBlocks, column: Column): 
   const texts = await run.spelled(column, blocks)
   blocks.free(column.values)
   return texts
-}
-
-async function wholeColumn(run: ColumnRun, blocks: ResultBlocks, same: SameColumns, column: Column): Promise<Column> {
-  if (!isUnspelled(column)) return same === 'shared' ? column : blocks.copy(column)
-  const { validity, ...texts } = await run.spelled(column, blocks)
-  if (validity === undefined) return texts
-  return { ...texts, validity: same === 'shared' ? validity : blocks.copyOf(validity) }
 }
 
 /** How many values of a column are not null, by the counts of its blocks. */

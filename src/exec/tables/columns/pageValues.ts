@@ -4,15 +4,17 @@
  *     page     3 0 0 2   indices of a dictionary's entries      place   d a a c
  *     page     x y z     values                          -->    place   x y z
  *     page     3 0 0 2   indices of a dictionary of texts       place   3 0 0 2   a byte each
+ *     page     1 x 2 yz  texts behind their lengths             texts   xyz       0 1 3
  *
  * Integers that are read as numbers are divided first, where they are entries of a dictionary: once for each entry.
  */
 import { MemoryError } from '../../../core/errors.ts'
-import type { PackedPage, PagedColumn, PageKernels } from '../../../core/ports.ts'
+import type { PackedPage, PagedColumn, PageKernels, PageOfValues } from '../../../core/ports.ts'
 import { scaledBy, scaledKernel } from '../../kernels/tables/numberKernels.ts'
-import { entriesKernel, MOST_PAGE_VALUES, MOST_PLACE_BITS, READ_BEHIND } from '../../kernels/tables/pageKernels.ts'
+import { entriesKernel, MOST_PAGE_VALUES, MOST_PLACE_BITS, plainTextsKernel, READ_BEHIND } from '../../kernels/tables/pageKernels.ts'
 import { snappyKernel } from '../../kernels/tables/snappyKernel.ts'
 import type { Arena } from '../../memory/arena.ts'
+import type { Block } from '../block.ts'
 import { arenaKernel } from '../operators/arenaKernels.ts'
 import { beginAlike, copyBytes } from '../operators/gather/copyBytes.ts'
 
@@ -23,28 +25,26 @@ const MOST_BYTE_ENTRIES = 256
 /** Blocks begin at a whole word. */
 const WORD = 8
 
-/** The kernels over this arena. */
-export function pageKernels(arena: Arena): PageKernels {
+/** The kernels over this arena. `held` gets the blocks of texts, which the caller frees. */
+export function pageKernels(arena: Arena, held: Block[]): PageKernels {
   return {
-    decode(parts, columns) {
-      const room = Math.max(...columns.map(pageBytes))
-      let block: number | undefined
+    decode(parts, column) {
+      const isCopied = copied(arena, parts, column)
+      if (isCopied !== undefined) return isCopied
+      const room = parts.every((part) => arena.owns(part)) ? 0 : pageBytes(column) + READ_BEHIND
+      const block = room === 0 ? 0 : reserved(arena, room)
       try {
-        return columns.map((column) => {
-          const isCopied = copied(arena, parts, column)
-          if (isCopied !== undefined) return isCopied
-          block ??= reserved(arena, room + READ_BEHIND) // of one column at a time
-          return block !== undefined && computed(arena, block, parts, column)
-        })
+        return block !== undefined && computed(arena, block, parts, column)
       } finally {
-        if (block !== undefined) arena.free(block)
+        if (room > 0 && block !== undefined) arena.free(block)
       }
     },
+    texts: (parts, pages) => texts(arena, held, parts, pages),
     unpack(pages, use) {
       const packed = Math.max(0, ...pages.map(({ bytes }) => bytes.length))
       const size = pages.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
       const from = reserved(arena, packed + WORD + READ_BEHIND)
-      const to = from && reserved(arena, size)
+      const to = from && reserved(arena, size + READ_BEHIND)
       try {
         if (from === undefined || to === undefined || !unpacked(arena, pages, { from, to })) return undefined
         return use(arena.view('u8', to, size) as Uint8Array)
@@ -71,6 +71,46 @@ function unpacked(arena: Arena, pages: readonly PackedPage[], { from, to }: { re
     out += unpackedBytes
   }
   return true
+}
+
+/** Writes the texts of pages to a block of their own, with their ends; undefined where they are not as they should be, or memory is short. */
+function texts(
+  arena: Arena,
+  held: Block[],
+  parts: readonly Uint8Array[],
+  pages: readonly PageOfValues[],
+): ReturnType<PageKernels['texts']> {
+  const rows = pages.reduce((sum, { values }) => sum + values, 0)
+  const bytes = pages.reduce((sum, { at, end, values }) => sum + end - at - 4 * values, 0)
+  const bodies = pages.map(({ at, end }) => bytesAt(parts, at, end - at))
+  const longest = Math.max(...bodies.map((body) => (body === undefined || arena.owns(body) ? 0 : body.length)))
+  if (bytes < 0 || pages.some(({ indexBits, values }) => indexBits !== undefined || values > MOST_PAGE_VALUES)) return undefined
+  const room = longest === 0 ? 0 : reserved(arena, longest + WORD + READ_BEHIND)
+  const first = 4 * (rows + 1)
+  const size = first + bytes + READ_BEHIND
+  const block = room === undefined ? undefined : reserved(arena, size)
+  try {
+    if (room === undefined || block === undefined) return undefined
+    held.push({ offset: block, bytes: size })
+    const kernel = arenaKernel(arena, 'plain texts', plainTextsKernel)
+    const offsets = arena.view('i32', block, rows + 1) as Int32Array
+    offsets[0] = 0
+    let row = 0
+    for (const [i, { values }] of pages.entries()) {
+      const body = bodies[i]
+      if (body === undefined) return undefined
+      const from = arena.owns(body) ? body.byteOffset : room + (body.byteOffset % WORD)
+      if (!arena.owns(body)) (arena.view('u8', from, body.length) as Uint8Array).set(body)
+      kernel(from, body.length, values, block + 4 * (row + 1), block + first, offsets[row] as number)
+      row += values
+    }
+    return { offsets, values: arena.view('u8', block + first, bytes) }
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) return undefined
+    throw error
+  } finally {
+    if (room !== undefined && room > 0) arena.free(room)
+  }
 }
 
 /** Copies values that stay as they are straight to their places; undefined where some do not. */
@@ -107,7 +147,7 @@ function entryBytes({ dictionary, width }: PagedColumn): number {
   return width === 1 ? 0 : (dictionary?.entries ?? 0) * width
 }
 
-/** Has kernels over the arena find the values: the column's pages are copied to the block first. */
+/** Has kernels over the arena find the values: pages that lie elsewhere are copied to the block first. */
 function computed(arena: Arena, block: number, parts: readonly Uint8Array[], column: PagedColumn): boolean {
   const { dictionary, pages } = column
   const entries = dictionary && bytesAt(parts, dictionary.at, entryBytes(column))
@@ -117,13 +157,17 @@ function computed(arena: Arena, block: number, parts: readonly Uint8Array[], col
   let at = 0
   for (const piece of pieces) {
     if (piece === undefined) return false
+    if (arena.owns(piece)) {
+      places.push(piece.byteOffset)
+      continue
+    }
     while (!beginAlike(piece.byteOffset, block + at)) at++
     ;(arena.view('u8', block + at, piece.length) as Uint8Array).set(piece)
-    places.push(at)
+    places.push(block + at)
     at += piece.length
   }
   const first = dictionary === undefined ? 0 : 1
-  return decoded(arena, block, {
+  return decoded(arena, {
     ...column,
     ...(dictionary && { dictionary: { ...dictionary, at: places[0] as number } }), // the first piece
     pages: pages.map((page, i) => {
@@ -143,30 +187,28 @@ function reserved(arena: Arena, bytes: number): number | undefined {
   }
 }
 
-function decoded(arena: Arena, block: number, column: PagedColumn): boolean {
+/** The same of a column whose places are addresses. */
+function decoded(arena: Arena, column: PagedColumn): boolean {
   const { dictionary, out, width, numbers, pages } = column
   const outWidth = numbers === undefined ? width : 8
   const total = pages.reduce((sum, { values }) => sum + values, 0)
   if (total * outWidth !== out.length) return false
   if (width === 1 && !(dictionary !== undefined && dictionary.entries <= MOST_BYTE_ENTRIES)) return false
   const isWider = outWidth > width && dictionary !== undefined
-  const entries = isWider ? reserved(arena, outWidth * dictionary.entries) : block + (dictionary?.at ?? 0)
+  const entries = isWider ? reserved(arena, outWidth * dictionary.entries) : (dictionary?.at ?? 0)
   if (entries === undefined) return false
   try {
     const isMade =
-      dictionary === undefined ||
-      width === 1 ||
-      asNumbers(arena, column, { from: block + dictionary.at, to: entries, count: dictionary.entries })
+      dictionary === undefined || width === 1 || asNumbers(arena, column, { from: dictionary.at, to: entries, count: dictionary.entries })
     if (!isMade) return false
     let to = out.byteOffset
-    for (const { at, end, values, indexBits } of pages) {
-      const from = block + at
+    for (const { at: from, end, values, indexBits } of pages) {
       if (indexBits === undefined) {
-        if (width === 1 || end - at < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
+        if (width === 1 || end - from < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
       } else {
         if (dictionary === undefined || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES) return false
         const kernel = arenaKernel(arena, `page entries ${outWidth}`, () => entriesKernel(LOG2[outWidth]))
-        kernel(from, end - at, indexBits, values, dictionary.entries, entries, to)
+        kernel(from, end - from, indexBits, values, dictionary.entries, entries, to)
       }
       to += values * outWidth
     }

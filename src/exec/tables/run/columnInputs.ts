@@ -35,6 +35,12 @@ import type { RunState } from './runState.ts'
 /** Filters of a program's rows by keys. */
 type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
 
+export interface LoadedPlan {
+  readonly plan: PhysicalPlan
+  /** What columns that were read for it lie in. */
+  readonly blocks: readonly Block[]
+}
+
 export class ColumnInputs {
   private readonly state: RunState
   /** Scans that are read before their turn. */
@@ -45,8 +51,8 @@ export class ColumnInputs {
     this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, isWaitedFor))
   }
 
-  /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. `blocks`: what the columns lie in. */
-  async loaded(plan: PhysicalPlan): Promise<{ readonly plan: PhysicalPlan; readonly blocks: readonly Block[] }> {
+  /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. */
+  async loaded(plan: PhysicalPlan): Promise<LoadedPlan> {
     const bare = withoutPartialGroups(plan)
     const begun = await this.loads.taken(plan)
     const scan = begun?.scan ?? scanToLoad(bare, this.state.options)
@@ -166,7 +172,7 @@ export class ColumnInputs {
     const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
       matched = run.keySets.flatMap(({ keys = [] }) => keys)
       if (isBare && !codedKeys && !isWhole && run.keySets.length === 0) return refused('nothing is computed')
-      const table = await programTable(run, 'shared')
+      const table = await programTable(run)
       if (codedKeys) textsGrouped(run.program, isRefused(table) ? 0 : table.batch.length)
       if (!isRefused(table)) this.state.record?.addProgram(plan, run, table.batch)
       return table
