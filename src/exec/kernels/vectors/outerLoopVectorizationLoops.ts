@@ -10,8 +10,9 @@ import { readsIn } from '../loops/wasmLocals.ts'
 import { isInteger } from '../loops/wasmTypes.ts'
 import type { For, KernelWriter } from '../loops/wasmWriter.ts'
 import type { Nest } from './outerLoopVectorization.ts'
+import type { Turn } from './vectorLoop.ts'
 import { asFloat, asIntegers, masked, Scalar, type Vector } from './wasmLanes.ts'
-import type { Turn, VectorScope } from './wasmVectorExpressions.ts'
+import type { VectorScope } from './wasmVectorExpressions.ts'
 import { sizeOf } from './wasmVectorSums.ts'
 
 /** What loops inside ask of the loop around them. */

@@ -227,3 +227,9 @@ export function storedLanes(c: Constants, dtype: DType, value: Vector, old: Code
 function narrowed(dtype: DType, lanes: Code): Code {
   return twice(lanes, LOG2_BYTES[dtype] === 1 ? [0, 1, 4, 5, 8, 9, 12, 13] : [0, 4, 8, 12])
 }
+
+/** A value that is no bigint. */
+export function noBigint(value: Value): Value {
+  if (value.type.kind === 'bigint') throw new Scalar('it computes with bigints')
+  return value
+}

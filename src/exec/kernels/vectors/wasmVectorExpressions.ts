@@ -15,17 +15,6 @@ import type { Contraction } from '../passes/contraction.ts'
 import type { Regrouping } from '../passes/reassociation.ts'
 import { asFloat, asIntegers, boundsOf, type Constants, integers, isTruth, masked, Scalar, type Vector } from './wasmLanes.ts'
 
-/** A turn of the loop, as it is where code is being written. */
-export interface Turn {
-  /** Locals of the body. */
-  readonly locals: Map<string, Vector>
-  /** Lanes that run the statement being written; all of them when undefined. */
-  mask: Vector | undefined
-  /** Lanes whose turn has not ended. */
-  alive: Vector | undefined
-  element: Vector | undefined
-}
-
 /** What expressions ask of the loop around them. */
 export interface VectorScope extends Constants {
   readonly w: KernelWriter

@@ -2,13 +2,20 @@
  * Sums over a loop in fast precision: four accumulators of a vector each, added up when the vectors are done.
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import { type Code, type GrowingCode, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import type { InnerLoop } from '../loops/innerLoop.ts'
 import { readsIn } from '../loops/wasmLocals.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
-import { type Mode, Scalar } from './wasmLanes.ts'
+import type { Contraction } from '../passes/contraction.ts'
+import { asFloat, type Constants, type Mode, Scalar, type Vector } from './wasmLanes.ts'
+
+/** Vectors that are computed at a time, at the most. */
+export const UNROLLED = 4
+/** A body of more statements and operations fills the registers alone. */
+const MOST_UNROLLED = 40
 
 /** Locals around the loop that its turns only add to, in any order or in their own; throws `Scalar` where one is more than that. */
-export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInOrder: boolean): readonly string[] {
+function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInOrder: boolean): readonly string[] {
   const sums: string[] = []
   const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
   for (const stmt of body) {
@@ -35,8 +42,74 @@ export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInO
   return sums
 }
 
+/** The sums of a vector loop. */
+export class LaneSums {
+  /** By their local: one vector for each of the vectors computed at a time; none where they are added in order. */
+  readonly vectors: Map<string, readonly number[]> = new Map()
+  /** Those that are kept as f32 as well. */
+  readonly singles: Map<string, number> = new Map()
+  private readonly w: KernelWriter
+  private readonly loop: InnerLoop
+  private readonly mode: Mode
+  private readonly isInOrder: boolean
+  private readonly contraction: Contraction | undefined
+
+  constructor(
+    w: KernelWriter,
+    loop: InnerLoop,
+    { mode, isInOrder, contraction }: { readonly mode: Mode; readonly isInOrder: boolean; readonly contraction: Contraction | undefined },
+  ) {
+    this.w = w
+    this.loop = loop
+    this.mode = mode
+    this.isInOrder = isInOrder
+    this.contraction = contraction
+  }
+
+  /** Finds the loop's sums. The code before its first turn; throws `Scalar` where one is more than a sum. */
+  begin(): Code {
+    const code: GrowingCode = []
+    for (const local of sumsOf(this.w, this.loop.body, this.mode, this.isInOrder)) {
+      const vectors = this.isInOrder ? [] : Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
+      for (const slot of vectors) code.push(I.f64Const(0), [SIMD.f64Splat], I.localSet(slot))
+      this.vectors.set(local, vectors)
+    }
+    return code
+  }
+
+  /** How many vectors are computed at a time. */
+  vectorsAtATime(isNest: boolean): number {
+    const { vectors, body } = this.loop
+    if (vectors !== undefined) return vectors
+    if (isNest) return sizeOf(body) <= 2 * MOST_UNROLLED ? 2 : 1
+    if (this.isInOrder) return 1
+    return this.vectors.size > 0 || sizeOf(body) <= MOST_UNROLLED ? UNROLLED : 1
+  }
+
+  /** The locals with what their vectors have. */
+  combined(): Code {
+    return this.isInOrder ? [] : [...this.vectors].map(([local, vectors]) => this.combinedInto(local, vectors))
+  }
+
+  private combinedInto(local: string, vectors: readonly number[]): Code {
+    const isFirst = this.loop.zeroSums.has(local)
+    const single = isFirst && this.mode === 'f32' ? this.w.declare('f32') : undefined
+    if (single !== undefined) this.singles.set(local, single)
+    return combinedSum(this.w, this.mode, { local, vectors, isFirst, single })
+  }
+
+  sum(c: Constants, a: Vector, b: Vector): Vector {
+    return { kind: this.mode === 'f32' ? 'f32' : 'f64', code: this.sumOf('+', asFloat(c, a), asFloat(c, b)) }
+  }
+
+  sumOf(operator: '+' | '-', a: Code, b: Code): Code {
+    const kind = this.mode === 'f32' ? 'f32' : 'f64'
+    return this.contraction?.sum(kind, operator, a, b) ?? [a, b, ADD[operator][kind === 'f32' ? 1 : 0]]
+  }
+}
+
 /** A sum, and the vectors it is added up in. */
-export interface LaneSum {
+interface LaneSum {
   readonly local: string
   readonly vectors: readonly number[]
   /** Whether it is 0 before the loop. Vectors that began at 0 never hold -0, so that nothing need be added to it. */
@@ -46,7 +119,7 @@ export interface LaneSum {
 }
 
 /** local = local + all lanes of all its vectors. */
-export function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFirst, single }: LaneSum): Code {
+function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFirst, single }: LaneSum): Code {
   const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
   const isSingle = mode === 'f32'
   const add = [ADD['+'][isSingle ? 1 : 0]]
@@ -73,7 +146,7 @@ export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-'
 }
 
 /** Additions and subtractions of f64 and of f32 lanes. */
-export const ADD: { readonly [O in '+' | '-']: readonly [f64: Plain, f32: Plain] } = {
+const ADD: { readonly [O in '+' | '-']: readonly [f64: Plain, f32: Plain] } = {
   '+': [SIMD.f64Add, SIMD.f32Add],
   '-': [SIMD.f64Sub, SIMD.f32Sub],
 }

@@ -5,8 +5,9 @@ import type { Code } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import type { Access, Turning } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
+import type { LaneTurns, Vectors } from './vectorLoop.ts'
 import { LANES, type Mode, Scalar } from './wasmLanes.ts'
-import { type LaneTurns, type Vectors, VectorWriter } from './wasmVectorWriter.ts'
+import { VectorWriter } from './wasmVectorWriter.ts'
 
 export interface VectorCode {
   /** For as many turns as fill whole vectors; empty when the loop stays scalar. */
