@@ -6,7 +6,6 @@
 import type { Column } from '../../../core/data/column.ts'
 import { valueReader } from '../../../core/data/columnReaders.ts'
 import { takeColumn } from '../../../core/data/columnSlices.ts'
-import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import { typeText } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
 import { valueClassOf } from '../../../core/plan/elements.ts'
@@ -14,11 +13,11 @@ import type { WindowFrame } from '../../../core/plan/logicalPlan.ts'
 import type { WideOperator, WindowColumn } from '../../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch } from '../operators/batches.ts'
 import { numberReader } from '../operators/groupBy/aggregates.ts'
-import { inMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 import { PARTITION } from './boundaries.ts'
 import { beatsLarger, beatsNumber, beatsSmaller, smallestOfFrames } from './frameExtremes.ts'
 import { quickSums, sumsFromStart, sumsOfFrames } from './frameSums.ts'
 import { type Frames, framesByPeers, framesByRange, framesByRows } from './frames.ts'
+import { distances, gatherNumbers, isWhole, Values } from './windowValues.ts'
 
 export type WindowOperator = Extract<WideOperator, { kind: 'WindowExec' }>
 
@@ -156,7 +155,7 @@ class WindowPass {
       this.measured = first
       return this.frames
     }
-    return new Values(this.work, argument, framesOf, this.most)
+    return new Values(this.work.rows, argument, framesOf, this.most)
   }
 
   private framing(): Compute {
@@ -340,11 +339,6 @@ export function asksPeers({ calls, frame }: WindowOperator): boolean {
   return calls.some(({ kind }) => RANKS.has(kind) || (FRAMED.has(kind) && frame.kind !== 'rows'))
 }
 
-/** Whether a column has no nulls. */
-function isWhole(column: Column | undefined): boolean {
-  return column !== undefined && column.validity === undefined && column.type.kind !== 'null' && column.type.kind !== 'unknown'
-}
-
 /** Whether no frame is empty. */
 function hasOwnRow({ kind, from, to }: WindowFrame): boolean {
   return kind === 'rows' && (from ?? 0) <= 0 && (to ?? 0) >= 0
@@ -353,79 +347,3 @@ function hasOwnRow({ kind, from, to }: WindowFrame): boolean {
 const RANKS: ReadonlySet<WindowColumn['kind']> = new Set(['rank', 'denseRank', 'percentRank'])
 const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'])
 const NULLS: Column = { type: { kind: 'null' }, length: 0 }
-
-/** The rows of a partition whose argument is not null, and frames as places among them. */
-class Values {
-  /** Those of the values, in order, from `offset` on. */
-  readonly rows: Int32Array
-  offset = 0
-  count = 0
-  private readonly work: WindowRows
-  private readonly argument: Column | undefined
-  private readonly framesOf: (first: number, end: number) => Frames
-  /** Where there are nulls. */
-  private readonly own: { readonly rows: Int32Array; readonly before: Int32Array; readonly frames: Frames } | undefined
-  constructor(work: WindowRows, argument: Column | undefined, framesOf: (first: number, end: number) => Frames, most: number) {
-    this.work = work
-    this.argument = argument
-    this.framesOf = framesOf
-    const room = (length: number): Int32Array => new Int32Array(length)
-    if (argument !== undefined && !isWhole(argument))
-      this.own = { rows: room(most), before: room(most + 1), frames: { starts: room(most), ends: room(most) } }
-    this.rows = this.own?.rows ?? work.rows
-  }
-
-  placed(first: number, end: number): Frames {
-    const { own, work, argument } = this
-    const frames = this.framesOf(first, end)
-    if (own === undefined) {
-      this.offset = first
-      this.count = end - first
-      return frames
-    }
-    const { validity, type } = argument as Column // only a column has nulls
-    this.count = 0
-    for (let i = 0; i < end - first; i++) {
-      const row = work.rows[first + i] as number
-      own.before[i] = this.count
-      const isPresent =
-        type.kind !== 'null' &&
-        type.kind !== 'unknown' &&
-        (validity === undefined || ((validity[row >> 3] as number) & (1 << (row & 7))) !== 0)
-      if (isPresent) own.rows[this.count++] = row
-    }
-    own.before[end - first] = this.count
-    for (let i = 0; i < end - first; i++) {
-      own.frames.starts[i] = own.before[frames.starts[i] as number] as number // places up to the end
-      own.frames.ends[i] = own.before[frames.ends[i] as number] as number
-    }
-    return own.frames
-  }
-}
-
-/** The partition's numbers, in order. */
-function gatherNumbers(
-  values: Float64Array,
-  numberOf: (row: number) => number,
-  { values: stored }: Column,
-  { rows, offset, count }: Values,
-): void {
-  if (stored instanceof Float64Array)
-    for (let i = 0; i < count; i++) values[i] = stored[rows[offset + i] as number] as number // rows of the column
-  else for (let i = 0; i < count; i++) values[i] = numberOf(rows[offset + i] as number)
-}
-
-/** The numbers whose distances a frame by range measures, by row: milliseconds of dates; NaN for null. */
-function distances(column: Column): (row: number) => number {
-  const { type, validity, values } = inMilliseconds(column)
-  const is = valueClassOf(type)
-  if (type.kind === 'null') return () => Number.NaN
-  if (is !== 'number' && is !== 'Date')
-    throw new PlanError(`A frame by range measures numbers or dates; the order has values of type ${typeText(type)}.`)
-  const scale = type.kind === 'date' ? MS_PER_DAY : type.kind === 'timestamp' && type.unit === 's' ? 1000 : 1
-  const isBig = values instanceof BigInt64Array
-  const numbers = (values ?? new Float64Array(column.length)) as Float64Array // of a fixed width
-  const measured = (row: number): number => (isBig ? Number(values[row]) : (numbers[row] as number)) * scale
-  if (validity === undefined) return measured
-  return (row) => (((validity[row >> 3] as number) & (1 << (row & 7))) === 0 ? Number.NaN : measured(row))
-}
