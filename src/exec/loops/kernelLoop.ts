@@ -8,36 +8,29 @@ import { defined } from '../../core/defined.ts'
 import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/ir/functionIr.ts'
 import type { KernelCode } from '../../core/ir/kernelCode.ts'
-import { endlessLoop } from '../../core/ir/mayNotEnd.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import { sameItems } from '../../core/sameItems.ts'
 import { type Parts, partsOf } from '../arrays/parted.ts'
-import { type BoundLoop, bindLoop } from './bindLoop.ts'
-import { aloneBlocks } from './blocks/aloneBlocks.ts'
 import { blocksOfLanes } from './blocks/blockSchedule.ts'
-import { type SerialFlushes, serialFlushes, weightOf, widthOf } from './blocks/kernelBlocks.ts'
+import { serialFlushes, weightOf, widthOf } from './blocks/kernelBlocks.ts'
 import type { BlockSchedule, IterationSpace } from './blocks/schedule.ts'
-import { visitSerially } from './blocks/space.ts'
-import { type CallerPass, runOnCaller, type ShareResult } from './callerPass.ts'
-import { BlockGate, type Outside } from './claims/blockGate.ts'
-import { abortPass } from './claims/claim.ts'
+import type { ShareResult } from './callerPass.ts'
 import { claimOrder } from './claims/claimOrder.ts'
-import { resetClaims, resetClaimsTo, startWords } from './claims/claimWords.ts'
-import { isWarm, warmUp } from './claims/warmUp.ts'
-import { WorkerPasses } from './claims/workerPasses.ts'
-import { bodyError, wireToError } from './failure.ts'
+import { startWords } from './claims/claimWords.ts'
 import { gather } from './gather.ts'
-import { copyStorage, PlainLoop } from './interpreted/plainRun.ts'
+import { serialPass } from './interpreted/serialPass.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
 import { Allocations, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
-import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf } from './kernelPlan.ts'
+import type { Captured, PassOptions, PortionTurn, SharedLanes } from './kernelPass.ts'
+import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf, wasmKey } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import type { LoopTask, PassTurn } from './loopTask.ts'
+import type { PassTurn } from './loopTask.ts'
 import { balanceOf, type PassTimes, predictedMs } from './passCost.ts'
+import { failureOf, freeParts, PassRunner, type Running } from './passRunner.ts'
 import { type LoopResources, type PassesResult, type PassResult, Prepared, replacedBy, type VerifyResult } from './preparedLoop.ts'
-import { type AccumulatorPart, freePart } from './reductions/accumulatorLog.ts'
+import type { AccumulatorPart } from './reductions/accumulatorLog.ts'
 import { delayedOf, endRound, flushLanes, type Lanes, resetRound, startLanes } from './reductions/reductionCopies.ts'
 import { roundEnds, roundsOf } from './reductions/rounds.ts'
 import { dtypeOfTable, sameStructure } from './structure.ts'
@@ -49,64 +42,10 @@ const MOST_IN_A_ROW = 64
 /** Milliseconds of a block from which they are measured. */
 const MEASURED_MS = 0.02
 
-/** How long after an abort workers may take to the end of their slices; then their threads are ended. */
-const LATE_MS = 100
-
-let lastId = 0
-
-/** Blocks from the first up to the second; undefined for all. */
-type Range = readonly [number, number]
-
-/** What runs the rest of a pass elsewhere while this process runs a portion of it. */
-export interface Others {
-  readonly portion: Portion
-  /** What its blocks wait for elsewhere. */
-  readonly outside?: Outside | undefined
-  readonly shared?: SharedLanes | undefined
-  /** Runs their blocks of the pass, or of one of its rounds. Resolves when what they wrote and added lies here. */
-  start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined, round?: number): Promise<readonly ShareResult[]>
-}
-
-/** Update buffers whose elements several processes flush among them. */
-export interface SharedLanes {
-  has(lanes: Lanes): boolean
-  /** Before the blocks of a round, and after them. */
-  ready(round: number): Promise<void>
-  flush(round: number, last: { readonly isLast: boolean }): Promise<void>
-  stop(): void
-}
-
-export interface PassOptions {
-  readonly signal?: AbortSignal | undefined
-  readonly others?: Others | undefined
-  /** What is written may stay where it is, in whatever process. */
-  readonly stays?: boolean | undefined
-  /** What the body captured when the pass ran before, where it runs again. */
-  readonly captured?: Captured | undefined
-}
-
-export interface Captured {
-  readonly parameters: readonly Primitive[]
-  /** Tables in the IR's order. */
-  readonly tables: readonly ArrayLike<Primitive>[]
-}
-
-export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
-  /** Captured tables in the IR's order. */
-  readonly tables: readonly ArrayLike<Primitive>[]
-  readonly signal: AbortSignal
-  /** What the portion's blocks wait for elsewhere. */
-  readonly outside?: Outside | undefined
-  /** Which of the pass's rounds to run, where it has some. */
-  readonly round?: number | undefined
-  readonly shared?: Pick<SharedLanes, 'has'> | undefined
-}
-
 export class KernelLoop extends Prepared {
   readonly blocks: BlockSchedule
   readonly width: number
   execution: LoopPlan['execution']
-  #id = `${++lastId}`
   #ir: FunctionIr
   readonly #resources: LoopResources
   readonly #allocations: Allocations
@@ -115,15 +54,10 @@ export class KernelLoop extends Prepared {
   #lying: readonly Lying[]
   /** As in the layout, with the values of the body that runs now. */
   #tables: readonly SharedTable[]
-  readonly #serialFlushes: SerialFlushes | undefined
+  readonly #runner: PassRunner
   /** What keeps the loop on the caller's thread. */
   readonly #decided: string | undefined
   readonly #weight: number
-  readonly #portions: Portion[] = []
-  readonly #workerPasses = new Map<Portion, WorkerPasses>()
-  #bound: BoundLoop | undefined
-  /** The blocks of a portion as this thread runs them by itself. */
-  readonly #alone = new Map<Portion, BlockSchedule>()
   #last: PassTimes['last']
   #lastCut: CutLoop | undefined
   #stale = false
@@ -133,7 +67,6 @@ export class KernelLoop extends Prepared {
     super(inputs, space)
     this.#ir = ir
     this.#resources = resources
-    this.#serialFlushes = serialFlushes({ inputs, ir, space })
     this.#weight = weightOf(inputs, ir)
     this.#allocations = new Allocations(resources.arena, this.name)
     this.#layout = layOut({ inputs, ir, space }, resources, this.#allocations)
@@ -144,6 +77,13 @@ export class KernelLoop extends Prepared {
     this.width = widthOf(this.blocks)
     this.#decided = whyOnCaller(this.#cut, resources)
     this.execution = this.#choose()
+    const { every = Number.POSITIVE_INFINITY } = serialFlushes({ inputs, ir, space }) ?? {}
+    this.#runner = new PassRunner(resources, every, () => this.#running)
+  }
+
+  get #running(): Running {
+    const { plan, lanes } = this.#layout
+    return { ir: this.#ir, plan, blocks: this.blocks, lanes, buffers: this.inputs.buffers, where: this.execution.where }
   }
 
   get #plan(): KernelPlan {
@@ -202,16 +142,12 @@ export class KernelLoop extends Prepared {
     return chooseExecution(this.#cut, this.#resources, { current: this.execution, ...(last === undefined ? {} : { last }) })
   }
 
-  get #workers(): number {
-    return workersOf(this.blocks, this.#resources.pool.size)
-  }
-
   /** That a pass has in this process. */
   get workerCount(): number {
-    return this.execution.where === 'workers' ? this.#workers : 1
+    return this.execution.where === 'workers' ? this.#workersOf(this) : 1
   }
 
-  #workersOf({ blocks }: Portion): number {
+  #workersOf({ blocks }: Pick<Portion, 'blocks'>): number {
     return workersOf(blocks, this.#resources.pool.size)
   }
 
@@ -262,10 +198,10 @@ export class KernelLoop extends Prepared {
       const outside = others?.outside
       const turn = { parameters, pass, passes, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
       await this.#begin()
-      if (portion.blocks.rounds === undefined) rounds = [await this.#attempt(portion, turn, workers, { signal, others, outside })]
+      if (portion.blocks.rounds === undefined) rounds = [await this.#runner.attempt(portion, turn, workers, { signal, others, outside })]
       else rounds = await this.#runRounds(portion, turn, workers, { signal, others })
       const results = rounds.flat()
-      const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
+      const failed = signal?.aborted ? { reason: signal.reason } : failureOf(this.name, results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
       if (failed === undefined && turn.measures) this.#orderClaims(portion)
@@ -275,7 +211,7 @@ export class KernelLoop extends Prepared {
       return { passes: done, ...(failed === undefined ? {} : { failed }) }
     } finally {
       this.#tables = tables
-      this.#freeParts(rounds.flat())
+      freeParts(rounds.flat(), this.#resources.arena)
     }
   }
 
@@ -290,17 +226,11 @@ export class KernelLoop extends Prepared {
     const done: (readonly ShareResult[])[] = []
     for (let round = 0; round + 1 < rounds.length; round++) {
       if (round > 0) endRound(this.#ownLanes(others?.shared))
-      const results = await this.#attempt(portion, turn, workers, { signal, others, outside: others?.outside, round })
+      const results = await this.#runner.attempt(portion, turn, workers, { signal, others, outside: others?.outside, round })
       done.push(results)
-      if (signal?.aborted || this.#failureOf(results) !== undefined) break
+      if (signal?.aborted || failureOf(this.name, results) !== undefined) break
     }
     return done
-  }
-
-  #freeParts(results: readonly ShareResult[]): void {
-    for (const { passes } of results) {
-      for (const { accumulators } of passes) for (const part of accumulators) freePart(part, this.#resources.arena)
-    }
   }
 
   /**
@@ -317,7 +247,7 @@ export class KernelLoop extends Prepared {
     const turn = { parameters, pass, passes: 1, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
     if (round === undefined || round === 0) await this.#begin()
     else resetRound(this.#ownLanes(shared))
-    const results = await this.#attempt(portion, turn, workers, { signal, outside, round })
+    const results = await this.#runner.attempt(portion, turn, workers, { signal, outside, round })
     if (round !== undefined) return { results, lanes: this.#layout.lanes } // a pass is measured as a whole
     if (turn.measures) this.#orderClaims(portion)
     this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
@@ -329,7 +259,7 @@ export class KernelLoop extends Prepared {
     const { allocate } = this.#allocations
     const { blocks, numbers } = blocksOfLanes(this.blocks, from, to)
     const portion = layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers })
-    this.#portions.push(portion)
+    this.#runner.portions.push(portion)
     return portion
   }
 
@@ -360,53 +290,6 @@ export class KernelLoop extends Prepared {
     await this.#place()
   }
 
-  /** Runs a pass, or blocks of it: here the portion, and what others run at the same time. */
-  async #attempt(
-    portion: Portion,
-    turn: Omit<PassTurn, 'share' | 'shares'>,
-    workers: number,
-    { signal, others, outside, round }: PassOptions & { readonly outside: Outside | undefined; readonly round?: number | undefined },
-  ): Promise<readonly ShareResult[]> {
-    const range = round === undefined ? undefined : rangeOf(portion, round)
-    const gate = outside === undefined ? undefined : new BlockGate(portion, outside, range)
-    if (gate !== undefined) gate.open()
-    else if (range === undefined) resetClaims(portion.claims)
-    else resetClaimsTo(portion.claims, portion.work.claimed, ...range)
-    const late = new AbortController()
-    const elsewhere = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    const stop = (): void => {
-      abortPass(portion.claims)
-      gate?.end()
-      others?.shared?.stop()
-    }
-    const onAbort = (): void => {
-      stop()
-      elsewhere.abort(signal?.reason)
-      timer = setTimeout(() => late.abort(signal?.reason), LATE_MS) // an iteration may have no end
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    if (signal?.aborted) onAbort()
-    try {
-      const there = others?.start(turn, elsewhere.signal, round)
-      there?.catch(stop) // what is computed here is of no use then
-      const run = () => this.#run({ portion, gate, range }, turn, workers, late.signal)
-      const here = others?.shared === undefined ? run() : sharing(others.shared, portion, round, run)
-      here.catch(() => elsewhere.abort()) // nor what is computed there
-      const [own, other] = await Promise.allSettled([here, there])
-      if (own.status === 'rejected') throw own.reason
-      if (other.status === 'rejected') {
-        this.#freeParts(own.value)
-        throw other.reason
-      }
-      return [...own.value, ...(other.value ?? [])]
-    } finally {
-      outside?.closed()
-      signal?.removeEventListener('abort', onAbort)
-      clearTimeout(timer)
-    }
-  }
-
   get #parts(): readonly Parts[] {
     return [...new Set(storagesOf(this.inputs).flatMap(({ storage }) => (storage.kind === 'dense' ? (partsOf(storage) ?? []) : [])))]
   }
@@ -423,9 +306,7 @@ export class KernelLoop extends Prepared {
     if (sameItems(lying, this.#lying)) return
     this.#lying = lying
     this.#layout = { ...this.#layout, plan: planKernel(this.inputs, this.#ir, this.space, this.blocks, this.#layout.memory) }
-    this.#id = `${++lastId}`
-    this.#bound = undefined
-    this.#workerPasses.clear()
+    this.#runner.renew()
   }
 
   /** Keys and values into the order of the blocks: keys once, values whenever they may have changed. */
@@ -473,7 +354,7 @@ export class KernelLoop extends Prepared {
     const busyMs = Array.from({ length: Math.max(...rounds.map((round) => round.length)) }, (_, share) =>
       rounds.reduce((sum, round) => sum + (round.at(-1 - share)?.passes[index]?.busyMs ?? 0), 0),
     )
-    const workers = Math.min(busyMs.length, this.#workers + elsewhere)
+    const workers = Math.min(busyMs.length, this.#workersOf(this) + elsewhere)
     const balance = balanceOf(busyMs.slice(0, workers))
     const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
     this.#measure(results, milliseconds, busyMs.length - elsewhere, index)
@@ -488,101 +369,9 @@ export class KernelLoop extends Prepared {
     this.execution = this.#choose(this.#last)
   }
 
-  #task(portion: Portion): LoopTask {
-    const { claims, work, blocks } = portion
-    const { binding, extents, wasm } = this.#plan
-    // workers know each portion of the loop by itself
-    const id = blocks === this.blocks ? this.#id : `${this.#id} ${this.#portions.indexOf(portion)}`
-    const task = { id, binding, extents, ...work, claims }
-    return 'because' in wasm || this.#resources.kernel === 'js'
-      ? { ...task, text: this.#plan.text }
-      : { ...task, text: '', wasm: wasm.plan }
-  }
-
-  async #run(
-    { portion, gate, range }: { readonly portion: Portion; readonly gate: BlockGate | undefined; readonly range: Range | undefined },
-    turn: Omit<PassTurn, 'share' | 'shares'>,
-    workers: number,
-    late: AbortSignal,
-  ): Promise<readonly ShareResult[]> {
-    const mayNotEnd = endlessLoop(this.#ir) !== undefined
-    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(portion, turn, { gate, range })
-    const isReady = isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0 || mayNotEnd
-    if (!isReady && gate === undefined) return await this.#runWhileStarting({ portion, range }, turn, workers, late)
-    const watching = gate?.watch()
-    try {
-      return await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late)
-    } finally {
-      gate?.end()
-      await watching
-    }
-  }
-
-  /** Who was told of one portion was not told of another. */
-  #workerPassesOf(portion: Portion): WorkerPasses {
-    const known = this.#workerPasses.get(portion) ?? new WorkerPasses(this.#resources.pool)
-    this.#workerPasses.set(portion, known)
-    return known
-  }
-
-  /** The first pass of a session does not wait for its threads: the caller works on the blocks until they are there. */
-  async #runWhileStarting(
-    { portion, range }: { readonly portion: Portion; readonly range: Range | undefined },
-    turn: Omit<PassTurn, 'share' | 'shares'>,
-    workers: number,
-    late: AbortSignal,
-  ): Promise<readonly ShareResult[]> {
-    let isStarted = false
-    const started = warmUp(this.#resources.pool).then(() => {
-      isStarted = true
-    })
-    started.catch(() => undefined) // awaited below
-    const here = await this.#runHere(portion, turn, { isEnough: () => isStarted, range })
-    if (!isStarted) return here
-    await started
-    return [...here, ...(await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late))]
-  }
-
-  async #runHere(
-    portion: Portion,
-    turn: Omit<PassTurn, 'share' | 'shares'>,
-    { isEnough, gate, range }: Pick<CallerPass, 'isEnough' | 'gate'> & { readonly range: Range | undefined },
-  ): Promise<readonly ShareResult[]> {
-    const task = this.#task(portion)
-    this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
-    const { lanes } = this.#layout
-    const { count } = task.schedule
-    const flushEvery = this.#serialFlushes?.every ?? Number.POSITIVE_INFINITY
-    const pass = { task, bound: this.#bound, turn, lanes, flushEvery, range: range ?? ([0, count] as const) }
-    if (isEnough !== undefined) return [await runOnCaller({ ...pass, isEnough })]
-    if (gate !== undefined) return [await runOnCaller({ ...pass, gate })]
-    if (range !== undefined) return [await runOnCaller(pass)]
-    const alone = this.#alone.get(portion) ?? aloneBlocks(portion.blocks, { lanesMatter: lanes.length > 0 })
-    this.#alone.set(portion, alone)
-    return [await runOnCaller({ ...pass, task: { ...task, schedule: alone }, range: [0, alone.count] })]
-  }
-
-  /** The user's own combine functions, by the array's place in the binding. */
-  #combines(): Map<number, (a: number, b: number) => number> {
-    const found = new Map<number, (a: number, b: number) => number>()
-    for (const [i, name] of this.#plan.arrays.entries()) {
-      const combine = this.inputs.buffers.get(name)?.combine ?? 'sum'
-      if (combine !== 'sum') found.set(i, combine.original as (a: number, b: number) => number) // of two updates
-    }
-    return found
-  }
-
-  #failureOf(results: readonly ShareResult[]): { readonly reason: unknown } | undefined {
-    const failed = results.filter((result) => result.failure !== undefined)
-    const [first] = failed.sort((a, b) => (a.failure?.rank ?? 0) - (b.failure?.rank ?? 0))
-    if (first?.failure === undefined) return undefined
-    const cause = 'thrown' in first ? first.thrown : wireToError(first.failure.error)
-    return { reason: bodyError(this.name, first.failure.key, cause) }
-  }
-
   #replaced(): { readonly replaced?: ReadonlyMap<number, Storage> } {
     const keyed = new Map<number, Parameters<typeof mergeInserted>[0]>()
-    for (const [i, view] of this.#bound?.keyed ?? []) {
+    for (const [i, view] of this.#runner.bound?.keyed ?? []) {
       const input = this.inputs.arrays.get(this.#plan.arrays[i] ?? '')
       if (input !== undefined) keyed.set(input.array, view)
     }
@@ -592,32 +381,13 @@ export class KernelLoop extends Prepared {
   async verify(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<VerifyResult> {
     const restore = this.snapshot()
     try {
-      const captured = this.#ir.uses.some((use) => use.origin === 'capture')
-      const written = new Set(this.written())
-      const serial = new PlainLoop(this.inputs, {
-        storageOf: (_, storage) => (written.has(storage) ? copyStorage(storage) : storage),
-        laneCount: this.blocks.laneCount,
-        body: captured ? 'ir' : 'original',
-        roundEnds: roundEnds(this.blocks, roundsOf(this.inputs)),
-      })
-      serial.startPass(pass)
-      let visited = 0
-      visitSerially(this.space, this.blocks, (position, key, lane) => {
-        try {
-          serial.iterate(position, key, lane)
-        } catch (error) {
-          throw bodyError(this.name, key, error)
-        }
-        serial.flushDue(++visited)
-      })
-      serial.flush()
+      const { inputs, space, blocks, name } = this
+      const captures = this.#ir.uses.some((use) => use.origin === 'capture')
+      const ends = roundEnds(blocks, roundsOf(inputs))
+      const serial = serialPass({ inputs, space, blocks, name, captures, written: this.written(), roundEnds: ends }, pass)
       const { replaced } = await this.runPass(pass, options)
-      const difference = firstDifference(this.inputs, serial, replaced)
-      return {
-        identical: difference === undefined,
-        iterations: this.blocks.iterations,
-        ...(difference === undefined ? {} : { firstDifference: difference }),
-      }
+      const difference = firstDifference(inputs, serial, replaced)
+      return { identical: difference === undefined, iterations: blocks.iterations, ...defined({ firstDifference: difference }) }
     } finally {
       restore()
       this.#stale = false
@@ -627,27 +397,4 @@ export class KernelLoop extends Prepared {
   dispose(): void {
     this.#allocations.free()
   }
-}
-
-/** Runs blocks between what comes before and after them where several processes flush. */
-async function sharing<T>(
-  shared: SharedLanes,
-  { blocks: { rounds = [] } }: Portion,
-  round: number | undefined,
-  run: () => Promise<T>,
-): Promise<T> {
-  await shared.ready(round ?? 0)
-  const own = await run()
-  await shared.flush(round ?? 0, { isLast: round === undefined || round === rounds.length - 2 })
-  return own
-}
-
-/** A portion's blocks of a round. */
-function rangeOf({ blocks: { rounds = [] } }: Portion, round: number): Range {
-  return [rounds[round] as number, rounds[round + 1] as number] // as many as there are rounds, and one more
-}
-
-/** What tells WebAssembly kernels apart. */
-function wasmKey({ wasm }: KernelPlan): string | undefined {
-  return 'because' in wasm ? undefined : wasm.key
 }

@@ -356,3 +356,8 @@ function columnsShape(storage: SparseStorage | TableStorage): ElementShape {
   const [first] = columns
   return storage.element.kind === 'scalar' && first !== undefined ? { kind: 'scalar', column: first } : { kind: 'row', columns }
 }
+
+/** What tells WebAssembly kernels apart. */
+export function wasmKey({ wasm }: KernelPlan): string | undefined {
+  return 'because' in wasm ? undefined : wasm.key
+}

@@ -2,13 +2,13 @@
  * A loop that runs as several, one after another: each pass runs all iterations of the first part, then of the second. The analysis
  * has shown that the bits are those of the whole body in key order.
  */
+import { defined } from '../../core/defined.ts'
 import type { KernelCode } from '../../core/ir/kernelCode.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import { cutBlocks } from './blocks/cutBlocks.ts'
 import type { BlockSchedule, IterationSpace } from './blocks/schedule.ts'
-import { serialOrderOf, visitSerially } from './blocks/space.ts'
-import { bodyError } from './failure.ts'
-import { copyStorage, PlainLoop } from './interpreted/plainRun.ts'
+import { serialOrderOf } from './blocks/space.ts'
+import { serialPass } from './interpreted/serialPass.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { codeOfParts, leastKernel, linesOfParts } from './partKernels.ts'
 import { type PassesResult, type PassResult, Prepared, type PreparedLoop, type VerifyResult } from './preparedLoop.ts'
@@ -139,24 +139,12 @@ export class SplitLoop extends Prepared {
     try {
       // One part at most adds to arrays that are only added to; their tree is that of its blocks.
       const adding = this.parts.find(({ inputs }) => inputs.analyzed.reducedArrays.length > 0)?.loop ?? this.#main
-      const written = new Set(this.written())
-      const serial = new PlainLoop(this.inputs, {
-        storageOf: (_, storage) => (written.has(storage) ? copyStorage(storage) : storage),
-        laneCount: adding.blocks.laneCount,
-        body: this.inputs.analyzed.ir?.uses.some((use) => use.origin === 'capture') === true ? 'ir' : 'original',
-      })
-      serial.startPass(pass)
-      visitSerially(this.space, adding.blocks, (position, key, lane) => {
-        try {
-          serial.iterate(position, key, lane)
-        } catch (error) {
-          throw bodyError(this.name, key, error)
-        }
-      })
-      serial.flush()
+      const { inputs, space, name } = this
+      const captures = inputs.analyzed.ir?.uses.some((use) => use.origin === 'capture') === true
+      const serial = serialPass({ inputs, space, blocks: adding.blocks, name, captures, written: this.written() }, pass)
       const { replaced, iterations } = await this.runPass(pass, options)
-      const difference = firstDifference(this.inputs, serial, replaced)
-      return { identical: difference === undefined, iterations, ...(difference === undefined ? {} : { firstDifference: difference }) }
+      const difference = firstDifference(inputs, serial, replaced)
+      return { identical: difference === undefined, iterations, ...defined({ firstDifference: difference }) }
     } finally {
       restore()
     }
