@@ -5,7 +5,7 @@ import type { Block } from './block.ts'
 import type { CodedKeys } from './columns/columnProgram.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { withoutKeys } from './operators/operator.ts'
-import { bytesOf, type Exchange, type Part, segmentsOf } from './spill/parts.ts'
+import { bytesOfPart, type Exchange, inputOf, type Part, rowsOfSegments } from './spill/parts.ts'
 import type { Spill } from './spill/spillTask.ts'
 import type { StageResult, StageTask } from './stage.ts'
 
@@ -58,7 +58,7 @@ export function stepless(input: PhysicalPlan): Pipeline {
 export function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, spill?: Spill): StageTask {
   const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...(spill && { spill }) } as const
   if (partition.kind === 'batches') return { ...base, input: partition }
-  if (partition.kind === 'spilled') return { ...base, input: partition.part }
+  if (partition.kind === 'spilled') return { ...base, input: inputOf(partition.part) }
   const { source, columns, predicate } = partition.scan
   const skips = predicate === undefined ? {} : { predicate }
   return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
@@ -67,15 +67,14 @@ export function narrowTask(plan: Pipeline, partition: Partition, index: number, 
 /** About how many bytes the partition's columns take; 0 for those that are there. */
 export function bytesToRead(partition: Partition): number {
   if (partition.kind === 'batches') return 0
-  if (partition.kind === 'spilled') return bytesOf(segmentsOf(partition.part))
+  if (partition.kind === 'spilled') return bytesOfPart(partition.part)
   const { split, scan } = partition
   if (split.columnBytes === undefined) return split.bytes ?? 0
   return scan.columns.reduce((sum, column) => sum + (split.columnBytes?.get(column) ?? 0), 0)
 }
 
 export function rowsOf(partition: Partition): number | undefined {
-  if (partition.kind === 'spilled')
-    return partition.part.kind === 'spilled' ? partition.part.segments.reduce((sum, { rows }) => sum + rows, 0) : undefined
+  if (partition.kind === 'spilled') return partition.part.kind === 'spilled' ? rowsOfSegments(partition.part.segments) : undefined
   if (partition.kind === 'split') return partition.scan.predicate === undefined ? partition.split.rows : undefined
   return rowsIn(partition.batches)
 }

@@ -17,21 +17,20 @@ import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
 import type { External } from './external.ts'
-import { bytesOf, type Exchange, type Part, piecesOf } from './parts.ts'
+import { bytesOf, type Exchange, type Part, piecesOf, type Segments, type SpilledPart, segmentsIn } from './parts.ts'
 import { type PartResult, withEachKeyOnce } from './repeatedKeys.ts'
-import type { Segment } from './segments.ts'
-import { numbersOf, type RowNumbers, type SpillBy, type SpilledInput, type SpillKey } from './spillTask.ts'
+import { numbersOf, type RowNumbers, type SpillBy, type SpillKey } from './spillTask.ts'
 
 /** Rows that are to be exchanged. */
 export type Source =
   | { readonly kind: 'plan'; readonly plan: PhysicalPlan }
-  | { readonly kind: 'spilled'; readonly rows: SpilledInput }
+  | { readonly kind: 'spilled'; readonly rows: SpilledPart }
   | { readonly kind: 'parts'; readonly parts: readonly Part[] }
 
 /** Parts on disk. */
 export interface Exchanged {
   /** The segments of each part, in the order of the rows. */
-  readonly parts: readonly (readonly Segment[])[]
+  readonly parts: readonly Segments[]
   readonly shape: ExecBatch
   /** Rows that came before those of each partition. */
   readonly rowsBefore: readonly number[]
@@ -40,7 +39,7 @@ export interface Exchanged {
 export interface ExternalServices {
   readonly exchanged: (source: Source, exchange: Exchange) => Promise<Exchanged>
   /** The rows in the arena. */
-  readonly read: (rows: SpilledInput) => Promise<Result>
+  readonly read: (rows: SpilledPart) => Promise<Result>
   /** What one part after another gives, several computed at a time. */
   readonly streamed: (parts: readonly Part[], how?: Pick<How, 'limited' | 'rowsBefore'>) => AsyncGenerator<PartResult, void, undefined>
   /** What a plan gives, part after part. */
@@ -120,11 +119,11 @@ export class ExternalRun {
     })
     const found: Part[] = []
     for (const [p, segments] of parts.entries()) {
-      if (segments.length === 0) continue
+      if (bytesOf(segments) === 0) continue
       const isOne = boundaries !== undefined && isOneKey(boundaries, p)
-      const rows: SpilledInput = {
+      const rows: SpilledPart = {
         ...{ kind: 'spilled', shape },
-        segments: isOne && external.hasEachKeyOnce ? segments.slice(0, ENOUGH_SEGMENTS) : segments,
+        segments: isOne && external.hasEachKeyOnce ? segmentsIn(segments).slice(0, ENOUGH_SEGMENTS) : segments,
       }
       if (isOne && external.keepsEqual) found.push(...piecesOf(rows, partBytes))
       else if (isOne || bytesOf(segments) <= TOO_LARGE * partBytes || level === MOST_LEVELS)
@@ -151,7 +150,7 @@ export class ExternalRun {
     if (right !== undefined) {
       const { numbered } = sides[1] ?? {}
       const second = await this.services.exchanged({ kind: 'plan', plan: right }, { by: by(1), ...(numbered && { numbered }) })
-      if (inPieces && bytesOf(second.parts.flat()) <= this.services.heldBytes) {
+      if (inPieces && second.parts.reduce((sum, part) => sum + bytesOf(part), 0) <= this.services.heldBytes) {
         yield* this.joinedInPieces(left, second)
         return
       }
@@ -174,7 +173,7 @@ export class ExternalRun {
     const { partBytes } = this.services
     const found: Part[] = []
     for (let p = 0; p < Math.max(...sides.map(({ parts }) => parts.length)); p++) {
-      const rows = sides.map(({ parts, shape }): SpilledInput => ({ kind: 'spilled', segments: parts[p] ?? [], shape }))
+      const rows = sides.map(({ parts, shape }): SpilledPart => ({ kind: 'spilled', segments: parts[p] ?? [], shape }))
       const bytes = rows.reduce((sum, { segments }) => sum + bytesOf(segments), 0)
       if (bytes === 0) continue
       if (bytes <= TOO_LARGE * partBytes || level === MOST_LEVELS) {
@@ -185,7 +184,7 @@ export class ExternalRun {
       for (const [side, { key }] of external.sides.entries())
         again.push(
           await this.services.exchanged(
-            { kind: 'spilled', rows: rows[side] as SpilledInput }, // as many as there are sides
+            { kind: 'spilled', rows: rows[side] as SpilledPart }, // as many as there are sides
             { by: { kind: 'hash', key, parts: PARTS_AGAIN, level: level + 1 } },
           ),
         )
@@ -206,7 +205,7 @@ export class ExternalRun {
   /** Pieces of the left side, as they come, joined with the whole right side. */
   private async *joinedInPieces(left: PhysicalPlan, { parts, shape }: Exchanged): Results {
     const { heldBytes, free } = this.services
-    const right = await this.services.read({ kind: 'spilled', segments: parts.flat(), shape })
+    const right = await this.services.read({ kind: 'spilled', segments: parts.flatMap(segmentsIn), shape })
     const held: Result[] = []
     const joined = async (): Promise<Result> => {
       const pieces = held.splice(0)
@@ -231,7 +230,7 @@ export class ExternalRun {
   private async *inOrder(worked: readonly Part[], place: RowNumbers, scalar: boolean): Results {
     const starts = await this.startsOf(worked, place)
     const { parts, shape } = await this.services.exchanged({ kind: 'parts', parts: worked }, { by: { kind: 'number', starts, place } })
-    const filled = parts.filter((segments) => segments.length > 0)
+    const filled = parts.filter((segments) => bytesOf(segments) > 0)
     yield* this.services.streamed(
       (filled.length === 0 ? [[]] : filled).map((segments) => ({ kind: 'spilled', segments, shape, inOrder: { place, scalar } })),
     )

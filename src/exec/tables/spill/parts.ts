@@ -1,6 +1,6 @@
 /** Parts of what was spilled, as what tasks and exchanges are told of them. */
 import type { NumberPlace } from './rowNumbers.ts'
-import type { Segment } from './segments.ts'
+import { type Segment, type SegmentsOfFile, segmentsOfPart } from './segments.ts'
 import type { SpillBy, SpilledInput, WorkedInput } from './spillTask.ts'
 
 /** How rows become parts, and where they get numbers. */
@@ -9,14 +9,55 @@ export interface Exchange {
   readonly numbered?: NumberPlace
 }
 
+/** Segments, or those of a part as they are kept until something is done with them. */
+export type Segments = readonly Segment[] | PartOfFiles
+
+interface PartOfFiles {
+  readonly files: readonly SegmentsOfFile[]
+  readonly part: number
+  readonly bytes: number
+  readonly rows: number
+}
+
+/** A part of what was spilled. */
+export interface SpilledPart extends Omit<SpilledInput, 'segments'> {
+  readonly segments: Segments
+}
+
 /** A part of what was spilled, or what an operator gives of one. */
-export type Part = SpilledInput | WorkedInput
+export type Part = SpilledPart | (Omit<WorkedInput, 'sides'> & { readonly sides: readonly SpilledPart[] })
+
+/** Each part of what is in the files. */
+export function partsIn(files: readonly SegmentsOfFile[]): readonly Segments[] {
+  const all: { bytes: number; rows: number }[] = []
+  for (const { parts, bytes, rows } of files)
+    for (const [i, part] of parts.entries()) {
+      while (all.length <= part) all.push({ bytes: 0, rows: 0 })
+      const sums = all[part] as { bytes: number; rows: number } // just made sure of
+      sums.bytes += bytes[i] as number // as many as there are parts
+      sums.rows += rows[i] as number
+    }
+  return all.map((sums, part): Segments => (sums.bytes === 0 ? [] : { files, part, ...sums }))
+}
+
+export function segmentsIn(segments: Segments): readonly Segment[] {
+  return 'part' in segments ? segmentsOfPart(segments.files, segments.part) : segments
+}
+
+/** The part as a task is told of it. */
+export function inputOf(part: Part): SpilledInput | WorkedInput {
+  return part.kind === 'spilled' ? spilledInput(part) : { ...part, sides: part.sides.map(spilledInput) }
+}
+
+export function spilledInput(part: SpilledPart): SpilledInput {
+  return { ...part, segments: segmentsIn(part.segments) }
+}
 
 /** The segments in pieces of about so many bytes at most. */
-export function piecesOf(rows: SpilledInput, most: number): readonly SpilledInput[] {
+export function piecesOf(rows: SpilledPart, most: number): readonly SpilledPart[] {
   const pieces: Segment[][] = []
   let bytes = 0
-  for (const segment of rows.segments) {
+  for (const segment of segmentsIn(rows.segments)) {
     const last = pieces.at(-1)
     if (last === undefined || bytes + segment.bytes > most) {
       pieces.push([segment])
@@ -27,10 +68,15 @@ export function piecesOf(rows: SpilledInput, most: number): readonly SpilledInpu
   return pieces.map((segments) => ({ ...rows, segments }))
 }
 
-export function segmentsOf(part: Part): readonly Segment[] {
-  return part.kind === 'spilled' ? part.segments : part.sides.flatMap(({ segments }) => segments)
+/** The bytes of all that the part is made of. */
+export function bytesOfPart(part: Part): number {
+  return (part.kind === 'spilled' ? [part] : part.sides).reduce((sum, { segments }) => sum + bytesOf(segments), 0)
 }
 
-export function bytesOf(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { bytes }) => sum + bytes, 0)
+export function rowsOfSegments(segments: Segments): number {
+  return 'part' in segments ? segments.rows : segments.reduce((sum, { rows }) => sum + rows, 0)
+}
+
+export function bytesOf(segments: Segments): number {
+  return 'part' in segments ? segments.bytes : segments.reduce((sum, { bytes }) => sum + bytes, 0)
 }

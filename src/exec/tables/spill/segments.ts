@@ -33,6 +33,45 @@ export interface Segment {
   readonly numbers?: { readonly place: NumberPlace; readonly partition: number }
 }
 
+/**
+ * The segments of a file as a run keeps them, of which it has hundreds of thousands: numbers one after another, and no object for each. They
+ * lie in the file one behind the other.
+ */
+export interface SegmentsOfFile extends Pick<Segment, 'file' | 'numbers'> {
+  /** Which part each is of; they go up. */
+  readonly parts: Int32Array
+  readonly bytes: Float64Array
+  readonly rows: Int32Array
+  readonly crcs: Float64Array
+  readonly headers: Int32Array
+}
+
+export function segmentsOfFile(
+  segments: readonly Segment[],
+  { file, numbers, parts }: Pick<SegmentsOfFile, 'file' | 'numbers' | 'parts'>,
+): SegmentsOfFile {
+  return {
+    ...{ file, parts, ...(numbers && { numbers }) },
+    bytes: Float64Array.from(segments, ({ bytes }) => bytes),
+    rows: Int32Array.from(segments, ({ rows }) => rows),
+    crcs: Float64Array.from(segments, ({ crc }) => crc),
+    headers: Int32Array.from(segments, ({ header }) => header),
+  }
+}
+
+/** The segments of a part, in the order of the files. */
+export function segmentsOfPart(files: readonly SegmentsOfFile[], part: number): readonly Segment[] {
+  const found: Segment[] = []
+  for (const { file, numbers, parts, bytes, rows, crcs, headers } of files) {
+    const at = parts.indexOf(part)
+    if (at < 0) continue
+    const offset = bytes.subarray(0, at).reduce((sum, one) => sum + one, 0)
+    const [length, count, crc, header] = [bytes[at], rows[at], crcs[at], headers[at]] as [number, number, number, number] // as many of each
+    found.push({ file, offset, bytes: length, rows: count, crc, header, ...(numbers && { numbers }) })
+  }
+  return found
+}
+
 type Buffer8 = NonNullable<Column['values']>
 
 /** A buffer in a header: the place of its bytes among those of the buffers. */

@@ -24,7 +24,7 @@ import {
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
 import { MOST_ROWS, type NumberPlace, rowsInOrder } from './rowNumbers.ts'
-import { readSegments, type Segment, writeSegments } from './segments.ts'
+import { readSegments, type Segment, type SegmentsOfFile, segmentsOfFile, writeSegments } from './segments.ts'
 
 /** What rows are told apart by. */
 export type SpillKey =
@@ -54,16 +54,11 @@ export interface Spill {
 
 /** What a task has written. */
 export interface Spilled {
-  /** Of the parts that have rows. */
-  readonly segments: readonly SpilledSegment[]
+  /** Of the parts that have rows; absent where none has. */
+  readonly segments?: SegmentsOfFile
   readonly rows: number
   /** A batch without rows, for its types, as it was before rows were numbered; absent where there was no batch. */
   readonly shape?: ExecBatch
-}
-
-export interface SpilledSegment {
-  readonly part: number
-  readonly segment: Segment
 }
 
 /** Segments as the input of a task. */
@@ -97,7 +92,7 @@ const BEHIND = 2 ** 52
 export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: number, newArray: NewArray): Spilled {
   const { numbered, file: path } = spill
   const whole = concatBatches(batches, undefined, newArray)
-  if (whole.length === 0) return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
+  if (whole.length === 0) return { rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
   const parts = partsOf(whole, spill, newArray)
   const segments = writeSegments(
     path,
@@ -105,23 +100,9 @@ export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: 
   )
   const numbers = numbered && { numbers: { place: numbered, partition } }
   return {
-    segments: parts.map(({ part }, i) => ({ part, segment: { ...(segments[i] as Segment), ...numbers } })), // one for each
+    segments: segmentsOfFile(segments, { file: path, parts: Int32Array.from(parts, ({ part }) => part), ...numbers }),
     ...{ rows: whole.length, shape: withoutRows(whole) },
   }
-}
-
-/**
- * The segments of a task as they are kept for a run, of which there are a hundred thousand. What comes in a message has each name anew
- * and is an object of many pieces, together five times as large.
- */
-export function keptSegments(segments: readonly SpilledSegment[]): readonly SpilledSegment[] {
-  const [first] = segments
-  if (first === undefined) return []
-  const { file, numbers } = first.segment
-  return segments.map(({ part, segment: { offset, bytes, rows, crc, header } }) => ({
-    part,
-    segment: numbers === undefined ? { file, offset, bytes, rows, crc, header } : { file, offset, bytes, rows, crc, header, numbers },
-  }))
 }
 
 /** A batch of the same types. A slice of no rows would hold on to all of them. */

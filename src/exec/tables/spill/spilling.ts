@@ -3,7 +3,6 @@ import type { Column } from '../../../core/data/column.ts'
 import { takeColumn } from '../../../core/data/columnSlices.ts'
 import { Bug } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
-import { buffersPassed } from '../../memory/lease.ts'
 import type { Blocks } from '../blocks.ts'
 import {
   batchesOf,
@@ -30,9 +29,9 @@ import { inputsOf } from '../planInputs.ts'
 import { bytesOfBatches, type PlanRecord } from '../planRecord.ts'
 import type { StageResult, StageTask } from '../stage.ts'
 import type { ExternalServices, Source } from './externalRun.ts'
-import { bytesOf, piecesOf } from './parts.ts'
-import type { Segment } from './segments.ts'
-import { keptSegments, keyOf, type Spilled, type SpilledInput, type SpillKey, shapeOfAll } from './spillTask.ts'
+import { bytesOf, partsIn, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'
+import type { SegmentsOfFile } from './segments.ts'
+import { keyOf, type Spilled, type SpillKey, shapeOfAll } from './spillTask.ts'
 
 /** What of a run that takes. */
 export interface SpillingRun {
@@ -64,8 +63,6 @@ const BUDGET_PER_PART = 16
 const BUDGET_PER_ORDERED = 32
 /** Each worker has the rows of a part once or twice outside of the budget, and its decoder a few times. */
 const MOST_PART_BYTES = 2 ** 24
-/** What a task tells of the segments that it has written, of a byte in them. */
-const TOLD = 1 / 8
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
 const SAMPLED_PARTITIONS = 16
 const SAMPLED_ROWS = 512
@@ -120,7 +117,7 @@ function placesIn(length: number, most: number): readonly number[] {
 }
 
 /** Rows on disk, so many bytes a task. */
-function inPieces(rows: SpilledInput): Dataset {
+function inPieces(rows: SpilledPart): Dataset {
   return datasetOf(piecesOf(rows, PIECE_BYTES))
 }
 
@@ -137,7 +134,7 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
     kept: (blocks, batches) => run.blocks.keep(blocks, batches),
     results: (input) => run.results(withoutPartialGroups(input)),
     read: async (rows) => {
-      if (rows.segments.length === 0) return { batches: [rows.shape], blocks: [] }
+      if (bytesOf(rows.segments) === 0) return { batches: [rows.shape], blocks: [] }
       const { partitions, blocks } = await run.collected(spilled, inPieces(rows))
       return { batches: batchesOf(partitions), blocks }
     },
@@ -154,25 +151,22 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
       return await sampledFrom(
         run,
         spilled,
-        rows.segments.map((segment) => ({ kind: 'spilled', part: { ...rows, segments: [segment] } })),
+        segmentsIn(rows.segments).map((segment) => ({ kind: 'spilled', part: { ...rows, segments: [segment] } })),
         key,
       )
     },
     exchanged: async (source, exchange) => {
       const [pipeline, input] = await exchangedInput(run, source, spilled)
-      const parts: Segment[][] = []
+      const files: SegmentsOfFile[] = []
       const tasks: Omit<Spilled, 'segments'>[] = []
       for await (const { spilled: task } of run.pipeline(pipeline, input, { streamed: true, spill: exchange })) {
         if (task === undefined) throw new Bug(`A task of ${plan.operator.kind} spilled nothing.`)
         const { segments, ...rest } = task
         tasks.push(rest)
-        buffersPassed(TOLD * bytesOf(segments.map(({ segment }) => segment)))
-        for (const { part, segment } of keptSegments(segments)) {
-          while (parts.length <= part) parts.push([])
-          parts[part]?.push(segment)
-        }
+        if (segments !== undefined) files.push(segments)
       }
-      const bytes = bytesOf(parts.flat())
+      const parts = partsIn(files)
+      const bytes = parts.reduce((sum, part) => sum + bytesOf(part), 0)
       if (bytes > 0) run.emit({ kind: 'spill', operator: plan.operator.kind, bytes })
       run.record?.addSpilled(plan, bytes)
       if (source.kind === 'spilled') return { parts, rowsBefore: [], shape: source.rows.shape }
