@@ -29,7 +29,22 @@ import {
   type WindowFunction,
 } from '../src/index.ts'
 import { spillingAlways } from '../src/session/sessionParts.ts'
-import { inDuckdb, momentIn, orNull, type Row, rows, rowsOrNone, same, TYPES, tableOf } from './duckdbRows.ts'
+import {
+  inDuckdb,
+  momentIn,
+  oneOf,
+  orNull,
+  type Row,
+  rows,
+  rowsOrNone,
+  same,
+  TYPES,
+  type TypedRow,
+  tableOf,
+  typed,
+  typedInDuckdb,
+  typedTableOf,
+} from './duckdbRows.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('dailyDuckdb.prop.ts')
@@ -61,13 +76,15 @@ test('windows are those of DuckDB', async () => {
       rows,
       orders,
       fc.record({ kind: fc.constantFrom('rows', 'range', undefined), bounds, n: fc.integer({ min: 1, max: 4 }), which: fc.nat(2) }),
-      async (given, { by, descending, partition }, { kind: wanted, bounds: [from, to], n, which }) => {
+      async (given, { by: order, descending, partition: parted }, { kind: wanted, bounds: [from, to], n, which }) => {
         // a range is of numbers and dates
-        const kind = wanted === 'range' && by === 's' ? undefined : wanted
-        const unit = by === 'ts' ? 3_600_000 : 1
+        const kind = wanted === 'range' && order === 's' ? undefined : wanted
+        const by = oneOf({ o: ['o', 'm', 'u'], ts: ['ts', 'day'], s: ['s', 'n', 'b'] }[order] ?? [], given)
+        const partition = parted && oneOf({ k: ['k', 'b', 'day', 'n'], g: ['g', 'u', 'm', 'f'] }[parted] ?? [], given)
+        const unit = by === 'ts' ? 3_600_000 : by === 'day' ? 86_400_000 : 1
         const ends = kind === 'range' ? [from === null ? null : from * unit, to === null ? null : to * unit] : [from, to]
-        const table = tableOf(sessions[which] as Session, given)
-        await inDuckdb(duckdb, 't', given)
+        const table = typedTableOf(sessions[which] as Session, given)
+        await typedInDuckdb(duckdb, 't', given)
         const over = {
           ...(partition === undefined ? {} : { by: new Function('r', `return r.${partition}`) }),
           ...{ orderBy: new Function('r', `return r.${by}`), descending },
@@ -81,33 +98,39 @@ test('windows are those of DuckDB', async () => {
           tile: ntile(n),
           lag: lag((r: Row) => r.v, n),
           lead: lead((r: Row) => r.s, n),
+          list: lag((r: TypedRow) => r.l, n),
         }
         const framed = {
           ...{ sum: sum((r: Row) => r.v), mean: mean((r: Row) => r.v), least: min((r: Row) => r.v), most: max((r: Row) => r.v) },
           ...{ count: count((r: Row) => r.s), all: count(), first: firstValue((r: Row) => r.s), last: lastValue((r: Row) => r.n) },
           known: lastValue((r: Row) => r.v, { ignoreNulls: true }),
+          ...{ money: sum((r: TypedRow) => r.m), day: firstValue((r: TypedRow) => r.day), is: lastValue((r: TypedRow) => r.b) },
+          ...{ whole: max((r: TypedRow) => r.u), single: lastValue((r: TypedRow) => r.f), lists: firstValue((r: TypedRow) => r.l) },
           ...{ some: any((r: Row) => (r.g === null ? null : r.g > 1)), every: all((r: Row) => (r.g === null ? null : r.g > 0)) },
         }
         const ours = table
-          .window(over as never, placed as Record<string, WindowFunction<Row, unknown>>)
+          .window(over as never, placed as Record<string, WindowFunction<TypedRow, unknown>>)
           .window({ ...over, ...frame } as never, framed as never)
         const p = partition === undefined ? '' : `partition by ${partition}`
-        const order = `order by ${by} ${descending ? 'desc' : 'asc'} nulls last`
+        const ordered = `order by ${by === 'u' ? 'u::INTEGER' : by} ${descending ? 'desc' : 'asc'} nulls last`
         const bound = (end: number | null, side: 'preceding' | 'following'): string => {
           if (end === null) return `unbounded ${side}`
-          const amount = by === 'ts' && kind === 'range' ? `interval ${Math.abs(end)} hours` : Math.abs(end)
+          const units = { ts: 'hours', day: 'days' }[by]
+          const amount = units !== undefined && kind === 'range' ? `interval ${Math.abs(end)} ${units}` : Math.abs(end)
           return end === 0 ? 'current row' : `${amount} ${end < 0 ? 'preceding' : 'following'}`
         }
         const between = kind === undefined ? '' : `${kind} between ${bound(from, 'preceding')} and ${bound(to, 'following')}`
         // what counts rows tells peers apart by their places
-        const inFrame = kind === 'rows' ? `${order}, id` : order
+        const inFrame = kind === 'rows' ? `${ordered}, id` : ordered
         const sql = `select id,
           row_number() over A as number, rank() over P as rank, dense_rank() over P as dense, percent_rank() over P as percent,
-          ntile(${n}) over A as tile, lag(v, ${n}) over A as lag, lead(s, ${n}) over A as lead,
+          ntile(${n}) over A as tile, lag(v, ${n}) over A as lag, lead(s, ${n}) over A as lead, lag(l, ${n}) over A as list,
           coalesce(sum(v) over W, 0) as sum, avg(v) over W as mean, ${NAN_WINS('min')} as least, ${NAN_WINS('max')} as most,
           count(s) over W as count, count(*) over W as "all", first_value(s) over W as "first", last_value(n) over W as "last", last_value(v ignore nulls) over W as known,
+          coalesce(sum(m) over W, 0)::DOUBLE as money, first_value(day) over W as "day", last_value(b) over W as "is",
+          max(u) over W as whole, last_value(f) over W as single, first_value(l) over W as lists,
           bool_or(g > 1) over W as "some", bool_and(g > 0) over W as "every"
-          from t window A as (${p} ${order}, id), P as (${p} ${order}), W as (${p} ${inFrame} ${between}) order by id`
+          from t window A as (${p} ${ordered}, id), P as (${p} ${ordered}), W as (${p} ${inFrame} ${between}) order by id`
         const names = [...Object.keys(placed), ...Object.keys(framed)]
         await same(duckdb, ours, sql, ['id', ...names])
       },
@@ -127,18 +150,21 @@ test('as-of joins are those of DuckDB', async () => {
         tolerance: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
         which: fc.nat(2),
       }),
-      async (left, right, { on, by, direction, tolerance, which }) => {
+      async (left, right, { on: order, by: parted, direction, tolerance, which }) => {
         const session = sessions[which] as Session
-        await inDuckdb(duckdb, 'l', left)
-        await inDuckdb(duckdb, 'r', right)
-        const unit = on === 'ts' ? 3_600_000 : 1
+        const on = oneOf({ o: ['o', 'm', 'u'], ts: ['ts', 'day'] }[order] ?? [], left)
+        const by = parted && oneOf({ k: ['k', 'b', 's'], g: ['g', 'u', 'n', 'm'] }[parted] ?? [], right)
+        await typedInDuckdb(duckdb, 'l', left)
+        await typedInDuckdb(duckdb, 'r', right)
+        const unit = on === 'ts' ? 3_600_000 : on === 'day' ? 86_400_000 : 1
         const options = {
           ...{ on, direction },
           ...(by === undefined ? {} : { by }),
           ...(tolerance === undefined ? {} : { tolerance: tolerance * unit }),
         }
-        const ours = tableOf(session, left).joinAsof(tableOf(session, right), options as { readonly on: 'o' })
-        const side = (name: string): string => (on === 'ts' ? `epoch_ms(${name}.ts)` : `${name}.o`)
+        const ours = typedTableOf(session, left).joinAsof(typedTableOf(session, right), options as { readonly on: 'o' })
+        const side = (name: string): string =>
+          on === 'ts' || on === 'day' ? `epoch_ms(${name}.${on}::TIMESTAMP)` : `${name}.${on}::DOUBLE`
         const away = `(${side('r')} - ${side('l')})`
         const reaches = { backward: `${away} <= 0`, forward: `${away} >= 0`, nearest: `${away} is not null` }[direction]
         const within = tolerance === undefined ? 'true' : `abs(${away}) <= ${tolerance * unit}`
@@ -146,12 +172,14 @@ test('as-of joins are those of DuckDB', async () => {
         const ties =
           direction === 'forward' ? 'r.id' : `case when ${away} <= 0 then 0 else 1 end, case when ${away} <= 0 then -r.id else r.id end`
         const sql = `with m as (
-          select l.id, r.id as id_right, r.v as v_right, r.s as s_right, row_number() over (partition by l.id order by abs(${away}), ${ties}) as place
+          select l.id, r.id as id_right, r.v as v_right, r.f as f_right, r.l as l_right, row_number() over (partition by l.id order by abs(${away}), ${ties}) as place
           from l join r on ${by === undefined ? 'true' : `l.${by} = r.${by}`} and ${reaches} and ${within})
-          select l.id, l.v, m.id_right, m.v_right, m.s_right from l left join m on l.id = m.id and m.place = 1 order by l.id`
-        await same(duckdb, ours, sql, ['id', 'v', 'id_right', 'v_right', 's_right'])
+          select l.id, l.v, l.b, m.id_right, m.v_right, m.f_right, m.l_right from l left join m on l.id = m.id and m.place = 1 order by l.id`
+        await same(duckdb, ours, sql, ['id', 'v', 'b', 'id_right', 'v_right', 'f_right', 'l_right'])
         const isDistinct = new Set(
-          right.map((one) => `${by === undefined ? '' : one[by]} ${String(on === 'ts' ? one.ts?.getTime() : one.o)}`),
+          right
+            .map(typed)
+            .map((one) => `${by && one[by as keyof TypedRow]} ${(one[on as keyof TypedRow] as Date | number | null)?.valueOf()}`),
         ).size
         if (direction === 'nearest' || tolerance !== undefined || isDistinct < right.length) return
         const sign = direction === 'backward' ? '>=' : '<='
@@ -189,16 +217,21 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
         isWhole: fc.boolean(),
         which: fc.nat(2),
       }),
-      async (given, { columns, values: wanted, agg: asked, isNamed, isWhole, which }) => {
-        const rows = isWhole ? [] : [columns === 'k' ? 'g' : 'k']
+      async (given, { columns: of, values: wanted, agg: asked, isNamed, isWhole, which }) => {
+        const columns = oneOf({ k: ['k', 'b'], g: ['g', 'u'] }[of] ?? [], given)
+        const rows = isWhole ? [] : [oneOf(of === 'k' ? ['g', 'day', 'n'] : ['k', 'm', 'b'], given)]
         const isMeasured = ['sum', 'mean', 'median', 'variance', 'skew', 'kurtosis'].includes(asked)
-        const values = isMeasured ? 'v' : wanted
+        const values = isMeasured
+          ? oneOf(['v', 'm', 'f'], given)
+          : wanted && oneOf({ v: ['v', 'm'], s: ['s', 'day'] }[wanted as string] ?? [wanted], given)
         const agg = values === undefined ? 'count' : asked
         // Variances and medians are of numbers
         const rowsOf = given.map((one) => ({ ...one, v: one.v !== null && Number.isFinite(one.v) ? one.v : null }))
-        await inDuckdb(duckdb, 't', rowsOf)
-        const table = tableOf(sessions[which] as Session, rowsOf)
-        const found = [...new Set(rowsOf.map((one) => one[columns]))]
+        await typedInDuckdb(duckdb, 't', rowsOf)
+        const table = typedTableOf(sessions[which] as Session, rowsOf)
+        const found = [...new Set(rowsOf.map((one) => typed(one)[columns as 'k']))]
+        const other = { k: 'nowhere', b: undefined, g: 77, u: 77 }[columns as 'k']
+        const others = isNamed && other !== undefined ? [other] : []
         const options = { rows, columns, agg, ...(values === undefined ? {} : { values }) } as never
         // no element, no name, no column
         if (found.length === 0 && isWhole && !isNamed) {
@@ -206,21 +239,30 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
           return
         }
         const ours = (isNamed
-          ? table.pivot({ ...(options as object), names: [...found, columns === 'k' ? 'nowhere' : 77] } as never)
+          ? table.pivot({ ...(options as object), names: [...found, ...others] } as never)
           : await table.pivot(options)) as unknown as DistArray<unknown>
-        const names = [...found.map(String), ...(isNamed ? [columns === 'k' ? 'nowhere' : '77'] : [])]
-        const of = values ?? '*'
+        const names = [...found, ...others].map(String)
+        const cells = values ?? '*'
         const cell = (name: string): string => {
           const its = name === 'null' ? `${columns} is null` : `${columns} = '${name}'`
           const filter = `filter (where ${its})`
           const forms: Record<string, string> = {
-            ...{ count: `count(${of}) ${filter}`, countDistinct: `count(distinct ${of}) ${filter}`, variance: `var_samp(v) ${filter}` },
-            ...{ mean: `avg(v) ${filter}`, median: `median(v) ${filter}`, min: `min(${of}) ${filter}`, max: `max(${of}) ${filter}` },
-            ...{ first: `first(${of} order by id) ${filter}`, last: `last(${of} order by id) ${filter}` },
-            mode: `mode(${of}) ${filter}`,
-            skew: momentIn('skewness', 'v', 3, filter),
-            kurtosis: momentIn('kurtosis', 'v', 4, filter),
-            sum: `case when count(*) ${filter} > 0 then coalesce(sum(v) ${filter}, 0) end`,
+            ...{
+              count: `count(${cells}) ${filter}`,
+              countDistinct: `count(distinct ${cells}) ${filter}`,
+              variance: `var_samp(${values}) ${filter}`,
+            },
+            ...{
+              mean: `avg(${values}) ${filter}`,
+              median: `median(${values}) ${filter}`,
+              min: `min(${cells}) ${filter}`,
+              max: `max(${cells}) ${filter}`,
+            },
+            ...{ first: `first(${cells} order by id) ${filter}`, last: `last(${cells} order by id) ${filter}` },
+            mode: `mode(${cells}) ${filter}`,
+            skew: momentIn('skewness', `${values}`, 3, filter),
+            kurtosis: momentIn('kurtosis', `${values}`, 4, filter),
+            sum: `case when count(*) ${filter} > 0 then coalesce(sum(${values}) ${filter}, 0)::DOUBLE end`,
           }
           return `${forms[agg]}`
         }
@@ -233,8 +275,8 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
           ['variance', 'skew', 'kurtosis'].includes(agg) ? 1e-9 : 0,
         )
         if (names.length === 0) return
-        const cells = await ours.unpivot({ keep: rows as never, columns: names as never }).count()
-        expect(cells).toBe(names.length * (await ours.count()))
+        const unpivoted = await ours.unpivot({ keep: rows as never, columns: names as never }).count()
+        expect(unpivoted).toBe(names.length * (await ours.count()))
       },
     ),
     RUN,
@@ -284,19 +326,20 @@ test('a pivot of rows whose columns only running tells is that of rows whose col
 test('fills are those of DuckDB', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {
-      await inDuckdb(duckdb, 't', given)
-      const table = tableOf(sessions[s] as Session, given)
-      const filled = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
+      await typedInDuckdb(duckdb, 't', given)
+      const table = typedTableOf(sessions[s] as Session, given)
+      const all = { v: which, s: which, n: which, ts: which, day: which, b: which, m: which, f: which, l: which }
+      const filled = table.fillNull({ ...all, o: 0.25, k: 'none', u: 7 } as never)
       const ours = filled.fillNull({ ts: new Date(3_600_000) } as never)
       const neighbour =
         which === 'previous'
           ? (of: string) => `last_value(${of} ignore nulls) over (order by id rows unbounded preceding)`
           : (of: string) => `first_value(${of} ignore nulls) over (order by id rows between current row and unbounded following)`
-      const names = ['v', 's', 'n', 'ts']
+      const names = Object.keys(all)
       const otherwise = (name: string): string =>
         name === 'ts' ? `coalesce(${neighbour(name)}, timestamp '1970-01-01 01:00:00')` : neighbour(name)
-      const sql = `select id, ${names.map((name) => `${otherwise(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k from t order by id`
-      await same(duckdb, ours, sql, ['id', ...names, 'o', 'k'])
+      const sql = `select id, ${names.map((name) => `${otherwise(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k, coalesce(u, 7) as u from t order by id`
+      await same(duckdb, ours, sql, ['id', ...names, 'o', 'k', 'u'])
     }),
     RUN,
   )

@@ -1,5 +1,21 @@
 /** Tables of random rows, here and in DuckDB, and what both make of them side by side. */
 import type { DuckDBConnection } from '@duckdb/node-api'
+import {
+  Bool,
+  type DataType,
+  DateDay,
+  Decimal,
+  Field,
+  Float32,
+  Float64,
+  Int32,
+  Int64,
+  List,
+  Schema,
+  TimestampMillisecond,
+  Uint32,
+  Utf8,
+} from 'apache-arrow'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { DistArray, Session } from '../src/index.ts'
@@ -60,9 +76,56 @@ export async function inDuckdb(duckdb: DuckDBConnection, name: string, given: re
   if (values.length > 0) await duckdb.run(`insert into ${name} values ${values.join(', ')}`)
 }
 
+/** The same rows with columns of the other types, which are made of those that are drawn: dates, booleans, decimals, f32, u32 and lists. */
+export interface TypedRow extends Row {
+  readonly day: Date | null
+  readonly b: boolean | null
+  readonly m: number | null
+  readonly f: number | null
+  readonly u: number | null
+  readonly l: readonly number[] | null
+}
+
+const MADE: Readonly<Record<Exclude<keyof TypedRow, keyof Row>, string>> = {
+  day: "DATE '1970-01-01' + CAST(floor(o) AS INTEGER)",
+  ...{ b: 'g > 1', m: 'o::DECIMAL(9, 3)', f: 'v::FLOAT', u: 'g::UINTEGER', l: '[g, id]::DOUBLE[]' },
+}
+
+const ARROW: Readonly<Record<keyof TypedRow, DataType>> = {
+  ...{ id: new Int32(), k: new Utf8(), g: new Float64(), o: new Float64(), ts: new TimestampMillisecond(), v: new Float64() },
+  ...{ n: new Int64(), s: new Utf8(), day: new DateDay(), b: new Bool(), m: new Decimal(3, 9), f: new Float32(), u: new Uint32() },
+  l: new List(new Field('item', new Float64(), true)),
+}
+
+export function typed(one: Row): TypedRow {
+  const { g, o, v, id } = one
+  const ofG = g === null ? { b: null, u: null, l: null } : { b: g > 1, u: g, l: [g, id] }
+  return { ...one, ...ofG, m: o, f: v, day: o === null ? null : new Date(Math.floor(o) * 86_400_000) }
+}
+
+export function typedTableOf(session: Session, given: readonly Row[]): DistArray<TypedRow> {
+  return session.fromRows(given.map(typed), {
+    schema: new Schema(Object.entries(ARROW).map(([name, type]) => new Field(name, type, true))),
+  })
+}
+
+export async function typedInDuckdb(duckdb: DuckDBConnection, name: string, given: readonly Row[]): Promise<void> {
+  await inDuckdb(duckdb, name, given)
+  const made = Object.entries(MADE).map(
+    ([column, of]) => `${column === 'l' ? `CASE WHEN g IS NULL THEN NULL ELSE ${of} END` : of} AS ${column}`,
+  )
+  await duckdb.run(`create or replace table ${name} as select *, ${made.join(', ')} from ${name} order by id`)
+}
+
+/** One of these columns, by the number of rows: what is drawn stays what it was. */
+export function oneOf<V>(columns: readonly V[], given: readonly Row[]): V {
+  return columns[given.length % columns.length] as V
+}
+
 /** A value that `===` and a message can compare, whoever computed it. */
 function plain(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return JSON.stringify(value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}n`
   return Object.is(value, -0) ? 0 : value
 }
