@@ -7,7 +7,7 @@ import { GangError } from '../src/core/errors.ts'
 import { Gang } from '../src/exec/gang/gang.ts'
 import type { InMessage, OutMessage } from '../src/exec/gang/links/messages.ts'
 import { Members } from '../src/exec/gang/members.ts'
-import { GangNode } from '../src/exec/gang/node.ts'
+import { GangNode, type NodeResources } from '../src/exec/gang/node.ts'
 import type { SharedArena } from '../src/exec/memory/sharedArena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
@@ -88,13 +88,15 @@ interface MemoryGangOptions {
   readonly garble?: (message: InMessage) => InMessage
   /** Bytes of memory of each process but rank 0. */
   readonly budget?: number
+  /** How a process computes arrays from files; none does unless given. */
+  readonly compute?: (rank: number, place: Place) => NonNullable<NodeResources['compute']>
 }
 
 export function memoryGang(
   world: number,
   list: readonly Mishap[],
   seed: number,
-  { garble = (message) => message, budget = BUDGET }: MemoryGangOptions = {},
+  { garble = (message) => message, budget = BUDGET, compute }: MemoryGangOptions = {},
 ): MemoryGang {
   const random = pseudoRandom(seed)
   /** By who sends and who receives, in the order of sending. */
@@ -145,7 +147,7 @@ export function memoryGang(
     const own: { process?: Process } = {}
     const node = new GangNode(
       { send: (to, message) => (to === 0 || processes.has(to) ? send(own.process, processes.get(to), message) : undefined) },
-      { ...place, worthThreadsMs: 0 },
+      { ...place, worthThreadsMs: 0, ...(compute && { compute: compute(rank, place) }) },
     )
     own.process = { rank, node, place, isHeld: false, isOut: false }
     processes.set(rank, own.process)

@@ -1,9 +1,12 @@
 /** Processes that run one program: the first has it, the others run parts of its loops. Loaded where a gang is asked for. */
+import type { Storage } from '../core/arrays/storage.ts'
 import { GangError } from '../core/errors.ts'
+import type { ScannedSpec } from '../exec/arrays/scannedArray.ts'
 import { Gang } from '../exec/gang/gang.ts'
 import type { GangSettings } from '../exec/gang/links/settings.ts'
 import { serveGang } from '../exec/gang/node.ts'
 import { threadProgram } from '../exec/workers/threadProgram.ts'
+import { queriesBy } from './arrayQueries.ts'
 import type { Runtime } from './runtime.ts'
 
 /** A process that lost its gang asks to be started again: EX_TEMPFAIL of sysexits.h. */
@@ -21,9 +24,11 @@ export async function driverGang(settings: GangSettings): Promise<Gang> {
 }
 
 /** Serves until the program has ended, and then ends this process as that one did. */
-export async function serveDriver(settings: GangSettings, { pool, arena, worthThreadsMs }: Runtime): Promise<never> {
+export async function serveDriver(settings: GangSettings, { pool, arena, worthThreadsMs, executor }: Runtime): Promise<never> {
+  const { index } = queriesBy(executor)
+  const compute = async ({ plan, form }: ScannedSpec): Promise<Storage> => await index(plan, form)
   try {
-    process.exit(await serveGang(settings, threadProgram(), { pool, arena, worthThreadsMs }))
+    process.exit(await serveGang(settings, threadProgram(), { pool, arena, worthThreadsMs, compute }))
   } catch (error) {
     if (!(error instanceof GangError)) throw error
     process.stderr.write(`GangError on rank ${settings.rank}: ${error.message}\n`)

@@ -34,10 +34,11 @@ import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import { type Movement, Movements } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
-import { madeIn, neededOf, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
+import { madeIn, neededOf, scannedIn, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
 import { labelIn, type Placement, placementOf } from './movement/placement.ts'
 import { betweenRounds } from './movement/rounds.ts'
 import { fetchRows } from './movement/rowSupply.ts'
+import { scanElsewhere, scansText } from './movement/scans.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
 import type { Ends } from './movement/transfers.ts'
 
@@ -60,6 +61,7 @@ export class GangLoop extends KernelLoop {
   readonly #served = new ServedArrays()
   #servedText = ''
   #sharedText = ''
+  #scansText = ''
   /** Arrays that processes have made by themselves. */
   readonly #made = new Set<string>()
   /** Of the last pass that was asked for in rounds. */
@@ -84,7 +86,10 @@ export class GangLoop extends KernelLoop {
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
     return this.#last.count === 1
       ? this.#last
-      : { ...this.#last, because: `${this.#last.because}${this.#roundsText}${this.#madeText}${this.#servedText}${this.#sharedText}` }
+      : {
+          ...this.#last,
+          because: `${this.#last.because}${this.#roundsText}${this.#madeText}${this.#scansText}${this.#servedText}${this.#sharedText}`,
+        }
   }
 
   /** Undefined where the loop stays in this process. */
@@ -253,6 +258,9 @@ export class GangLoop extends KernelLoop {
       await fetchBoxes(this.#gang, movement.fetches)
       for (const [storage, { by, fetches }] of served)
         if (fetches !== undefined) await fetchRows(this.#gang, formed.id, storage as DenseStorage, { by, fetches })
+      const others = parts.map(({ other }) => other)
+      const scans = await scanElsewhere(this.#gang, others, needed)
+      if (scans.size > 0) this.#scansText = scansText(scans, (storage) => labelIn(formed.placement, storage))
       const madeBy = this.#madeBy
       asked = new AskedPass({
         gang: this.#gang,
@@ -267,8 +275,8 @@ export class GangLoop extends KernelLoop {
         isForced: this.#isForced,
         stays: ends === 'needed',
       })
-      const others: Others = { portion: own, outside: edges, shared: asked.shared, start: asked.start }
-      const result = await super.runPasses(pass, 1, { signal, captured, others })
+      const elsewhere: Others = { portion: own, outside: edges, shared: asked.shared, start: asked.start }
+      const result = await super.runPasses(pass, 1, { signal, captured, others: elsewhere })
       isOver = result.failed === undefined
       if (isOver) this.#roundBytes = asked.roundBytes
       this.#sharedText = asked.sharedText
@@ -351,7 +359,11 @@ export class GangLoop extends KernelLoop {
   }
 
   #needed({ placement }: Formed, served: Served = NOTHING_SERVED): Needed[] {
-    return neededOf(placement, this.#versionOf, { by: (storage) => served.get(storage)?.by, made: this.#madeBy })
+    return neededOf(placement, this.#versionOf, {
+      by: (storage) => served.get(storage)?.by,
+      made: this.#madeBy,
+      scanned: (storage) => (this.#isAgain ? undefined : scannedIn(this.inputs, storage)),
+    })
   }
 
   async #servedTo({ id, placement, others }: Formed): Promise<Served> {

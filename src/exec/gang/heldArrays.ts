@@ -70,6 +70,11 @@ export class HeldArrays {
     return rows === undefined ? packBoxes(this.stored(boxes)) : packRows(this.dense(rows.storage), this.#rows(rows))
   }
 
+  /** Puts one there that was computed here. */
+  hold(number: number, storage: Storage): void {
+    this.#storages.set(number, { storage, version: 0 })
+  }
+
   forget(number: number): void {
     const known = this.#storages.get(number)
     if (known !== undefined) freeStorage(known.storage)

@@ -153,8 +153,15 @@ export class Members {
     let bytes = 0
     for (const other of this.#others)
       for (const one of needed)
-        bytes += one.isShape || one.made !== undefined ? 0 : bytesMissing(this.missing(other, loop, one), one.storage)
+        bytes +=
+          one.isShape || one.made !== undefined || this.#isScanned(other, one)
+            ? 0
+            : bytesMissing(this.missing(other, loop, one), one.storage)
     return bytes
+  }
+
+  #isScanned(other: Other, { storage, scanned }: Needed): boolean {
+    return this.belongings.held(other, this.numberOf(storage)) === undefined && scanned?.() !== undefined
   }
 
   /** What a process lacks of an array for the passes of a loop. */

@@ -6,6 +6,7 @@
 import type { Storage } from '../../core/arrays/storage.ts'
 import { Bug } from '../../core/errors.ts'
 import { partsOf } from '../arrays/parted.ts'
+import type { ScannedSpec } from '../arrays/scannedArray.ts'
 import { spaceOf } from '../loops/blocks/space.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
@@ -36,9 +37,11 @@ import {
   type RunHead,
   regionOf,
   regionsOfRoots,
+  type ScanHead,
   sentResults,
 } from './movement/passWire.ts'
 import { endsPass, lanesOfRound } from './movement/rounds.ts'
+import { digestOf } from './movement/scans.ts'
 import { loopOfReader, type Share, SharedPass, type ShareHead } from './movement/shares.ts'
 
 export interface NodeResources {
@@ -46,6 +49,8 @@ export interface NodeResources {
   readonly arena: SharedArena
   /** As of a session: 0 runs every pass on workers. */
   readonly worthThreadsMs?: number | undefined
+  /** Arrays that follow from files. */
+  readonly compute?: (spec: ScannedSpec) => Promise<Storage>
 }
 
 interface KnownLoop {
@@ -163,7 +168,7 @@ export class GangNode {
     try {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
-      if (type === 'fetch') return this.#fetched(value as FetchHead)
+      if (type === 'fetch') return await this.#fetched(value as FetchHead)
       if (this.#arrays.take(type, value, parts)) return
       // heads are what rank 0 sends
       if (type === 'define') this.#define(value as LoopDefinition)
@@ -174,13 +179,25 @@ export class GangNode {
     }
   }
 
-  #fetched(head: FetchHead): void {
+  async #fetched(head: FetchHead): Promise<void> {
     try {
       const done: DoneHead = { run: head.run, results: [], bytes: 0 }
-      this.#send('done', done, [this.#arrays.packed(head)])
+      this.#send('done', done, [head.scan === undefined ? this.#arrays.packed(head) : await this.#scanned(head.scan)])
     } catch (error) {
       const failed: FailedHead = { run: head.run, error: errorToWire(error) }
       this.#send('failed', failed)
+    }
+  }
+
+  /** An array that is computed here, by its digest; nothing where that is not possible: rank 0 sends it then. */
+  async #scanned({ storage: number, spec }: ScanHead): Promise<Uint8Array> {
+    try {
+      const storage = await this.#resources.compute?.(spec)
+      if (storage === undefined) return new Uint8Array(0)
+      this.#arrays.hold(number, storage)
+      return digestOf(storage)
+    } catch {
+      return new Uint8Array(0)
     }
   }
 

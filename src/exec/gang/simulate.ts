@@ -27,6 +27,7 @@ import {
   bytesMissing,
   madeIn,
   neededOf,
+  scannedIn,
   settlePass,
   type VersionOf,
   versionIn,
@@ -148,7 +149,8 @@ class MadeUp implements Keeping {
     }
     const unfit = movements.unfit.reduce((sum, storage) => sum + this.#broughtHome(storage), 0)
     const made = (storage: Storage): MadeSpec | undefined => (isChanged(storage) ? undefined : madeIn(inputs, storage))
-    const needed = neededOf(placement, versionOf, { made })
+    const scanned = (storage: Storage): Needed['scanned'] => (isChanged(storage) ? undefined : scannedIn(inputs, storage))
+    const needed = neededOf(placement, versionOf, { made, scanned })
     const { nodes: all, fetches, residences } = movements.next(versionOf, ends)
     const nodes = withoutMade(all, (number) => made(this.#storages[number] as Storage) !== undefined) // numbered here
     const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, (number) => this.#storages[number] as DenseStorage) // boxes are of dense arrays
@@ -158,8 +160,9 @@ class MadeUp implements Keeping {
       const other = others.find((one) => one.rank === rank)
       if (other === undefined) return 0
       return needed.reduce((sum, one) => {
+        const isScanned = this.belongings.held(other, this.numberOf(one.storage)) === undefined && one.scanned?.() !== undefined
         const bytes = this.#supplied(other, id, one)
-        if (one.made === undefined) return sum + bytes
+        if (one.made === undefined && !isScanned) return sum + bytes
         ownBytes += bytes
         return sum
       }, 0)

@@ -5,6 +5,7 @@ import type { FunctionIr, PortableFunction } from '../../core/ir/functionIr.ts'
 import type { AccumulatorKind } from '../../core/loop/accumulator.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
+import type { ScannedSpec } from '../arrays/scannedArray.ts'
 import type { Finding } from './inspector/finding.ts'
 import type { Rounds } from './reductions/lateUpdates.ts'
 
@@ -24,6 +25,7 @@ export interface ArrayInput {
   /** As that of what is iterated over. */
   readonly version?: () => string
   readonly made?: () => MadeSpec | undefined
+  readonly scanned?: () => ScannedSpec | undefined
   /** Elements are true and false to the body; memory has 1 and 0. */
   readonly isBoolean?: boolean
 }
@@ -34,6 +36,7 @@ export interface BufferInput {
   readonly label: string
   readonly version?: () => string
   readonly made?: () => MadeSpec | undefined
+  readonly scanned?: () => ScannedSpec | undefined
   readonly combine: 'sum' | HelperFunction
   readonly apply?: HelperFunction
   readonly maxDelay?: number
@@ -55,6 +58,7 @@ export interface LoopInputs {
         readonly version?: () => string
         /** What the array was made by, as long as nobody has written it. */
         readonly made?: () => MadeSpec | undefined
+        readonly scanned?: () => ScannedSpec | undefined
       }
   /** By the name the body uses, captured ones included. */
   readonly arrays: ReadonlyMap<string, ArrayInput>

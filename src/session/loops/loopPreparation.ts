@@ -176,7 +176,11 @@ export class LoopPreparation {
       if (storage === undefined) throw new Bug(`${store.plans.label(node)} was not locked for the loop.`)
       return storage
     }
-    const tellingOf = (node: LogicalPlan) => ({ version: () => store.plans.version(node), made: () => store.plans.made(node) })
+    const tellingOf = (node: LogicalPlan) => ({
+      version: () => store.plans.version(node),
+      made: () => store.plans.made(node),
+      scanned: () => store.plans.scanned(node),
+    })
     const { arrays, buffers, accumulators, rngs, handles } = this.#analysis.bindings
     const over = this.#analysis.overPlan
     return {

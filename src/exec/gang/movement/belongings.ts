@@ -3,6 +3,7 @@
  */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
+import type { ScannedSpec } from '../../arrays/scannedArray.ts'
 import { missingCells, type Residence, withAll } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
 
@@ -27,6 +28,8 @@ export interface Needed {
   readonly by?: string
   /** By which the processes make by themselves what they lack. */
   readonly made?: MadeSpec
+  /** By which they compute all of it by themselves, where they have none of it. */
+  readonly scanned?: () => ScannedSpec | undefined
 }
 
 /** Who keeps count of what processes have: a gang, or one that is made up. */

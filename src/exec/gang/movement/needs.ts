@@ -24,6 +24,11 @@ export function madeIn(inputs: LoopInputs, storage: Storage): MadeSpec | undefin
   return storage.kind === 'dense' ? inputOf(inputs, storage)?.made?.() : undefined
 }
 
+/** What computes an array of a loop elsewhere. */
+export function scannedIn(inputs: LoopInputs, storage: Storage): Needed['scanned'] {
+  return inputOf(inputs, storage)?.scanned
+}
+
 function inputOf({ over, arrays, buffers }: LoopInputs, storage: Storage) {
   const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
   return inputs.find((input) => input.storage === storage)
@@ -33,11 +38,19 @@ function inputOf({ over, arrays, buffers }: LoopInputs, storage: Storage) {
 export function neededOf(
   { arrays }: Placement,
   versionOf: VersionOf,
-  { by = () => undefined, made }: { readonly by?: VersionOf; readonly made: (storage: Storage) => MadeSpec | undefined },
+  {
+    by = () => undefined,
+    made,
+    scanned,
+  }: {
+    readonly by?: VersionOf
+    readonly made: (storage: Storage) => MadeSpec | undefined
+    readonly scanned: (storage: Storage) => Needed['scanned']
+  },
 ): Needed[] {
   return arrays.map(({ kind, storage }) => {
     const needed = { storage, version: versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
-    return { ...needed, ...defined({ by: by(storage), made: made(storage) }) }
+    return { ...needed, ...defined({ by: by(storage), made: made(storage), scanned: scanned(storage) }) }
   })
 }
 

@@ -3,6 +3,7 @@
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { Primitive } from '../../../core/ir/functionIr.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
+import type { ScannedSpec } from '../../arrays/scannedArray.ts'
 import type { ShareResult } from '../../loops/callerPass.ts'
 import { errorToWire } from '../../loops/failure.ts'
 import type { LoopTaskResult } from '../../loops/loopTask.ts'
@@ -62,6 +63,14 @@ export interface FetchHead {
   readonly run: number
   readonly boxes?: readonly NumberedBox[]
   readonly rows?: RowsHead
+  /** The receiver computes an array; the part is a digest of it, or nothing where it cannot. */
+  readonly scan?: ScanHead
+}
+
+/** An array that its receiver computes. */
+export interface ScanHead {
+  readonly storage: number
+  readonly spec: ScannedSpec
 }
 
 /** Head of `keys`, whose part are the rows of an array that a loop's blocks read, and of `rows`: their values. */

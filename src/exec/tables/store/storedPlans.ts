@@ -11,6 +11,7 @@ import { Cell } from '../../arrays/cell.ts'
 import type { StorageForm } from '../../arrays/fromBatches.ts'
 import type { LeftElsewhere } from '../../arrays/leftElsewhere.ts'
 import { isMade, type MadeSpec } from '../../arrays/makeArray.ts'
+import { type ScannedSpec, scannedSpec } from '../../arrays/scannedArray.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Arena } from '../../memory/arena.ts'
 import type { Executor } from '../executor.ts'
@@ -84,6 +85,11 @@ export class StoredPlans {
     const { name, shape, dtype, init } = node
     const spec = { name, shape, dtype, init }
     return isMade(spec) ? spec : undefined
+  }
+
+  /** What computes the array in another process, as long as nobody has written it. */
+  scanned(node: LogicalPlan): ScannedSpec | undefined {
+    return this.cellOf(node).version === 0 ? scannedSpec(node, this.label(node), this.moment(node)) : undefined
   }
 
   /** What is known of a node; undefined where nobody has asked for it. */

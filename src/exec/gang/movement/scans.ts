@@ -1,0 +1,60 @@
+/**
+ * Arrays that are computed from files, in the processes that have these files: nobody sends them. What one has computed counts where its
+ * layout and all of its bytes are those that the array has here; else it is sent, as where there is no such file.
+ */
+import { createHash } from 'node:crypto'
+import type { Storage } from '../../../core/arrays/storage.ts'
+import { toBytes } from '../definition.ts'
+import type { Answer, Members, Other } from '../members.ts'
+import { buffersOf, shapeOfStorage } from '../storageWire.ts'
+import type { Needed } from './belongings.ts'
+import { bytesOf } from './changes.ts'
+import type { FetchHead } from './passWire.ts'
+
+/** By whom each array was computed, and by whom not, for people. */
+export type Scans = ReadonlyMap<Storage, { readonly file: string; readonly sent: readonly number[] }>
+
+/** Of processes that have nothing of such an array yet. Rejects with the GangError of one that was lost. */
+export async function scanElsewhere(gang: Members, others: readonly Other[], needed: readonly Needed[]): Promise<Scans> {
+  const scans = new Map<Storage, { readonly file: string; readonly sent: readonly number[] }>()
+  for (const one of needed) {
+    const number = gang.numberOf(one.storage)
+    const without =
+      one.isShape || one.version === undefined ? [] : others.filter((other) => gang.belongings.held(other, number) === undefined)
+    const spec = without.length === 0 ? undefined : one.scanned?.()
+    if (spec === undefined) continue
+    const answers: Answer[] = []
+    const run = gang.nextQuestion()
+    const head: FetchHead = { run, scan: { storage: number, spec } }
+    const asked = gang.ask(run, 'fetch', new Map(without.map((other) => [other, head])), undefined, (answer) => answers.push(answer))
+    asked.catch(() => undefined) // awaited below
+    const own = Buffer.from(digestOf(one.storage))
+    await asked
+    const sent = new Set<number>()
+    for (const { rank, parts } of answers) {
+      const other = without.find((each) => each.rank === rank) as Other // one that was asked
+      if (own.equals(parts[0] as Uint8Array)) gang.belongings.supplied(other, number, one)
+      else sent.add(rank)
+      if (sent.has(rank)) gang.send(rank, 'forget', { loops: [], storages: [number] })
+    }
+    scans.set(one.storage, { file: spec.file, sent: [...sent] })
+  }
+  return scans
+}
+
+/** Tells arrays apart that differ in any bit, or in how they lie. */
+export function digestOf(storage: Storage): Uint8Array {
+  const hash = createHash('sha256').update(toBytes(shapeOfStorage(storage), 'The shape of an array'))
+  for (const buffer of buffersOf(storage)) hash.update(bytesOf(buffer))
+  return hash.digest()
+}
+
+export function scansText(scans: Scans, labelOf: (storage: Storage) => string): string {
+  return [...scans]
+    .map(([storage, { file, sent }]) => {
+      const label = labelOf(storage)
+      if (sent.length === 0) return ` Each computes ${label} from ${file} by itself.`
+      return ` Rank ${sent.join(', ')} does not find in ${file} what is here, and is sent ${label}.`
+    })
+    .join('')
+}
