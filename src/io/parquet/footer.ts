@@ -66,17 +66,6 @@ export interface ColumnChunk {
 }
 
 export const CODECS: readonly string[] = ['uncompressed', 'snappy', 'gzip', 'lzo', 'brotli', 'lz4', 'zstd', 'lz4_raw']
-export const PHYSICAL_TYPES: readonly string[] = [
-  'BOOLEAN',
-  'INT32',
-  'INT64',
-  'INT96',
-  'FLOAT',
-  'DOUBLE',
-  'BYTE_ARRAY',
-  'FIXED_LEN_BYTE_ARRAY',
-]
-
 /** The last bytes read at once: most footers fit, so that opening takes one read. */
 const TAIL_BYTES = 64 * 1024
 const MAGIC = 0x31524150 // PAR1
