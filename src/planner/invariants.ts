@@ -9,8 +9,9 @@ import { type ElementType, fieldsOf } from '../core/data/schema.ts'
 import { asofElement } from '../core/plan/asofPlan.ts'
 import { joinElement } from '../core/plan/combinations.ts'
 import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/plan/elements.ts'
-import { functionsOfCall, inputsOf, type Keys, type LogicalPlan } from '../core/plan/logicalPlan.ts'
-import { functionsOf } from '../core/plan/tree.ts'
+import { inputsOf, type Keys, type LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { traitsOf } from '../core/plan/nodeTraits.ts'
+import { functionsOfElements } from '../core/plan/tree.ts'
 import { columnsRead } from './lambdaFacts.ts'
 
 /** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */
@@ -91,46 +92,16 @@ class Orders {
   }
 
   #computed(plan: LogicalPlan): Order {
-    if (plan.keys.kind === 'explicit') return this.#numberOf('keys')
-    switch (plan.kind) {
-      case 'Scan':
-        return this.#numberOf(`source ${this.#identityOf(plan.whole ?? plan.source)}`)
-      case 'Stored':
-        return this.#numberOf(`storage ${this.#identityOf(plan.storage)}`)
-      case 'Repartition':
-        if (plan.by === undefined) return this.of(plan.input)
-        return this.#numberOf(`repartition ${plan.partitions ?? ''} ${this.#identityOf(plan.by.original)} ${this.of(plan.input)}`)
-      case 'Sort':
-        return this.#numberOf(`sort ${this.#identityOf(plan.by.original)} ${plan.descending} ${this.of(plan.input)}`)
-      case 'ShuffleKeys':
-        return this.#numberOf(`shuffle ${plan.axes.join(' ')} ${plan.seed} ${this.of(plan.input)}`)
-      case 'Join':
-      case 'AsofJoin':
-        return this.#numberOf(`join ${this.of(plan.left)} ${this.of(plan.right)}`)
-      case 'Union':
-        return this.#united(plan.inputs.map((input) => this.of(input)))
-      case 'Array':
-      case 'Index':
-      case 'IndexBuild':
-      case 'IndexLookup':
-        return this.#numberOf('keys')
-      case 'Map':
-      case 'Filter':
-      case 'WithColumns':
-      case 'FlatMap':
-      case 'MapPartitions':
-      case 'Project':
-      case 'Cast':
-      case 'GroupBy':
-      case 'Window':
-      case 'Distinct':
-      case 'Sample':
-      case 'Draw':
-      case 'Limit':
-      case 'Offset':
-      case 'Materialize':
-        return this.of(plan.input)
-    }
+    const inputs = inputsOf(plan).map((input) => this.of(input))
+    if (plan.kind === 'Union' && plan.keys.kind !== 'explicit') return this.#united(inputs)
+    const own = plan.keys.kind === 'explicit' ? 'keys' : traitsOf(plan).order?.(plan)
+    if (own === 'keys') return this.#numberOf('keys')
+    const [only] = inputs
+    if (own === undefined && only !== undefined) return only
+    const parts = (own ?? []).map((part) =>
+      typeof part === 'object' || typeof part === 'function' ? this.#identityOf(part as object) : part,
+    )
+    return this.#numberOf([plan.kind, ...parts, ...inputs].join(' '))
   }
 
   /** Orders one after another, told apart by their sequence however unions are nested. */
@@ -171,26 +142,6 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
       return sameNames(plan, plan.columns)
     case 'Project':
       return [...missing(plan.input, plan.columns), ...sameNames(plan, plan.columns)]
-    case 'Map':
-    case 'FlatMap':
-      return missing(plan.input, columnsRead(plan.f))
-    case 'WithColumns':
-      return [...missing(plan.input, columnsRead(plan.f)), ...startsWithInput(plan, plan.input)]
-    case 'Filter':
-      return [...missing(plan.input, columnsRead(plan.f)), ...sameAsInput(plan, plan.input)]
-    case 'Sort':
-      return [...missing(plan.input, columnsRead(plan.by)), ...sameAsInput(plan, plan.input)]
-    case 'Window':
-      return [...functionsOf(plan).flatMap((f) => missing(plan.input, columnsRead(f))), ...startsWithInput(plan, plan.input)]
-    case 'Index':
-      return [...missing(plan.input, columnsRead(plan.f)), ...sameAs(plan, plainElement(plan.input.element))]
-    case 'Repartition':
-      return [...(plan.by === undefined ? [] : missing(plan.input, columnsRead(plan.by))), ...sameAsInput(plan, plan.input)]
-    case 'GroupBy': {
-      const by = plan.by.kind === 'function' ? [plan.by.f] : []
-      const of = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap(functionsOfCall) : []
-      return [...by, ...of].flatMap((f) => missing(plan.input, columnsRead(f)))
-    }
     case 'Join': {
       const element = joinElement(plan.left, plan.right, plan)
       if (!sameElement(plan.element, element)) return [`Join says ${elementText(plan.element)} of ${elementText(element)}`]
@@ -212,57 +163,38 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
           fieldsOf(plan.element).map((field) => field.name),
         ),
       )
-    case 'Distinct':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-      return sameAsInput(plan, plan.input)
-    case 'Array':
-    case 'Stored':
-    case 'MapPartitions':
-    case 'Cast':
-    case 'IndexLookup':
+    default: {
+      const [input] = inputsOf(plan)
+      if (input === undefined) return []
+      return [...functionsOfElements(plan).flatMap((f) => missing(input, columnsRead(f))), ...elementProblems(plan, input)]
+    }
+  }
+}
+
+function elementProblems(plan: LogicalPlan, input: LogicalPlan): readonly string[] {
+  switch (traitsOf(plan).element) {
+    case 'input':
+      return sameAs(plan, input.element)
+    case 'plain':
+      return sameAs(plan, plainElement(input.element))
+    case 'longer':
+      return startsWithInput(plan, input)
+    case 'own':
       return []
   }
 }
 
 /** Keys are handed on, thinned where elements may go missing. */
 function keysProblems(plan: LogicalPlan): readonly string[] {
-  switch (plan.kind) {
-    case 'Map':
-    case 'WithColumns':
-    case 'Window':
-    case 'Project':
-    case 'Cast':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-      return sameKeys(plan, plan.input.keys)
-    case 'Filter':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-      return sameKeys(plan, thinned(plan.input.keys))
-    case 'Scan':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'GroupBy':
-    case 'Join':
-    case 'AsofJoin':
-    case 'Sort':
-    case 'Distinct':
-    case 'Union':
+  const [input] = inputsOf(plan)
+  switch (traitsOf(plan).keys) {
+    case 'input':
+      return input === undefined ? [] : sameKeys(plan, input.keys)
+    case 'thinned':
+      return input === undefined ? [] : sameKeys(plan, thinned(input.keys))
+    case 'rowNumbers':
       return sameKeys(plan, ROW_NUMBERS)
-    case 'Array':
-    case 'Stored':
-    case 'Index':
-    case 'IndexLookup':
+    case 'own':
       return []
   }
 }
@@ -276,10 +208,6 @@ function missing(input: LogicalPlan, columns: Iterable<string> | 'all'): readonl
   if (columns === 'all' || input.element.kind !== 'row') return []
   const names = new Set(input.element.fields.map((field) => field.name))
   return [...columns].filter((column) => !names.has(column)).map((column) => `column "${column}" is read and not there`)
-}
-
-function sameAsInput(plan: LogicalPlan, { element }: LogicalPlan): readonly string[] {
-  return sameAs(plan, element)
 }
 
 function sameAs(plan: LogicalPlan, element: ElementType): readonly string[] {

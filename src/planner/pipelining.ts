@@ -13,6 +13,7 @@ import type { UserFunction } from '../core/ir/functionIr.ts'
 import { needsCaller } from '../core/ir/functionUse.ts'
 import { isKnown } from '../core/plan/elements.ts'
 import { inputsOf, type LogicalPlan } from '../core/plan/logicalPlan.ts'
+import { traitsOf } from '../core/plan/nodeTraits.ts'
 import { functionsOf } from '../core/plan/tree.ts'
 
 /** Why an array is stored. `because` ends a sentence that begins with: all of them are kept at once, because. */
@@ -32,7 +33,7 @@ export function storedBecause(plan: LogicalPlan, input: LogicalPlan): Stored | u
  * undefined where they can.
  */
 export function keptFromFlowing(plan: LogicalPlan, input: LogicalPlan): Stored | undefined {
-  if (!flows(input)) return { because: `${input.kind} makes them together` }
+  if (traitsOf(input).flows !== true) return { because: `${input.kind} makes them together` }
   if (sharesState(plan, input)) return { because: 'functions share variables, and one has all rows before the next has any' }
   if (!isUnsettled(input, plan)) return undefined
   // a limit runs no function that would have to know the types of all; a union of several kinds is an error whoever reads it
@@ -44,73 +45,7 @@ export function keptFromFlowing(plan: LogicalPlan, input: LogicalPlan): Stored |
 
 /** Whether a node takes one element after another and keeps none: it never needs its input as a whole. */
 export function takesEach(plan: LogicalPlan): boolean {
-  switch (plan.kind) {
-    case 'Map':
-    case 'WithColumns':
-    case 'Filter':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'Project':
-    case 'Cast':
-    case 'Sample':
-    case 'Limit':
-    case 'Union':
-      return true
-    case 'GroupBy':
-      return plan.how.kind === 'agg'
-    case 'Scan':
-    case 'Array':
-    case 'Stored':
-    case 'Index':
-    case 'Join':
-    case 'AsofJoin':
-    case 'Sort':
-    case 'Offset':
-    case 'Window':
-    case 'Distinct':
-    case 'Draw':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return false
-  }
-}
-
-/** Whether a node computes its elements one after another. Sources are there already, or are read as they are needed. */
-function flows(plan: LogicalPlan): boolean {
-  switch (plan.kind) {
-    case 'Map':
-    case 'WithColumns':
-    case 'Filter':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'Project':
-    case 'Cast':
-    case 'Sample':
-    case 'Limit':
-    case 'Union':
-      return true
-    case 'Scan':
-    case 'Array':
-    case 'Stored':
-    case 'Index':
-    case 'GroupBy':
-    case 'Join':
-    case 'AsofJoin':
-    case 'Sort':
-    case 'Offset':
-    case 'Window':
-    case 'Distinct':
-    case 'Draw':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return false
-  }
+  return traitsOf(plan).takesEach?.(plan) === true
 }
 
 /** Whether partitions may come with types of their own: the values alone tell them, and nothing below waits for all. */

@@ -15,9 +15,8 @@ import { missingColumnMessage } from '../nearestNames.ts'
 import { checkOptions } from '../options.ts'
 import { unionPlan } from './combinations.ts'
 import { elementText, type ValueClass, valueClassOf } from './elements.ts'
-import type { LogicalPlan } from './logicalPlan.ts'
+import { type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { mapPlan, selectPlan, withColumnsPlan } from './transformations.ts'
-import { labelOf } from './tree.ts'
 import { type WindowGiven, windowNode } from './windowPlan.ts'
 
 /** The rows with some columns under other names, at their places. */

@@ -13,9 +13,8 @@ import { columnOf, listOf, madeFunction, memberText } from '../ir/madeFunctions.
 import { missingColumnMessage } from '../nearestNames.ts'
 import { checkOptions } from '../options.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
-import type { JoinHow, JoinKey, LogicalPlan } from './logicalPlan.ts'
+import { type JoinHow, type JoinKey, type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, lowerFunction } from './transformations.ts'
-import { labelOf } from './tree.ts'
 
 /** All inputs one after another; columns of the others are put in the first one's order. */
 export function unionPlan(inputs: readonly LogicalPlan[]): LogicalPlan {

@@ -247,79 +247,27 @@ export type GroupHow =
 
 /** The nodes a node reads, left first. */
 export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
-  switch (plan.kind) {
-    case 'Scan':
-    case 'Array':
-    case 'Stored':
-      return []
-    case 'Join':
-    case 'AsofJoin':
-      return [plan.left, plan.right]
-    case 'Union':
-      return plan.inputs
-    case 'Map':
-    case 'Filter':
-    case 'WithColumns':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'Project':
-    case 'Cast':
-    case 'Index':
-    case 'GroupBy':
-    case 'Sort':
-    case 'Window':
-    case 'Distinct':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return [plan.input]
-  }
+  if ('input' in plan) return [plan.input]
+  if ('left' in plan) return [plan.left, plan.right]
+  return 'inputs' in plan ? plan.inputs : []
 }
 
 /** The same node over other inputs; the node itself when none changed, so that identity tells change. */
 export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
   const old = inputsOf(plan)
-  if (inputs.length === old.length && inputs.every((input, i) => input === old[i])) return plan
   const [first, second] = inputs
-  switch (plan.kind) {
-    case 'Scan':
-    case 'Array':
-    case 'Stored':
-      return plan
-    case 'Join':
-    case 'AsofJoin':
-      return first === undefined || second === undefined ? plan : { ...plan, left: first, right: second }
-    case 'Union':
-      return { ...plan, inputs }
-    case 'Map':
-    case 'Filter':
-    case 'WithColumns':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'Project':
-    case 'Cast':
-    case 'Index':
-    case 'GroupBy':
-    case 'Sort':
-    case 'Window':
-    case 'Distinct':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return first === undefined ? plan : { ...plan, input: first }
-  }
+  if (first === undefined || (inputs.length === old.length && inputs.every((input, i) => input === old[i]))) return plan
+  if ('input' in plan) return { ...plan, input: first }
+  if ('left' in plan) return second === undefined ? plan : { ...plan, left: first, right: second }
+  return 'inputs' in plan ? { ...plan, inputs } : plan
+}
+
+/** What a plan reads, for messages: the file or the array, as long as there is only one. */
+export function labelOf(plan: LogicalPlan): string | undefined {
+  if (plan.kind === 'Scan') return plan.source.name
+  if (plan.kind === 'Array' || plan.kind === 'Stored') return plan.name
+  const [input, other] = inputsOf(plan)
+  return input === undefined || other !== undefined ? undefined : labelOf(input)
 }
 
 /** Columns of the element a node yields. */

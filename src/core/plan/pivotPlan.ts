@@ -35,9 +35,8 @@ import { checkOptions } from '../options.ts'
 import { knownFields } from './columnPlans.ts'
 import { valueClassOf } from './elements.ts'
 import { aggregatesPlan, groupingOf, keyOfAllRows, type NamedAggregate } from './groupPlan.ts'
-import type { AggregateKind, LogicalPlan } from './logicalPlan.ts'
+import { type AggregateKind, type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, distinctPlan, limitPlan, selectPlan, withColumnsPlan } from './transformations.ts'
-import { labelOf } from './tree.ts'
 
 /** What a cell may be of its rows' values. */
 export type PivotAggregate =

@@ -28,8 +28,7 @@ import {
   valueClassOf,
   withFields,
 } from './elements.ts'
-import type { Directions, Keys, LogicalPlan } from './logicalPlan.ts'
-import { labelOf } from './tree.ts'
+import { type Directions, type Keys, type LogicalPlan, labelOf } from './logicalPlan.ts'
 
 /** Any callback: parameters are checked where the method is declared. */
 export type Callback = (...args: never[]) => unknown

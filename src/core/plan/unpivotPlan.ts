@@ -16,9 +16,8 @@ import { checkOptions } from '../options.ts'
 import { knownFields } from './columnPlans.ts'
 import { unionPlan } from './combinations.ts'
 import { elementText, unifyElements } from './elements.ts'
-import type { LogicalPlan } from './logicalPlan.ts'
+import { type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { mapPlan } from './transformations.ts'
-import { labelOf } from './tree.ts'
 
 export interface UnpivotAny {
   readonly keep?: readonly string[]

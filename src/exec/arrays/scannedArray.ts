@@ -7,7 +7,7 @@
 import type { UserFunction } from '../../core/ir/functionIr.ts'
 import type { Moment } from '../../core/moment.ts'
 import { type LogicalPlan, withInputs } from '../../core/plan/logicalPlan.ts'
-import { withFunctions } from '../../core/plan/planFunctions.ts'
+import { withFunctions } from '../../core/plan/tree.ts'
 import type { StorageForm } from './fromBatches.ts'
 import { storageAskedFor } from './storageAskedFor.ts'
 

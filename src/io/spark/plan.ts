@@ -120,14 +120,7 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
       throw new Untranslated('calls a function that gives any number of elements', plan.f.span, 'Join a table, or use fallback: "local".')
     case 'MapPartitions':
       throw new Untranslated('calls a function of whole partitions', plan.f.span, 'Use map(), or fallback: "local".')
-    case 'Array':
-    case 'Stored':
-    case 'Index':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
+    default:
       throw new Untranslated('is about arrays, which live here', undefined, 'Materialize it first.')
   }
 }

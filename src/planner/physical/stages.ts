@@ -4,8 +4,9 @@
  *     stage 1  workers  HashAggregateExec key: total = sum         over stage 0
  *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
  */
+
+import { directionText, filesText, frameText } from '../../core/plan/nodeTexts.ts'
 import { predicateText } from '../../core/plan/predicate.ts'
-import { directionText, filesText, frameText } from '../../core/plan/tree.ts'
 import type { KeyFilter } from './keyParts.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 

@@ -43,28 +43,9 @@ function isOverTable(plan: LogicalPlan): boolean {
       return isOverTable(plan.input)
     case 'Join':
       return true
-    case 'AsofJoin':
-      return false
     case 'GroupBy':
       return plan.how.kind === 'agg'
-    case 'Array':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'Cast':
-    case 'Index':
-    case 'Sort':
-    case 'Window':
-    case 'Distinct':
-    case 'Union':
-    case 'Sample':
-    case 'Draw':
-    case 'Limit':
-    case 'Offset':
-    case 'Repartition':
-    case 'ShuffleKeys':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
+    default:
       return false
   }
 }

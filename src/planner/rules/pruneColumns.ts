@@ -17,8 +17,9 @@ import { asofElement } from '../../core/plan/asofPlan.ts'
 import { joinElement, sharedColumns } from '../../core/plan/combinations.ts'
 import { isKnown, plainElement } from '../../core/plan/elements.ts'
 import type { ArraySource, LogicalPlan } from '../../core/plan/logicalPlan.ts'
-import { functionsOfCall, withInputs } from '../../core/plan/logicalPlan.ts'
-import { functionsOf } from '../../core/plan/tree.ts'
+import { functionsOfCall, inputsOf, withInputs } from '../../core/plan/logicalPlan.ts'
+import { traitsOf } from '../../core/plan/nodeTraits.ts'
+import { functionsOf, functionsOfElements } from '../../core/plan/tree.ts'
 import { cannotFail, columnsRead, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { closureOf, composedFunction } from './irRewrite.ts'
@@ -79,20 +80,6 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
   switch (plan.kind) {
     case 'Scan':
       return narrowScan(plan, needed)
-    case 'Filter':
-    case 'Index':
-      if (plan.kind === 'Index' && plan.combine !== undefined) return plan
-      return over(plan, plan.input, union(needed, columnsRead(plan.f)))
-    case 'Sort':
-      return over(plan, plan.input, union(needed, columnsRead(plan.by)))
-    case 'Repartition':
-      return over(plan, plan.input, plan.by === undefined ? needed : union(needed, columnsRead(plan.by)))
-    case 'Limit':
-    case 'Offset':
-    case 'Sample':
-    case 'Draw':
-    case 'ShuffleKeys':
-      return over(plan, plan.input, needed)
     case 'Project':
       return narrowProject(plan, needed)
     case 'Map':
@@ -109,16 +96,12 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowAsof(plan, needed)
     case 'Stored':
       return narrowStored(plan, needed)
-    case 'Array':
-    case 'FlatMap':
-    case 'MapPartitions':
-    case 'Cast':
-    case 'GroupBy':
-    case 'Distinct':
-    case 'Materialize':
-    case 'IndexBuild':
-    case 'IndexLookup':
-      return plan
+    default: {
+      const [input] = inputsOf(plan)
+      // what is combined are whole elements
+      if (input === undefined || traitsOf(plan).isNarrowed !== true || (plan.kind === 'Index' && plan.combine !== undefined)) return plan
+      return over(plan, input, functionsOfElements(plan).map(columnsRead).reduce<Columns | 'all'>(union, needed))
+    }
   }
 }
 
