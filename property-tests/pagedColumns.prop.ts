@@ -1,8 +1,8 @@
 /**
  * Laws: a column of numbers or of texts that kernels find in unpacked pages is the one that the decoder makes of the same file,
  * for pages of any cut, encoding, codec and version; and where the file is damaged, the outcome is the decoder's: its error, or
- * what it reads. The kernel of indices does what a reader of one bit after another does, and writes nothing behind its values.
- * Bytes are copied into the arena wherever they begin.
+ * what it reads. The kernel of indices does what a reader of one bit after another does, and writes nothing behind its values; that
+ * of texts what a reader of one after another does. Bytes are copied into the arena wherever they begin.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { SourceError } from '../src/core/errors.ts'
 import type { ArraySource } from '../src/core/plan/logicalPlan.ts'
 import type { Access } from '../src/core/ports.ts'
 import { numberKernels } from '../src/exec/kernels/tables/numberKernels.ts'
-import { entriesKernel, MOST_PLACE_BITS, READ_BEHIND } from '../src/exec/kernels/tables/pageKernels.ts'
+import { entriesKernel, MOST_PLACE_BITS, plainTextsKernel, READ_BEHIND } from '../src/exec/kernels/tables/pageKernels.ts'
 import { pageKernels } from '../src/exec/tables/columns/pageValues.ts'
 import { arenaKernel } from '../src/exec/tables/operators/arenaKernels.ts'
 import { copyBytes } from '../src/exec/tables/operators/gather/copyBytes.ts'
@@ -375,6 +375,65 @@ test('indices of any number of bits name the entries that they are the numbers o
     run,
   )
   if (run.numRuns >= 500) expect(Math.min(counts.sound, counts.odd)).toBeGreaterThan(run.numRuns * 0.05)
+})
+
+const textCase = fc.record({
+  // what is read too far shows where it is longer than what may be written behind the last one
+  texts: fc.array(fc.uint8Array({ maxLength: 200, size: 'max' }), { minLength: 1, maxLength: 6 }),
+  odd: fc.constantFrom('no', 'no', 'cut', 'behind', 'length'),
+  at: fc.nat(1_000),
+})
+
+/** One text after another, as they are behind their lengths; undefined where they are not, or one begins in the middle of a character. */
+function textsBehindLengths(bytes: Uint8Array, count: number): readonly Uint8Array[] | undefined {
+  const texts: Uint8Array[] = []
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    if (at + 4 > bytes.length) return undefined
+    const own = bytes.subarray(at + 4, at + 4 + view.getUint32(at, true))
+    if (own.length !== view.getUint32(at, true) || (own.length > 0 && (own[0] as number) >> 6 === 2)) return undefined
+    texts.push(own)
+    at += 4 + own.length
+  }
+  return at === bytes.length ? texts : undefined
+}
+
+test('texts behind their lengths are put end to end, or the kernel traps, and writes nothing elsewhere', () => {
+  const arena = lawArena(2 ** 20)
+  const counts = { sound: 0, odd: 0 }
+  const [before, guard] = [3, 4096]
+  fc.assert(
+    fc.property(textCase, ({ texts, odd, at }) => {
+      const whole = Uint8Array.from(Buffer.concat(texts.map(behindLength)))
+      if (odd === 'length') whole[at % whole.length] = at >> 2
+      const bytes = odd === 'cut' ? whole.subarray(0, at % whole.length) : odd === 'behind' ? Uint8Array.from([...whole, at]) : whole
+      const wanted = textsBehindLengths(bytes, texts.length)
+      const size = before + bytes.length + READ_BEHIND
+      const blocks = [bytes.length + READ_BEHIND, 4 * texts.length, size + guard].map((length) => arena.allocate(length, 'law'))
+      const [source, ends, out] = blocks as [number, number, number]
+      try {
+        // more than there is room for, where it is taken for a length
+        ;(arena.view('u8', source, bytes.length + READ_BEHIND) as Uint8Array).fill(1).set(bytes)
+        const written = (arena.view('u8', out, size + guard) as Uint8Array).fill(7)
+        const start = () => arenaKernel(arena, 'law texts', plainTextsKernel)(source, bytes.length, texts.length, ends, out, before)
+        if (wanted === undefined) {
+          counts.odd++
+          expect(start).toThrow(WebAssembly.RuntimeError)
+        } else {
+          counts.sound++
+          start()
+          const found = Array.from(arena.view('i32', ends, texts.length) as Int32Array)
+          expect(found.map((end, i) => [...written.subarray(found[i - 1] ?? before, end)])).toStrictEqual(wanted.map((text) => [...text]))
+        }
+        expect([...written.subarray(0, before), ...written.subarray(size)].every((byte) => byte === 7)).toBe(true)
+      } finally {
+        for (const block of blocks) arena.free(block)
+      }
+    }),
+    run,
+  )
+  if (run.numRuns >= 500) expect(Math.min(counts.sound, counts.odd)).toBeGreaterThan(run.numRuns * 0.1)
 })
 
 test('bytes are copied into the arena wherever they begin', () => {
