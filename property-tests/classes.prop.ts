@@ -91,7 +91,46 @@ class Body {
   }
 }
 
-const CLASSES = { Complex, Total, Span, Body }
+/** Extends another, and gives it what it makes of its own arguments. */
+class Rotor extends Complex {
+  turns: number
+  constructor(turns: number, re = turns) {
+    super(re * 0.5, turns - 1)
+    this.turns = turns + this.re
+    this.im = this.lean()
+  }
+  lean(): number {
+    return this.im * 0.25
+  }
+  override turned(): Complex {
+    return new Rotor(this.turns, this.size)
+  }
+  get speed(): number {
+    return this.turns * this.size
+  }
+}
+
+/** Extends what extends another: with a method of theirs in its own way, which their constructor asks for. */
+class Tilted extends Rotor {
+  tilt = 0.5
+  override lean(): number {
+    return this.re - 1
+  }
+  get slope(): number {
+    return this.tilt + this.speed
+  }
+}
+
+/** Has no constructor of its own. */
+class Heavy extends Body {
+  override speed = 2
+  factor = 3
+  get weight(): number {
+    return this.push * this.factor
+  }
+}
+
+const CLASSES = { Complex, Total, Span, Body, Rotor, Tilted, Heavy }
 const ROWS = 20
 const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
 const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
@@ -124,6 +163,17 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   const read = (): string => {
     use('a getter')
     const of_ = [`${complex()}.size`, `${complex(0)}.re`, `new Span(${value()}, ${value()}).${of(['from', 'width', 'middle()'])}`]
+    if (below(4) === 0) {
+      use('a class that extends another')
+      const rotor = `new ${of(['Rotor', 'Tilted'])}(${value()}${of(['', `, ${value()}`])})`
+      of_.length = 0
+      of_.push(`${rotor}.${of(['speed', 'size', 'turned().size', 'turns', 'plus(new Complex()).re', 'lean()'])}`)
+      of_.push(
+        `new Tilted(${value()}).${of(['slope', 'tilt', 'im'])}`,
+        `new Heavy(${value()}, ${value()}).${of(['weight', 'push', 'at.re'])}`,
+      )
+      return of(of_)
+    }
     for (const name of totals ?? []) of_.push(`${name}.mean`, `${name}.least`, `${name}.take(${value()}).sum`)
     for (const name of bodies ?? []) of_.push(`${name}.push`, `${name}.at.size`)
     return of(of_)
@@ -165,7 +215,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   for (const [kind, list, make] of [
     ['let', complexes, () => complex(0)],
     ['const', totals, () => `new Total(${value()})`],
-    ['const', bodies, () => `new Body(${value()}, ${value()})`],
+    ['const', bodies, () => `new ${of(['Body', 'Heavy'])}(${value()}, ${value()})`],
   ] as const) {
     for (let n = below(3); n > 0; n--) {
       const name = fresh('o')

@@ -4,10 +4,11 @@
  *     class Complex { constructor(re, im) { this.re = re; this.im = im } times(o) { … } get length() { … } }
  *     new Complex(1, 2).times(z).length        { re: 1, im: 2 }, whose methods are written out with `this` as the record
  *
- * A constructor gives fields their values one after another; what it does besides is written out as it stands. Classes that extend
- * another, have private members or setters, or give a field its value in a branch, are left to JavaScript.
+ * A constructor gives fields their values one after another; what it does besides is written out as it stands. Of a class that extends
+ * another of the program, the constructor begins with `super(…)`, which is written out there. Classes that have private members or setters,
+ * or give a field its value in a branch, are left to JavaScript.
  */
-import type { AnyNode, NewExpression, Statement } from 'acorn'
+import type { AnyNode, CallExpression, NewExpression, Statement } from 'acorn'
 import { written } from '../lists/literals.ts'
 import { literal } from '../lower/build.ts'
 import { elements } from '../lower/elements.ts'
@@ -21,6 +22,7 @@ import { fromOutside } from './outside.ts'
 import { hasTraps } from './traps.ts'
 
 type Instance = Value & { readonly kind: 'record' | 'stored' }
+type Made = Extract<Value, { readonly kind: 'record'; readonly fields: unknown }>
 
 /** What a class gives its objects. */
 interface ClassModel {
@@ -28,6 +30,10 @@ interface ClassModel {
   readonly fields: readonly { readonly name: string; readonly value: number | boolean | undefined }[]
   readonly unit: Unit
   readonly construct: FunctionNode | undefined
+  readonly base: ClassModel | undefined
+  /** Fields that it declares or gives values, and getters: its own, and those of what it extends. */
+  readonly names: ReadonlySet<string>
+  readonly getters: ReadonlySet<string>
 }
 
 /** `new Complex(re, im)` of the program's own class; undefined for what is none, or more than is written out here. */
@@ -40,34 +46,66 @@ export function newInstance(l: Lowering, node: NewExpression): Value | undefined
   if (model === undefined) return undefined
   const args = elements(l, node.arguments)
   if (args === undefined) return REFUSED
-  l.units.set(model.unit.node, model.unit)
-  const kept = args.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
-  const fields = constructed(l, model, kept, node)
-  if (fields === undefined) return REFUSED
-  return written(l, name, { kind: 'record', fields, prototype: model.unit.f.prototype as object }, node)
+  const made = new Map<string, Value>()
+  const self = (): Made => ({
+    kind: 'record',
+    fields: [...made].map(([name, value]) => ({ name, value })),
+    prototype: model.unit.f.prototype as object,
+  })
+  return construct(l, model, args, { made, self }, node) ? written(l, name, self(), node) : REFUSED
 }
 
-function constructed(l: Lowering, { fields, unit, construct }: ClassModel, args: readonly Value[], node: AnyNode) {
-  const span = l.span(node)
-  const values = new Map<string, Value>(fields.map(({ name, value }) => [name, exprValue(literal(value, span))]))
-  const own = (): { readonly name: string; readonly value: Value }[] => [...values].map(([name, value]) => ({ name, value }))
-  if (construct === undefined) return own()
+/** What is being made: its fields so far, of which `self` is the object. */
+interface Making {
+  readonly made: Map<string, Value>
+  readonly self: () => Made
+}
+
+/** Runs the constructor; whether all of it could be written out. */
+function construct(l: Lowering, model: ClassModel, given: readonly Value[], making: Making, node: AnyNode): boolean {
+  const { fields, unit, construct: f, base } = model
+  const { made, self } = making
+  const args = given.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  const declare = (): void => {
+    for (const { name, value } of fields) made.set(name, exprValue(literal(value, l.span(node))))
+  }
+  l.units.set(unit.node, unit)
+  if (f === undefined) {
+    const isWhole = base === undefined || construct(l, base, args, making, node)
+    declare()
+    return isWhole
+  }
   let isWhole = true
   const statement = (one: Statement): void => {
-    const given = fieldGiven(one)
-    if (given === undefined) {
+    const field = fieldGiven(one)
+    if (field === undefined) {
       l.verbs.statements(l, [one])
       return
     }
-    const value = l.verbs.value(l, given.value)
+    const value = l.verbs.value(l, field.value)
     if (value.kind === 'refused') isWhole = false
-    values.set(given.name, value.kind === 'stored' ? value : l.stabilizedValue(value))
+    made.set(field.name, value.kind === 'stored' ? value : l.stabilizedValue(value))
   }
-  const self = (): Value => ({ kind: 'record', fields: own(), prototype: unit.f.prototype as object })
-  withSelf(l, { unit, node: construct, self }, args, () => {
-    if (construct.body.type === 'BlockStatement') for (const one of construct.body.body) statement(one as Statement)
+  withSelf(l, { unit, node: f, self }, args, () => {
+    const [called, statements] = bodyOf(f, base !== undefined)
+    const handed = called && elements(l, called.arguments)
+    if (base !== undefined) isWhole = handed !== undefined && construct(l, base, handed, making, node)
+    declare()
+    if (isWhole) for (const one of statements) statement(one)
   })
-  return isWhole ? own() : undefined
+  return isWhole
+}
+
+/** The statements of a constructor, without the call of `super` that it begins with where its class extends another. */
+function bodyOf({ body }: FunctionNode, extends_: boolean): readonly [CallExpression | undefined, readonly Statement[]] {
+  const statements = body.type === 'BlockStatement' ? (body.body as Statement[]) : []
+  const [first, ...rest] = statements
+  if (!extends_) return [undefined, statements]
+  return first !== undefined && isSuperCall(first) ? [first.expression, rest] : [undefined, statements]
+}
+
+function isSuperCall(one: AnyNode): one is AnyNode & { readonly expression: CallExpression } {
+  return one.type === 'ExpressionStatement' && one.expression.type === 'CallExpression' && one.expression.callee.type === 'Super'
 }
 
 /** `this.name = value` */
@@ -91,7 +129,8 @@ function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel |
   const fields: { readonly name: string; readonly value: number | boolean | undefined }[] = []
   const getters = new Set<string>()
   let construct: FunctionNode | undefined
-  if (node.superClass != null) return undefined
+  const base = node.superClass == null ? undefined : baseOf(f)
+  if (node.superClass != null && base === undefined) return undefined
   for (const member of node.body.body) {
     if (member.type === 'StaticBlock' || member.static) continue
     if (member.key.type !== 'Identifier' || member.computed) return undefined
@@ -103,12 +142,22 @@ function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel |
     else if (member.kind === 'set') return undefined
     else if (member.kind === 'constructor') construct = isFunctionNode(member.value) ? member.value : undefined
   }
-  if (construct !== undefined && !isStraight(construct)) return undefined
+  if (construct !== undefined && !isStraight(construct, base !== undefined)) return undefined
   // What has a getter cannot be assigned, unless it is declared as a field; and a prototype is no field.
   const isField = (name: string): boolean => name !== '__proto__' && (!getters.has(name) || fields.some((field) => field.name === name))
-  if (![...fields.map(({ name }) => name), ...namesGiven(construct)].every(isField)) return undefined
+  const names = [...fields.map(({ name }) => name), ...namesGiven(construct)]
+  if (!names.every(isField)) return undefined
+  const meets = base !== undefined && (names.some((name) => base.getters.has(name)) || [...getters].some((name) => base.names.has(name)))
+  if (meets) return undefined
   const unit = unitOfNode(f, { ...source, node: construct ?? EMPTY })
-  return { fields, unit, construct }
+  const all = { names: new Set([...names, ...(base?.names ?? [])]), getters: new Set([...getters, ...(base?.getters ?? [])]) }
+  return { fields, unit, construct, base, ...all }
+}
+
+/** What a class extends, as it is now; undefined for what is no class of the program, or more than is written out here. */
+function baseOf(f: AnyFunction): ClassModel | undefined {
+  const base: unknown = Object.getPrototypeOf(f)
+  return typeof base === 'function' && !hasTraps(base) ? classOf(base as AnyFunction) : undefined
 }
 
 /** Fields that the constructor gives values. */
@@ -137,10 +186,12 @@ function constantOf(value: AnyNode | null | undefined): number | boolean | undef
 }
 
 /** Whether fields are given values by statements of the constructor itself, it returns nothing, and nobody else is given the object. */
-function isStraight({ body }: FunctionNode): boolean {
-  if (body.type !== 'BlockStatement') return false
-  return body.body.every((one) => {
-    const given = fieldGiven(one as Statement)
+function isStraight(f: FunctionNode, extends_: boolean): boolean {
+  const [called, statements] = bodyOf(f, extends_)
+  if (f.body.type !== 'BlockStatement' || (called !== undefined) !== extends_) return false
+  if (called !== undefined && namesSelf(called, { asObject: true })) return false
+  return statements.every((one) => {
+    const given = fieldGiven(one)
     return given === undefined ? !namesSelf(one, { asObject: true }) && !returns(one) : !namesSelf(given.value) && !assignsSelf(given.value)
   })
 }
@@ -169,8 +220,7 @@ function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: bo
 
 /** What an object of a class has that is none of its own fields; undefined where its class has no such method or getter. */
 export function inherited(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
-  const prototype = prototypeOf(object)
-  const own = prototype === undefined ? undefined : Object.getOwnPropertyDescriptor(prototype, name)
+  const own = memberOf(prototypeOf(object), name)
   if (own === undefined || name === 'constructor') return undefined
   const f = own.get ?? (own.value as unknown)
   if (typeof f !== 'function') return l.refuse('unknown-method', node, name)
@@ -178,6 +228,16 @@ export function inherited(l: Lowering, object: Instance, name: string, node: Any
   if (closure.kind !== 'closure') return l.refuse('unknown-method', node, name)
   const method = { ...closure, self: object }
   return own.get === undefined ? method : inlineCall(l, method, [], node)
+}
+
+/** Of a class, or of what it extends; what all objects have is not asked for. */
+function memberOf(prototype: object | undefined, name: string): PropertyDescriptor | undefined {
+  if (hasTraps(prototype)) return undefined
+  for (let one = prototype ?? null; one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one) as object | null) {
+    const own = Object.getOwnPropertyDescriptor(one, name)
+    if (own !== undefined) return own
+  }
+  return undefined
 }
 
 export function prototypeOf(object: Instance): object | undefined {
