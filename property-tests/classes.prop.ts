@@ -91,9 +91,10 @@ class Body {
   }
 }
 
-/** Extends another, and gives it what it makes of its own arguments. */
+/** Extends another, gives it what it makes of its own arguments, and declares a field anew. */
 class Rotor extends Complex {
   turns: number
+  override im = 0.125
   constructor(turns: number, re = turns) {
     super(re * 0.5, turns - 1)
     this.turns = turns + this.re

@@ -84,12 +84,8 @@ export class GangLoop extends KernelLoop {
   override get processes(): LoopPlan['execution']['processes'] {
     if (this.#stays !== undefined) return { count: 1, because: this.#stays.because }
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
-    return this.#last.count === 1
-      ? this.#last
-      : {
-          ...this.#last,
-          because: `${this.#last.because}${this.#roundsText}${this.#madeText}${this.#scansText}${this.#servedText}${this.#sharedText}`,
-        }
+    const texts = [this.#last.because, this.#roundsText, this.#madeText, this.#scansText, this.#servedText, this.#sharedText]
+    return this.#last.count === 1 ? this.#last : { ...this.#last, because: texts.join('') }
   }
 
   /** Undefined where the loop stays in this process. */
