@@ -113,8 +113,11 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
     case 'ShuffleKeys':
       return numbered(shuffled(below(plan.input), plan))
     case 'Materialize':
-    case 'IndexBuild':
-      return below(plan.input)
+    case 'IndexBuild': {
+      const entries = below(plan.input)
+      // what is stored by key lies in the order of its keys, whatever order it was computed in
+      return plan.keys.kind === 'explicit' ? [...entries].sort((a, b) => compareKeys(a.key, b.key)) : entries
+    }
     case 'IndexLookup':
       return numbered(
         below(plan.input).filter((e) =>

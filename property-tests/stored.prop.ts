@@ -17,6 +17,7 @@ import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { retyped } from '../src/planner/retype.ts'
 import { queriesBy } from '../src/session/arrayQueries.ts'
+import { Session } from '../src/session/session.ts'
 import { HANDLERS } from '../src/session/taskHandlers.ts'
 import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, storedProgram } from './arbitraries/plan.ts'
@@ -119,6 +120,23 @@ test('a chain over a stored array gives what the reference gives', async () => {
   )
   // the law means nothing where no type is found
   expect(known).toBeGreaterThan(LAW.numRuns / 10)
+})
+
+test('what is stored by key comes in the order of its keys, also after repartition', async () => {
+  const session = await Session.start({ workers: 1, progress: false })
+  try {
+    const rows = session.fromRows(Array.from({ length: 8 }, (_, i) => ({ i, third: i % 3 })))
+    const apart = rows.index((r) => [7 - r.i]).repartition({ partitions: 2, by: (r) => r.third })
+    expect(await apart.map((r) => r.i).collect()).toEqual([7, 5, 4, 2, 1, 6, 3, 0])
+    expect(
+      await apart
+        .materialize()
+        .map((r) => r.i)
+        .collect(),
+    ).toEqual([7, 6, 5, 4, 3, 2, 1, 0])
+  } finally {
+    await session.stop()
+  }
 })
 
 function refusedAtCall(plan: LogicalPlan, { message }: PlanError): boolean {

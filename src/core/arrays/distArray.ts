@@ -355,7 +355,10 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
     return this.#over(castPlan(this.#plan, dtype))
   }
 
-  /** Computes at first use and keeps the result, so that later actions and in-place writes share it. */
+  /**
+   * Computes at first use and keeps the result, so that later actions and in-place writes share it. Elements that have keys of their own
+   * come in the order of these from then on, also where `repartition` had given them another.
+   */
   materialize(): DistArray<T, K>
   materialize(...more: readonly unknown[]): DistArray<T, K> {
     checkNoMore('materialize() takes no arguments', more, 'It keeps all elements.')
