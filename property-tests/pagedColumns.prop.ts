@@ -378,9 +378,12 @@ test('indices of any number of bits name the entries that they are the numbers o
 })
 
 const textCase = fc.record({
-  // what is read too far shows where it is longer than what may be written behind the last one
-  texts: fc.array(fc.uint8Array({ maxLength: 200, size: 'max' }), { minLength: 1, maxLength: 6 }),
-  odd: fc.constantFrom('no', 'no', 'cut', 'behind', 'length'),
+  // what is read too far shows where it is longer than what may be written behind the last one, and so do the lengths of many texts
+  texts: fc.oneof(
+    fc.array(fc.uint8Array({ maxLength: 200, size: 'max' }), { minLength: 1, maxLength: 6 }),
+    fc.array(fc.uint8Array({ maxLength: 3 }), { minLength: 1, maxLength: 90, size: 'max' }),
+  ),
+  odd: fc.constantFrom('no', 'no', 'no', 'cut', 'behind', 'length', 'all'),
   at: fc.nat(1_000),
 })
 
@@ -407,9 +410,10 @@ test('texts behind their lengths are put end to end, or the kernel traps, and wr
     fc.property(textCase, ({ texts, odd, at }) => {
       const whole = Uint8Array.from(Buffer.concat(texts.map(behindLength)))
       if (odd === 'length') whole[at % whole.length] = at >> 2
+      if (odd === 'all') new DataView(whole.buffer).setUint32(0, whole.length - 4, true) // the first has all that comes behind it
       const bytes = odd === 'cut' ? whole.subarray(0, at % whole.length) : odd === 'behind' ? Uint8Array.from([...whole, at]) : whole
       const wanted = textsBehindLengths(bytes, texts.length)
-      const size = before + bytes.length + READ_BEHIND
+      const size = before + Math.max(0, bytes.length - 4 * texts.length) + READ_BEHIND
       const blocks = [bytes.length + READ_BEHIND, 4 * texts.length, size + guard].map((length) => arena.allocate(length, 'law'))
       const [source, ends, out] = blocks as [number, number, number]
       try {

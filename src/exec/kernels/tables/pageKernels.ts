@@ -201,23 +201,23 @@ const VECTOR = 16
 
 /**
  * run(source, length, count, ends, out, before): writes `count` texts behind the `before` bytes of those that lie at `out`, and where each
- * ends; or traps, where they do not end with the source, or one begins with a byte that continues a character. It may read, and
- * write behind the last text, READ_BEHIND bytes more, which decide nothing.
+ * ends; or traps, where they do not end with the source, or one begins with a byte that continues a character. It may read READ_BEHIND
+ * bytes behind the source, and write as many behind the `length - 4 * count` bytes that all texts take together.
  */
 export function plainTextsKernel(): KernelModule {
-  const { source, length, count, ends, out, before, at, row, size, from, left, odd } = numbered(
-    ...(['source', 'length', 'count', 'ends', 'out', 'before', 'at', 'row', 'size', 'from', 'left', 'odd'] as const),
+  const { source, length, count, ends, out, before, at, row, size, from, left, odd, room } = numbered(
+    ...(['source', 'length', 'count', 'ends', 'out', 'before', 'at', 'row', 'size', 'from', 'left', 'odd', 'room'] as const),
   )
   const moved = (local: number, by: Code): Code => [get(local), by, OP.i32Add, set(local)]
   const trapIf = (test: Code): Code => [test, I.if(), OP.unreachable, OP.end]
-  const behind = [get(length), get(at), OP.i32Sub]
   const to = [get(out), get(before), OP.i32Add]
   const vector = (shift: Code): Code => [[to, shift], [get(from), shift, I.memory(SIMD.load)], I.memory(SIMD.store)]
   const nothing: Code = []
   const further = [get(left), OP.i32Add]
+  // no text takes what the lengths of those behind it need, so that these lie in the source as well
   const each = [
-    trapIf([behind, num(4), OP.i32LtS]),
-    [element(source, at, 0), I.memory(OP.i32Load), set(size), moved(at, num(4)), trapIf([get(size), behind, OP.i32GtU])],
+    [element(source, at, 0), I.memory(OP.i32Load), set(size), moved(at, num(4)), trapIf([get(size), get(room), OP.i32GtU])],
+    [get(room), get(size), OP.i32Sub, set(room)],
     [element(source, at, 0), I.localTee(from), I.memory(OP.i32Load8U), num(0xc0), OP.i32And, num(0x80), OP.i32Eq],
     [get(size), num(0), OP.i32GtS, OP.i32And, get(odd), OP.i32Or, set(odd), vector(nothing)],
     [get(size), num(VECTOR), OP.i32GtS, I.if(), num(VECTOR), set(left), I.loop, vector(further), moved(left, num(VECTOR))],
@@ -227,7 +227,11 @@ export function plainTextsKernel(): KernelModule {
   return {
     imports: [],
     parameters: ['address', 'i32', 'i32', 'address', 'address', 'i32'],
-    locals: new Array<'i32'>(6).fill('i32'),
-    body: [counting(row, count, each), trapIf([get(at), get(length), OP.i32Ne, get(odd), OP.i32Or])],
+    locals: new Array<'i32'>(7).fill('i32'),
+    body: [
+      [get(length), get(count), num(2), OP.i32Shl, OP.i32Sub, I.localTee(room), num(0), OP.i32LtS, I.if(), OP.unreachable, OP.end],
+      counting(row, count, each),
+      trapIf([get(room), get(odd), OP.i32Or]),
+    ],
   }
 }

@@ -83,7 +83,7 @@ function texts(
   const rows = pages.reduce((sum, { values }) => sum + values, 0)
   const bytes = pages.reduce((sum, { at, end, values }) => sum + end - at - 4 * values, 0)
   const bodies = pages.map(({ at, end }) => bytesAt(parts, at, end - at))
-  const longest = Math.max(...bodies.map((body) => (body === undefined || arena.owns(body) ? 0 : body.length)))
+  const longest = bodies.reduce((most, body) => (body === undefined || arena.owns(body) ? most : Math.max(most, body.length)), 0)
   if (bytes < 0 || pages.some(({ indexBits, values }) => indexBits !== undefined || values > MOST_PAGE_VALUES)) return undefined
   const room = longest === 0 ? 0 : reserved(arena, longest + WORD + READ_BEHIND)
   const first = 4 * (rows + 1)
