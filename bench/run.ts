@@ -11,13 +11,11 @@
  * Benches that look into the library's parts run over its sources.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ENDING = '.bench.ts'
-/** Benches that import from `src`. */
-const OVER_SOURCES = ['analysis', 'bodies', 'first', 'gang', 'overhead', 'schedules']
 const folder = dirname(fileURLToPath(import.meta.url))
 const [first, ...rest] = process.argv.slice(2)
 const named = first !== undefined && !first.startsWith('-')
@@ -30,17 +28,32 @@ if (chosen.length === 0) {
   console.error(`There is no bench ${first}. There are ${names.join(', ')}.`)
   process.exitCode = 1
 }
-if (chosen.some((name) => !OVER_SOURCES.includes(name)) && isStale())
-  spawnSync('npm', ['run', 'build'], { cwd: join(folder, '..'), stdio: 'inherit' })
-for (const name of chosen) {
+const isBuilt =
+  chosen.every(isOverSources) ||
+  !isStale() ||
+  spawnSync('npm', ['run', 'build'], { cwd: join(folder, '..'), stdio: 'inherit' }).status === 0
+if (!isBuilt) {
+  console.error('The package was not built, so that there is nothing to measure: see above.')
+  process.exitCode = 1
+}
+for (const name of isBuilt ? chosen : []) {
   const started = performance.now()
   const { status } = spawnSync(process.execPath, ['--import', 'tsx', join(folder, `${name}${ENDING}`), ...flags], {
     stdio: 'inherit',
     // without the paths by which the package's name stands for its sources
-    env: { ...process.env, ...(OVER_SOURCES.includes(name) ? {} : { TSX_TSCONFIG_PATH: join(folder, 'tsconfig.json') }) },
+    env: { ...process.env, ...(isOverSources(name) ? {} : { TSX_TSCONFIG_PATH: join(folder, 'tsconfig.json') }) },
   })
   if (status !== 0) process.exitCode = 1
   console.log(`${name} ${status === 0 ? 'took' : 'FAILED after'} ${((performance.now() - started) / 1000).toFixed(0)} s\n`)
+}
+
+/** Whether a bench, or what it imports beside it, imports from `src`. */
+function isOverSources(name: string): boolean {
+  const reads = (file: string): boolean => {
+    const text = readFileSync(join(folder, file), 'utf8')
+    return text.includes("from '../src/") || [...text.matchAll(/from '\.\/(\w+\.ts)'/g)].some(([, beside]) => reads(beside as string))
+  }
+  return reads(`${name}${ENDING}`)
 }
 
 /** Whether the package was built before a source was written. */

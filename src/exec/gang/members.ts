@@ -151,17 +151,13 @@ export class Members {
   /** Bytes that have to be sent before such a pass. */
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
-    for (const other of this.#others)
-      for (const one of needed)
-        bytes +=
-          one.isShape || one.made !== undefined || this.#isScanned(other, one)
-            ? 0
-            : bytesMissing(this.missing(other, loop, one), one.storage)
+    for (const other of this.#others) {
+      for (const one of needed) {
+        if (one.isShape || one.made !== undefined || this.belongings.computes(other, this.numberOf(one.storage), one)) continue
+        bytes += bytesMissing(this.missing(other, loop, one), one.storage)
+      }
+    }
     return bytes
-  }
-
-  #isScanned(other: Other, { storage, scanned }: Needed): boolean {
-    return this.belongings.held(other, this.numberOf(storage)) === undefined && scanned?.() !== undefined
   }
 
   /** What a process lacks of an array for the passes of a loop. */

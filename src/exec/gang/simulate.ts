@@ -160,9 +160,9 @@ class MadeUp implements Keeping {
       const other = others.find((one) => one.rank === rank)
       if (other === undefined) return 0
       return needed.reduce((sum, one) => {
-        const isScanned = this.belongings.held(other, this.numberOf(one.storage)) === undefined && one.scanned?.() !== undefined
+        const isOwn = one.made !== undefined || this.belongings.computes(other, this.numberOf(one.storage), one)
         const bytes = this.#supplied(other, id, one)
-        if (one.made === undefined && !isScanned) return sum + bytes
+        if (!isOwn) return sum + bytes
         ownBytes += bytes
         return sum
       }, 0)

@@ -113,13 +113,12 @@ export class PassRunner {
 
   private task(portion: Portion): LoopTask {
     const { claims, work, blocks } = portion
-    const { binding, extents, wasm } = this.now().plan
+    const { plan, blocks: all } = this.now()
+    const { binding, extents, wasm } = plan
     // workers know each portion of the loop by itself
-    const id = blocks === this.now().blocks ? this.id : `${this.id} ${this.portions.indexOf(portion)}`
+    const id = blocks === all ? this.id : `${this.id} ${this.portions.indexOf(portion)}`
     const task = { id, binding, extents, ...work, claims }
-    return 'because' in wasm || this.resources.kernel === 'js'
-      ? { ...task, text: this.now().plan.text }
-      : { ...task, text: '', wasm: wasm.plan }
+    return 'because' in wasm || this.resources.kernel === 'js' ? { ...task, text: plan.text } : { ...task, text: '', wasm: wasm.plan }
   }
 
   private async run(
@@ -128,8 +127,9 @@ export class PassRunner {
     workers: number,
     late: AbortSignal,
   ): Promise<readonly ShareResult[]> {
-    const mayNotEnd = endlessLoop(this.now().ir) !== undefined
-    if (this.now().where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.runHere(portion, turn, { gate, range })
+    const { ir, where } = this.now()
+    const mayNotEnd = endlessLoop(ir) !== undefined
+    if (where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.runHere(portion, turn, { gate, range })
     const isReady = isWarm(this.resources.pool) || this.resources.worthThreadsMs === 0 || mayNotEnd
     if (!isReady && gate === undefined) return await this.runWhileStarting({ portion, range }, turn, workers, late)
     const watching = gate?.watch()
@@ -188,8 +188,9 @@ export class PassRunner {
   /** The user's own combine functions, by the array's place in the binding. */
   private combines(): Map<number, (a: number, b: number) => number> {
     const found = new Map<number, (a: number, b: number) => number>()
-    for (const [i, name] of this.now().plan.arrays.entries()) {
-      const combine = this.now().buffers.get(name)?.combine ?? 'sum'
+    const { plan, buffers } = this.now()
+    for (const [i, name] of plan.arrays.entries()) {
+      const combine = buffers.get(name)?.combine ?? 'sum'
       if (combine !== 'sum') found.set(i, combine.original as (a: number, b: number) => number) // of two updates
     }
     return found

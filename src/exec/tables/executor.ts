@@ -132,7 +132,7 @@ export class Executor {
       const table = await programTable(columns)
       if (isRefused(table)) return table
       const own = [...table.blocks.handedOver(), ...blocks]
-      run.keep(own)
+      run.state.blocks.add(own)
       return run.state.blocks.handedOver(table.batch, own) // columns that were read whole among them, as they are
     })
     return isRefused(found) ? undefined : found
@@ -184,7 +184,7 @@ export class Executor {
       const found = await run.state.waitedFor(plan, () =>
         overColumns(
           loaded.plan,
-          { ...this.options, ...options, keep: (own) => run.keep(own) },
+          { ...this.options, ...options, keep: (own) => run.state.blocks.add(own) },
           (columns) => work(columns, run, loaded),
           sets,
         ),
@@ -264,7 +264,7 @@ async function ordinaryTable(columns: ColumnRun, run: Run, { plan }: LoadedPlan)
   if (isRefused(table)) return table
   run.state.record?.addProgram(plan, columns, table.batch)
   try {
-    return run.copiedOut(table.blocks.copiedOut(table.batch))
+    return run.state.blocks.copiedOut(table.blocks.copiedOut(table.batch))
   } finally {
     table.blocks.freeAll()
   }

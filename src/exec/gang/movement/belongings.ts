@@ -95,6 +95,11 @@ export class Belongings {
     return this.#held.get(process)?.get(storage)
   }
 
+  /** Whether a process is to compute an array by itself: all of it, where it has nothing of it. */
+  computes(process: object, storage: number, { isShape, version, scanned }: Needed): boolean {
+    return !isShape && version !== undefined && this.held(process, storage) === undefined && scanned?.() !== undefined
+  }
+
   hold(process: object, storage: number, held: Held): void {
     const all = this.#held.get(process) ?? new Map<number, Held>()
     this.#held.set(process, all.set(storage, held))

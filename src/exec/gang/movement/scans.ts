@@ -19,8 +19,7 @@ export async function scanElsewhere(gang: Members, others: readonly Other[], nee
   const scans = new Map<Storage, { readonly file: string; readonly sent: readonly number[] }>()
   for (const one of needed) {
     const number = gang.numberOf(one.storage)
-    const without =
-      one.isShape || one.version === undefined ? [] : others.filter((other) => gang.belongings.held(other, number) === undefined)
+    const without = others.filter((other) => gang.belongings.computes(other, number, one))
     const spec = without.length === 0 ? undefined : one.scanned?.()
     if (spec === undefined) continue
     const answers: Answer[] = []
@@ -34,8 +33,10 @@ export async function scanElsewhere(gang: Members, others: readonly Other[], nee
     for (const { rank, parts } of answers) {
       const other = without.find((each) => each.rank === rank) as Other // one that was asked
       if (own.equals(parts[0] as Uint8Array)) gang.belongings.supplied(other, number, one)
-      else sent.add(rank)
-      if (sent.has(rank)) gang.send(rank, 'forget', { loops: [], storages: [number] })
+      else {
+        sent.add(rank)
+        gang.send(rank, 'forget', { loops: [], storages: [number] })
+      }
     }
     scans.set(one.storage, { file: spec.file, sent: [...sent] })
   }

@@ -4,7 +4,6 @@ import { rmSync } from 'node:fs'
 import type { Batch } from '../../../core/data/column.ts'
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { PhysicalPlan } from '../../../planner/physical/physicalPlan.ts'
-import type { Block } from '../block.ts'
 import { agreed, batchesOf, finished, type Partition, type Results, type Wide } from '../dataset.ts'
 import type { ExecutorOptions, RunOptions } from '../executorOptions.ts'
 import { concatBatches, type ExecBatch, emptyBatch, unifyElements } from '../operators/batches.ts'
@@ -92,16 +91,6 @@ export class Run {
 
   private outside(batch: ExecBatch, plan: PhysicalPlan): readonly Batch[] {
     return finished([batch], plan).map((one) => this.state.blocks.copiedOut(one))
-  }
-
-  /** Takes blocks that are freed with the run. */
-  keep(blocks: readonly Block[]): void {
-    this.state.blocks.add(blocks)
-  }
-
-  /** The batch with what lies in the run's memory copied out of it. */
-  copiedOut(batch: Batch): Batch {
-    return this.state.blocks.copiedOut(batch)
   }
 
   /** Frees everything the run still holds. */

@@ -30,11 +30,11 @@ export type Part = SpilledPart | (Omit<WorkedInput, 'sides'> & { readonly sides:
 /** Each part of what is in the files. */
 export function partsIn(files: readonly SegmentsOfFile[]): readonly Segments[] {
   const all: { bytes: number; rows: number }[] = []
-  for (const { parts, bytes, rows } of files)
+  for (const { parts, ends, rows } of files)
     for (const [i, part] of parts.entries()) {
       while (all.length <= part) all.push({ bytes: 0, rows: 0 })
       const sums = all[part] as { bytes: number; rows: number } // just made sure of
-      sums.bytes += bytes[i] as number // as many as there are parts
+      sums.bytes += (ends[i] as number) - (ends[i - 1] ?? 0) // as many as there are parts
       sums.rows += rows[i] as number
     }
   return all.map((sums, part): Segments => (sums.bytes === 0 ? [] : { files, part, ...sums }))

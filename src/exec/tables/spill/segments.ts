@@ -40,7 +40,8 @@ export interface Segment {
 export interface SegmentsOfFile extends Pick<Segment, 'file' | 'numbers'> {
   /** Which part each is of; they go up. */
   readonly parts: Int32Array
-  readonly bytes: Float64Array
+  /** Where each ends in the file. */
+  readonly ends: Float64Array
   readonly rows: Int32Array
   readonly crcs: Float64Array
   readonly headers: Int32Array
@@ -52,7 +53,7 @@ export function segmentsOfFile(
 ): SegmentsOfFile {
   return {
     ...{ file, parts, ...(numbers && { numbers }) },
-    bytes: Float64Array.from(segments, ({ bytes }) => bytes),
+    ends: Float64Array.from(segments, ({ offset, bytes }) => offset + bytes),
     rows: Int32Array.from(segments, ({ rows }) => rows),
     crcs: Float64Array.from(segments, ({ crc }) => crc),
     headers: Int32Array.from(segments, ({ header }) => header),
@@ -62,12 +63,12 @@ export function segmentsOfFile(
 /** The segments of a part, in the order of the files. */
 export function segmentsOfPart(files: readonly SegmentsOfFile[], part: number): readonly Segment[] {
   const found: Segment[] = []
-  for (const { file, numbers, parts, bytes, rows, crcs, headers } of files) {
+  for (const { file, numbers, parts, ends, rows, crcs, headers } of files) {
     const at = parts.indexOf(part)
     if (at < 0) continue
-    const offset = bytes.subarray(0, at).reduce((sum, one) => sum + one, 0)
-    const [length, count, crc, header] = [bytes[at], rows[at], crcs[at], headers[at]] as [number, number, number, number] // as many of each
-    found.push({ file, offset, bytes: length, rows: count, crc, header, ...(numbers && { numbers }) })
+    const [end, count, crc, header] = [ends[at], rows[at], crcs[at], headers[at]] as [number, number, number, number] // as many of each
+    const offset = ends[at - 1] ?? 0
+    found.push({ file, offset, bytes: end - offset, rows: count, crc, header, ...(numbers && { numbers }) })
   }
   return found
 }
