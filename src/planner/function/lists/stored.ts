@@ -290,7 +290,7 @@ export function noteReplaced(l: Lowering, owner: Owner, span: Span): void {
 
 /** A function that was given the object may still read it under its own name. */
 export function noteReassigned(l: Lowering, owner: Owner, span: Span): void {
-  if (l.lent.includes(owner)) refuseAlias(l, span, owner.name)
+  if (l.lent.includes(owner) || l.keptByFunctions.has(owner)) refuseAlias(l, span, owner.name)
 }
 
 function checkCopies(l: Lowering, owner: Owner, span: Span): void {

@@ -22,7 +22,7 @@ import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
 import { lowerExpression } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
-import { memberValue } from './members.ts'
+import { isIndexName, memberValue } from './members.ts'
 import type { Regex } from './regexes.ts'
 import { rowOfTable } from './tableRows.ts'
 import { timeCall } from './times.ts'
@@ -105,7 +105,7 @@ function argumentExprs(l: Lowering, args: readonly Value[], node: CallExpression
   return exprs.includes(undefined) ? undefined : (exprs as Expr[]) // none is undefined
 }
 
-/** `object.name(…)`, the object already evaluated. */
+/** `object.name(…)`. */
 export function methodCall(l: Lowering, object: Value, name: string, node: CallExpression): Value {
   switch (object.kind) {
     case 'handle':
@@ -147,7 +147,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return callMember(l, object, name, node)
     case 'tuple':
     case 'stored': {
-      if (object.kind === 'stored' && object.storage.kind === 'fields') return callMember(l, object, name, node)
+      if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
       const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
       const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
@@ -186,7 +186,7 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
   if (ofClass !== undefined) return callValue(l, ofClass, node, textOf(l, node.callee))
   const f = memberValue(l, object, name, node)
   if (f.kind === 'closure' && f.self === object) return callValue(l, f, node, name)
-  const isMethod = object.kind === 'data' && f.kind === 'closure' && f.node.type !== 'ArrowFunctionExpression'
+  const isMethod = f.kind === 'closure' && f.node.type !== 'ArrowFunctionExpression' && /^(data|record|tuple|stored)$/.test(object.kind)
   return callValue(l, isMethod ? { ...f, self: object } : f, node, textOf(l, node.callee))
 }
 

@@ -79,7 +79,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return l.verbs.update(l, node, { value: true })
     case 'ArrowFunctionExpression':
     case 'FunctionExpression':
-      return { kind: 'closure', unit: l.unit, node, name: node.id?.name ?? l.nameHint ?? 'the function' }
+      return l.closure(node, node.id?.name ?? l.nameHint ?? 'the function')
     case 'ArrayExpression':
       return arrayLiteral(l, node)
     case 'ObjectExpression':
@@ -108,10 +108,9 @@ function nameIn(l: Lowering, left: Expression, right: Expression, node: AnyNode)
   return found ?? l.refuse('operator', node, 'in')
 }
 
-/** What `this` is in a method of a captured object, and in arrow functions written there. */
+/** What `this` is in a method, and in arrow functions that were made there. */
 function selfOf(l: Lowering): Value | undefined {
-  const method = l.frames.findLast((frame) => frame.self !== undefined || frame.node.type !== 'ArrowFunctionExpression')
-  return method?.unit === l.unit ? method.self : undefined
+  return l.method?.isOver === true ? undefined : l.method?.self
 }
 
 export function forbidden(l: Lowering, node: AnyNode): Value {

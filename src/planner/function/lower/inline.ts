@@ -8,35 +8,45 @@
  */
 import type { AnyNode } from 'acorn'
 import { named } from '../lists/stored.ts'
+import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import { isLikeLet } from '../source/scope.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
-import { lowerExpression } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import type { Frame, Result } from './loweringParts.ts'
 import { selfCall, withRecursion } from './recursion.ts'
 import { hasEarlyReturn } from './statements.ts'
-import { exprValue, type Owner, REFUSED, type Value } from './value.ts'
+import { exprValue, type Owner, REFUSED, type Storage, type Value } from './value.ts'
+
+/** Calls of one function within others of it that were made elsewhere; more go on for ever. */
+const MOST_NESTED = 16
 
 export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
   const { unit, node: f } = closure
-  const running = l.frames.findLast((frame) => frame.node === f)
+  const calls = l.frames.filter((frame) => frame.node === f)
+  const running = calls.findLast((frame) => frame.around === closure.around)
   if (f.async) return l.refuse('async', node)
   if (f.generator) return l.refuse('generator', node)
   l.countCall()
   if (l.isTooLarge) return REFUSED
-  const outer = l.unit
+  const [outer, bound] = [l.unit, l.bound]
   if (running !== undefined) return selfCall(l, running, closure, args, node)
+  if (calls.length >= MOST_NESTED) return l.refuse('recursive', node, closure.name)
   // arguments are evaluated before the call, in order
   const kept = args.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
   const lent = l.lent.length
   l.lent.push(...ownersOf(kept))
   l.unit = unit
+  l.bound = new Activation(closure.around)
   try {
-    return l.isRecursive({ unit, start: f.start }) ? recursiveCall(l, closure, kept, node) : withFrame(l, closure, kept, node)
+    const isRecursive = l.isRecursive({ unit, start: f.start })
+    const value = isRecursive ? recursiveCall(l, closure, kept, node) : withFrame(l, closure, kept, node)
+    if (holdsFunction(value)) for (const owner of ownersOf(kept)) l.keptByFunctions.add(owner)
+    return value
   } finally {
     l.unit = outer
+    l.bound = bound
     l.lent.length = lent
   }
 }
@@ -44,7 +54,7 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
 function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
   const { unit, node: f } = closure
   return withRecursion(l, closure, args, call, (frame, parameters) => {
-    enterFunction(l, unit, f)
+    enterFunction(l, closure)
     inFrame(l, frame, () => {
       for (const [i, param] of f.params.entries()) {
         const binding = param.type === 'Identifier' ? unit.names.bindingOf.get(param) : undefined
@@ -56,7 +66,7 @@ function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: 
       const { result } = frame
       if (f.body.type === 'BlockStatement') l.verbs.statements(l, f.body.body)
       else if (result !== undefined) {
-        const value = l.scalarOrNothing(lowerExpression(l, f.body), f.body)
+        const value = l.scalarOrNothing(l.verbs.value(l, f.body), f.body)
         if (value !== undefined) l.emit({ kind: 'Assign', local: result.local, value, span: value.span })
       }
       return REFUSED
@@ -64,19 +74,15 @@ function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: 
   })
 }
 
-function withFrame(
-  l: Lowering,
-  { unit, node: f, self, isLibrary }: Value & { kind: 'closure' },
-  args: readonly Value[],
-  call: AnyNode,
-): Value {
-  const frame = { node: f, unit, targets: [], ...(self === undefined ? {} : { self }), ...(isLibrary === undefined ? {} : { isLibrary }) }
+function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
+  const { unit, node: f } = closure
+  const frame: Frame = { ...closure, targets: [] }
   const span = l.span(f)
-  enterFunction(l, unit, f)
+  enterFunction(l, closure)
   if (f.body.type !== 'BlockStatement') {
     return inFrame(l, frame, () => {
       bindParameters(l, f, args)
-      return notAFunction(l, lowerExpression(l, f.body as Exclude<typeof f.body, { type: 'BlockStatement' }>), call)
+      return l.verbs.value(l, f.body as Exclude<typeof f.body, { type: 'BlockStatement' }>)
     })
   }
   const statements = f.body.body
@@ -89,7 +95,7 @@ function withFrame(
       const hasResult = last?.type === 'ReturnStatement'
       l.verbs.statements(l, hasResult ? statements.slice(0, -1) : statements)
       if (!hasResult || !last.argument) return exprValue(literal(undefined, span))
-      return notAFunction(l, lowerExpression(l, last.argument), call)
+      return l.verbs.value(l, last.argument)
     })
   }
   const local = l.newName('result')
@@ -145,9 +151,15 @@ function endsInReturn(last: AnyNode | undefined): boolean {
   return last !== undefined && (last.type === 'IfStatement' || last.type === 'BlockStatement' || last.type === 'LabeledStatement')
 }
 
-/** A closure that outlives its call would see the locals of another call. */
-function notAFunction(l: Lowering, value: Value, call: AnyNode): Value {
-  return value.kind === 'closure' ? l.refuse('returns-function', call) : value
+function holdsFunction(value: Value): boolean {
+  if (value.kind === 'tuple') return value.items.some(holdsFunction)
+  if (value.kind === 'record') return value.fields.some((field) => holdsFunction(field.value))
+  return value.kind === 'closure' || (value.kind === 'stored' && storesFunction(value.storage))
+}
+
+function storesFunction(storage: Storage): boolean {
+  if (storage.kind === 'fields') return storage.fields.some((field) => storesFunction(field.storage))
+  return storage.kind === 'items' ? storage.items.some(storesFunction) : storage.kind === 'fixed' && holdsFunction(storage.value)
 }
 
 /** Does what a constructor does, whose `this` has more fields from statement to statement. */
@@ -157,7 +169,7 @@ export function withSelf(
   args: readonly Value[],
   work: () => void,
 ): void {
-  const [outer, lent] = [l.unit, l.lent.length]
+  const [outer, bound, lent] = [l.unit, l.bound, l.lent.length]
   const frame: Frame = {
     node,
     unit,
@@ -170,8 +182,8 @@ export function withSelf(
   if (l.isTooLarge) return
   l.lent.push(...ownersOf(args))
   l.unit = unit
+  l.bound = new Activation()
   try {
-    enterFunction(l, unit, node)
     inFrame(l, frame, () => {
       bindParameters(l, node, args)
       hoistVars(l, unit, node)
@@ -179,7 +191,9 @@ export function withSelf(
       return REFUSED
     })
   } finally {
+    frame.isOver = true
     l.unit = outer
+    l.bound = bound
     l.lent.length = lent
   }
 }
@@ -193,12 +207,10 @@ function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {
   }
 }
 
-/** Forgets the locals of an earlier call. */
-export function enterFunction(l: Lowering, unit: Unit, f: FunctionNode): void {
-  for (const binding of unit.names.ownedBy.get(f.start) ?? []) {
-    l.bound.delete(binding)
-    if (binding.kind === 'self') l.bound.set(binding, { kind: 'value', value: { kind: 'closure', unit, node: f, name: binding.name } })
-  }
+/** A function expression may call itself by its name. */
+export function enterFunction(l: Lowering, closure: Value & { kind: 'closure' }): void {
+  for (const binding of closure.unit.names.ownedBy.get(closure.node.start) ?? [])
+    if (binding.kind === 'self') l.bound.set(binding, { kind: 'value', value: { ...closure, name: binding.name } })
 }
 
 /** Declares the `var`s of a function at its start, but for those that may as well be declared where they stand. */

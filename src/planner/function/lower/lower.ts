@@ -154,7 +154,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
   if (node.async) l.refuse('async', node)
   else if (node.generator) l.refuse('generator', node)
   else {
-    enterFunction(l, unit, node)
+    enterFunction(l, { kind: 'closure', unit, node, name: unit.f.name })
     bindArguments(l, node.params)
     if (node.body.type === 'BlockStatement') {
       hoistVars(l, unit, node)

@@ -10,13 +10,14 @@ import type { AnyNode } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import { forbiddenCall, type Reason, refusalOf } from '../refusals.ts'
+import type { FunctionNode } from '../source/ast.ts'
 import { noteNumber } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import { type Frame, holdsLiteral } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
-import { exprValue, REFUSED, type Site, type Value } from './value.ts'
+import { exprValue, type Method, REFUSED, type Site, type Value } from './value.ts'
 
 /** Above this many nodes the inlined function is refused. */
 const LARGEST_BODY = 20_000
@@ -38,6 +39,17 @@ export class Lowering extends LoweringState<Lowering> {
     const frame = this.frames.at(-1)
     if (frame === undefined) throw new Error('no function is being lowered')
     return frame
+  }
+
+  /** The method that runs, or that the arrow function that runs was made in. */
+  get method(): Method | undefined {
+    return this.frame.node.type === 'ArrowFunctionExpression' ? this.frame.home : this.frame
+  }
+
+  /** A function that is made here. */
+  closure(node: FunctionNode, name: string): Value & { kind: 'closure' } {
+    const home = node.type === 'ArrowFunctionExpression' ? this.method : undefined
+    return { kind: 'closure', unit: this.unit, node, name, around: this.bound, ...(home === undefined ? {} : { home }) }
   }
 
   span(node: { readonly start: number; readonly end: number }): Span {

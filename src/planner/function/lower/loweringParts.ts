@@ -3,12 +3,10 @@ import type { AnyNode, Expression, NewExpression, Pattern, Statement } from 'aco
 import type { ColumnType, Field } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
+import type { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
-import type { Origin, Stored, Value } from './value.ts'
-
-/** What a local name of the user's function stands for. */
-export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
+import type { Bound, Method, Origin, Stored, Value } from './value.ts'
 
 /** Something that `break` or `continue` can leave. */
 export interface Target {
@@ -24,11 +22,13 @@ export interface Target {
 }
 
 /** One function being lowered: the outermost, or one written out where it is called. */
-export interface Frame {
+export interface Frame extends Method {
   readonly node: FunctionNode
   readonly unit: Unit
-  /** What `this` is, in a method. */
-  readonly self?: Value
+  /** The method that an arrow function was made in. */
+  readonly home?: Method
+  /** The call that the function was made in. */
+  readonly around?: Activation<Bound>
   /** A function of the library, whose subscripts are inside. */
   readonly isLibrary?: true
   /** What it does where it calls itself. */

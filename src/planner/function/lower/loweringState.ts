@@ -2,13 +2,13 @@
 import type { Field } from '../../../core/data/schema.ts'
 import type { Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal } from '../../../core/span.ts'
+import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
-import type { Binding } from '../source/scope.ts'
 import type { Unit } from '../unit.ts'
 import type { LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
-import type { Bound, Capacities, Check, Frame, Missing, Recursive, Sites, StackArrays, Verbs } from './loweringParts.ts'
-import type { HandleKind, Origin, Owner, Site } from './value.ts'
+import type { Capacities, Check, Frame, Missing, Recursive, Sites, StackArrays, Verbs } from './loweringParts.ts'
+import type { Bound, HandleKind, Origin, Owner, Site } from './value.ts'
 
 /** What a lowering begins with: its verbs, and what earlier tries have found. */
 export interface Given<L> {
@@ -27,7 +27,8 @@ export abstract class LoweringState<L> {
   out: Stmt[] = []
   unit: Unit
   readonly frames: Frame[] = []
-  readonly bound: Map<Binding, Bound> = new Map()
+  /** What names mean where it is at. */
+  bound: Activation<Bound> = new Activation()
   /** Locals that are never assigned after their declaration, where they can be seen now. */
   readonly stableLocals: Set<string> = new Set()
   readonly refusals: Refusal[] = []
@@ -97,6 +98,8 @@ export abstract class LoweringState<L> {
   readonly loops: number[] = []
   /** Whose objects the functions being written out were given. */
   readonly lent: Owner[] = []
+  /** Whose objects were given to functions that made functions, which may see them as long as they like. */
+  readonly keptByFunctions: Set<Owner> = new Set()
   /** Whether a Date from outside became a value, which is a copy of it. */
   copiesDates = false
   /** Whether a condition somewhere chooses an object that has a name. */

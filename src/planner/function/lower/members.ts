@@ -97,7 +97,7 @@ export function staticName(l: Lowering, property: Value): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function isIndexName(name: string): boolean {
+export function isIndexName(name: string): boolean {
   return /^(0|[1-9]\d{0,9})$/.test(name)
 }
 

@@ -35,7 +35,7 @@ export function withRecursion(
   call: AnyNode,
   body: (frame: Frame, parameters: readonly (string | Value)[]) => void,
 ): Value {
-  const { unit, node: f, name, self } = closure
+  const { unit, node: f, name } = closure
   const refused = (): Value => l.refuse('recursive', call, name)
   if (l.context.kind !== 'loop' || f.params.some(({ type }) => type !== 'Identifier')) return refused()
   const span = l.span(call)
@@ -53,7 +53,7 @@ export function withRecursion(
   const [label, turn, local] = [l.newLabel('again'), l.newLabel('call'), l.newName('result')]
   const result: Result = { local, label: turn, breaks: true, stored: undefined, declarations: [], isScalar: false }
   const recursion: Recursion = { label, parameters, tails: tailsOf(f), depth, stack }
-  const frame: Frame = { node: f, unit, targets: [], result, recursion, ...(self === undefined ? {} : { self }) }
+  const frame: Frame = { ...closure, targets: [], result, recursion }
   const statements = l.inLoop(() => l.collect(() => body(frame, parameters)))
   if (result.stored !== undefined) return l.refuse('object-as-value', call)
   if (stack !== undefined && !onlyComputes(statements, stack, [...locals, depth, local])) return refused()

@@ -28,7 +28,7 @@ export function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {
     const binding = l.unit.names.bindingOf.get(node.id)
     if (binding === undefined) continue
     if (binding.assignments > 0 || binding.declarators > 1) l.refuse('reassigns-value', node, node.id.name)
-    l.bound.set(binding, { kind: 'value', value: { kind: 'closure', unit: l.unit, node, name: node.id.name } })
+    l.bound.set(binding, { kind: 'value', value: l.closure(node, node.id.name) })
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Builtin, Expr, LibraryCall } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
+import type { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
 
@@ -49,6 +50,9 @@ export type Value =
       readonly node: FunctionNode
       readonly name: string
       readonly self?: Value
+      /** The call that it was made in, and the method whose `this` it has, where it is an arrow function. */
+      readonly around?: Activation<Bound>
+      readonly home?: Method
       readonly isLibrary?: true
     }
   | { readonly kind: 'builtin'; readonly name: Builtin }
@@ -62,6 +66,16 @@ export type Value =
   | Stored
   /** Already refused: nothing more is said about it. */
   | { readonly kind: 'refused' }
+
+/** What a local name of the user's function stands for. */
+export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
+
+/** A method that runs, or has run: what `this` is in it, and in arrow functions that were made there. */
+export interface Method {
+  readonly self?: Value
+  /** A constructor that has come to its end: `this` may have changed since. */
+  isOver?: boolean
+}
 
 export interface RecordField {
   readonly name: string
