@@ -6,105 +6,24 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import { rowReader } from '../src/core/data/columnReaders.ts'
-import { sliceColumn } from '../src/core/data/columnSlices.ts'
-import type { ColumnType } from '../src/core/data/schema.ts'
-import type { WindowCall } from '../src/core/plan/logicalPlan.ts'
 import type { Block } from '../src/exec/tables/block.ts'
-import { concatBatches, type ExecBatch, rowBatch } from '../src/exec/tables/operators/batches.ts'
+import { concatBatches, type ExecBatch, rowBatch, sliceBatch } from '../src/exec/tables/operators/batches.ts'
 import { runWide } from '../src/exec/tables/operators/index.ts'
+import { isComputedInPieces } from '../src/exec/tables/spill/external.ts'
 import type { StageTask } from '../src/exec/tables/stage.ts'
 import { runStageTask } from '../src/exec/tables/stageTask.ts'
+import { markBoundaries, placesTo } from '../src/exec/tables/windows/boundaries.ts'
 import { sumsFromStart } from '../src/exec/tables/windows/frameSums.ts'
 import type { WindowOperator } from '../src/exec/tables/windows/windowColumns.ts'
+import { WindowFold } from '../src/exec/tables/windows/windowFold.ts'
+import { windowPiece } from '../src/exec/tables/windows/windowPiece.ts'
 import { windowedBatches } from '../src/exec/tables/windows/windowRun.ts'
-import { cuts, pieces } from './arbitraries/keys.ts'
+import { window, windowCase } from './arbitraries/window.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 import { treeSum } from './reference.ts'
-import { windowed } from './windowReference.ts'
 
 const LAW = announcedRun('windows.prop.ts')
-
-interface Drawn {
-  readonly type: ColumnType
-  readonly values: readonly unknown[]
-}
-
-/** Numbers that sums round, and those that break comparisons. */
-const NUMBERS = fc.oneof(
-  fc.double({ noDefaultInfinity: true, min: -1e6, max: 1e6 }),
-  fc.integer({ min: -3, max: 3 }),
-  fc.constantFrom(0, -0, 1e16, -1e16, 0.1),
-)
-const ODD = fc.oneof(NUMBERS, fc.constantFrom(NaN, Infinity, -Infinity))
-const DATES = fc.integer({ min: -3, max: 9 }).map((day) => new Date(day * 86_400_000))
-const ITEMS: readonly { readonly type: ColumnType; readonly items: fc.Arbitrary<unknown> }[] = [
-  { type: { kind: 'f64' }, items: NUMBERS },
-  { type: { kind: 'f64' }, items: ODD },
-  { type: { kind: 'i32' }, items: fc.integer({ min: -4, max: 4 }) },
-  { type: { kind: 'f32' }, items: fc.constantFrom(0.5, -0, 0, 2, NaN) },
-  { type: { kind: 'i64' }, items: fc.bigInt({ min: -4n, max: 2n ** 50n }) },
-  { type: { kind: 'utf8' }, items: fc.constantFrom('', 'a', 'b', 'ab', '\uffff', '𐀀') },
-  { type: { kind: 'timestamp', unit: 'us' }, items: DATES },
-  { type: { kind: 'date' }, items: DATES },
-  { type: { kind: 'bool' }, items: fc.boolean() },
-]
-
-/** Values of a column: few different ones, or many; with nulls or without. */
-function drawn(kinds: (type: ColumnType) => boolean, rows: number): fc.Arbitrary<Drawn> {
-  return fc.constantFrom(...ITEMS.filter(({ type }) => kinds(type))).chain(({ type, items }) =>
-    fc
-      .record({
-        some: fc.array(fc.oneof({ weight: 8, arbitrary: items }, { weight: 1, arbitrary: fc.constant(null) }), {
-          minLength: 1,
-          maxLength: 40,
-          size: 'max',
-        }),
-        nulls: fc.boolean(),
-        step: fc.integer({ min: 1, max: 59 }),
-      })
-      .map(({ some, nulls, step }) => {
-        const kept = nulls ? some : some.filter((value) => value !== null)
-        return { type, values: Array.from({ length: rows }, (_, i) => kept[((i * step) ^ (i >> 3)) % kept.length] ?? null) }
-      }),
-  )
-}
-
-const any = (): boolean => true
-const isMeasured = ({ kind }: ColumnType): boolean => ['f64', 'f32', 'i32', 'date', 'timestamp'].includes(kind)
-const isNumber = ({ kind }: ColumnType): boolean => ['f64', 'f32', 'i32'].includes(kind)
-const isCompared = ({ kind }: ColumnType): boolean => kind !== 'bool'
-
-const end = fc.oneof(fc.integer({ min: -30, max: 30 }), fc.constantFrom(0, 0, null, -1, 1))
-const ends = fc.tuple(end, end).map(([a, b]) => (a !== null && b !== null && a > b ? ([b, a] as const) : ([a, b] as const)))
-
-const sizes = fc.oneof(
-  { weight: 8, arbitrary: fc.nat(30) },
-  { weight: 2, arbitrary: fc.nat(90) },
-  { weight: 1, arbitrary: fc.constant(150) },
-)
-
-const window = sizes.chain((rows) =>
-  fc.record({
-    rows: fc.constant(rows),
-    by: fc.option(drawn(any, rows)),
-    order: fc.option(fc.record({ isMeasured: fc.boolean(), any: drawn(any, rows), measured: drawn(isMeasured, rows) })),
-    descending: fc.boolean(),
-    kind: fc.constantFrom('rows' as const, 'range' as const),
-    ends,
-    numbers: drawn(isNumber, rows),
-    compared: drawn(isCompared, rows),
-    other: drawn(any, rows),
-    bigints: drawn(({ kind }) => kind === 'i64', rows),
-    n: fc.integer({ min: 1, max: 5 }),
-    workers: fc.integer({ min: 1, max: 4 }),
-    cuts,
-    // of one call less is asked than of all
-    alone: fc.option(fc.nat(15)),
-  }),
-)
-
-const NAMES = ['by', 'order', 'numbers', 'compared', 'other', 'bigints'] as const
 
 test('the columns of a window are those of its definition, whoever computes them', async () => {
   const found = { shared: 0, long: 0, measured: 0, ties: 0 }
@@ -112,72 +31,8 @@ test('the columns of a window are those of its definition, whoever computes them
   await fc.assert(
     fc.asyncProperty(window, async (one) => {
       const empty = arena.usedBytes
-      const { rows, by, order, descending, numbers, compared, other, bigints, n, workers } = one
-      // distances are measured where the order has any
-      const isFar = one.kind === 'range' && order !== null && order.isMeasured
-      const peers = one.ends.map((value) => (value === null ? null : 0)) as [0 | null, 0 | null]
-      const [from, to] = one.kind === 'rows' || isFar ? one.ends : peers
-      const frame = { kind: order === null ? 'rows' : one.kind, from, to } as const
-      const ordered = order === null ? undefined : order.isMeasured ? order.measured : order.any
-      const parts = {
-        ...(by === null ? {} : { by }),
-        ...(ordered === undefined ? {} : { order: ordered }),
-        numbers,
-        compared,
-        other,
-        bigints,
-      }
-      const names = NAMES.filter((name) => name in parts)
-      const at = (name: (typeof NAMES)[number]): number => names.indexOf(name)
-      const all: readonly (readonly [WindowCall['kind'], (typeof NAMES)[number]?])[] = [
-        ...(order === null ? [] : [['rank'] as const, ['denseRank'] as const, ['percentRank'] as const]),
-        ...[['rowNumber'] as const, ['ntile'] as const, ['count'] as const, ['count', 'other'] as const, ['lag', 'other'] as const],
-        ...[
-          ['lead', 'compared'] as const,
-          ['firstValue', 'other'] as const,
-          ['lastValue', 'compared'] as const,
-          ['sum', 'numbers'] as const,
-        ],
-        ...[['mean', 'numbers'] as const, ['min', 'compared'] as const, ['max', 'compared'] as const, ['sum', 'bigints'] as const],
-      ]
-      const kinds = one.alone === null ? all : all.filter((_, k) => k === (one.alone ?? 0) % all.length)
-      const own = kinds.map(([kind, name], c) => ({ name: `w${c}`, kind, n, ...(name === undefined ? {} : { column: at(name) }) }))
-      const passing = own.flatMap((call) =>
-        call.kind === 'firstValue' || call.kind === 'lastValue' ? [{ ...call, name: `${call.name}p`, ignoresNulls: true as const }] : [],
-      )
-      const calls = [...own, ...passing]
-      const operator: WindowOperator = { kind: 'WindowExec', by: by !== null, ordered: order !== null, descending, frame, calls }
-      const columns = names.map((name) =>
-        columnFromValues(
-          (parts as Readonly<Record<string, Drawn>>)[name]?.values ?? [],
-          (parts as Readonly<Record<string, Drawn>>)[name]?.type,
-        ),
-      )
-      const numbered = columnFromValues([...Array(rows).keys()], { kind: 'i32' })
-      const batches = (
-        rows === 0
-          ? [[0, 0] as const]
-          : pieces(
-              rows,
-              one.cuts.map((cut) => 1 + (cut % 90)),
-            )
-      ).map(
-        ([a, b]): ExecBatch => ({
-          ...rowBatch(['row'], [sliceColumn(numbered, a, b)], b - a),
-          hidden: columns.map((column) => sliceColumn(column, a, b)),
-        }),
-      )
-      const readers = Object.entries(parts as Readonly<Record<string, Drawn>>)
-      const records = Array.from({ length: rows }, (_, i) => Object.fromEntries(readers.map(([name, { values }]) => [name, values[i]])))
-      const value = (name: string) => (row: unknown) => (row as Readonly<Record<string, unknown>>)[name]
-      const expected = windowed(records, {
-        ...(by === null ? {} : { by: value('by') }),
-        ...(order === null ? {} : { orderBy: value('order') }),
-        ...{ descending, frame },
-        calls: calls.map(({ column, ...call }) =>
-          column === undefined ? call : { ...call, of: value(names[column] as string), isBigint: names[column] === 'bigints' },
-        ),
-      }).map((added, row) => ({ row, ...added }))
+      const { rows, by, order, workers } = one
+      const { operator, batches, expected, isMeasured } = windowCase(one)
       const blocks: Block[] = []
       const services = {
         ...{ workers, arena },
@@ -191,11 +46,14 @@ test('the columns of a window are those of its definition, whoever computes them
       const shared = rows === 0 ? undefined : await windowedBatches(operator, batches, services)
       if (shared !== undefined) {
         found.shared++
-        if (rows > 60 && from !== null) found.long++
-        if (isFar) found.measured++
+        if (rows > 60 && operator.frame.from !== null) found.long++
+        if (isMeasured) found.measured++
         if (expected.some((row, i) => i > 0 && (row as { w0?: unknown }).w0 === (expected[i - 1] as { w0?: unknown }).w0)) found.ties++
         expect(valuesOf(shared)).toEqual(expected)
-      } else expect(rows === 0 || [by, ordered].some((key) => key?.type.kind === 'i64' || key?.type.kind === 'timestamp')).toBe(true)
+      } else {
+        const ordered = order === null ? undefined : order.isMeasured ? order.measured : order.any
+        expect(rows === 0 || [by, ordered].some((key) => key?.type.kind === 'i64' || key?.type.kind === 'timestamp')).toBe(true)
+      }
       for (const { offset } of blocks) arena.free(offset)
       expect(arena.usedBytes).toBe(empty)
       const alone = runWide(operator, [concatBatches(batches)])
@@ -204,6 +62,61 @@ test('the columns of a window are those of its definition, whoever computes them
     LAW,
   )
   expect(Math.min(found.shared, found.long, found.measured, found.ties), JSON.stringify(found)).toBeGreaterThan(LAW.numRuns / 50)
+})
+
+/** The rows in order, cut so that rows of one order are in one piece, or in pieces that have no others. */
+function orderedPieces(sorted: ExecBatch, isOrdered: boolean, cuts: readonly number[]): readonly ExecBatch[] {
+  const [order] = sorted.hidden ?? []
+  const marks = new Uint8Array(sorted.length)
+  if (isOrdered) markBoundaries(placesTo(sorted.length), { from: 0, to: sorted.length }, { order }, marks)
+  const at = new Set<number>([0, sorted.length])
+  let place = 0
+  for (const cut of cuts) {
+    place += 1 + (cut % 40)
+    if (place >= sorted.length) break
+    at.add(place)
+    if (!isOrdered) continue
+    let [first, end] = [place, place + 1]
+    while (marks[first] === 0) first--
+    while (end < sorted.length && marks[end] === 0) end++
+    if (first < place) at.add(first).add(end)
+  }
+  const places = [...at].sort((a, b) => a - b)
+  return places.slice(1).map((to, i) => sliceBatch(sorted, places[i] as number, to))
+}
+
+/** What comes of the pieces one by one, each with those that it reaches. */
+function inPieces(operator: WindowOperator, pieces: readonly ExecBatch[]): readonly ExecBatch[] {
+  const fold = new WindowFold(operator)
+  for (const piece of pieces) fold.add(piece)
+  return fold
+    .reached()
+    .map(({ from, to, wanted, carried }) => windowPiece(operator, concatBatches(pieces.slice(from, to)), { ...wanted, carried }))
+}
+
+function inItsOrder({ ordered, descending }: WindowOperator, batch: ExecBatch): ExecBatch {
+  return ordered && batch.length > 0 ? (runWide({ kind: 'SortExec', descending, keepsHidden: true }, [batch])[0] as ExecBatch) : batch
+}
+
+test('a partition that is computed in pieces, each told of those before it, has the columns of its definition', () => {
+  const found = { pieces: 0, running: 0, reaching: 0, measured: 0 }
+  fc.assert(
+    fc.property(window, (drawn) => {
+      const one = { ...drawn, by: null }
+      const { operator, batches, expected, isMeasured } = windowCase(one)
+      fc.pre(isComputedInPieces(operator) && one.rows > 0)
+      const pieces = orderedPieces(inItsOrder(operator, concatBatches(batches)), operator.ordered, one.cuts)
+      const rows = valuesOf(inPieces(operator, pieces)) as readonly { readonly row: number }[]
+      expect([...rows].sort((a, b) => a.row - b.row)).toEqual(expected)
+      if (pieces.length < 2) return
+      found.pieces++
+      if (operator.frame.from === null) found.running++
+      else found.reaching++
+      if (isMeasured) found.measured++
+    }),
+    LAW,
+  )
+  expect(Math.min(...Object.values(found)), JSON.stringify(found)).toBeGreaterThan(LAW.numRuns / 50)
 })
 
 /** Numbers of very different sizes, so that any other order of additions has other bits. */
@@ -221,6 +134,34 @@ test('running sums of long partitions are the sums of their beginnings by the fi
       for (const i of [0, ends.length >> 1, ends.length - 1])
         if (ends.length > 0) expect(sums[i]).toBe(treeSum([...values.subarray(0, ends[i])]))
     }),
+    { ...LAW, numRuns: Math.ceil(LAW.numRuns / 10) },
+  )
+})
+
+test('sums of a long partition that is computed in pieces have the bits that they have as a whole', () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        ...{ seed: fc.nat(999), length: fc.integer({ min: 4000, max: 30_000 }), nulls: fc.integer({ min: 2, max: 50 }) },
+        cuts: fc.array(fc.integer({ min: 1, max: 9000 }), { minLength: 1, maxLength: 8 }),
+        frame: fc.constantFrom([null, 0] as const, [null, null] as const, [null, -5000] as const, [-5000, 100] as const, [-40, 0] as const),
+        isNullable: fc.boolean(),
+      }),
+      ({ seed, length, nulls, cuts, frame: [from, to], isNullable }) => {
+        const values = [...rough(seed, length)].map((value, i) => (isNullable && i % nulls === 0 ? null : value))
+        const calls = (['sum', 'mean'] as const).map((kind) => ({ name: kind, kind, column: 0 }))
+        const frame = { kind: 'rows', from, to } as const
+        const operator: WindowOperator = { kind: 'WindowExec', by: false, ordered: false, descending: false, frame, calls }
+        const batch: ExecBatch = { ...rowBatch([], [], length), hidden: [columnFromValues(values, { kind: 'f64' })] }
+        const places = [...new Set([0, ...cuts.map((_, i) => cuts.slice(0, i + 1).reduce((a, b) => a + b)), length])].filter(
+          (p) => p <= length,
+        )
+        const pieces = places.slice(1).map((end, i) => sliceBatch(batch, places[i] as number, end))
+        const bytes = (all: readonly ExecBatch[]) =>
+          concatBatches(all).columns.map(({ values: sums }) => Buffer.from((sums as Float64Array).slice().buffer).toString('latin1'))
+        expect(bytes(inPieces(operator, pieces)).map((of, c) => of === bytes(runWide(operator, [batch]))[c])).toEqual([true, true])
+      },
+    ),
     { ...LAW, numRuns: Math.ceil(LAW.numRuns / 10) },
   )
 })

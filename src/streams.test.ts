@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { count, quantile, rowNumber, Session, sum } from './index.ts'
+import { count, lag, quantile, rowNumber, Session, sum } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'streams-'))
 const rows = 200_000
@@ -45,14 +45,28 @@ test('a table larger than the memory is iterated, folded, written and grouped', 
 
 test('what needs all rows says why they are kept', async () => {
   const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
-  const numbered = table.window({ orderBy: (r) => r.a }, { place: rowNumber() })
-  const error = (await numbered.collect().catch((one: unknown) => one)) as Error
+  const left = table.window({ orderBy: (r) => r.a, frame: { rows: [0, null] } }, { left: sum((r) => r.a) })
+  const error = (await left.collect().catch((one: unknown) => one)) as Error
   expect(error.name).toBe('MemoryError')
   expect(error.message.split('\n').slice(1)).toEqual([
     'All results of ScanExec small groups.parquet -> EvaluateExec are kept at once, because WindowExec needs all of them.',
-    'WindowExec has no { by } that could cut its rows into parts, and does not go by way of disk.',
+    'WindowExec has one partition, and a frame that ends with it but does not begin with it, and does not go by way of disk.',
     expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
   ])
+})
+
+test('a window that is one partition goes by way of disk, in pieces that know of those before', async () => {
+  const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
+  const numbered = table.window({ orderBy: (r) => -r.a }, { place: rowNumber(), sofar: sum((r) => r.a), before: lag((r) => r.a) })
+  const explained = await numbered.explain({ analyze: true })
+  expect(explained).toMatch(/WindowExec.*: .* spilled/)
+  let row = 0
+  let sofar = (rows * (rows - 1)) / 2
+  for await (const found of numbered) {
+    expect(found).toEqual({ a: row, g: found.g, place: rows - row, sofar, before: row === rows - 1 ? null : row + 1 })
+    sofar -= row++
+    if (row === 1000) break
+  }
 })
 
 test('an index goes by way of disk, and of a repeated key the first two rows are named', async () => {

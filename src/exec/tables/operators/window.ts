@@ -1,7 +1,7 @@
 /** A window as one task: partitions by ids of their keys, for keys of any type and where memory is short. */
 import type { Column } from '../../../core/data/column.ts'
-import { markBoundaries } from '../windows/boundaries.ts'
-import { computeWindows, resultColumn, resultKind, type WindowResult, withResults } from '../windows/windowColumns.ts'
+import { markBoundaries, placesTo } from '../windows/boundaries.ts'
+import { computeWindows, resultColumn, resultKind, resultOf, type WindowResult, withResults } from '../windows/windowColumns.ts'
 import type { ExecBatch } from './batches.ts'
 import { KeyIds } from './hashing/keyIds.ts'
 import type { RunWide } from './operator.ts'
@@ -14,8 +14,7 @@ export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
   const by = operator.by ? idsOf(hidden[0] as Column) : undefined // a hidden column for each
   const order = operator.ordered ? (hidden[operator.by ? 1 : 0] as Column) : undefined
   const keys = [by, order].filter((key) => key !== undefined)
-  const rows =
-    keys.length === 0 ? Int32Array.from({ length }, (_, i) => i) : sortedRows(together(keys), { descending: operator.descending })
+  const rows = keys.length === 0 ? placesTo(length) : sortedRows(together(keys), { descending: operator.descending })
   const marks = new Uint8Array(length)
   markBoundaries(rows, { from: 0, to: length }, { by, order }, marks)
   const results = operator.calls.map((call) => resultOf(resultKind(call, hidden, operator.frame), length))
@@ -41,17 +40,4 @@ function together(keys: readonly Column[]): Column {
 /** Of no rows the plan knows the columns. */
 function nothing({ hidden: _, ...batch }: ExecBatch): ExecBatch {
   return { ...batch, element: { kind: 'unknown' }, columns: [] }
-}
-
-function resultOf(kind: ReturnType<typeof resultKind>, length: number): WindowResult {
-  switch (kind) {
-    case 'numbers':
-      return { kind: 'numbers', values: new Float64Array(length) }
-    case 'nullable numbers':
-      return { kind: 'numbers', values: new Float64Array(length), present: new Uint8Array(length) }
-    case 'bigints':
-      return { kind: 'bigints', values: new BigInt64Array(length) }
-    case 'rows':
-      return { kind: 'rows', rows: new Int32Array(length) }
-  }
 }

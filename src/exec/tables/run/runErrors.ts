@@ -49,6 +49,7 @@ function notSpilledBecause(operator: WideOperator): string | undefined {
     case 'GroupMapExec':
       return 'has a function that sees the rows of a group'
     case 'WindowExec':
+      return operator.by ? undefined : 'has one partition, and a frame that ends with it but does not begin with it'
     case 'AsofJoinExec':
       return operator.by ? undefined : 'has no { by } that could cut its rows into parts'
     case 'HashAggregateExec':

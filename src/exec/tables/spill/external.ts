@@ -3,15 +3,18 @@
  * runs over one part after another, and what comes of it is what it would be over all, in the order that it would have.
  *
  *     SortExec, IndexExec        parts are ranges of the key; their results one after another
+ *     WindowExec without a key   the rows are sorted so, and computed piece after piece; results put in the order of the numbers
  *     HashAggregateExec,         parts by the hash of the key; rows are numbered before, and results put in the order
  *     DistinctExec, HashJoinExec,    of the numbers (of a group, that of its first row; of joined rows, that of the left one)
- *     WindowExec, AsofJoinExec
+ *     WindowExec by a key, AsofJoinExec
  *
  * Equal keys are in one part, in the order that they had, so that each result has the bits that it has in memory.
  */
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import { FRAMED } from '../windows/carried.ts'
+import type { WindowOperator } from '../windows/windowColumns.ts'
 import type { NumberPlace } from './rowNumbers.ts'
 import type { RowNumbers, SpillKey } from './spillTask.ts'
 
@@ -24,6 +27,8 @@ export interface ExternalSide {
 export type External =
   | {
       readonly kind: 'sorted'
+      /** What sorts a part; the operator itself where it is absent. */
+      readonly operator?: WideOperator
       /** The key that parts are ranges of. */
       readonly key: SpillKey
       readonly descending: Directions
@@ -35,6 +40,8 @@ export type External =
       /** Two rows of one key are an error. */
       readonly hasEachKeyOnce: boolean
     }
+  /** One partition, whose rows are computed in pieces, in the order of the operator where it has one. */
+  | { readonly kind: 'windowed'; readonly operator: WindowOperator }
   | {
       readonly kind: 'hashed'
       readonly sides: readonly ExternalSide[]
@@ -52,9 +59,9 @@ export type External =
 const FIRST = '\0first'
 const SECOND = '\0second'
 
-const HIDDEN: SpillKey = { from: 'hidden' }
-const FIRST_COLUMN: NumberPlace = { in: 'columns', name: FIRST }
-const BY_FIRST: RowNumbers = { in: 'columns', names: [FIRST] }
+export const HIDDEN: SpillKey = { from: 'hidden' }
+export const FIRST_COLUMN: NumberPlace = { in: 'columns', name: FIRST }
+export const BY_FIRST: RowNumbers = { in: 'columns', names: [FIRST] }
 
 /** Undefined for what has to be whole. */
 export function externalOf({ operator, inputs: [first], where }: Extract<PhysicalPlan, { kind: 'WideExec' }>): External | undefined {
@@ -88,7 +95,7 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
       return operator.how === 'cross' || first === undefined ? undefined : joined(operator, first)
     case 'WindowExec':
     case 'AsofJoinExec': {
-      if (!operator.by) return undefined
+      if (!operator.by) return operator.kind === 'WindowExec' && isComputedInPieces(operator) ? { kind: 'windowed', operator } : undefined
       const others = operator.kind === 'AsofJoinExec' ? [{ key: HIDDEN }] : []
       return {
         ...{ kind: 'hashed', sides: [{ key: HIDDEN, numbered: FIRST_COLUMN }, ...others], place: BY_FIRST },
@@ -102,6 +109,11 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
     case 'RepartitionExec':
       return undefined
   }
+}
+
+/** What rows are told of those behind them is where they are; what comes of a frame that ends with the partition is known of no piece. */
+export function isComputedInPieces({ calls, frame }: WindowOperator): boolean {
+  return frame.from === null || frame.to !== null || !calls.some(({ kind }) => FRAMED.has(kind))
 }
 
 function joined(operator: Extract<WideOperator, { kind: 'HashJoinExec' }>, left: PhysicalPlan): External | undefined {

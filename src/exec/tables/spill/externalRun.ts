@@ -10,15 +10,19 @@
  * the left one are joined with it as they come.
  */
 import type { Column } from '../../../core/data/column.ts'
+import { MemoryError } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Block } from '../block.ts'
 import type { How, Result, Results } from '../dataset.ts'
 import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
+import type { WindowOperator } from '../windows/windowColumns.ts'
+import { WindowFold } from '../windows/windowFold.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
-import type { External } from './external.ts'
-import { bytesOf, type Exchange, type Part, piecesOf, type Segments, type SpilledPart, segmentsIn } from './parts.ts'
+import { BY_FIRST, type External, FIRST_COLUMN, HIDDEN } from './external.ts'
+import { bytesOf, type Exchange, type Part, piecesOf, rowsOfSegments, type Segments, type SpilledPart, segmentsIn } from './parts.ts'
 import { type PartResult, withEachKeyOnce } from './repeatedKeys.ts'
+import { MOST_ROWS } from './rowNumbers.ts'
 import { numbersOf, type RowNumbers, type SpillBy, type SpillKey } from './spillTask.ts'
 
 /** Rows that are to be exchanged. */
@@ -26,6 +30,7 @@ export type Source =
   | { readonly kind: 'plan'; readonly plan: PhysicalPlan }
   | { readonly kind: 'spilled'; readonly rows: SpilledPart }
   | { readonly kind: 'parts'; readonly parts: readonly Part[] }
+  | { readonly kind: 'results'; readonly results: Results }
 
 /** Parts on disk. */
 export interface Exchanged {
@@ -54,6 +59,8 @@ export interface ExternalServices {
   readonly partBytes: number
   /** What memory holds beside what is computed with it. */
   readonly heldBytes: number
+  /** The rows of a window's partition that a piece of it is computed with take no more bytes. */
+  readonly mostBytes: number
   /** Parts that are expected to be so large. */
   readonly parts: number
   /** Parts that come out in order: of a sort, and of results. */
@@ -74,6 +81,7 @@ type Sorted = Extract<External, { kind: 'sorted' }>
 
 interface SortedParts extends Pick<Exchanged, 'rowsBefore'> {
   readonly parts: readonly Part[]
+  readonly rows: number
 }
 
 export class ExternalRun {
@@ -88,9 +96,14 @@ export class ExternalRun {
 
   results(external: External): Results {
     const [first] = this.inputs as [PhysicalPlan] // every wide operator has one
-    return external.kind === 'sorted'
-      ? this.limited(this.sorted({ kind: 'plan', plan: first }, external), external.limit)
-      : this.hashed(external)
+    switch (external.kind) {
+      case 'sorted':
+        return this.limited(this.sorted({ kind: 'plan', plan: first }, external), external.limit)
+      case 'hashed':
+        return this.hashed(external)
+      case 'windowed':
+        return this.windowed({ kind: 'plan', plan: first }, external.operator)
+    }
   }
 
   private async *limited(results: Results, limit = Number.POSITIVE_INFINITY): Results {
@@ -127,10 +140,48 @@ export class ExternalRun {
       }
       if (isOne && external.keepsEqual) found.push(...piecesOf(rows, partBytes))
       else if (isOne || bytesOf(segments) <= TOO_LARGE * partBytes || level === MOST_LEVELS)
-        found.push({ kind: 'worked', operator: this.operator, sides: [rows] })
+        found.push({ kind: 'worked', operator: external.operator ?? this.operator, sides: [rows] })
       else found.push(...(await this.sortedParts({ kind: 'spilled', rows }, external, level + 1)).parts)
     }
-    return { parts: found, rowsBefore }
+    return { parts: found, rowsBefore, rows: parts.reduce((sum, segments) => sum + rowsOfSegments(segments), 0) }
+  }
+
+  /** A window that is one partition: its rows in order, in pieces that each are told of those before, and reach some of those around them. */
+  private async *windowed(source: Source, operator: WindowOperator): Results {
+    const { streamed, partBytes, exchanged, free } = this.services
+    const fold = new WindowFold(operator)
+    if (!operator.ordered) {
+      const { parts, shape } = await exchanged(source, { by: { kind: 'whole' } })
+      const pieces = piecesOf({ kind: 'spilled', segments: parts.flatMap(segmentsIn), shape }, partBytes)
+      for await (const { batches, blocks } of streamed(pieces)) {
+        fold.add(concatBatches(batches))
+        free(blocks)
+      }
+      const worked = this.windowPieces(operator, fold, pieces)
+      yield* streamed(worked.length > 0 ? worked : [{ kind: 'spilled', segments: [], shape }])
+      return
+    }
+    const { descending } = operator
+    const sort: WideOperator = { kind: 'SortExec', descending, keepsHidden: true }
+    const how = { kind: 'sorted', key: HIDDEN, descending, numbered: FIRST_COLUMN, keepsEqual: true, hasEachKeyOnce: false } as const
+    const { parts, rowsBefore, rows } = await this.sortedParts(source, { ...how, operator: sort }, 0)
+    const sorted = await exchanged({ kind: 'results', results: folded(streamed(parts), fold) }, { by: { kind: 'whole' } })
+    const pieces = sorted.parts
+      .flatMap(segmentsIn)
+      .map((segment): SpilledPart => ({ kind: 'spilled', segments: [segment], shape: sorted.shape }))
+    const starts = startsBetween(rowsBefore, rows, this.services.partsInOrder)
+    yield* this.inOrder(this.windowPieces(operator, fold, pieces), BY_FIRST, { scalar: false, starts })
+  }
+
+  /** The pieces with what each reaches. */
+  private windowPieces(operator: WindowOperator, fold: WindowFold, pieces: readonly SpilledPart[]): readonly Part[] {
+    return fold.reached().map(({ from, to, wanted, carried }) => {
+      const reached = pieces.slice(from, to)
+      const bytes = reached.reduce((sum, { segments }) => sum + bytesOf(segments), 0)
+      if (bytes > this.services.mostBytes) throw reachedTooFar(operator, bytes)
+      const rows = { ...(reached[0] as SpilledPart), segments: reached.flatMap(({ segments }) => segmentsIn(segments)) } // at least its own
+      return { kind: 'worked', operator, sides: [rows], piece: { ...wanted, carried } }
+    })
   }
 
   private async *withoutHidden(results: Results): Results {
@@ -160,7 +211,7 @@ export class ExternalRun {
     const first = await this.services.exchanged({ kind: 'plan', plan: left }, { by: by(0), ...(numbered && { numbered }) })
     const all = [first, ...exchanged]
     const operator = external.operator(first.shape.hidden?.length ?? 0)
-    yield* this.inOrder(await this.workedParts(operator, all, external, 0), place, scalar)
+    yield* this.inOrder(await this.workedParts(operator, all, external, 0), place, { scalar })
   }
 
   /** Parts whose results are all there is, each in the order of its numbers. */
@@ -227,8 +278,12 @@ export class ExternalRun {
   }
 
   /** What parts give, which is numbered, in the order of the numbers. */
-  private async *inOrder(worked: readonly Part[], place: RowNumbers, scalar: boolean): Results {
-    const starts = await this.startsOf(worked, place)
+  private async *inOrder(
+    worked: readonly Part[],
+    place: RowNumbers,
+    { scalar, starts: known }: { readonly scalar: boolean; readonly starts?: Float64Array },
+  ): Results {
+    const starts = known ?? (await this.startsOf(worked, place))
     const { parts, shape } = await this.services.exchanged({ kind: 'parts', parts: worked }, { by: { kind: 'number', starts, place } })
     const filled = parts.filter((segments) => bytesOf(segments) > 0)
     yield* this.services.streamed(
@@ -248,6 +303,35 @@ export class ExternalRun {
     }
     return new Float64Array()
   }
+}
+
+/** The results, each one batch, that a window sees on their way. */
+async function* folded(results: Results, fold: WindowFold): Results {
+  for await (const { batches, blocks } of results) {
+    const batch = concatBatches(batches)
+    if (batch.length > 0) fold.add(batch)
+    yield { batches: [batch], blocks }
+  }
+}
+
+/** The numbers at which parts begin that each have as many rows. */
+function startsBetween(rowsBefore: readonly number[], rows: number, parts: number): Float64Array {
+  const starts = new Set<number>()
+  let partition = 0
+  for (let p = 1; p < parts; p++) {
+    const row = Math.floor((p * rows) / parts)
+    while ((rowsBefore[partition + 1] ?? Number.POSITIVE_INFINITY) <= row) partition++
+    starts.add(partition * MOST_ROWS + row - (rowsBefore[partition] ?? 0))
+  }
+  return Float64Array.from(starts)
+}
+
+function reachedTooFar({ kind, frame: { kind: unit, from, to } }: WindowOperator, bytes: number): MemoryError {
+  const size = `${Math.ceil(bytes / 2 ** 20)} MiB`
+  return new MemoryError(
+    `${kind} computes a piece of its one partition with ${size} of rows around it, which is more than a fourth of the memory: it has a frame of ${unit} [${from}, ${to}], or a lag or lead of many rows.\nMake those shorter, give the window a { by }, or raise { memory } in Session.start.`,
+    { operator: kind, bytes },
+  )
 }
 
 function rowsOf({ batches }: Result): number {

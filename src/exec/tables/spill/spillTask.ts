@@ -8,7 +8,6 @@ import type { Column } from '../../../core/data/column.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
 import { type NewArray, nullColumn } from '../../../core/data/columnSlices.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../../core/data/schema.ts'
-import { Bug } from '../../../core/errors.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import {
   batchAs,
@@ -21,6 +20,7 @@ import {
   takeBatch,
   unifyElements,
 } from '../operators/batches.ts'
+import type { WindowPiece } from '../windows/windowPiece.ts'
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
 import { MOST_ROWS, type NumberPlace, rowsInOrder } from './rowNumbers.ts'
@@ -83,6 +83,8 @@ export interface WorkedInput {
   readonly kind: 'worked'
   readonly operator: WideOperator
   readonly sides: readonly SpilledInput[]
+  /** Of a window: the part is one of the pieces of a partition. */
+  readonly piece?: WindowPiece
 }
 
 /** Numbers of right rows that have no left row come behind all others. */
@@ -148,23 +150,34 @@ function partsOf(
   switch (by.kind) {
     case 'whole':
       return [{ part: 0, batch: numberedRows(batch, numbered, asTheyAre(numbered === undefined ? 0 : batch.length, newArray)) }]
-    case 'number':
-      return slicesAt(batch, startsByNumber(numbersOf(batch, by.place), by.starts))
-    case 'hash':
-    case 'key': {
-      const parts = partOfEach(batch, by, newArray)
-      const starts = new Int32Array(partCount(by) + 1)
-      for (let row = 0; row < parts.length; row++) {
-        const next = (parts[row] as number) + 1 // a part is below the count of parts
-        starts[next] = (starts[next] as number) + 1
-      }
-      for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
-      const rows = rowsByPart(parts, starts, newArray)
-      // what comes in the order of its keys lies together already
-      const together = isAscending(parts) ? batch : takeBatch(batch, rows, newArray)
-      return slicesAt(numberedRows(together, numbered, rows), starts)
+    case 'number': {
+      const numbers = numbersOf(batch, by.place)
+      if (isAscending(numbers)) return slicesAt(batch, startsByNumber(numbers, by.starts))
+      return partedRows(batch, { parts: partsByNumber(numbers, by.starts), count: by.starts.length + 1 }, undefined, newArray)
     }
+    case 'hash':
+    case 'key':
+      return partedRows(batch, { parts: partOfEach(batch, by, newArray), count: partCount(by) }, numbered, newArray)
   }
+}
+
+/** Rows told apart by the part of each, gathered where they do not lie together. */
+function partedRows(
+  batch: ExecBatch,
+  { parts, count }: { readonly parts: Int32Array; readonly count: number },
+  numbered: NumberPlace | undefined,
+  newArray: NewArray,
+): ReturnType<typeof slicesAt> {
+  const starts = new Int32Array(count + 1)
+  for (let row = 0; row < parts.length; row++) {
+    const next = (parts[row] as number) + 1 // a part is below the count of parts
+    starts[next] = (starts[next] as number) + 1
+  }
+  for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
+  const rows = rowsByPart(parts, starts, newArray)
+  // what comes in the order of its keys lies together already
+  const together = isAscending(parts) ? batch : takeBatch(batch, rows, newArray)
+  return slicesAt(numberedRows(together, numbered, rows), starts)
 }
 
 /** Of a batch whose parts begin at these rows, the parts that have some. */
@@ -197,8 +210,8 @@ function asTheyAre(length: number, newArray: NewArray): Int32Array {
   return rows
 }
 
-function isAscending(parts: Int32Array): boolean {
-  for (let row = 1; row < parts.length; row++) if ((parts[row] as number) < (parts[row - 1] as number)) return false // row < length
+function isAscending(values: Int32Array | Float64Array): boolean {
+  for (let row = 1; row < values.length; row++) if ((values[row] as number) < (values[row - 1] as number)) return false // row < length
   return true
 }
 
@@ -213,10 +226,8 @@ function partOfEach(batch: ExecBatch, by: ByKey, newArray: NewArray): Int32Array
   return partsByHash(keyHashes(keyOf(batch, by.key), newArray), by.parts, by.level)
 }
 
-/** The first row of each part, and the end of the last: where numbers reach the starts. Operators keep the order of rows, so numbers only grow. */
+/** The first row of each part, and the end of the last: where numbers, which only grow, reach the starts. */
 function startsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
-  for (let row = 1; row < numbers.length; row++)
-    if ((numbers[row] as number) < (numbers[row - 1] as number)) throw new Bug('What comes of a part is not in the order of its numbers.') // row < length
   const rows = new Int32Array(starts.length + 2)
   for (let p = 1, row = 0; p <= starts.length; p++) {
     const start = starts[p - 1] as number // p - 1 < length
@@ -225,6 +236,20 @@ function startsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array
   }
   rows[starts.length + 1] = numbers.length
   return rows
+}
+
+/** The part of each row: how many starts its number has reached. */
+function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
+  return Int32Array.from(numbers, (number) => {
+    let low = 0
+    let high = starts.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] as number) <= number) low = middle + 1
+      else high = middle
+    }
+    return low
+  })
 }
 
 export function keyOf(batch: ExecBatch, key: SpillKey): Column {

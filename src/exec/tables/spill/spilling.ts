@@ -61,6 +61,8 @@ const BUDGET_PER_HELD = 8
 const BUDGET_PER_PART = 16
 /** Of the budget: what comes out in order is read by each worker while others of it wait to be taken, and are encoded. */
 const BUDGET_PER_ORDERED = 32
+/** Of the budget: what each worker may read of a window's partition to compute a piece of it. */
+const BUDGET_PER_REACHED = 4
 /** Each worker has the rows of a part once or twice outside of the budget, and its decoder a few times. */
 const MOST_PART_BYTES = 2 ** 24
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
@@ -127,7 +129,11 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
   const partBytes = always?.partBytes ?? Math.min(MOST_PART_BYTES, Math.floor(run.budgetBytes / BUDGET_PER_PART))
   const spilled = { ...stepless(SPILLED), input: { ...SPILLED, name: `of ${plan.operator.kind}` } }
   return {
-    ...{ partBytes, heldBytes },
+    ...{
+      partBytes,
+      heldBytes,
+      mostBytes: always === undefined ? Math.floor(run.budgetBytes / BUDGET_PER_REACHED) : Number.POSITIVE_INFINITY,
+    },
     parts: always?.parts ?? partsFor(bytesBelow(plan), partBytes),
     partsInOrder: always?.parts ?? partsFor(bytesBelow(plan), Math.min(partBytes, run.budgetBytes / BUDGET_PER_ORDERED)),
     free: (blocks) => run.blocks.free(blocks),
@@ -146,7 +152,7 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
     },
     sampled: async (source, key) => {
       if (source.kind === 'plan') return await sampledOf(run, source.plan, key)
-      if (source.kind === 'parts') return []
+      if (source.kind !== 'spilled') return []
       const { rows } = source
       return await sampledFrom(
         run,
@@ -173,7 +179,7 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
       return {
         parts,
         rowsBefore: rowsBeforeEach(tasks),
-        shape: shapeOfAll(tasks, source.kind === 'parts' ? plan.element : pipeline.element, exchange.numbered),
+        shape: shapeOfAll(tasks, source.kind === 'plan' ? pipeline.element : plan.element, exchange.numbered),
       }
     },
   }
@@ -191,6 +197,7 @@ function rowsBeforeEach(tasks: readonly Pick<Spilled, 'rows'>[]): readonly numbe
 async function exchangedInput(run: SpillingRun, source: Source, spilled: Pipeline): Promise<readonly [Pipeline, Input]> {
   if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
   if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
+  if (source.kind === 'results') return [spilled, { kind: 'streamed', results: source.results }]
   const plan = withoutPartialDistinct(withoutPartialGroups(source.plan))
   if (plan.kind === 'PipelineExec') return [plan, await run.inputOf(plan)]
   return [stepless(plan), await run.resultOf(plan)]

@@ -19,6 +19,8 @@ import type { StageResult, StageTask } from '../stage.ts'
 import { gatheredColumns, isGatherable } from '../wide/gatherRun.ts'
 import { sharedWork } from '../wide/sharedWork.ts'
 import { SortRun } from '../wide/sortRun.ts'
+import type { WindowOperator } from '../windows/windowColumns.ts'
+import { type WindowPiece, windowPiece } from '../windows/windowPiece.ts'
 import { MOST_ROWS, rowsInOrder } from './rowNumbers.ts'
 import { numbersOf, type OrderedInput, type SpilledInput, unspilled, type WorkedInput, withoutNumbers } from './spillTask.ts'
 
@@ -34,8 +36,9 @@ export interface PartServices {
 export type Made = Pick<StageResult, 'batches' | 'blocks' | 'repeated'>
 
 /** What an operator gives of a part. */
-export async function worked({ operator, sides }: WorkedInput, services: PartServices): Promise<Made> {
+export async function worked({ operator, sides, piece }: WorkedInput, services: PartServices): Promise<Made> {
   const { newArray } = services
+  if (operator.kind === 'WindowExec' && piece !== undefined) return await windowed(operator, sides, piece, services)
   if (operator.kind === 'IndexExec') return await indexed(operator, sides, services)
   const made = await inArena(services, operator.kind, async ({ whole, ...shared }) => {
     const inputs: ExecBatch[] = []
@@ -57,6 +60,20 @@ export async function worked({ operator, sides }: WorkedInput, services: PartSer
   } catch (error) {
     throw withPlace(error, inputs)
   }
+}
+
+/** The wanted rows of a piece of a partition, which is in order. */
+async function windowed(
+  operator: WindowOperator,
+  [side]: readonly SpilledInput[],
+  piece: WindowPiece,
+  services: PartServices,
+): Promise<Made> {
+  const part = side as SpilledInput // there is one
+  const made = await inArena(services, operator.kind, async ({ whole }) => [windowPiece(operator, whole(part), piece)])
+  if (made !== undefined) return made
+  const batch = concatBatches(unspilled(part, services.newArray), undefined, services.newArray)
+  return { batches: [windowPiece(operator, batch, piece)], blocks: [] }
 }
 
 /** The error with the place that the failed row had in the table: functions are of groups, whose rows are numbered. */

@@ -22,7 +22,7 @@ export interface SortedServices extends Omit<SortServices, 'run'> {
 
 /** The result in pieces, at least one; undefined for keys that are compared row by row, or where memory is short. */
 export async function sortedBatches(
-  { descending, limit }: Extract<WideOperator, { kind: 'SortExec' }>,
+  { descending, limit, keepsHidden }: Extract<WideOperator, { kind: 'SortExec' }>,
   batches: readonly ExecBatch[],
   services: SortedServices,
 ): Promise<readonly ExecBatch[] | undefined> {
@@ -37,7 +37,7 @@ export async function sortedBatches(
     const rows = await run.rowsInOrder(key, { descending, limit: length })
     if (rows === undefined) return undefined
     const { hidden: _, ...payload } = whole
-    return await inOrder(payload, { ...rows, length }, run, services)
+    return await inOrder(keepsHidden === true ? whole : payload, { ...rows, length }, run, services)
   } catch (error) {
     if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
     throw error
@@ -58,22 +58,24 @@ export async function together(batches: readonly ExecBatch[], { run }: SortedSer
 }
 
 async function inOrder(
-  payload: ExecBatch,
+  batch: ExecBatch,
   rows: { readonly address: number; readonly length: number },
   run: SortRun,
   { workers, arena, hold, run: runTask }: SortedServices,
 ): Promise<readonly ExecBatch[]> {
-  if (!payload.columns.every(isGatherable)) {
+  const { columns, hidden = [] } = batch
+  if (![...columns, ...hidden].every(isGatherable)) {
     const order = run.memory.integers(rows.address, rows.length)
     const cuts = Array.from({ length: workers + 1 }, (_, i) => Math.floor((rows.length * i) / workers))
-    const tasks = cuts.slice(1).map((to, i) => runTask({ kind: 'take', batch: payload, rows: order.subarray(cuts[i], to) }))
+    const tasks = cuts.slice(1).map((to, i) => runTask({ kind: 'take', batch, rows: order.subarray(cuts[i], to) }))
     return (await allOf(tasks)).flat()
   }
   const blocks = new ResultBlocks(arena, 'SortExec')
   try {
-    const columns = await gatheredColumns(payload.columns, rows, run, { workers, blocks })
+    const taken = await gatheredColumns([...columns, ...hidden], rows, run, { workers, blocks })
     hold(blocks.handedOver())
-    return [{ element: payload.element, length: rows.length, columns }]
+    const shown = { element: batch.element, length: rows.length, columns: taken.slice(0, columns.length) }
+    return [{ ...shown, ...(hidden.length > 0 && { hidden: taken.slice(columns.length) }) }]
   } catch (error) {
     blocks.freeAll()
     throw error

@@ -14,6 +14,13 @@ export const PEERS = 1
 /** The row begins a partition. */
 export const PARTITION = 2
 
+/** Rows that are in order as they come. */
+export function placesTo(length: number): Int32Array {
+  const rows = new Int32Array(length)
+  for (let i = 0; i < length; i++) rows[i] = i
+  return rows
+}
+
 /** Writes the marks of the places from `from` to `to`. Without a key all rows are one partition, without an order all its rows are peers. */
 export function markBoundaries(
   rows: Int32Array,

@@ -5,6 +5,11 @@
  *
  * Numbers are compared as `Math.min` does (NaN wins, -0 < 0); the largest is the smallest of the numbers with their signs turned.
  */
+import type { Column } from '../../../core/data/column.ts'
+import { valueReader } from '../../../core/data/columnReaders.ts'
+import { typeText } from '../../../core/data/schema.ts'
+import { PlanError } from '../../../core/errors.ts'
+import { valueClassOf } from '../../../core/plan/elements.ts'
 import type { Frames } from './frames.ts'
 
 /** Whether `a`, which comes later, is at least as small as `b`. */
@@ -34,14 +39,43 @@ export function smallestOfFrames<V>(
   }
 }
 
-export function beatsNumber(a: number, b: number): boolean {
+function beatsNumber(a: number, b: number): boolean {
   return a < b || (a === b ? a !== 0 || 1 / a <= 1 / b : Number.isNaN(a))
 }
 
-export function beatsSmaller<V extends string | bigint>(a: V, b: V): boolean {
+function beatsSmaller<V extends string | bigint>(a: V, b: V): boolean {
   return a <= b
 }
 
-export function beatsLarger<V extends string | bigint>(a: V, b: V): boolean {
+function beatsLarger<V extends string | bigint>(a: V, b: V): boolean {
   return a >= b
+}
+
+type Compared = number | string | bigint
+
+/** How values of a column are compared. */
+export interface Comparison {
+  /** They are numbers, each `sign` times what is `stored`. */
+  readonly isNumber: boolean
+  readonly sign: 1 | -1
+  readonly stored: Float64Array
+  readonly read: (row: number) => Compared
+  readonly beats: Beats<Compared>
+}
+
+/** `kind`: which of the values is the result. PlanError for values that have no order. */
+export function comparisonOf(kind: 'min' | 'max' | 'any' | 'all', column: Column): Comparison {
+  const { type, values, length } = column
+  const is = valueClassOf(type)
+  const isTruth = kind === 'any' || kind === 'all'
+  const isNumber = isTruth || is === 'number' || type.kind === 'date'
+  if (isTruth && is !== 'boolean' && type.kind !== 'null')
+    throw new PlanError(`${kind}() takes booleans; it was given values of type ${typeText(type)}.`)
+  if (!isNumber && is !== 'string' && is !== 'bigint' && is !== 'Date' && type.kind !== 'null')
+    throw new PlanError(`${kind}() takes numbers, bigints, strings or dates; it was given values of type ${typeText(type)}.`)
+  const stored = (values ?? new Float64Array(length)) as Float64Array // of a fixed width, where it is read
+  const sign = kind === 'min' || kind === 'all' ? 1 : -1
+  const read = is === 'string' ? valueReader(column) : (row: number): unknown => (isNumber ? sign * (stored[row] as number) : stored[row])
+  const beats = isNumber ? beatsNumber : kind === 'min' ? beatsSmaller : beatsLarger
+  return { isNumber, sign, stored, read: read as Comparison['read'], beats: beats as Comparison['beats'] } // values of one class
 }

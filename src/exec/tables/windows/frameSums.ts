@@ -17,13 +17,32 @@ import type { Frames } from './frames.ts'
 
 export const SHORT_FRAME = 16
 
+/** A sum so far: whole chunks, and the next one. */
+export interface TreeState {
+  /** Sums of 1, 2, 4, … chunks, where the number of whole chunks has that power of two. */
+  readonly levels: readonly number[]
+  readonly chunks: number
+  readonly current: number
+  readonly filled: number
+}
+
 /** The sums of all beginnings that frames end at, one after another. */
 export class TreePrefix {
-  /** Sums of 1, 2, 4, … chunks, where the number of whole chunks has that power of two. */
-  private readonly levels: number[] = []
-  private chunks = 0
-  private current = 0
-  private filled = 0
+  private readonly levels: number[]
+  private chunks: number
+  private current: number
+  private filled: number
+  constructor({ levels, chunks, current, filled }: TreeState = { levels: [], chunks: 0, current: 0, filled: 0 }) {
+    this.levels = [...levels]
+    this.chunks = chunks
+    this.current = current
+    this.filled = filled
+  }
+
+  get state(): TreeState {
+    const { levels, chunks, current, filled } = this
+    return { levels: [...levels], chunks, current, filled }
+  }
 
   add(value: number): void {
     this.current += value
@@ -96,11 +115,17 @@ export function quickSums(
   }
 }
 
-/** Sums of frames that begin where the partition does. */
-export function sumsFromStart(values: Float64Array, frames: Pick<Frames, 'ends'>, rows: number, sums: Float64Array): void {
+/** Sums of frames that begin where the partition does. `before`: what comes of its values before these. */
+export function sumsFromStart(
+  values: Float64Array,
+  frames: Pick<Frames, 'ends'>,
+  rows: number,
+  sums: Float64Array,
+  before?: TreeState,
+): void {
   const { ends } = frames
-  if (rows > 0 && (ends[rows - 1] as number) <= CHUNK) sumsInChunk(values, ends, rows, sums)
-  else sumsByTree(values, ends, rows, sums)
+  if (before === undefined && rows > 0 && (ends[rows - 1] as number) <= CHUNK) sumsInChunk(values, ends, rows, sums)
+  else sumsByTree(values, ends, rows, sums, before)
 }
 
 /** The tree of one chunk is a sum from left to right. */
@@ -114,10 +139,10 @@ function sumsInChunk(values: Float64Array, ends: Int32Array, rows: number, sums:
   }
 }
 
-function sumsByTree(values: Float64Array, ends: Int32Array, rows: number, sums: Float64Array): void {
-  const prefix = new TreePrefix()
+function sumsByTree(values: Float64Array, ends: Int32Array, rows: number, sums: Float64Array, before: TreeState | undefined): void {
+  const prefix = new TreePrefix(before)
   let at = 0
-  let sum = 0
+  let { sum } = prefix
   for (let i = 0; i < rows; i++) {
     const end = ends[i] as number // i < rows
     if (at < end) {
@@ -128,8 +153,17 @@ function sumsByTree(values: Float64Array, ends: Int32Array, rows: number, sums: 
   }
 }
 
-/** Sums of frames that move. `before`: room for as many numbers as there are values. */
-export function sumsOfFrames(values: Float64Array, { starts, ends }: Frames, rows: number, before: Float64Array, sums: Float64Array): void {
+/**
+ * Sums of frames that move. `before`: room for as many numbers as there are values. `first`: the place of the first of them in the partition,
+ * of which the lowest 32 bits are enough to find pivots by, since no frame is longer than that.
+ */
+export function sumsOfFrames(
+  values: Float64Array,
+  { starts, ends }: Frames,
+  rows: number,
+  { before, sums, first = 0 }: { readonly before: Float64Array; readonly sums: Float64Array; readonly first?: number },
+): void {
+  const base = first >>> 0
   let pivot = -1
   let behind = 0
   let reached = 0
@@ -142,8 +176,9 @@ export function sumsOfFrames(values: Float64Array, { starts, ends }: Frames, row
       sums[i] = sum
       continue
     }
-    const bit = 31 - Math.clz32(start ^ (end - 1))
-    const next = ((end - 1) >> bit) << bit
+    const last = base + end - 1
+    const bit = 31 - Math.clz32((base + start) ^ last)
+    const next = end - 1 - (last & (2 ** bit - 1))
     if (next !== pivot) {
       pivot = next
       let sum = 0

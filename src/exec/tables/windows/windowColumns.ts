@@ -4,9 +4,7 @@
  * A result is a number for each row, or the row whose value it has (`lag`, `max`, …), so that values of any type keep their bits.
  */
 import type { Column } from '../../../core/data/column.ts'
-import { valueReader } from '../../../core/data/columnReaders.ts'
 import { takeColumn } from '../../../core/data/columnSlices.ts'
-import { typeText } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
 import { valueClassOf } from '../../../core/plan/elements.ts'
 import type { WindowFrame } from '../../../core/plan/logicalPlan.ts'
@@ -14,7 +12,8 @@ import type { WideOperator, WindowColumn } from '../../../planner/physical/physi
 import { type ExecBatch, rowBatch } from '../operators/batches.ts'
 import { numberReader } from '../operators/groupBy/aggregates.ts'
 import { PARTITION } from './boundaries.ts'
-import { beatsLarger, beatsNumber, beatsSmaller, smallestOfFrames } from './frameExtremes.ts'
+import { type CallState, type Carried, FRAMED } from './carried.ts'
+import { type Comparison, comparisonOf, smallestOfFrames } from './frameExtremes.ts'
 import { quickSums, sumsFromStart, sumsOfFrames } from './frameSums.ts'
 import { type Frames, framesByPeers, framesByRange, framesByRows } from './frames.ts'
 import { distances, gatherNumbers, isWhole, Values } from './windowValues.ts'
@@ -37,6 +36,11 @@ export interface WindowRows {
   /** Hidden columns: the key, the order, arguments. */
   readonly hidden: readonly Column[]
   readonly results: readonly WindowResult[]
+  /**
+   * Where all rows are a piece of one partition: what comes of those before. Hidden columns then have a row more for each call, behind those
+   * of the piece, for the value that it carries.
+   */
+  readonly carried?: Carried
 }
 
 /** What kind of result a call has over its argument. */
@@ -67,6 +71,20 @@ export function resultKind(
     case 'any':
     case 'all':
       return 'rows'
+  }
+}
+
+/** Ordinary room for the results of so many rows. */
+export function resultOf(kind: ReturnType<typeof resultKind>, length: number): WindowResult {
+  switch (kind) {
+    case 'numbers':
+      return { kind: 'numbers', values: new Float64Array(length) }
+    case 'nullable numbers':
+      return { kind: 'numbers', values: new Float64Array(length), present: new Uint8Array(length) }
+    case 'bigints':
+      return { kind: 'bigints', values: new BigInt64Array(length) }
+    case 'rows':
+      return { kind: 'rows', rows: new Int32Array(length) }
   }
 }
 
@@ -140,12 +158,21 @@ class WindowPass {
     this.most = most
     const framed = work.operator.calls.some(({ kind }) => FRAMED.has(kind))
     this.frames = { starts: new Int32Array(framed ? most : 0), ends: new Int32Array(framed ? most : 0) }
-    this.measure = framed ? this.framing() : () => {}
-    this.computes = work.operator.calls.map((call, c) => this.computeOf(call, work.results[c] as WindowResult)) // one for each
+    this.measure = framed && work.carried?.isBehind !== true ? this.framing() : () => {} // no row of the piece is in a frame
+    this.computes = work.operator.calls.map((call, c) => this.computeOf(call, work.results[c] as WindowResult, this.keptOf(c))) // one for each
   }
 
   partition(first: number, end: number): void {
     for (const compute of this.computes) compute(first, end)
+  }
+
+  /** What a call carries into frames that begin where the partition does. */
+  private keptOf(c: number): Kept {
+    const { operator, carried, rows } = this.work
+    const state = carried?.calls[c]
+    if (state === undefined) return NOTHING
+    if (operator.frame.from !== null) return { ...NOTHING, placesBefore: state.count }
+    return { ...state, placesBefore: state.count, pick: state.value === undefined ? -1 : rows.length + c }
   }
 
   /** The partition's rows whose argument is not null, with frames among them. */
@@ -173,8 +200,9 @@ class WindowPass {
     }
   }
 
-  private computeOf(call: WindowColumn, result: WindowResult): Compute {
-    const { rows, marks, hidden } = this.work
+  private computeOf(call: WindowColumn, result: WindowResult, kept: Kept): Compute {
+    const { rows, marks, hidden, carried } = this.work
+    const { total, before: rowsBefore = 0, beforePeers = 0, orders = 0 } = carried ?? {}
     const { kind, n = 1 } = call
     const argument = call.column === undefined ? undefined : hidden[call.column]
     const numbers = result.kind === 'numbers' ? result.values : new Float64Array()
@@ -182,21 +210,21 @@ class WindowPass {
     switch (kind) {
       case 'rowNumber':
         return (first, end) => {
-          for (let i = first; i < end; i++) numbers[rows[i] as number] = i - first + 1
+          for (let i = first; i < end; i++) numbers[rows[i] as number] = rowsBefore + i - first + 1
         }
       case 'rank':
       case 'percentRank':
         return (first, end) => {
-          const scale = kind === 'rank' ? undefined : Math.max(1, end - first - 1)
-          let before = 0
+          const scale = kind === 'rank' ? undefined : Math.max(1, (total ?? end - first) - 1)
+          let before = beforePeers
           for (let i = first; i < end; i++) {
-            if (marks[i] !== 0) before = i - first
+            if (marks[i] !== 0 && i > first) before = rowsBefore + i - first
             numbers[rows[i] as number] = scale === undefined ? before + 1 : before / scale
           }
         }
       case 'denseRank':
         return (first, end) => {
-          let dense = 0
+          let dense = orders
           for (let i = first; i < end; i++) {
             if (marks[i] !== 0) dense++
             numbers[rows[i] as number] = dense
@@ -204,10 +232,11 @@ class WindowPass {
         }
       case 'ntile':
         return (first, end) => {
-          const size = Math.floor((end - first) / n)
-          const larger = (end - first) % n
+          const count = total ?? end - first
+          const size = Math.floor(count / n)
+          const larger = count % n
           for (let i = first; i < end; i++) {
-            const at = i - first
+            const at = rowsBefore + i - first
             const inLarger = at < larger * (size + 1)
             const tile = inLarger ? Math.floor(at / (size + 1)) : larger + Math.floor((at - larger * (size + 1)) / size)
             numbers[rows[i] as number] = tile + 1
@@ -230,7 +259,8 @@ class WindowPass {
             const from = starts[i] as number
             const to = ends[i] as number
             const place = values.offset + (kind === 'firstValue' ? from : to - 1)
-            picks[rows[first + i] as number] = from === to ? -1 : (values.rows[place] as number)
+            const isKept = from === to || (kind === 'firstValue' && kept.pick >= 0)
+            picks[rows[first + i] as number] = isKept ? kept.pick : (values.rows[place] as number)
           }
         }
       }
@@ -238,28 +268,32 @@ class WindowPass {
         const values = this.valuesOf(argument)
         return (first, end) => {
           const { starts, ends } = values.placed(first, end)
-          for (let i = 0; i < end - first; i++) numbers[rows[first + i] as number] = (ends[i] as number) - (starts[i] as number)
+          for (let i = 0; i < end - first; i++)
+            numbers[rows[first + i] as number] = kept.count + (ends[i] as number) - (starts[i] as number)
         }
       }
       case 'sum':
       case 'mean':
-        return result.kind === 'bigints' ? this.bigintSum(call, argument as Column, result.values) : this.sum(call, argument, result)
+        return result.kind === 'bigints'
+          ? this.bigintSum(call, argument as Column, result.values, kept)
+          : this.sum(call, argument, result, kept)
       case 'min':
       case 'max':
       case 'any':
       case 'all':
-        return argument === undefined ? () => {} : this.extreme(call, argument, picks)
+        return argument === undefined ? () => {} : this.extreme(kind, argument, picks, kept)
     }
   }
 
-  private sum({ name, kind }: WindowColumn, argument: Column = NULLS, result: WindowResult): Compute {
-    const { rows, operator } = this.work
+  private sum({ name, kind }: WindowColumn, argument: Column = NULLS, result: WindowResult, kept: Kept): Compute {
+    const { rows, operator, carried } = this.work
     const numberOf = numberReader({ name, kind: 'sum' }, argument)
     const placed = this.valuesOf(argument)
     const [values, before, sums] = [new Float64Array(this.most), new Float64Array(this.most), new Float64Array(this.most)]
     const { values: out, present } = result as Extract<WindowResult, { kind: 'numbers' }> // as `resultKind` says
     const isMean = kind === 'mean'
-    const quick = quickSums(operator.frame, argument, { values, rows, out, isMean })
+    const isFromStart = operator.frame.from === null
+    const quick = carried !== undefined && isFromStart ? undefined : quickSums(operator.frame, argument, { values, rows, out, isMean })
     return (first, end) => {
       if (quick?.(first, end) === true) {
         if (present !== undefined) for (let i = first; i < end; i++) present[rows[i] as number] = 1
@@ -267,14 +301,14 @@ class WindowPass {
       }
       const frames = placed.placed(first, end)
       gatherNumbers(values, numberOf, argument, placed)
-      if (operator.frame.from === null) sumsFromStart(values, frames, end - first, sums)
-      else sumsOfFrames(values, frames, end - first, before, sums)
+      if (isFromStart) sumsFromStart(values, frames, end - first, sums, kept.sum)
+      else sumsOfFrames(values, frames, end - first, { before, sums, first: kept.placesBefore })
       const { starts, ends } = frames
       for (let i = 0; i < end - first; i++) {
         const row = rows[first + i] as number
         if (!isMean) out[row] = sums[i] as number
         else {
-          const count = (ends[i] as number) - (starts[i] as number)
+          const count = kept.count + (ends[i] as number) - (starts[i] as number)
           out[row] = count === 0 ? 0 : (sums[i] as number) / count
           if (present !== undefined) present[row] = count === 0 ? 0 : 1
         }
@@ -283,7 +317,7 @@ class WindowPass {
   }
 
   /** Sums of bigints are exact, whatever their order. */
-  private bigintSum({ name }: WindowColumn, argument: Column, out: BigInt64Array): Compute {
+  private bigintSum({ name }: WindowColumn, argument: Column, out: BigInt64Array, { bigint = 0n }: Kept): Compute {
     const { rows } = this.work
     const values = (argument.values ?? new BigInt64Array()) as BigInt64Array // of a column of bigints
     const placed = this.valuesOf(argument)
@@ -293,7 +327,7 @@ class WindowPass {
       for (let i = 0; i < placed.count; i++)
         before.push((before[i] as bigint) + (values[placed.rows[placed.offset + i] as number] as bigint))
       for (let i = 0; i < end - first; i++) {
-        const sum = (before[ends[i] as number] as bigint) - (before[starts[i] as number] as bigint)
+        const sum = bigint + (before[ends[i] as number] as bigint) - (before[starts[i] as number] as bigint)
         if (BigInt.asIntN(64, sum) !== sum)
           throw new PlanError(`The sum "${name}" is ${sum}n, which does not fit 64 bits. Sum numbers instead, for example with Number(…).`)
         out[rows[first + i] as number] = sum
@@ -301,37 +335,33 @@ class WindowPass {
     }
   }
 
-  private extreme({ kind }: WindowColumn, argument: Column, picks: Int32Array): Compute {
+  private extreme(kind: 'min' | 'max' | 'any' | 'all', argument: Column, picks: Int32Array, { pick }: Kept): Compute {
     const { rows } = this.work
     const placed = this.valuesOf(argument)
     const room = { queue: new Int32Array(this.most), places: new Int32Array(this.most) }
-    const is = valueClassOf(argument.type)
-    const isTruth = kind === 'any' || kind === 'all'
-    const isNumber = isTruth || is === 'number' || argument.type.kind === 'date'
+    const comparison = comparisonOf(kind, argument)
+    const { isNumber, sign, stored, read, beats } = comparison
     const numbers = new Float64Array(isNumber ? this.most : 0)
-    const others: (string | bigint)[] = []
-    const stored = (argument.values ?? new Float64Array(argument.length)) as Float64Array // of a fixed width, where it is read
-    const read = is === 'string' ? valueReader(argument) : (row: number): unknown => stored[row]
-    const sign = kind === 'min' || kind === 'all' ? 1 : -1
-    if (isTruth && is !== 'boolean' && argument.type.kind !== 'null')
-      throw new PlanError(`${kind}() takes booleans; it was given values of type ${typeText(argument.type)}.`)
-    if (!isNumber && is !== 'string' && is !== 'bigint' && is !== 'Date' && argument.type.kind !== 'null')
-      throw new PlanError(`${kind}() takes numbers, bigints, strings or dates; it was given values of type ${typeText(argument.type)}.`)
+    const others: ReturnType<typeof read>[] = []
+    const pickOf = pickedOf(comparison, pick)
     return (first, end) => {
       const frames = placed.placed(first, end)
-      if (isNumber) {
-        for (let i = 0; i < placed.count; i++) numbers[i] = sign * (stored[placed.rows[placed.offset + i] as number] as number)
-        smallestOfFrames(numbers, beatsNumber, frames, end - first, room)
-      } else {
-        for (let i = 0; i < placed.count; i++) others[i] = read(placed.rows[placed.offset + i] as number) as string | bigint
-        smallestOfFrames(others, kind === 'min' ? beatsSmaller : beatsLarger, frames, end - first, room)
-      }
+      if (isNumber) for (let i = 0; i < placed.count; i++) numbers[i] = sign * (stored[placed.rows[placed.offset + i] as number] as number)
+      else for (let i = 0; i < placed.count; i++) others[i] = read(placed.rows[placed.offset + i] as number)
+      smallestOfFrames(isNumber ? numbers : others, beats, frames, end - first, room)
       for (let i = 0; i < end - first; i++) {
         const place = room.places[i] as number
-        picks[rows[first + i] as number] = place < 0 ? -1 : (placed.rows[placed.offset + place] as number)
+        picks[rows[first + i] as number] = pickOf(place < 0 ? -1 : (placed.rows[placed.offset + place] as number))
       }
     }
   }
+}
+
+/** Of a row, -1 for none, and the one whose value is carried, the one whose value is the result. */
+function pickedOf({ read, beats }: Comparison, kept: number): (row: number) => number {
+  if (kept < 0) return (row) => row
+  const value = read(kept)
+  return (row) => (row >= 0 && beats(read(row), value) ? row : kept)
 }
 
 /** Whether anything is asked of peers, rows that the order has in one place: ranks, and frames that end at them. */
@@ -345,5 +375,13 @@ function hasOwnRow({ kind, from, to }: WindowFrame): boolean {
 }
 
 const RANKS: ReadonlySet<WindowColumn['kind']> = new Set(['rank', 'denseRank', 'percentRank'])
-const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'])
 const NULLS: Column = { type: { kind: 'null' }, length: 0 }
+
+/** What of a call before the piece is in its frames. */
+interface Kept extends CallState {
+  /** The row of the value that it carries, -1 for none. */
+  readonly pick: number
+  /** How many values come before those of the piece, whether frames have them or not. */
+  readonly placesBefore: number
+}
+const NOTHING: Kept = { count: 0, pick: -1, placesBefore: 0 }

@@ -3,8 +3,9 @@ import { type ExecBatch, takeBatch } from '../batches.ts'
 import { type RunWide, withoutKeys } from '../operator.ts'
 import { sortedRows } from './order.ts'
 
-export const sortExec: RunWide<'SortExec'> = ({ descending, limit }, [input]) => {
-  const { hidden, ...batch } = withoutKeys(input as ExecBatch)
+export const sortExec: RunWide<'SortExec'> = ({ descending, limit, keepsHidden }, [input]) => {
+  const { hidden, ...payload } = withoutKeys(input as ExecBatch)
+  const batch: ExecBatch = keepsHidden === true && hidden !== undefined ? { ...payload, hidden } : payload
   const [key] = hidden ?? []
   if (key === undefined || batch.length === 0) return batch
   return takeBatch(batch, sortedRows(key, { descending, ...(limit === undefined ? {} : { limit }) }))
