@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { type Batch, type Column, isValid } from '../src/core/data/column.ts'
 import { rowReader } from '../src/core/data/columnReaders.ts'
-import { type ColumnType, fieldsOf, typeText } from '../src/core/data/schema.ts'
+import { unscaledOf } from '../src/core/data/decimals.ts'
+import { type ColumnType, fieldsOf, plainType, typeText } from '../src/core/data/schema.ts'
 import type { Engine } from '../src/core/engine.ts'
 import type { UserFunction } from '../src/core/ir/functionIr.ts'
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
@@ -31,16 +32,20 @@ function refused({ ir: _, portable, ...f }: UserFunction, functions: 'portable' 
 export function entriesIn(batches: readonly Batch[]): readonly Entry[] {
   let row = 0
   return batches.flatMap((batch) => {
-    for (const [i, { name, type }] of fieldsOf(batch.element).entries()) checkWhole(batch.columns[i], type, `${batch.element.kind} ${name}`)
+    for (const [i, { name, type }] of fieldsOf(batch.element).entries())
+      checkInFile(batch.columns[i], type, `${batch.element.kind} ${name}`)
     const read = rowReader(batch)
     return Array.from({ length: batch.length }, (_, i) => ({ key: batch.keys?.map((axis) => axis[i] ?? -1) ?? [row++], value: read(i) }))
   })
 }
 
-/** What is said to be 64-bit integers of a file holds such, and is a column of rows: a single value is any number. */
-function checkWhole(column: Column | undefined, type: ColumnType, name: string): void {
-  if (column === undefined || type.kind !== 'f64' || type.integers === undefined) return
-  const wrong = Array.from({ length: column.length }, (_, i) => i).find((i) => isValid(column, i) && !Number.isInteger(column.values?.[i]))
+/** What is said to be 64-bit integers or decimals of a file holds such, and is a column of rows: a single value is any number. */
+function checkInFile(column: Column | undefined, type: ColumnType, name: string): void {
+  if (column === undefined || type.kind !== 'f64' || plainType(type) === type) return
+  const { decimal } = type
+  const fits = (value: unknown): boolean =>
+    decimal === undefined ? Number.isInteger(value) : unscaledOf(value as number, decimal) !== undefined
+  const wrong = Array.from({ length: column.length }, (_, i) => i).find((i) => isValid(column, i) && !fits(column.values?.[i]))
   if (wrong !== undefined || name.startsWith('scalar'))
     throw new Error(`${name} is ${typeText(type)}, and holds ${column.values?.[wrong ?? 0]}`)
 }

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBDecimalValue, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rowReader } from '../src/core/data/columnReaders.ts'
@@ -14,7 +14,7 @@ import type { ArraySource } from '../src/core/plan/logicalPlan.ts'
 import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
-import { batchOf, columnsOf, expectNumbers, plainOf, tableOf } from './ioTables.ts'
+import { batchOf, columnsOf, DECIMALS, expectNumbers, plainOf, tableOf } from './ioTables.ts'
 import { lawRuns } from './lawRuns.ts'
 
 const RUNS = lawRuns()
@@ -51,14 +51,15 @@ test('DuckDB reads what is written here', async () => {
   const path = join(folder, 'ours.parquet')
   await fc.assert(
     fc.asyncProperty(
-      tableOf(fc.constantFrom(...TYPES)),
+      tableOf(fc.constantFrom(...TYPES, ...DECIMALS)),
       fc.constantFrom('snappy' as const, 'zstd' as const, 'none' as const),
       fc.integer({ min: 1, max: 9 }),
       async (table, compression, rowGroupRows) => {
         const batch = batchOf(table)
         await writeParquet({ batches: [batch], element: batch.element, path, options: { compression, rowGroupRows } })
         const theirs = (await duckdb.runAndReadAll(`select * from read_parquet('${path}')`)).getColumns()
-        const plain = (value: DuckDBValue) => (typeof value === 'boolean' ? Number(value) : value)
+        const plain = (value: DuckDBValue) =>
+          typeof value === 'boolean' ? Number(value) : value instanceof DuckDBDecimalValue ? Number(String(value)) : value
         expect(theirs.map((column) => column.map(plain))).toStrictEqual(
           table.rows === 0 ? [] : table.columns.map((column) => Array.from({ length: table.rows }, (_, row) => plainOf(column, row))),
         )
@@ -113,8 +114,8 @@ test('every type that DuckDB writes is read, or refused by name', async () => {
     'u utf8',
     'e utf8',
     'j utf8',
-    'dec f64',
-    'wide f64',
+    'dec decimal(4, 2) as number',
+    'wide decimal(30, 5) as number',
     'l list<i32>',
     's struct<x: i32, y: list<utf8>>',
     'm list<struct<key: utf8, value: f64>>',

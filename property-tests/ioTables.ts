@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import type { Batch, Column } from '../src/core/data/column.ts'
 import { isValid } from '../src/core/data/column.ts'
 import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import type { DecimalForm } from '../src/core/data/decimals.ts'
 import { type ColumnType, type Field, fieldsOf } from '../src/core/data/schema.ts'
 import type { ArraySource } from '../src/core/plan/logicalPlan.ts'
 import { readSplit } from '../src/io/readSplit.ts'
@@ -15,9 +16,23 @@ export interface SmallTable {
 }
 
 const UNITS = ['s', 'ms', 'us', 'ns'] as const
+/** Of all widths that files have for them. */
+export const DECIMALS: readonly ColumnType[] = (
+  [
+    [1, 0],
+    [9, 2],
+    [15, 4],
+    [18, 18],
+    [18, 0],
+    [25, 9],
+    [38, 20],
+    [38, 38],
+  ] as const
+).map(([precision, scale]) => ({ kind: 'f64', decimal: { precision, scale } }))
 const LEAVES: readonly ColumnType[] = [
   { kind: 'f64', integers: 'i64' },
   { kind: 'f64', integers: 'u64' },
+  ...DECIMALS,
   ...(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8', 'binary', 'date', 'null'] as const).map(
     (kind) => ({ kind }),
   ),
@@ -55,6 +70,14 @@ const wholes = fc.oneof(
   fc.constantFrom(0n, 1n, 2n ** 32n - 1n, 2n ** 32n),
 )
 
+/** Of 15 digits at most, with zeros behind them that the form has room for. */
+function decimals({ precision, scale }: DecimalForm): fc.Arbitrary<number> {
+  const digits = Math.min(precision, 15)
+  return fc
+    .tuple(bigint(1n - 10n ** BigInt(digits), 10n ** BigInt(digits) - 1n), fc.nat({ max: precision - digits }), fc.nat({ max: digits - 1 }))
+    .map(([unscaled, zeros, fewer]) => Number(`${unscaled / 10n ** BigInt(fewer)}e${zeros - scale}`) + 0)
+}
+
 /** What is stored for a value of a type: bigints for timestamps, day numbers for dates. */
 function stored(type: ColumnType): fc.Arbitrary<unknown> {
   switch (type.kind) {
@@ -64,6 +87,7 @@ function stored(type: ColumnType): fc.Arbitrary<unknown> {
           const whole = Number(value < 2n ** 53n ? value : 2n ** 53n)
           return type.integers === 'i64' && value % 3n === 1n ? -whole : whole
         })
+      if (type.decimal !== undefined) return decimals(type.decimal)
       return fc.oneof(fc.constantFrom(...NUMBERS), fc.double())
     case 'f32':
       return fc.oneof(fc.constantFrom(...NUMBERS.map(Math.fround)), fc.float())

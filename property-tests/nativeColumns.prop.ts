@@ -64,8 +64,11 @@ const near = fc.oneof(
 )
 const far = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n)
 const isNumber = (value: bigint) => value < 2n ** 53n && value > -(2n ** 53n)
-const decimal = (scale: number) => (value: bigint | number) =>
-  value < 10n ** 15n && value > -(10n ** 15n) ? Number(`${value}e-${scale}`) : undefined
+const decimal = (precision: number, scale: number): Pick<Form, 'type' | 'change' | 'read'> => ({
+  type: { kind: 'f64', decimal: { precision, scale } },
+  change: { kind: 'decimal', precision, scale },
+  read: (value: bigint | number) => (value < 10n ** 15n && value > -(10n ** 15n) ? Number(`${value}e-${scale}`) : undefined),
+})
 const dated = (value: number) => new Date(value * 86_400_000)
 
 const FORMS: readonly Form[] = [
@@ -114,14 +117,12 @@ const FORMS: readonly Form[] = [
     ),
     read: (value: bigint) => (isNumber(value) ? Number(value) : undefined),
   },
-  { arrow: new Int64(), type: { kind: 'f64' }, value: near, change: { kind: 'decimal', scale: 2 }, read: decimal(2) },
-  { arrow: new Int64(), type: { kind: 'f64' }, value: near, change: { kind: 'decimal', scale: 15 }, read: decimal(15) },
+  { arrow: new Int64(), ...decimal(18, 2), value: near },
+  { arrow: new Int64(), ...decimal(18, 15), value: near },
   {
     arrow: new Int32(),
-    type: { kind: 'f64' },
+    ...decimal(10, 4),
     value: integer(-(2 ** 31), 2 ** 31 - 1),
-    change: { kind: 'decimal', scale: 4 },
-    read: decimal(4),
   },
   { arrow: new Dictionary(new Utf8(), new Int32()), type: { kind: 'utf8' }, value: fc.constantFrom('a', 'bb', '', 'ž'), coded: true },
   // what the file is not said to hold

@@ -31,14 +31,16 @@ function sourceOf(columns: readonly ColumnName[], rows: readonly Readonly<Record
     ),
   )
   const finer = columns.includes('m') ? withTypes(source, columns.indexOf('m'), NS, inNanoseconds) : source
-  // of every second table k is a column of 64-bit integers in a file
-  return columns.includes('k') && rows.length % 2 === 1 ? withTypes(finer, columns.indexOf('k'), WHOLE, asWhole) : finer
+  // of every second table k is a column of 64-bit integers, or of decimals, in a file
+  const inFile = rows.length % 4 === 1 ? WHOLE : DECIMAL
+  return columns.includes('k') && rows.length % 2 === 1 ? withTypes(finer, columns.indexOf('k'), inFile, asInFile) : finer
 }
 
 const NS: ColumnType = { kind: 'timestamp', unit: 'ns' }
 const WHOLE: ColumnType = { kind: 'f64', integers: 'i64' }
+const DECIMAL: ColumnType = { kind: 'f64', decimal: { precision: 12, scale: 2 } }
 
-function asWhole(column: Column, type: ColumnType): Column {
+function asInFile(column: Column, type: ColumnType): Column {
   return column.type.kind === 'f64' ? { ...column, type } : nullColumn(type, column.length)
 }
 

@@ -1,17 +1,22 @@
 /**
- * Decimals as f64.
- *
- * A decimal of at most 15 significant digits is told apart from every other such decimal by its nearest f64, so it
- * survives: printing the f64 gives the digits back. A value with more digits is refused, never rounded in silence.
+ * Decimals of files as f64, and back. A value of more than 15 significant digits is refused, never rounded in silence.
  */
 import type { Data, Decimal } from 'apache-arrow'
 import { type Column, isValid } from '../core/data/column.ts'
+import { type DecimalForm, DIGITS_KEPT, POWERS_OF_TEN, unscaledOf } from '../core/data/decimals.ts'
+import { type ColumnType, type ElementType, mapLeaves } from '../core/data/schema.ts'
+import { Bug } from '../core/errors.ts'
 import { columnError, type Place } from './arrow/arrowTypes.ts'
 
-/** Significant digits that every f64 keeps. */
-export const DIGITS_KEPT: number = 10 ** 15
-/** Those that an f64 is exactly. */
-export const POWERS_OF_TEN: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i)
+/** The element with numbers for decimals: what programs are handed as Arrow, which has four words of JavaScript for a decimal. */
+export function withoutDecimals(element: ElementType): ElementType {
+  if (element.kind !== 'row') return element
+  return { kind: 'row', fields: element.fields.map((field) => ({ ...field, type: mapLeaves(field.type, asNumber) })) }
+}
+
+function asNumber(type: ColumnType): ColumnType {
+  return type.kind === 'f64' && type.decimal !== undefined ? { kind: 'f64' } : type
+}
 
 /** Whole numbers of 32 or 64 bits that are decimals without their point. */
 export function float64OfUnscaled(column: Column, scale: number, place: Place): Float64Array {
@@ -21,7 +26,7 @@ export function float64OfUnscaled(column: Column, scale: number, place: Place): 
   const width = integers.BYTES_PER_ELEMENT / 4
   const result = new Float64Array(length)
   if (smallDecimals(halves, { width, scale }, result)) return result
-  for (let i = 0; i < length; i++) if (isValid(column, i)) result[i] = scaled(unscaledOf(halves, i * width, width), scale, place, i)
+  for (let i = 0; i < length; i++) if (isValid(column, i)) result[i] = scaled(digitsOf(halves, i * width, width), scale, place, i)
   return result
 }
 
@@ -58,7 +63,7 @@ export function float64OfDecimals(data: Data<Decimal>, place: Place): Float64Arr
     if (hasNulls && !data.getValid(i)) continue
     const small = divisor === undefined ? undefined : smallUnscaled(halves, i * width, width)
     // both operands are exact, so the quotient is the f64 nearest to the decimal
-    values[i] = small === undefined ? scaled(unscaledOf(halves, i * width, width), scale, place, i) : small / (divisor as number)
+    values[i] = small === undefined ? scaled(digitsOf(halves, i * width, width), scale, place, i) : small / (divisor as number)
   }
   return values
 }
@@ -73,7 +78,7 @@ function smallUnscaled(words: Int32Array, at: number, width: number): number | u
   return Math.abs(unscaled) < DIGITS_KEPT ? unscaled : undefined
 }
 
-function unscaledOf(words: Int32Array, at: number, width: number): bigint {
+function digitsOf(words: Int32Array, at: number, width: number): bigint {
   let unscaled = BigInt(words[at + width - 1] as number) // the last word has the sign
   for (let word = width - 2; word >= 0; word--) unscaled = (unscaled << 32n) | BigInt((words[at + word] as number) >>> 0)
   return unscaled
@@ -99,4 +104,25 @@ function decimalText(unscaled: bigint, scale: number): string {
   if (scale <= 0) return `${unscaled}${'0'.repeat(-scale)}`
   const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0')
   return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+}
+
+/** The numbers of a column of decimals without their points, as integers of 128 bits, the lowest words first; 0 where there is none. */
+export function wordsOfDecimals(column: Column, form: DecimalForm): Uint32Array {
+  const { length, validity } = column
+  const values = column.values as Float64Array // that of f64
+  const words = new Uint32Array(4 * length)
+  for (let i = 0; i < length; i++) {
+    if (validity !== undefined && !isValid(column, i)) continue
+    const unscaled = unscaledOf(values[i] as number, form) // i < length
+    if (unscaled === undefined) throw new Bug(`A column of decimal(${form.precision}, ${form.scale}) holds ${values[i]}.`)
+    if (typeof unscaled === 'bigint') {
+      for (let word = 0; word < 4; word++) words[4 * i + word] = Number((unscaled >> BigInt(32 * word)) & 0xffff_ffffn)
+      continue
+    }
+    const high = Math.floor(unscaled * 2 ** -32)
+    words[4 * i] = unscaled - high * 2 ** 32
+    words[4 * i + 1] = high
+    if (high < 0) words.fill(0xffff_ffff, 4 * i + 2, 4 * i + 4)
+  }
+  return words
 }

@@ -8,7 +8,7 @@
  */
 import { type Column, isValid } from '../core/data/column.ts'
 import { LARGEST_WHOLE } from '../core/data/fixedValues.ts'
-import type { ColumnType, ElementType, Field, IntegerKind } from '../core/data/schema.ts'
+import { type ColumnType, type ElementType, type Field, type IntegerKind, mapLeaves } from '../core/data/schema.ts'
 import { Bug } from '../core/errors.ts'
 import { columnError, inside, type Place } from './arrow/arrowTypes.ts'
 
@@ -16,13 +16,6 @@ export type Int64 = 'number' | 'bigint'
 export const INT64_OPTIONS: readonly Int64[] = ['number', 'bigint']
 
 type RowElement = ElementType & { readonly kind: 'row' }
-
-function mapLeaves(type: ColumnType, leaf: (type: ColumnType) => ColumnType): ColumnType {
-  if (type.kind === 'list') return { kind: 'list', item: mapLeaves(type.item, leaf) }
-  if (type.kind === 'struct')
-    return { kind: 'struct', fields: type.fields.map((field): Field => ({ ...field, type: mapLeaves(field.type, leaf) })) }
-  return leaf(type)
-}
 
 /** The type that a column of a file is read as. */
 export function readType(type: ColumnType, int64: Int64): ColumnType {

@@ -9,7 +9,7 @@
  */
 import { type Batch, type Column, isValid } from '../core/data/column.ts'
 import { emptyColumn } from '../core/data/columnSlices.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, typeText } from '../core/data/schema.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, mapLeaves, typeText } from '../core/data/schema.ts'
 import type { ParquetCompression } from '../core/engine.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import type { WriteAccess } from '../core/ports.ts'
@@ -101,7 +101,10 @@ export async function parquetForm(element: ElementType, path: string, options: W
   for (const field of fields) checkType(field.type, field.name, compatibility)
   await loadParquet()
   const arrowFields = fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) }))
-  const stored: ElementType = { kind: 'row', fields: arrowFields.map((field) => ({ ...field, type: plainType(field.type) })) }
+  const stored: ElementType = {
+    kind: 'row',
+    fields: arrowFields.map((field) => ({ ...field, type: mapLeaves(field.type, withoutCategory) })),
+  }
   const how: GroupEncoding = { compression, ...(compatibility === undefined ? {} : { compatibility }) }
   return {
     groupRows,
@@ -110,6 +113,10 @@ export async function parquetForm(element: ElementType, path: string, options: W
     none: { element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) },
     taskOf: (parts) => ({ format: 'parquet', ...how, element: stored, parts: parts.map((part) => storedBatch(part, stored, path)) }),
   }
+}
+
+function withoutCategory(type: ColumnType): ColumnType {
+  return type.kind === 'utf8' ? { kind: 'utf8' } : type
 }
 
 /** PlanError for types that the file, or a reader of the first version, cannot hold. */

@@ -31,6 +31,7 @@ import { arrowSchemaOf, arrowTypeOf } from '../io/arrow/arrowTypes.ts'
 import { writeArrow } from '../io/arrow/writeArrow.ts'
 import { checkFolder } from '../io/bytes/atomicFile.ts'
 import { writeCsv } from '../io/csv/writeCsv.ts'
+import { withoutDecimals } from '../io/decimals.ts'
 import { type Encoder, type EncodeTask, encode } from '../io/encode.ts'
 import { writeNdjson } from '../io/json/writeNdjson.ts'
 import { checkPartitionsPlace, PARQUET_EXTENSION, writePartitions } from '../io/partitions/writePartitions.ts'
@@ -150,15 +151,16 @@ export class SessionEngine implements Engine {
   }
 
   arrowSchema(element: ElementType): ReturnType<Engine['arrowSchema']> {
-    return element.kind === 'scalar' ? arrowTypeOf(element.type, VALUE_COLUMN) : arrowSchemaOf(element)
+    const shown = withoutDecimals(element)
+    return shown.kind === 'scalar' ? arrowTypeOf(shown.type, VALUE_COLUMN) : arrowSchemaOf(shown)
   }
 
   toArrowTable(element: ElementType, batches: readonly Batch[]): ReturnType<Engine['toArrowTable']> {
-    return toArrowTable(batches, isKnown(element) ? element : (batches[0]?.element ?? element))
+    return toArrowTable(batches, withoutDecimals(isKnown(element) ? element : (batches[0]?.element ?? element)))
   }
 
   toRecordBatch(element: ElementType, batch: Batch): ReturnType<Engine['toRecordBatch']> {
-    return toRecordBatch(batch, isKnown(element) ? element : batch.element)
+    return toRecordBatch(batch, withoutDecimals(isKnown(element) ? element : batch.element))
   }
 
   async at(plan: LogicalPlan, key: Key): Promise<unknown> {

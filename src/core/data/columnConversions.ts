@@ -7,7 +7,7 @@ import { valueReader } from './columnReaders.ts'
 import { emptyColumn, nullColumn } from './columnSlices.ts'
 import { fieldsByName, positionsOf } from './fieldPositions.ts'
 import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
-import { type ColumnType, type Field, sameType, typeText } from './schema.ts'
+import { type ColumnType, type Field, numberOfBoth, sameType, typeText } from './schema.ts'
 import { mixedKinds, valueText } from './valueKinds.ts'
 
 /** Number types whose every value is an f64. */
@@ -23,7 +23,7 @@ export function unifyTypes(a: ColumnType, b: ColumnType, name: string): ColumnTy
   if (a.kind === 'null') return b
   if (b.kind === 'null') return a
   if (a.kind === 'object' || b.kind === 'object') return { kind: 'object' }
-  if (NUMBERS.has(a.kind) && NUMBERS.has(b.kind)) return { kind: 'f64' }
+  if (NUMBERS.has(a.kind) && NUMBERS.has(b.kind)) return numberOfBoth(a, b)
   if (a.kind === 'utf8' && b.kind === 'utf8') return { kind: 'utf8' }
   if (a.kind === 'timestamp' && b.kind === 'timestamp') return FINER[a.unit] >= FINER[b.unit] ? a : b
   if (a.kind === 'list' && b.kind === 'list') return { kind: 'list', item: unifyTypes(a.item, b.item, `${name}[]`) }

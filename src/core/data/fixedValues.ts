@@ -5,6 +5,7 @@
  * 64-bit counts of their unit in the column.
  */
 import type { TypedArray } from './column.ts'
+import { unscaledOf } from './decimals.ts'
 import { INTEGER_RANGES, type IntegerRange } from './integerRanges.ts'
 import type { ColumnType, IntegerKind, TimeUnit } from './schema.ts'
 
@@ -77,8 +78,11 @@ export const FIXED_FORMS: { readonly [K in FixedKind]: FixedForm } = {
   f64: {
     array: Float64Array,
     range: 'numbers',
-    store: (value, type) =>
-      typeof value !== 'number' ? undefined : type.kind === 'f64' && type.integers !== undefined ? whole(value, type.integers) : value,
+    store: (value, type) => {
+      if (typeof value !== 'number' || type.kind !== 'f64') return undefined
+      if (type.integers !== undefined) return whole(value, type.integers)
+      return type.decimal === undefined ? value : unscaledOf(value, type.decimal) === undefined ? undefined : value + 0
+    },
   },
   f32: {
     array: Float32Array,

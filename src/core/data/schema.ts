@@ -5,6 +5,8 @@
  * row of named columns, or a single value (a *scalar* element, kept in one column called `value`).
  */
 
+import { type DecimalForm, widerDecimal } from './decimals.ts'
+
 /** Element types of arrays that loops can write. */
 export type DType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool'
 /** What a dictionary's entries are numbered by. */
@@ -21,10 +23,11 @@ export type TimeUnit = 's' | 'ms' | 'us' | 'ns'
 export type ColumnType =
   | { readonly kind: Exclude<DType, 'f64'> }
   /**
-   * `integers`: whole numbers within ±2^53 (from 0 on for u64), which a file has as 64-bit integers. They are kept and
-   * computed with as f64, and written as what they were. What is computed of them is plain f64, and so are scalar elements.
+   * `integers`: whole numbers within ±2^53 (from 0 on for u64), which a file has as 64-bit integers; `decimal`: numbers of at most 15
+   * significant digits, which a file has as decimals of this form. A column has one of both at most. They are kept and computed with as
+   * f64, and written as what they were. What is computed of them is plain f64, and so are scalar elements.
    */
-  | { readonly kind: 'f64'; readonly integers?: IntegerKind }
+  | { readonly kind: 'f64'; readonly integers?: IntegerKind; readonly decimal?: DecimalForm }
   | { readonly kind: 'u64' | 'binary' | 'null' }
   /** `category`: texts that a file has as entries of a dictionary, of which each row has the number in integers of this kind. They are kept and computed with as texts, and written as what they were. */
   | { readonly kind: 'utf8'; readonly category?: CategoryIndex }
@@ -87,6 +90,7 @@ export function typeText(type: ColumnType): string {
     case 'struct':
       return `struct<${type.fields.map((field) => `${field.name}: ${typeText(field.type)}`).join(', ')}>`
     case 'f64':
+      if (type.decimal !== undefined) return `decimal(${type.decimal.precision}, ${type.decimal.scale}) as number`
       return type.integers === undefined ? 'f64' : `${type.integers} as number`
     case 'utf8':
       return type.category === undefined ? 'utf8' : `category(${type.category})`
@@ -113,10 +117,18 @@ export function sameType(a: ColumnType, b: ColumnType): boolean {
   return typeText(a) === typeText(b)
 }
 
-/** The type of a column that files have with these; undefined where they differ. Categories that are numbered otherwise are texts all the same. */
+/** The type of a column that files have with these; undefined where they differ. Categories that are numbered otherwise are texts all the same, decimals of other forms decimals or numbers. */
 export function agreedType(a: ColumnType, b: ColumnType): ColumnType | undefined {
   if (sameType(a, b)) return a
+  if (a.kind === 'f64' && b.kind === 'f64' && a.integers === undefined && b.integers === undefined) return numberOfBoth(a, b)
   return a.kind === 'utf8' && b.kind === 'utf8' ? { kind: 'utf8' } : undefined
+}
+
+/** The numbers of both: decimals where both are, and digits suffice. */
+export function numberOfBoth(a: ColumnType, b: ColumnType): ColumnType & { readonly kind: 'f64' } {
+  const forms = [a, b].map((type) => (type.kind === 'f64' ? type.decimal : undefined))
+  const decimal = forms[0] && forms[1] && widerDecimal(forms[0], forms[1])
+  return decimal === undefined ? { kind: 'f64' } : { kind: 'f64', decimal }
 }
 
 /** The type of single values, which are no column of a file's: the same but for numbers and texts. */
@@ -126,9 +138,15 @@ export function scalarType(type: ColumnType): ColumnType {
 
 /** The type without what its numbers and texts are in files: values of both are kept and computed with in one way. */
 export function plainType(type: ColumnType): ColumnType {
-  if (type.kind === 'f64') return type.integers === undefined ? type : { kind: 'f64' }
-  if (type.kind === 'utf8') return type.category === undefined ? type : { kind: 'utf8' }
-  if (type.kind === 'list') return { kind: 'list', item: plainType(type.item) }
-  if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: plainType(field.type) })) }
-  return type
+  return mapLeaves(type, (leaf) => {
+    if (leaf.kind === 'f64') return leaf.integers === undefined && leaf.decimal === undefined ? leaf : { kind: 'f64' }
+    return leaf.kind === 'utf8' && leaf.category !== undefined ? { kind: 'utf8' } : leaf
+  })
+}
+
+/** The type with others for those that have none inside them. */
+export function mapLeaves(type: ColumnType, leaf: (type: ColumnType) => ColumnType): ColumnType {
+  if (type.kind === 'list') return { kind: 'list', item: mapLeaves(type.item, leaf) }
+  if (type.kind !== 'struct') return leaf(type)
+  return { kind: 'struct', fields: type.fields.map((field): Field => ({ ...field, type: mapLeaves(field.type, leaf) })) }
 }

@@ -5,7 +5,7 @@
  * any other type is a promise about every value the expression can give (null and undefined are `nullable`).
  */
 
-import { type ColumnType, type ElementType, sameType } from '../data/schema.ts'
+import { type ColumnType, type ElementType, numberOfBoth, sameType } from '../data/schema.ts'
 import { surelyAssigned } from './definiteAssignment.ts'
 import { type Callee, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
 
@@ -75,7 +75,7 @@ export function join(a: ValueType, b: ValueType): ValueType {
   if (sameType(a.type, b.type)) return { type: a.type, nullable }
   if (a.type.kind === 'null') return { type: b.type, nullable: true }
   if (b.type.kind === 'null') return { type: a.type, nullable: true }
-  if (isNumberType(a.type) && isNumberType(b.type)) return { type: { kind: 'f64' }, nullable }
+  if (isNumberType(a.type) && isNumberType(b.type)) return { type: numberOfBoth(a.type, b.type), nullable }
   if (a.type.kind === 'utf8' && b.type.kind === 'utf8') return { type: { kind: 'utf8' }, nullable }
   // times of two units, or days and times: Dates of JavaScript, which are of milliseconds
   if (isDateType(a.type) && isDateType(b.type)) return { ...DATE, nullable }

@@ -7,6 +7,7 @@ import type { Batch, Column } from '../../core/data/column.ts'
 import { sliceColumn } from '../../core/data/columnSlices.ts'
 import type { ElementType } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
+import { wordsOfDecimals } from '../decimals.ts'
 import { integersOf } from '../int64.ts'
 import { bitsFrom } from './arrowColumns.ts'
 import { DataType, makeData, RecordBatch, Struct, Table } from './arrowLibrary.ts'
@@ -75,6 +76,7 @@ export function dataOf(column: Column, type: DataType, own: Own = copied): Data 
   if (column.type.kind === 'time' && (column.type.unit === 's' || column.type.unit === 'ms')) {
     return makeData({ ...base, data: Int32Array.from(values as BigInt64Array, Number) } as never)
   }
+  if (DataType.isDecimal(type)) return makeData({ ...base, data: wordsOfDecimals(column, type) } as never)
   if (DataType.isInt(type) && values instanceof Float64Array)
     return makeData({ ...base, data: integersOf(column, type.isSigned ? 'i64' : 'u64') } as never)
   return makeData({ ...base, data: own(values) } as never)

@@ -12,6 +12,7 @@ export let Bool: typeof Arrow.Bool
 export let CompressionType: typeof Arrow.CompressionType
 export let DataType: typeof Arrow.DataType
 export let DateDay: typeof Arrow.DateDay
+export let Decimal: typeof Arrow.Decimal
 export let Dictionary: typeof Arrow.Dictionary
 export let Field: typeof Arrow.Field
 export let FixedSizeBinary: typeof Arrow.FixedSizeBinary
@@ -70,6 +71,7 @@ export async function loadArrow(): Promise<void> {
     CompressionType,
     DataType,
     DateDay,
+    Decimal,
     Dictionary,
     Field,
     FixedSizeBinary,

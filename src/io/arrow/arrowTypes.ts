@@ -2,10 +2,11 @@
  * Arrow's types and ours, both ways.
  *
  * Coming in, several Arrow types become one of ours: dictionaries become what they hold (those of texts are remembered), large and view forms the
- * plain ones, maps lists of { key, value }, decimals f64, f16 f32. What has no counterpart (intervals, durations,
+ * plain ones, maps lists of { key, value }, f16 f32; decimals are f64 that know it. What has no counterpart (intervals, durations,
  * unions) is a SourceError that names the column.
  */
 import type { Int32 as IndexType, Schema } from 'apache-arrow'
+import { decimalForm } from '../../core/data/decimals.ts'
 import { type CategoryIndex, type ColumnType, type ElementType, type Field, fieldsOf, type TimeUnit } from '../../core/data/schema.ts'
 import { PlanError, SourceError } from '../../core/errors.ts'
 import {
@@ -14,6 +15,7 @@ import {
   Bool,
   DataType,
   DateDay,
+  Decimal,
   Dictionary,
   Float32,
   Float64,
@@ -85,7 +87,8 @@ export function columnTypeOfArrow(type: DataType, place: Place): ColumnType {
   if (DataType.isDecimal(type)) {
     if (![32, 64, 128, 256].includes(type.bitWidth)) throw odd(`it holds decimals of ${type.bitWidth} bits`)
     if (!(Math.abs(type.scale) <= LARGEST_SCALE)) throw odd(`it holds decimals of scale ${type.scale}`)
-    return { kind: 'f64' }
+    const decimal = decimalForm(type.precision, type.scale)
+    return decimal === undefined ? { kind: 'f64' } : { kind: 'f64', decimal }
   }
   if (DataType.isDate(type)) {
     if (type.unit !== 0 && type.unit !== 1) throw odd(`it holds dates of the unit ${type.unit}`)
@@ -183,6 +186,7 @@ export function elementOfArrowSchema(schema: Schema, source: string): ElementTyp
 export function arrowTypeOf(type: ColumnType, column: string): DataType {
   switch (type.kind) {
     case 'f64':
+      if (type.decimal !== undefined) return new Decimal(type.decimal.scale, type.decimal.precision)
       return type.integers === undefined ? new Float64() : arrowTypeOf({ kind: type.integers }, column)
     case 'f32':
       return new Float32()

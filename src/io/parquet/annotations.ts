@@ -7,6 +7,7 @@
 import { type Column, isValid } from '../../core/data/column.ts'
 import { columnFromValues } from '../../core/data/columnBuilder.ts'
 import { valueReader } from '../../core/data/columnReaders.ts'
+import { type DecimalForm, decimalForm } from '../../core/data/decimals.ts'
 import { type ColumnType, type TimeUnit, typeText } from '../../core/data/schema.ts'
 import { columnError, inside, type Place } from '../arrow/arrowTypes.ts'
 import { float64OfUnscaled } from '../decimals.ts'
@@ -16,7 +17,7 @@ import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thr
 export type LeafChange =
   | { readonly kind: 'uuid' }
   /** Whole numbers, of 32 or 64 bits, of as many digits behind the point. */
-  | { readonly kind: 'decimal'; readonly scale: number }
+  | ({ readonly kind: 'decimal' } & DecimalForm)
   /** A timestamp or time in another unit than Parquet can say. */
   | { readonly kind: 'time'; readonly unit: TimeUnit; readonly timezone?: string }
   /** The same values, of a type that Parquet cannot say: a time zone, categories. */
@@ -56,24 +57,24 @@ export function plainElement(
   if (converted === CONVERTED.bson) plain.delete(6)
   const physical = intOf(element, 1)
   const int96 = physical === INT96
-  const scale = decimalScale(element)
-  if (scale !== undefined && (physical === INT32 || physical === INT64)) {
+  const form = formOfDecimal(element)
+  if (form !== undefined && (physical === INT32 || physical === INT64)) {
     // numbers of 128 bits, which the decoder makes of decimals, would be made smaller again
     for (const field of DECIMAL) plain.delete(field)
-    return { element: plain, change: { kind: 'decimal', scale }, int96 }
+    return { element: plain, change: { kind: 'decimal', ...form }, int96 }
   }
   return id === LOGICAL.uuid ? { element: plain, change: { kind: 'uuid' }, int96 } : { element: plain, int96 }
 }
 
-/** The digits behind the point of a decimal; undefined for what is none, or says it in a way of its own. */
-function decimalScale(element: ThriftStruct): number | undefined {
+/** The form of a decimal; undefined for what is none, or says it in a way of its own. */
+function formOfDecimal(element: ThriftStruct): DecimalForm | undefined {
   const logical = structOf(element, 10)
   const own = logical === undefined ? undefined : structOf(logical, LOGICAL.decimal)
   if (own === undefined && (logical !== undefined || intOf(element, 6) !== CONVERTED.decimal)) return undefined
   const scale = own === undefined ? (intOf(element, 7) ?? 0) : intOf(own, 1)
   const precision = own === undefined ? intOf(element, 8) : intOf(own, 2)
   if (scale === undefined || precision === undefined) return undefined
-  return scale >= 0 && scale <= precision && precision > 0 && precision <= MOST_DIGITS ? scale : undefined
+  return precision <= MOST_DIGITS ? decimalForm(precision, scale) : undefined
 }
 /** Of integers of 64 bits. */
 const MOST_DIGITS = 18
@@ -103,7 +104,7 @@ function changedLeafType(type: ColumnType, change: LeafChange): ColumnType {
     case 'uuid':
       return { kind: 'utf8' }
     case 'decimal':
-      return { kind: 'f64' }
+      return { kind: 'f64', decimal: { precision: change.precision, scale: change.scale } }
     case 'type':
       return change.type
     case 'time':

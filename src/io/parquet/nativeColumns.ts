@@ -9,10 +9,11 @@
  * https://arrow.apache.org/docs/format/CDataInterface.html
  */
 import type { Column } from '../../core/data/column.ts'
+import { DIGITS_KEPT, POWERS_OF_TEN } from '../../core/data/decimals.ts'
 import { LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../core/data/schema.ts'
 import type { Access, NumberKernels, Scratch } from '../../core/ports.ts'
-import { DIGITS_KEPT, POWERS_OF_TEN, smallDecimals } from '../decimals.ts'
+import { smallDecimals } from '../decimals.ts'
 import type { ColumnDetail } from './describe.ts'
 import type { Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
@@ -154,7 +155,7 @@ function columnOf(buffers: Buffers, { type, changes, elements }: ColumnDetail): 
   if (elements.length !== 1 || others.length > 0) return undefined
   const { rows } = buffers
   const isWide = format === 'l' || format === 'L'
-  if (change?.kind === 'decimal') return format === 'i' ? decimals(change.scale, buffers) : wideDecimals(format, change.scale, buffers)
+  if (change?.kind === 'decimal') return format === 'i' ? decimals(type, change.scale, buffers) : wideDecimals(type, change.scale, buffers)
   if (change !== undefined && change.kind !== 'type') return undefined
   if (isWide && type.kind === 'f64') {
     if (type.integers === undefined) return undefined
@@ -225,17 +226,17 @@ function bytesOfBits({ memory, rows, first, values: room }: Buffers): Uint8Array
   return values
 }
 
-function decimals(scale: number, { memory, rows, first, values: room }: Buffers): Column | undefined {
+function decimals(type: ColumnType, scale: number, { memory, rows, first, values: room }: Buffers): Column | undefined {
   const bytes = room(8 * rows)
   const values = new Float64Array(bytes.buffer, bytes.byteOffset, rows)
   const words = new Int32Array(memory.buffer, first, rows)
-  return smallDecimals(words, { width: 1, scale }, values) ? { type: { kind: 'f64' }, length: rows, values } : undefined
+  return smallDecimals(words, { width: 1, scale }, values) ? { type, length: rows, values } : undefined
 }
 
-function wideDecimals(format: string, scale: number, buffers: Buffers): Column | undefined {
+function wideDecimals(type: ColumnType, scale: number, buffers: Buffers): Column | undefined {
   const divisor = POWERS_OF_TEN[scale]
-  if (format !== 'l' || divisor === undefined || !scaled(buffers, { signed: true, limit: DIGITS_KEPT, divisor })) return undefined
-  return { type: { kind: 'f64' }, length: buffers.rows, values: valuesOf('g', buffers) }
+  if (buffers.format !== 'l' || divisor === undefined || !scaled(buffers, { signed: true, limit: DIGITS_KEPT, divisor })) return undefined
+  return { type, length: buffers.rows, values: valuesOf('g', buffers) }
 }
 
 function copied(memory: WebAssembly.Memory, address: number, bytes: number, scratch: Scratch): Uint8Array {

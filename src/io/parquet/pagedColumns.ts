@@ -10,10 +10,10 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { Column } from '../../core/data/column.ts'
+import { DIGITS_KEPT, POWERS_OF_TEN } from '../../core/data/decimals.ts'
 import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../core/data/schema.ts'
 import type { Integers, PagedColumn, PageKernels, PageOfValues } from '../../core/ports.ts'
-import { DIGITS_KEPT, POWERS_OF_TEN } from '../decimals.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import type { Destination, ReadyColumn } from './nativeColumns.ts'
 import { DICTIONARY_ENCODINGS, type Page } from './pages.ts'
@@ -116,9 +116,7 @@ function formOf(physical: number, { type, changes: [change, another], elements, 
   if (change?.kind === 'decimal') {
     const divisor = POWERS_OF_TEN[change.scale]
     const isWhole = physical === PHYSICAL.INT32 || physical === PHYSICAL.INT64
-    return isWhole && divisor !== undefined
-      ? { type: { kind: 'f64' }, width, numbers: { signed: true, limit: DIGITS_KEPT, divisor } }
-      : undefined
+    return isWhole && divisor !== undefined ? { type, width, numbers: { signed: true, limit: DIGITS_KEPT, divisor } } : undefined
   }
   if (change !== undefined && change.kind !== 'type') return undefined
   switch (physical) {

@@ -3,13 +3,14 @@ import type { RecordBatch } from 'apache-arrow'
 import type { Batch, Column } from '../../core/data/column.ts'
 import { castColumn, convertColumn } from '../../core/data/columnConversions.ts'
 import { emptyColumn } from '../../core/data/columnSlices.ts'
-import { type ColumnType, type ElementType, type Field, sameType, type TimeUnit } from '../../core/data/schema.ts'
+import { type ColumnType, type ElementType, type Field, plainType, sameType, type TimeUnit } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import { toArrowTable } from '../arrow/arrowBatches.ts'
 import { checkColumn } from '../arrow/arrowChecks.ts'
 import { columnOfData } from '../arrow/arrowColumns.ts'
 import { RecordBatchReader, tableToIPC } from '../arrow/arrowLibrary.ts'
+import { withoutDecimals } from '../decimals.ts'
 import { fileType, readColumn } from '../int64.ts'
 import type { ExecutePlanResponse_ArrowBatch } from './messages.ts'
 import { elementFields } from './translated.ts'
@@ -89,10 +90,10 @@ function floorDivided(value: bigint, by: bigint): bigint {
   return value < 0n && whole * by !== value ? whole - 1n : whole
 }
 
-/** A table as Arrow that Spark takes: it has neither unsigned integers nor categories, and time in microseconds. */
+/** A table as Arrow that Spark takes: it has neither unsigned integers nor categories, time in microseconds, and decimals of other rules than numbers. */
 export function arrowOf(element: ElementType, batches: readonly Batch[]): Uint8Array {
   const fields = elementFields(element).map((field): Field => ({ ...field, type: sparkForm(field.type) }))
-  const sent: ElementType = { kind: 'row', fields }
+  const sent = withoutDecimals({ kind: 'row', fields })
   const made = batches.map(
     ({ columns, length }): Batch => ({
       element: sent,
@@ -105,7 +106,7 @@ export function arrowOf(element: ElementType, batches: readonly Batch[]): Uint8A
 
 function inForm(column: Column, type: ColumnType): Column {
   if (column.type.kind === 'timestamp' && type.kind === 'timestamp') return inUnit(column, column.type.unit, type)
-  return sameType(column.type, type) ? column : castColumn(column, type)
+  return sameType(plainType(column.type), plainType(type)) ? column : castColumn(column, type)
 }
 
 function sparkForm(type: ColumnType): ColumnType {
