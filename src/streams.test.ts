@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { count, lag, quantile, rowNumber, Session, sum } from './index.ts'
+import { count, lag, max, quantile, rowNumber, Session, sum } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'streams-'))
 const rows = 200_000
@@ -53,6 +53,16 @@ test('what needs all rows says why they are kept', async () => {
     'WindowExec has one partition, and a frame that ends with it but does not begin with it, and does not go by way of disk.',
     expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
   ])
+})
+
+test('a frame that reaches more rows than memory holds says so', async () => {
+  const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
+  const wide = table.window({ orderBy: (r) => r.a, frame: { rows: [-50_000, 0] } }, { most: max((r) => r.g) })
+  const error = (await wide.collect().catch((one: unknown) => one)) as Error
+  expect(error.name).toBe('MemoryError')
+  expect(error.message).toBe(
+    'WindowExec computes a piece of its one partition with 1 MiB of rows around it, which is more than a fourth of the memory: it has a frame of rows [-50000, 0], or a lag or lead of many rows.\nMake those shorter, give the window a { by }, or raise { memory } in Session.start.',
+  )
 })
 
 test('a window that is one partition goes by way of disk, in pieces that know of those before', async () => {

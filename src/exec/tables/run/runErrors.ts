@@ -50,10 +50,9 @@ function notSpilledBecause(operator: WideOperator): string | undefined {
       return 'has a function that sees the rows of a group'
     case 'WindowExec':
       return operator.by ? undefined : 'has one partition, and a frame that ends with it but does not begin with it'
-    case 'AsofJoinExec':
-      return operator.by ? undefined : 'has no { by } that could cut its rows into parts'
     case 'HashAggregateExec':
     case 'HashJoinExec':
+    case 'AsofJoinExec':
     case 'SortExec':
     case 'IndexExec':
     case 'DistinctExec':

@@ -3,6 +3,7 @@
  * runs over one part after another, and what comes of it is what it would be over all, in the order that it would have.
  *
  *     SortExec, IndexExec        parts are ranges of the key; their results one after another
+ *     AsofJoinExec without one   parts are ranges of the order, each with the right rows next to it
  *     WindowExec without a key   the rows are sorted so, and computed piece after piece; results put in the order of the numbers
  *     HashAggregateExec,         parts by the hash of the key; rows are numbered before, and results put in the order
  *     DistinctExec, HashJoinExec,    of the numbers (of a group, that of its first row; of joined rows, that of the left one)
@@ -13,6 +14,7 @@
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { AsofOperator } from '../asof/matches.ts'
 import { FRAMED } from '../windows/carried.ts'
 import type { WindowOperator } from '../windows/windowColumns.ts'
 import type { NumberPlace } from './rowNumbers.ts'
@@ -42,6 +44,8 @@ export type External =
     }
   /** One partition, whose rows are computed in pieces, in the order of the operator where it has one. */
   | { readonly kind: 'windowed'; readonly operator: WindowOperator }
+  /** Rows of two sides that are matched by an order alone. */
+  | { readonly kind: 'ranged'; readonly operator: AsofOperator }
   | {
       readonly kind: 'hashed'
       readonly sides: readonly ExternalSide[]
@@ -95,7 +99,8 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
       return operator.how === 'cross' || first === undefined ? undefined : joined(operator, first)
     case 'WindowExec':
     case 'AsofJoinExec': {
-      if (!operator.by) return operator.kind === 'WindowExec' && isComputedInPieces(operator) ? { kind: 'windowed', operator } : undefined
+      if (!operator.by && operator.kind === 'AsofJoinExec') return { kind: 'ranged', operator }
+      if (!operator.by && operator.kind === 'WindowExec') return isComputedInPieces(operator) ? { kind: 'windowed', operator } : undefined
       const others = operator.kind === 'AsofJoinExec' ? [{ key: HIDDEN }] : []
       return {
         ...{ kind: 'hashed', sides: [{ key: HIDDEN, numbered: FIRST_COLUMN }, ...others], place: BY_FIRST },

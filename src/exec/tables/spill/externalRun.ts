@@ -9,70 +9,21 @@
  * A part that is too large is exchanged again. Of a join whose right side is small nothing but that side is spilled: pieces of
  * the left one are joined with it as they come.
  */
-import type { Column } from '../../../core/data/column.ts'
-import { MemoryError } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
-import type { Block } from '../block.ts'
-import type { How, Result, Results } from '../dataset.ts'
-import { concatBatches, type ExecBatch } from '../operators/batches.ts'
+import type { AsofOperator } from '../asof/matches.ts'
+import type { Result, Results } from '../dataset.ts'
+import { concatBatches } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
 import type { WindowOperator } from '../windows/windowColumns.ts'
 import { WindowFold } from '../windows/windowFold.ts'
+import { asofParts } from './asofParts.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
 import { BY_FIRST, type External, FIRST_COLUMN, HIDDEN } from './external.ts'
-import { bytesOf, type Exchange, type Part, piecesOf, rowsOfSegments, type Segments, type SpilledPart, segmentsIn } from './parts.ts'
-import { type PartResult, withEachKeyOnce } from './repeatedKeys.ts'
-import { MOST_ROWS } from './rowNumbers.ts'
-import { numbersOf, type RowNumbers, type SpillBy, type SpillKey } from './spillTask.ts'
-
-/** Rows that are to be exchanged. */
-export type Source =
-  | { readonly kind: 'plan'; readonly plan: PhysicalPlan }
-  | { readonly kind: 'spilled'; readonly rows: SpilledPart }
-  | { readonly kind: 'parts'; readonly parts: readonly Part[] }
-  | { readonly kind: 'results'; readonly results: Results }
-
-/** Parts on disk. */
-export interface Exchanged {
-  /** The segments of each part, in the order of the rows. */
-  readonly parts: readonly Segments[]
-  readonly shape: ExecBatch
-  /** Rows that came before those of each partition. */
-  readonly rowsBefore: readonly number[]
-}
-
-export interface ExternalServices {
-  readonly exchanged: (source: Source, exchange: Exchange) => Promise<Exchanged>
-  /** The rows in the arena. */
-  readonly read: (rows: SpilledPart) => Promise<Result>
-  /** What one part after another gives, several computed at a time. */
-  readonly streamed: (parts: readonly Part[], how?: Pick<How, 'limited' | 'rowsBefore'>) => AsyncGenerator<PartResult, void, undefined>
-  /** What a plan gives, part after part. */
-  readonly results: (plan: PhysicalPlan) => Results
-  readonly work: (operator: WideOperator, inputs: readonly (readonly ExecBatch[])[]) => Promise<Result>
-  /** Keys from here and there of what a plan gives. */
-  readonly sampled: (source: Source, key: SpillKey) => Promise<readonly Column[]>
-  readonly free: (blocks: readonly Block[]) => void
-  /** Frees these blocks but for those that a batch lies in, which it gives. */
-  readonly kept: (blocks: readonly Block[], batches: readonly ExecBatch[]) => readonly Block[]
-  /** A part of no more bytes can be worked on in memory. */
-  readonly partBytes: number
-  /** What memory holds beside what is computed with it. */
-  readonly heldBytes: number
-  /** The rows of a window's partition that a piece of it is computed with take no more bytes. */
-  readonly mostBytes: number
-  /** Parts that are expected to be so large. */
-  readonly parts: number
-  /** Parts that come out in order: of a sort, and of results. */
-  readonly partsInOrder: number
-}
-
-/** Exchanges of one row after the first: what then is too large has one key too often. */
-const MOST_LEVELS = 3
-/** Times of what a part should have, above which it is exchanged again. */
-const TOO_LARGE = 2
-/** Parts that a part becomes which is too large. */
-const PARTS_AGAIN = 16
+import { type Exchanged, type ExternalServices, MOST_LEVELS, PARTS_AGAIN, type Source, TOO_LARGE } from './externalServices.ts'
+import { bytesOf, type Part, piecesOf, rowsOfSegments, type SpilledPart, segmentsIn } from './parts.ts'
+import { withEachKeyOnce } from './repeatedKeys.ts'
+import { numbersOf, type RowNumbers, type SpillBy } from './spillTask.ts'
+import { folded, startsBetween, windowParts } from './windowPieces.ts'
 
 /** Two rows of one key are in the first segments that have the key. */
 const ENOUGH_SEGMENTS = 2
@@ -103,6 +54,8 @@ export class ExternalRun {
         return this.hashed(external)
       case 'windowed':
         return this.windowed({ kind: 'plan', plan: first }, external.operator)
+      case 'ranged':
+        return this.joinedByRanges(external.operator)
     }
   }
 
@@ -148,7 +101,7 @@ export class ExternalRun {
 
   /** A window that is one partition: its rows in order, in pieces that each are told of those before, and reach some of those around them. */
   private async *windowed(source: Source, operator: WindowOperator): Results {
-    const { streamed, partBytes, exchanged, free } = this.services
+    const { streamed, partBytes, mostBytes, exchanged, free } = this.services
     const fold = new WindowFold(operator)
     if (!operator.ordered) {
       const { parts, shape } = await exchanged(source, { by: { kind: 'whole' } })
@@ -157,7 +110,7 @@ export class ExternalRun {
         fold.add(concatBatches(batches))
         free(blocks)
       }
-      const worked = this.windowPieces(operator, fold, pieces)
+      const worked = windowParts(operator, fold, pieces, mostBytes)
       yield* streamed(worked.length > 0 ? worked : [{ kind: 'spilled', segments: [], shape }])
       return
     }
@@ -170,18 +123,13 @@ export class ExternalRun {
       .flatMap(segmentsIn)
       .map((segment): SpilledPart => ({ kind: 'spilled', segments: [segment], shape: sorted.shape }))
     const starts = startsBetween(rowsBefore, rows, this.services.partsInOrder)
-    yield* this.inOrder(this.windowPieces(operator, fold, pieces), BY_FIRST, { scalar: false, starts })
+    yield* this.inOrder(windowParts(operator, fold, pieces, mostBytes), BY_FIRST, { scalar: false, starts })
   }
 
-  /** The pieces with what each reaches. */
-  private windowPieces(operator: WindowOperator, fold: WindowFold, pieces: readonly SpilledPart[]): readonly Part[] {
-    return fold.reached().map(({ from, to, wanted, carried }) => {
-      const reached = pieces.slice(from, to)
-      const bytes = reached.reduce((sum, { segments }) => sum + bytesOf(segments), 0)
-      if (bytes > this.services.mostBytes) throw reachedTooFar(operator, bytes)
-      const rows = { ...(reached[0] as SpilledPart), segments: reached.flatMap(({ segments }) => segmentsIn(segments)) } // at least its own
-      return { kind: 'worked', operator, sides: [rows], piece: { ...wanted, carried } }
-    })
+  private async *joinedByRanges(operator: AsofOperator): Results {
+    const [left, right] = this.inputs as readonly [PhysicalPlan, PhysicalPlan] // a join has two
+    const parts = await asofParts(operator, { left: { kind: 'plan', plan: left }, right: { kind: 'plan', plan: right } }, this.services)
+    yield* this.inOrder(parts, BY_FIRST, { scalar: false })
   }
 
   private async *withoutHidden(results: Results): Results {
@@ -303,35 +251,6 @@ export class ExternalRun {
     }
     return new Float64Array()
   }
-}
-
-/** The results, each one batch, that a window sees on their way. */
-async function* folded(results: Results, fold: WindowFold): Results {
-  for await (const { batches, blocks } of results) {
-    const batch = concatBatches(batches)
-    if (batch.length > 0) fold.add(batch)
-    yield { batches: [batch], blocks }
-  }
-}
-
-/** The numbers at which parts begin that each have as many rows. */
-function startsBetween(rowsBefore: readonly number[], rows: number, parts: number): Float64Array {
-  const starts = new Set<number>()
-  let partition = 0
-  for (let p = 1; p < parts; p++) {
-    const row = Math.floor((p * rows) / parts)
-    while ((rowsBefore[partition + 1] ?? Number.POSITIVE_INFINITY) <= row) partition++
-    starts.add(partition * MOST_ROWS + row - (rowsBefore[partition] ?? 0))
-  }
-  return Float64Array.from(starts)
-}
-
-function reachedTooFar({ kind, frame: { kind: unit, from, to } }: WindowOperator, bytes: number): MemoryError {
-  const size = `${Math.ceil(bytes / 2 ** 20)} MiB`
-  return new MemoryError(
-    `${kind} computes a piece of its one partition with ${size} of rows around it, which is more than a fourth of the memory: it has a frame of ${unit} [${from}, ${to}], or a lag or lead of many rows.\nMake those shorter, give the window a { by }, or raise { memory } in Session.start.`,
-    { operator: kind, bytes },
-  )
 }
 
 function rowsOf({ batches }: Result): number {

@@ -85,6 +85,8 @@ export interface WorkedInput {
   readonly sides: readonly SpilledInput[]
   /** Of a window: the part is one of the pieces of a partition. */
   readonly piece?: WindowPiece
+  /** Of an as-of join: wanted are the ends of the part. */
+  readonly isEnds?: true
 }
 
 /** Numbers of right rows that have no left row come behind all others. */

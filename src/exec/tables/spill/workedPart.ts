@@ -8,6 +8,7 @@ import type { NewArray } from '../../../core/data/columnSlices.ts'
 import { MemoryError } from '../../../core/errors.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../../memory/arena.ts'
+import { endsOf } from '../asof/ends.ts'
 import type { Block } from '../block.ts'
 import { Blocks } from '../blocks.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
@@ -36,9 +37,11 @@ export interface PartServices {
 export type Made = Pick<StageResult, 'batches' | 'blocks' | 'repeated'>
 
 /** What an operator gives of a part. */
-export async function worked({ operator, sides, piece }: WorkedInput, services: PartServices): Promise<Made> {
+export async function worked({ operator, sides, piece, isEnds }: WorkedInput, services: PartServices): Promise<Made> {
   const { newArray } = services
   if (operator.kind === 'WindowExec' && piece !== undefined) return await windowed(operator, sides, piece, services)
+  if (isEnds === true)
+    return { batches: [endsOf(concatBatches(unspilled(sides[0] as SpilledInput, newArray), undefined, newArray))], blocks: [] } // one side
   if (operator.kind === 'IndexExec') return await indexed(operator, sides, services)
   const made = await inArena(services, operator.kind, async ({ whole, ...shared }) => {
     const inputs: ExecBatch[] = []

@@ -1,0 +1,104 @@
+/**
+ * An as-of join without keys, part after part: both sides are exchanged by the same ranges of the order, and each part of the right side is
+ * seen with the rows next to it.
+ *
+ *     left     | 2 5 |     | 23 |        parts by ranges of the order
+ *     right    | 1 3 | 12  |    |
+ *     joined     with the 3 of the first part, and the 12 that comes before it where its own part has none
+ *
+ * Of a part before, the last row of its greatest value is enough, and of one behind, the first row of its least: these are its ends, and
+ * all that is needed of a part whose rows have one value.
+ */
+import type { Column } from '../../../core/data/column.ts'
+import { PlanError } from '../../../core/errors.ts'
+import type { AsofOperator } from '../asof/matches.ts'
+import { type Boundaries, boundariesOf, isOneKey } from './boundaries.ts'
+import { FIRST_COLUMN, HIDDEN } from './external.ts'
+import { type Exchanged, type ExternalServices, MOST_LEVELS, PARTS_AGAIN, type Source, TOO_LARGE } from './externalServices.ts'
+import { bytesOf, type Exchange, type Part, piecesOf, type Segments, type SpilledPart, segmentsIn } from './parts.ts'
+import type { Segment } from './segments.ts'
+
+/** A range of the order. */
+interface Range {
+  readonly left: SpilledPart
+  readonly right: SpilledPart
+  /** All orders are one value. */
+  readonly isOne: boolean
+}
+
+/** Parts whose results are all there is, each in the order of the left rows' numbers. */
+export async function asofParts(
+  operator: AsofOperator,
+  sides: { readonly left: Source; readonly right: Source },
+  services: ExternalServices,
+): Promise<readonly Part[]> {
+  const ranges = await rangesOf(sides, services, 0)
+  const ends = await endsOfEach(operator, ranges, services)
+  return ranges.flatMap(({ left, right, isOne }, p): readonly Part[] => {
+    if (bytesOf(left.segments) === 0) return []
+    const before = ends.slice(0, p).findLast((segment) => segment !== undefined)
+    const behind = ends.slice(p + 1).find((segment) => segment !== undefined)
+    const own = isOne ? [ends[p]] : segmentsIn(right.segments)
+    const segments = [before, ...own, behind].filter((segment) => segment !== undefined)
+    return piecesOf(left, services.partBytes).map((piece) => ({ kind: 'worked', operator, sides: [piece, { ...right, segments }] }))
+  })
+}
+
+async function rangesOf(
+  { left, right }: { readonly left: Source; readonly right: Source },
+  services: ExternalServices,
+  level: number,
+): Promise<readonly Range[]> {
+  const samples = [...(await services.sampled(left, HIDDEN)), ...(await services.sampled(right, HIDDEN))]
+  const boundaries = boundariesOfBoth(samples, level === 0 ? services.partsInOrder : PARTS_AGAIN)
+  const by: Exchange['by'] = boundaries === undefined ? { kind: 'whole' } : { kind: 'key', key: HIDDEN, boundaries }
+  const first = await services.exchanged(left, { by, ...(level === 0 ? { numbered: FIRST_COLUMN } : {}) })
+  const second = await services.exchanged(right, { by })
+  const found: Range[] = []
+  for (let p = 0; p < Math.max(first.parts.length, second.parts.length); p++) {
+    const range: Range = {
+      left: partOf(first, p),
+      right: partOf(second, p),
+      isOne: boundaries !== undefined && isOneKey(boundaries, p),
+    }
+    const isLarge = bytesOf(range.right.segments) > TOO_LARGE * services.partBytes
+    if (isLarge && !range.isOne && level < MOST_LEVELS)
+      found.push(
+        ...(await rangesOf(
+          { left: { kind: 'spilled', rows: range.left }, right: { kind: 'spilled', rows: range.right } },
+          services,
+          level + 1,
+        )),
+      )
+    else found.push(range)
+  }
+  return found
+}
+
+function partOf({ parts, shape }: Exchanged, p: number): SpilledPart {
+  const segments: Segments = parts[p] ?? []
+  return { kind: 'spilled', segments, shape }
+}
+
+/** Undefined also for orders that have no type for both, of which the join itself says so. */
+function boundariesOfBoth(samples: readonly Column[], parts: number): Boundaries | undefined {
+  try {
+    return boundariesOf(samples, false, parts)
+  } catch (error) {
+    if (error instanceof PlanError) return undefined
+    throw error
+  }
+}
+
+/** The ends of each range's right rows; undefined where there are none. */
+async function endsOfEach(
+  operator: AsofOperator,
+  ranges: readonly Range[],
+  services: ExternalServices,
+): Promise<readonly (Segment | undefined)[]> {
+  const parts = ranges.map(({ right }): Part => ({ kind: 'worked', operator, sides: [right], isEnds: true }))
+  const { parts: written, rowsBefore } = await services.exchanged({ kind: 'parts', parts }, { by: { kind: 'whole' } })
+  const segments = [...written.flatMap(segmentsIn)]
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0)
+  return rowsBefore.map((before, p) => ((rowsBefore[p + 1] ?? rows) > before ? segments.shift() : undefined))
+}
