@@ -39,6 +39,7 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
       const told: (number | undefined)[] = []
       const edges = new Edges(1, moves, numbers, {
         storageOf: () => expect.unreachable('Nothing is moved.'),
+        putRows: () => expect.unreachable('Nothing is served.'),
         send: (_, { failed }) => told.push(failed),
       })
       const gate = new BlockGate({ blocks, work: { schedule: blocks, claimed: blocks }, claims, numbers }, edges)

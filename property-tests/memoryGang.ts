@@ -4,9 +4,12 @@
  */
 import fc from 'fast-check'
 import { GangError } from '../src/core/errors.ts'
+import { fromBytes } from '../src/exec/gang/definition.ts'
 import { Gang } from '../src/exec/gang/gang.ts'
 import type { InMessage, OutMessage } from '../src/exec/gang/links/messages.ts'
 import { Members } from '../src/exec/gang/members.ts'
+import type { EdgeHead } from '../src/exec/gang/movement/edges.ts'
+import { STRETCHES } from '../src/exec/gang/movement/loads.ts'
 import { GangNode, type NodeResources } from '../src/exec/gang/node.ts'
 import type { SharedArena } from '../src/exec/memory/sharedArena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
@@ -74,8 +77,8 @@ export interface MemoryGang {
   readonly losses: () => number
   /** Bytes of elements that were sent so far: by what is planned, and of what was found to have changed. */
   readonly sent: () => { readonly planned: number; readonly changed: number }
-  /** Messages with what blocks read of an array, and elements in them. */
-  readonly served: () => { readonly messages: number; readonly bytes: number }
+  /** Messages with what blocks read of an array, and elements in them; those that come while blocks run, and not for the first of them. */
+  readonly served: () => { readonly messages: number; readonly bytes: number; readonly later: number }
   /** Messages by which a process makes elements by itself. */
   readonly made: () => number
   /** Messages by which processes flush arrays among them. */
@@ -106,7 +109,7 @@ export function memoryGang(
   let events: { at: number; readonly run: () => void }[] = []
   let [arrived, losses, isOver, isPumping] = [0, 0, false, false]
   let [planned, changed, made, shares] = [0, 0, 0, 0]
-  const served = { messages: 0, bytes: 0 }
+  const served = { messages: 0, bytes: 0, later: 0 }
 
   const send = (from: Process | undefined, to: Process | undefined, message: OutMessage): void => {
     if (isOver || to?.isOut === true || from?.isOut === true) return
@@ -120,27 +123,38 @@ export function memoryGang(
       served.messages++
       served.bytes += rest
     }
+    if (message.type === 'edge') countLoad((fromBytes(message.head) as EdgeHead).block, rest)
     if (last !== undefined || isFlush) changed += rest
     if (message.type === 'make') made++
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`
     queues.set(key, [...(queues.get(key) ?? []), { from, to, message }])
     pump()
   }
+  const countLoad = (block: number, bytes: number): void => {
+    if (block >= 0) return
+    served.messages++
+    served.bytes += bytes
+    if ((-1 - block) % STRETCHES > 0) served.later++
+  }
   const later = (messages: number, run: () => void): void => {
     events.push({ at: arrived + messages, run })
     pump()
   }
-  const members = new Members(world, {
-    send: (to, message) => {
-      const receiver = processes.get(to)
-      if (receiver !== undefined) send(undefined, receiver, message)
+  const members = new Members(
+    world,
+    {
+      send: (to, message) => {
+        const receiver = processes.get(to)
+        if (receiver !== undefined) send(undefined, receiver, message)
+      },
+      part: () => undefined,
+      hold: () => undefined,
+      letGo: () => undefined,
+      releaseNow: () => undefined,
+      release: async () => undefined,
     },
-    part: () => undefined,
-    hold: () => undefined,
-    letGo: () => undefined,
-    releaseNow: () => undefined,
-    release: async () => undefined,
-  })
+    { leastLoadBytes: seed % 2 === 0 ? 0 : 2 ** 18 },
+  )
   const gang = new Gang(members)
   const start = (rank: number): void => {
     const place = takePlace(budget)

@@ -14,10 +14,11 @@ const ANNOUNCED = announcedRun('served.prop.ts', 600)
 const RUN = { ...ANNOUNCED, numRuns: Math.ceil(ANNOUNCED.numRuns / 2) }
 vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
-let [messages, bytes, elements, cases] = [0, 0, 0, 0]
+let [messages, bytes, elements, cases, later] = [0, 0, 0, 0, 0]
 afterAll(async () => {
   await stopPlaces()
   expect(messages, `messages in ${cases} cases`).toBeGreaterThan(cases / 2)
+  expect(later, 'messages while blocks run').toBeGreaterThan(cases / 4)
   expect(bytes / 8, `of ${elements} elements`).toBeLessThan(elements)
 })
 
@@ -27,9 +28,10 @@ interface Case {
   readonly rows: number
   readonly f: readonly number[]
   readonly h: readonly number[]
-  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner'
-  readonly steps: readonly ('score' | 'score' | 'grow' | 'set' | 'map' | 'shift' | 'read')[]
+  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner' | 'own'
+  readonly steps: readonly ('score' | 'grow' | 'set' | 'map' | 'shift' | 'read' | 'abort')[]
   readonly world: number
+  readonly workers: number
   readonly list: readonly Mishap[]
   readonly seed: number
 }
@@ -38,18 +40,19 @@ const cases_: fc.Arbitrary<Case> = fc
     rows: fc.integer({ min: 4, max: 40 }),
     f: fc.array(fc.nat(FEATURES - 8), { minLength: 40, maxLength: 40 }),
     h: fc.array(fc.nat(39), { minLength: 40, maxLength: 40 }),
-    body: fc.constantFrom<Case['body'][]>('plain', 'chain', 'guarded', 'shifted', 'shifted', 'matrix', 'elements', 'inner'),
-    steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'shift', 'read'), {
+    body: fc.constantFrom<Case['body'][]>('plain', 'chain', 'guarded', 'shifted', 'shifted', 'matrix', 'elements', 'inner', 'own'),
+    steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'shift', 'read', 'abort'), {
       minLength: 2,
       maxLength: 8,
     }),
     world: fc.constantFrom(2, 3, 3, 5),
+    workers: fc.constantFrom(1, 1, 2),
     seed: fc.nat(),
   })
   .chain((one) => fc.oneof(fc.constant([]), mishaps(one.world)).map((list) => ({ ...one, list })))
 
-async function course({ rows, f: places, h: order, body, steps }: Case, options: object): Promise<readonly unknown[]> {
-  await using session = await Session.start({ workers: 1, memory: '64MB', progress: false, checkRaces: false, ...options })
+async function course({ rows, f: places, h: order, body, steps, workers }: Case, options: object): Promise<readonly unknown[]> {
+  await using session = await Session.start({ workers, memory: '64MB', progress: false, checkRaces: false, ...options })
   const f = session.fromTypedArray(Int32Array.from(places.slice(0, rows)), [rows])
   const h = session.fromTypedArray(
     Int32Array.from(order.slice(0, rows), (at) => at % rows),
@@ -91,6 +94,10 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
       session.loop(f, { w, total }, (x, _, { w, total }) => {
         total.add(w.get(x))
       }),
+    own: () =>
+      session.loop(w, { f, w, total }, (x, [s], { f, w, total }) => {
+        total.add(x + w.get(f.get(s % rows)))
+      }),
     inner: () =>
       session.loop(range, env, ([s], { f, w, y, total }) => {
         let sum = 0
@@ -117,7 +124,15 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
         [null],
         Float64Array.from({ length: FEATURES }, (_, at) => at / 7 + ++sets),
       )
-    else if (step === 'map') await f.set([rows - 1], (await f.at(rows - 1)) === 3 ? 50 : 3)
+    else if (step === 'abort') {
+      await grow.run()
+      const abort = new AbortController()
+      const running = score.run({ signal: abort.signal }).catch(() => undefined) // or it is over before
+      for (let turn = 0; turn < 3 * (sets + rows); turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+      abort.abort()
+      await running
+      await y.assign([null], new Float64Array(rows))
+    } else if (step === 'map') await f.set([rows - 1], (await f.at(rows - 1)) === 3 ? 50 : 3)
     else if (step === 'shift') shift = (shift + 1) % 4
     else seen.push(await y.toTypedArray())
   }
@@ -138,6 +153,7 @@ test('loops over served arrays have the bits of one process, on any number of th
         cases++
         messages += now.messages
         bytes += now.bytes
+        later += now.later
         elements += now.messages * FEATURES
         await stop()
       }

@@ -109,5 +109,7 @@ test('of an array that the data decides on, others are sent what their blocks re
   expect(await sentBy(() => loop.run())).toBe(read * 8) // the keys are known
   expect(await sentBy(() => loop.run())).toBe(0)
   expect(((await y.toTypedArray()) as Float64Array)[1]).toBe(-1)
-  expect(loop.explain()).toMatch(/Of w the others are sent what their blocks read, \d+ and \d+ of 3,000 elements\./)
+  expect(loop.explain()).toMatch(
+    /Of w the others are sent what their blocks read, \d+ and \d+ of 3,000 elements, before the pass: they are few\./,
+  )
 })

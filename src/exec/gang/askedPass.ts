@@ -3,36 +3,25 @@ import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { defined } from '../../core/defined.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
-import type { KernelLoop } from '../loops/kernelLoop.ts'
 import type { Others } from '../loops/kernelPass.ts'
+import { AskedLoads, type AskedLoadsOptions } from './askedLoads.ts'
 import { copied, sameTable } from './capturedTables.ts'
-import type { Formed, Part } from './formed.ts'
-import type { Answer, Members, Other } from './members.ts'
-import { HOME, type Needed, type Process } from './movement/belongings.ts'
+import type { Part } from './formed.ts'
+import type { Answer, Other } from './members.ts'
+import { HOME, type Process } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
-import type { Movement } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
 import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfRoots } from './movement/passWire.ts'
 import { labelIn } from './movement/placement.ts'
 import type { Residence } from './movement/residence.ts'
 import { changesFor, endsPass, FlushedChanges, type FlushedHead, lanesOfRound } from './movement/rounds.ts'
 import { knowsRows, serveRows, tellKeys } from './movement/rowSupply.ts'
-import type { Served } from './movement/served.ts'
 import { type Rows, rowsWithin } from './movement/servedRows.ts'
 import { loopOfReader, SharedPass, type Sharing } from './movement/shares.ts'
 import { residencesOf, sharingOf, withOwned } from './movement/sharing.ts'
 import { supply, supplyBoxes } from './movement/supply.ts'
 
-export interface AskedPassOptions {
-  readonly gang: Members
-  readonly loop: KernelLoop
-  /** The pass's number among what the others are asked for. */
-  readonly run: number
-  readonly formed: Formed
-  readonly parts: readonly Part[]
-  readonly needed: readonly Needed[]
-  readonly served: Served
-  readonly movement: Movement<Other>
+export interface AskedPassOptions extends AskedLoadsOptions {
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
   /** Whether shared arrays are flushed by all, however small they are. */
   readonly isForced: boolean
@@ -50,6 +39,7 @@ export class AskedPass {
   readonly #nodes: readonly number[]
   /** What this process has to do with arrays that all flush. */
   readonly shared: SharedPass | undefined
+  readonly loads: AskedLoads
   /** Bytes of updates that came in rounds, and of what these changed. */
   roundBytes = 0
 
@@ -78,6 +68,7 @@ export class AskedPass {
       })
       gang.takeShares(run, (share) => this.shared?.take(share))
     }
+    this.loads = new AskedLoads(asked)
     const own = formed.placement.flushed.filter((storage) => !this.#isShared(storage))
     this.#changes = new FlushedChanges(own)
   }
@@ -127,12 +118,14 @@ export class AskedPass {
   #begin({ pass, parameters }: Parameters<Others['start']>[0], round: number | undefined): Map<Other, Head> {
     const { gang, loop, formed, parts, needed, served, movement, madeBy } = this.#asked
     const heads = new Map<Other, Head>()
+    gang.checkThere(parts.map(({ other }) => other))
+    this.loads.begin()
     for (const part of parts) {
       const moves = movement.nodes[part.node] as NodeMoves // one for each process
       for (const one of needed) {
         const array = served.get(one.storage)
         const rows = array?.rows[part.node]
-        if (rows !== undefined && array?.isFirst === false)
+        if (rows !== undefined && array?.isFirst === false && array.loads === undefined)
           serveRows(gang, part.other, formed.id, { needed: one, rows, isAll: array.fetches !== undefined })
       }
       if (this.#sharing !== undefined && this.#knowsRows) this.#tellReaders(part, this.#sharing)
@@ -145,8 +138,9 @@ export class AskedPass {
       const isKnown = part.moves === moves
       part.moves = moves
       const sharing = this.#sharedBy(part)
+      const loads = this.loads.toldTo(part)
       const told = {
-        ...defined({ sharing }),
+        ...defined({ sharing, loads }),
         ...(isSame ? {} : { tables: part.tables }),
         ...(isKnown ? {} : { moves: { sends, takes, ends } }),
       }
@@ -221,7 +215,10 @@ export class AskedPass {
       )
       results.push(...head.results.map((result) => ({ ...result, rank })))
     }
-    await gang.run(run, heads, signal, took)
+    let isOver = false
+    const there = gang.run(run, heads, signal, took).finally(() => (isOver = true))
+    const sending = round === undefined ? this.loads.send(() => isOver || signal?.aborted === true) : undefined
+    await Promise.all([there, sending])
     if (isLast) this.roundBytes += this.shared?.bytes ?? 0
     return results
   }

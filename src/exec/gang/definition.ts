@@ -43,6 +43,8 @@ export interface LoopDefinition {
   readonly to: number
   /** Arrays that are compared with what they were before a pass. */
   readonly compared: readonly number[]
+  /** Blocks may wait for elements that they read. */
+  readonly isLoaded?: boolean
   /** Rows of the first axis that the receiver's blocks touch, of arrays of which it needs no more. */
   readonly rows: readonly TouchedRows[]
 }
@@ -67,7 +69,7 @@ export function definitionOf(
   id: string,
   inputs: LoopInputs,
   numberOf: (storage: Storage) => number,
-  own: Pick<LoopDefinition, 'count' | 'from' | 'to' | 'compared' | 'rows'>,
+  own: Pick<LoopDefinition, 'count' | 'from' | 'to' | 'compared' | 'rows' | 'isLoaded'>,
 ): LoopDefinition {
   const { over } = inputs
   const sent = ({ storage, array, label }: ArrayInput | BufferInput): SentArray => ({ storage: numberOf(storage), array, label })

@@ -35,18 +35,17 @@ export interface Formed {
   shared: Shared | undefined
 }
 
+export interface SharedLoop {
+  readonly inputs: LoopInputs
+  readonly count: number
+  readonly portionOf: (from: number, to: number, options: { readonly isAlone: boolean }) => Portion
+}
+
 /** Rows of blocks with about as many iterations each; the first are run here. Found once for as long as the loop is placed so. */
-export function sharedBy(
-  formed: Formed,
-  {
-    inputs,
-    count,
-    portionOf,
-  }: { readonly inputs: LoopInputs; readonly count: number; readonly portionOf: (from: number, to: number) => Portion },
-  numberOf: (storage: Storage) => number,
-): Shared {
+export function sharedBy(formed: Formed, { inputs, count, portionOf }: SharedLoop, numberOf: (storage: Storage) => number): Shared {
   if (formed.shared !== undefined) return formed.shared
   const { bounds, arrays, order } = formed.placement
+  const isLoaded = inputs.analyzed.served !== undefined
   const compared = arrays.flatMap(({ kind, storage }) => (kind === 'compared' ? [numberOf(storage)] : []))
   const parts = formed.others.flatMap((other, i): Part[] => {
     const [from, to] = [bounds[i + 1] as number, bounds[i + 2] as number] // one more than there are processes
@@ -54,9 +53,9 @@ export function sharedBy(
     const rows = arrays.flatMap((placed) =>
       placed.kind === 'boxes' ? { storage: numberOf(placed.storage), ...rowsOf(placed, order, i + 1) } : [],
     )
-    const definition = definitionOf(formed.id, inputs, numberOf, { count, from, to, compared, rows })
+    const definition = definitionOf(formed.id, inputs, numberOf, { count, from, to, compared, rows, isLoaded })
     return [{ other, node: i + 1, definition, tables: [], moves: undefined }]
   })
-  formed.shared = { own: portionOf(0, bounds[1] as number), parts }
+  formed.shared = { own: portionOf(0, bounds[1] as number, { isAlone: isLoaded }), parts }
   return formed.shared
 }

@@ -15,7 +15,6 @@ import type { FunctionIr, Primitive } from '../../core/ir/functionIr.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { IterationSpace } from '../loops/blocks/schedule.ts'
-import type { Portion } from '../loops/kernelLayout.ts'
 import { KernelLoop } from '../loops/kernelLoop.ts'
 import type { Captured, Others, PassOptions } from '../loops/kernelPass.ts'
 import { storagesOf } from '../loops/kernelPlan.ts'
@@ -25,15 +24,13 @@ import type { Arena } from '../memory/arena.ts'
 import { AskedPass } from './askedPass.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
-import { type Formed, type Shared, sharedBy } from './formed.ts'
+import { type Formed, type Shared, type SharedLoop, sharedBy } from './formed.ts'
 import type { Journal } from './journal.ts'
 import type { Members, Other } from './members.ts'
 import type { Needed } from './movement/belongings.ts'
-import { Edges } from './movement/edges.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import { type Movement, Movements } from './movement/movement.ts'
-import type { NodeMoves } from './movement/moves.ts'
 import { madeIn, neededOf, scannedIn, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
 import { labelIn, type Placement, placementOf } from './movement/placement.ts'
 import { betweenRounds } from './movement/rounds.ts'
@@ -246,8 +243,6 @@ export class GangLoop extends KernelLoop {
     const movement = formed.movements.next(this.#versionOf, ends)
     const { own, parts } = this.#share(formed)
     const run = this.#gang.nextRun()
-    const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
-    if (edges !== undefined) this.#gang.takeEdges(run, (edge) => edges.take(edge))
     let asked: AskedPass | undefined
     let isOver = false
     try {
@@ -263,6 +258,7 @@ export class GangLoop extends KernelLoop {
         loop: this,
         run,
         formed,
+        own,
         parts,
         needed,
         served,
@@ -271,7 +267,7 @@ export class GangLoop extends KernelLoop {
         isForced: this.#isForced,
         stays: ends === 'needed',
       })
-      const elsewhere: Others = { portion: own, outside: edges, shared: asked.shared, start: asked.start }
+      const elsewhere: Others = { portion: own, outside: asked.loads.edges, shared: asked.shared, start: asked.start }
       const result = await super.runPasses(pass, 1, { signal, captured, others: elsewhere })
       isOver = result.failed === undefined
       if (isOver) this.#roundBytes = asked.roundBytes
@@ -279,6 +275,7 @@ export class GangLoop extends KernelLoop {
       return result
     } finally {
       this.#settle(formed, needed, isOver ? movement : undefined)
+      if (!isOver) asked?.loads.forget()
       if (isOver && asked !== undefined) {
         const left = { others: formed.shared?.parts.map(({ other }) => other) ?? [], residences: asked.residences }
         for (const [storage, one] of settleOwned(this.#gang, left, needed)) this.#served.stays(storage, one)
@@ -319,7 +316,7 @@ export class GangLoop extends KernelLoop {
 
   #share(formed: Formed): Shared {
     const { inputs, blocks } = this
-    const portionOf = (from: number, to: number): Portion => this.portionOf(from, to)
+    const portionOf: SharedLoop['portionOf'] = (from, to, options) => this.portionOf(from, to, options)
     return sharedBy(formed, { inputs, count: blocks.count, portionOf }, (storage) => this.#gang.numberOf(storage))
   }
 
@@ -379,14 +376,6 @@ export class GangLoop extends KernelLoop {
   readonly #madeBy = (storage: Storage): MadeSpec | undefined => madeIn(this.inputs, storage)
 
   readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays
-
-  #edgesOf(run: number, { numbers }: Portion, moves: NodeMoves): Edges | undefined {
-    if (numbers === undefined || (moves.sends.length === 0 && moves.takes.length === 0)) return undefined
-    return new Edges(run, moves, numbers, {
-      storageOf: this.#storageOf,
-      send: (to, head, parts) => this.#gang.sendEdge(to, head, parts),
-    })
-  }
 
   #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {
     const others = (shared?.parts ?? []).map(({ other }) => other)

@@ -7,8 +7,8 @@ import { freeStorage } from '../arrays/storageBlocks.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { FrameType } from './links/frame.ts'
 import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './movement/boxWire.ts'
-import type { NumberedBox } from './movement/moves.ts'
-import { applyParts, type BoxesHead, type FetchHead, type MakeHead, type RowsHead, regionOf, type ValuesHead } from './movement/passWire.ts'
+import type { Loads, NumberedBox, RowsHead } from './movement/moves.ts'
+import { applyParts, type BoxesHead, type FetchHead, type MakeHead, regionOf, type ValuesHead } from './movement/passWire.ts'
 import type { FlushedHead } from './movement/rounds.ts'
 import { packRows, type Rows, unpackRows } from './movement/servedRows.ts'
 import { refill, storageFrom } from './storageWire.ts'
@@ -38,7 +38,8 @@ export class HeldArrays {
     else if (type === 'flushed') this.#flushed(head as FlushedHead, parts)
     else if (type === 'keys')
       this.#keys.set(nameOfKeys(head as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of rank 0
-    else if (type === 'rows') this.#serve(head as RowsHead, parts)
+    else if (type === 'rows')
+      this.putRows(head as RowsHead, parts[0] as Uint8Array) // of packRows
     else return false
     return true
   }
@@ -67,7 +68,16 @@ export class HeldArrays {
 
   /** What is asked for of them. */
   packed({ boxes = [], rows }: FetchHead): Uint8Array {
-    return rows === undefined ? packBoxes(this.stored(boxes)) : packRows(this.dense(rows.storage), this.#rows(rows))
+    return rows === undefined ? packBoxes(this.stored(boxes)) : this.packedRows(rows)
+  }
+
+  packedRows(rows: RowsHead): Uint8Array {
+    return packRows(this.dense(rows.storage), this.#rows(rows))
+  }
+
+  /** Of arrays whose rows come or go while kernels run, all is here in one piece before that. */
+  whole({ sends, takes }: Loads): void {
+    for (const { rows } of [...sends, ...takes]) for (const { storage } of rows) partsOf(this.dense(storage))?.whole()
   }
 
   /** Puts one there that was computed here. */
@@ -115,8 +125,8 @@ export class HeldArrays {
     }
   }
 
-  #serve(head: RowsHead, parts: readonly Uint8Array[]): void {
-    unpackRows(this.dense(head.storage), this.#rows(head), parts[0] as Uint8Array) // of packRows
+  putRows(head: RowsHead, values: Uint8Array): void {
+    unpackRows(this.dense(head.storage), this.#rows(head), values)
     this.#known(head.storage).version++
   }
 

@@ -44,6 +44,9 @@ interface Pending {
   failed(error: unknown): void
 }
 
+/** Sending them takes about as long as four messages more. */
+const LEAST_LOAD_BYTES = 2 ** 18
+
 export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly rank: number }) => void
 
 export class Members {
@@ -73,9 +76,13 @@ export class Members {
   /** The same of shared arrays. */
   readonly #shares = new Map<number, (share: Share) => void>()
 
+  /** From how many bytes on elements that blocks read are sent while others run. */
+  readonly leastLoadBytes: number
+
   /** So many processes, all of which have joined. */
-  constructor(world: number, links: GangLinks) {
+  constructor(world: number, links: GangLinks, { leastLoadBytes = LEAST_LOAD_BYTES }: { readonly leastLoadBytes?: number } = {}) {
     this.#links = links
+    this.leastLoadBytes = leastLoadBytes
     this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set(), keys: new Map() }))
   }
 
@@ -188,10 +195,6 @@ export class Members {
   endRun(run: number): void {
     this.#open.delete(run)
     this.#shares.delete(run)
-  }
-
-  sendEdge(to: number, head: EdgeHead, parts: readonly Uint8Array[]): void {
-    this.send(to, 'edge', head, parts)
   }
 
   /**

@@ -26,7 +26,8 @@ import type { GangSettings } from './links/settings.ts'
 import { packBoxes } from './movement/boxWire.ts'
 import { type Before, changesOf, copyOf, emptyOf, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
-import type { Moves } from './movement/moves.ts'
+import { sendLoads, takesOf } from './movement/loads.ts'
+import type { LoadSend, Loads, Moves } from './movement/moves.ts'
 import {
   type DoneHead,
   type FailedHead,
@@ -65,6 +66,7 @@ interface KnownLoop {
 }
 
 const NO_MOVES: Moves = { sends: [], takes: [], ends: [] }
+const NO_LOADS: Loads = { sends: [], takes: [] }
 
 /** Serves rank 0; resolves with the exit code of its program, rejects with a GangError when it is lost. */
 export async function serveGang(settings: GangSettings, code: string | URL, resources: NodeResources): Promise<number> {
@@ -226,7 +228,7 @@ export class GangNode {
     const compared = definition.compared.map((number) => this.#arrays.storage(number))
     this.#loops.set(id, {
       loop,
-      portion: loop.portionOf(from, to),
+      portion: loop.portionOf(from, to, { isAlone: definition.isLoaded === true }),
       definition,
       compared,
       before: [],
@@ -284,7 +286,7 @@ export class GangNode {
 
   async #runPortion(
     known: KnownLoop,
-    { run, pass, round, parameters, tables, moves, sharing }: RunHead,
+    { run, pass, round, parameters, tables, moves, loads = NO_LOADS, sharing }: RunHead,
     signal: AbortSignal,
   ): Promise<void> {
     const { loop, portion, definition, compared } = known
@@ -293,16 +295,24 @@ export class GangNode {
     known.moves = moves ?? known.moves
     const isLast = endsPass(loop.blocks, round)
     if (round === undefined || round === 0) known.before = compared.map((storage) => copyOf(regionOf(storage)))
-    const edges = this.#edges.get(run) ?? this.#edgesOf(run, known)
+    const edges = this.#edges.get(run) ?? this.#edgesOf(run, known, loads)
     const shared = sharing === undefined ? this.#shared.get(run) : this.#sharedPass(run, known, sharing)
     const stop = (): void => shared?.stop()
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
     let results: readonly ShareResult[] = []
     try {
+      this.#arrays.whole(loads)
+      const loading = sendLoads(
+        loads.sends,
+        (load) => this.#sendLoad(run, load),
+        () => signal.aborted,
+      )
+      loading.catch(() => undefined) // awaited below, unless blocks fail before
       await shared?.ready(round ?? 0)
       const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges, round, shared })
       results = done.results
+      await loading
       if (this.#failure !== undefined) throw this.#failure.error
       const regions = isLast ? compared.map(regionOf) : []
       await shared?.flush(round ?? 0, { isLast })
@@ -344,16 +354,24 @@ export class GangNode {
   }
 
   /** What the portion's blocks have to do with those of other processes, if they have. */
-  #edgesOf(run: number, { portion: { numbers }, moves }: KnownLoop): Edges | undefined {
-    if (numbers === undefined || (moves.sends.length === 0 && moves.takes.length === 0)) return undefined
-    const edges = new Edges(run, moves, numbers, {
+  #edgesOf(run: number, { portion: { numbers }, moves: { sends, takes } }: KnownLoop, loads: Loads): Edges | undefined {
+    if (numbers === undefined || sends.length + takes.length + loads.takes.length === 0) return undefined
+    const all = { sends, takes: [...takes, ...takesOf(loads, numbers)] }
+    const edges = new Edges(run, all, numbers, {
       storageOf: (number) => this.#arrays.dense(number),
+      putRows: (rows, values) => this.#arrays.putRows(rows, values),
       send: (to, head, parts) => this.#links.send(to, { type: 'edge', head: toBytes(head, 'A block'), parts }),
     })
     this.#edges.set(run, edges)
     for (const edge of this.#early.get(run) ?? []) edges.take(edge)
     this.#early.delete(run)
     return edges
+  }
+
+  #sendLoad(run: number, { block, to, rows }: LoadSend): void {
+    const head: EdgeHead = { run, block }
+    const parts = rows.map((one) => this.#arrays.packedRows(one))
+    this.#links.send(to, { type: 'edge', head: toBytes(head, 'What a block reads'), parts })
   }
 
   #send(type: FrameType, head: object, parts: readonly Uint8Array[] = []): void {

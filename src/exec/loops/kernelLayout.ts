@@ -119,18 +119,20 @@ export function layOutPortion(
     resources,
     allocate,
     numbers,
+    isAlone = false,
   }: {
     readonly kernel: Pick<KernelLayout, 'plan' | 'lanes'>
     readonly resources: LoopResources
     readonly allocate: Allocate
     readonly numbers?: Int32Array
+    readonly isAlone?: boolean
   },
 ): Portion {
   const homes = Math.max(1, Math.min(resources.pool.size, widthOf(blocks)))
   const wasm = resources.kernel === 'js' ? undefined : kernel.plan.wasm
   const aloneMs = estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
   // a group would wait for all that its blocks wait for: with those of other processes, for itself in a circle
-  const meetsOthers = numbers !== undefined && isOrdered(blocks)
+  const meetsOthers = numbers !== undefined && (isAlone || isOrdered(blocks))
   const shared =
     meetsOthers || blocks.rounds !== undefined
       ? { schedule: blocks, claimed: blocks }

@@ -254,11 +254,11 @@ export class KernelLoop extends Prepared {
     return { results, lanes: this.#layout.lanes }
   }
 
-  /** The blocks of lanes `from` up to `to` as a portion of their own. */
-  portionOf(from: number, to: number): Portion {
+  /** The blocks of lanes `from` up to `to` as a portion of their own; blocks that may wait for others are claimed alone. */
+  portionOf(from: number, to: number, { isAlone }: { readonly isAlone: boolean }): Portion {
     const { allocate } = this.#allocations
     const { blocks, numbers } = blocksOfLanes(this.blocks, from, to)
-    const portion = layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers })
+    const portion = layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers, isAlone })
     this.#runner.portions.push(portion)
     return portion
   }

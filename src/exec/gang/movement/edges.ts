@@ -5,9 +5,9 @@
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockGate, Outside } from '../../loops/claims/blockGate.ts'
 import { bytesOfBox, packBoxes, type StoredBox, unpackBoxes } from './boxWire.ts'
-import type { Moves, NumberedBox, Send, Take } from './moves.ts'
+import type { NumberedBox, RowsHead, Send, Take } from './moves.ts'
 
-/** Head of `edge`: the part, if there is one, is what the boxes hold. */
+/** Head of `edge`: the part, if there is one, is what the boxes hold; of rows there is one for each array. */
 export interface EdgeHead {
   readonly run: number
   readonly block: number
@@ -31,6 +31,7 @@ export class Edges implements Outside {
   readonly #sends = new Map<number, Send[]>()
   readonly #takes: ReadonlyMap<number, Take>
   readonly #storageOf: (number: number) => DenseStorage
+  readonly #putRows: (rows: RowsHead, values: Uint8Array) => void
   readonly #send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
   readonly #early: Edge[] = []
   #gate: BlockGate | undefined
@@ -38,19 +39,22 @@ export class Edges implements Outside {
   /** `numbers` are those of the portion's blocks in the whole loop. */
   constructor(
     run: number,
-    moves: Moves,
+    moves: { readonly sends: readonly Send[]; readonly takes: readonly Take[] },
     numbers: Int32Array,
     {
       storageOf,
+      putRows,
       send,
     }: {
       readonly storageOf: (number: number) => DenseStorage
+      readonly putRows: (rows: RowsHead, values: Uint8Array) => void
       readonly send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
     },
   ) {
     this.#run = run
     this.#numbers = numbers
     this.#storageOf = storageOf
+    this.#putRows = putRows
     this.#send = send
     this.#placeOf = new Map(Array.from(numbers, (number, place) => [number, place]))
     this.#takes = new Map(moves.takes.map((take) => [take.block, take]))
@@ -91,10 +95,14 @@ export class Edges implements Outside {
       this.#early.push(edge)
       return
     }
-    unpackBoxes(
-      take.boxes.map((box) => this.#stored(box)),
-      edge.parts[0] ?? new Uint8Array(0),
-    )
+    const part = (i: number): Uint8Array => edge.parts[i] ?? new Uint8Array(0)
+    if (take.rows !== undefined) for (const [i, rows] of take.rows.entries()) this.#putRows(rows, part(i))
+    else {
+      unpackBoxes(
+        take.boxes.map((box) => this.#stored(box)),
+        part(0),
+      )
+    }
     const released = this.#placesOf(take.releases)
     for (const place of released) this.waits[place]!--
     this.#gate.release(released, edge.head.failed)

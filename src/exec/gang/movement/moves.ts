@@ -23,6 +23,27 @@ export interface Take {
   readonly block: number
   readonly boxes: readonly NumberedBox[]
   readonly releases: readonly number[]
+  /** Of served arrays, instead of boxes: a part for each. */
+  readonly rows?: readonly RowsHead[]
+}
+
+/** Names rows of an array that both ends know: head of `keys`, whose part are the rows, and of `rows`, whose part are their values. */
+export interface RowsHead {
+  readonly loop: string
+  readonly storage: number
+}
+
+/** What a process sends, and takes, of served arrays while blocks run; numbers lie below those of blocks. */
+export interface Loads {
+  readonly sends: readonly LoadSend[]
+  /** Blocks from `first` on wait for each. */
+  readonly takes: readonly { readonly block: number; readonly first: number; readonly rows: readonly RowsHead[] }[]
+}
+
+export interface LoadSend {
+  readonly block: number
+  readonly to: number
+  readonly rows: readonly RowsHead[]
 }
 
 /** Of one process. Blocks are numbered as in the whole loop. */

@@ -12,7 +12,7 @@ import { type Lanes, rootsAmong } from '../../loops/reductions/reductionCopies.t
 import type { Arena } from '../../memory/arena.ts'
 import type { WireError } from '../../workers/wire.ts'
 import { applyChanges, bytesOf, type Changes } from './changes.ts'
-import type { Moves, NumberedBox } from './moves.ts'
+import type { Loads, Moves, NumberedBox, RowsHead } from './moves.ts'
 import type { Sharing } from './shares.ts'
 
 /** Head of `values`: the parts are the storage's buffers, or none for one that is only added to. */
@@ -35,6 +35,8 @@ export interface RunHead {
   readonly tables?: readonly ArrayLike<Primitive>[]
   /** The receiver's, where they are others than the last time. */
   readonly moves?: Moves
+  /** Of served arrays, where they come while blocks run. */
+  readonly loads?: Loads
   /** Whose elements of buffered arrays are whose, told with the first round. */
   readonly sharing?: PlacedSharing
 }
@@ -71,12 +73,6 @@ export interface FetchHead {
 export interface ScanHead {
   readonly storage: number
   readonly spec: ScannedSpec
-}
-
-/** Head of `keys`, whose part are the rows of an array that a loop's blocks read, and of `rows`: their values. */
-export interface RowsHead {
-  readonly loop: string
-  readonly storage: number
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Answer, Members, Other } from '../members.ts'
 import { shapeOfStorage } from '../storageWire.ts'
 import type { Needed } from './belongings.ts'
 import { bytesOf } from './changes.ts'
+import type { RowsHead } from './moves.ts'
 import { bytesMissing } from './needs.ts'
-import type { RowsHead } from './passWire.ts'
 import { countOfRows, packRows, type Rows, unpackRows } from './servedRows.ts'
 
 /** Sends of an array what a process's blocks read, where that is less than what it lacks, or `isAll` that there is here. */

@@ -3,15 +3,17 @@
  * first flush on.
  */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import { defined } from '../../../core/defined.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import type { Members, Other } from '../members.ts'
-import type { Process } from './belongings.ts'
+import { HOME, type Process } from './belongings.ts'
 import { bringHome } from './elsewhere.ts'
+import { type Load, loadsOf, STRETCHES, stretchesOf, whyBefore } from './loads.ts'
 import { versionIn } from './needs.ts'
 import { labelIn, type Placement } from './placement.ts'
 import type { Residence } from './residence.ts'
-import { countOfRows, cutRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
+import { countOfRows, cutRows, type ReadRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
 
 export interface ServedLoop {
   readonly inputs: LoopInputs
@@ -28,6 +30,10 @@ export interface ServedArray {
   readonly isFirst: boolean
   /** What has to come here before, of an array that lies elsewhere. */
   readonly fetches?: ReadonlyMap<Other, Rows>
+  /** What is sent while blocks run. */
+  readonly loads?: readonly Load[]
+  /** Why it is all sent before them. */
+  readonly because?: string
 }
 
 interface Left {
@@ -43,10 +49,12 @@ export const NOTHING_SERVED: Served = new Map()
 export class ServedArrays {
   /** Versions of arrays that were sent. */
   readonly #sent = new Map<Storage, { readonly version: string; readonly count: number }>()
-  #found: { readonly of: Placement; readonly by: string; readonly rows: ReadonlyMap<DenseStorage, readonly Rows[]> | undefined } | undefined
+  #found: { readonly of: Placement; readonly by: string; readonly rows: ReadonlyMap<DenseStorage, ReadRows> | undefined } | undefined
 
   /** By who has what. */
   readonly #cuts = new WeakMap<Residence<Process>, { readonly of: string; readonly cut: ServedArray }>()
+  /** The same of what is sent while blocks run. */
+  readonly #loads = new WeakMap<object, { readonly of: string; readonly cut: ServedArray }>()
   #lastCut = 0
   /** Of arrays whose elements lie with their owners: what a pass has left, there and with who reads it. */
   readonly #left = new Map<Storage, Left>()
@@ -69,7 +77,8 @@ export class ServedArrays {
       await bringHome(gang, inputs.over.kind === 'storage' ? [...read, inputs.over.storage] : read)
       const { owners } = placement.order
       const world = placement.bounds.length - 1
-      this.#found = { of: placement, by, rows: servedRowsOf(slice, inputs, { ...loop, owners, world }) }
+      const stretches = { of: stretchesOf(loop.blocks, owners, world), most: STRETCHES }
+      this.#found = { of: placement, by, rows: servedRowsOf(slice, inputs, { ...loop, owners, world, stretches }) }
     }
     const { rows } = this.#found
     const flushed = new Set<Storage>([...inputs.buffers.values()].map((one) => one.storage))
@@ -77,10 +86,15 @@ export class ServedArrays {
       arrays.flatMap(({ storage, isFirst }) => {
         const own = rows?.get(storage)
         if (own === undefined) return []
-        const one = { by, rows: own, isFirst }
+        const one = { by, rows: own.rows, isFirst }
         if (this.#isLeft(storage, by, inputs, gang)) return [[storage, { ...one, fetches: new Map() }] as const]
         // who owns elements of it has to be sent them from here
-        return [[storage, flushed.has(storage) ? one : this.#asItLies(storage, one, gang, others)] as const]
+        if (flushed.has(storage)) return [[storage, { ...one, because: 'it changes between rounds' }] as const]
+        const loaded = isFirst
+          ? { ...one, because: 'all of it, the first time' }
+          : this.#inStretches(storage, { ...one, ...own }, loop, gang, others)
+        if (loaded.because === undefined) return [[storage, loaded] as const]
+        return [[storage, { ...this.#asItLies(storage, one, gang, others), because: loaded.because }] as const]
       }),
     )
   }
@@ -90,6 +104,35 @@ export class ServedArrays {
     const left = this.#left.get(storage)
     if (left === undefined || left.by !== by) return false
     return left.version === versionIn(inputs, storage) && gang.belongings.away(gang.numberOf(storage)) === left.residence
+  }
+
+  /** Rows go from who has them to who reads them while blocks run, where that is worth it. */
+  #inStretches(
+    storage: DenseStorage,
+    { stretches, ...one }: ServedArray & ReadRows,
+    { inputs, placement }: ServedLoop,
+    gang: Members,
+    others: readonly Other[],
+  ): ServedArray {
+    if (inputs.over.kind === 'storage' && inputs.over.storage === storage) return { ...one, because: 'the loop goes over it' }
+    const residence = gang.belongings.residence(gang.numberOf(storage), versionIn(inputs, storage))
+    const key = residence ?? storage
+    const known = this.#loads.get(key)
+    if (known?.of === one.by) return known.cut
+    const { bounds } = placement
+    // who runs nothing of the loop sends nothing either
+    const processes = ([HOME, ...others] as readonly Process[]).map((process, node) =>
+      bounds[node] === bounds[node + 1] ? undefined : process,
+    )
+    const loads = loadsOf(storage, stretches, residence, processes)
+    const because =
+      loads === undefined ? 'some lie with who runs no block' : whyBefore(loads, storage.data.BYTES_PER_ELEMENT, gang.leastLoadBytes)
+    const isLoaded = loads !== undefined && because === undefined
+    const cut: ServedArray = isLoaded
+      ? { ...one, by: `${one.by} ${++this.#lastCut}`, loads, fetches: new Map() }
+      : { ...one, ...defined({ because }) }
+    this.#loads.set(key, { of: one.by, cut })
+    return cut
   }
 
   /** Of an array that lies elsewhere, rows come here that others read, unless that is most of it. */
@@ -128,11 +171,11 @@ export class ServedArrays {
 /** What others are sent, for people. */
 export function servedText(served: Served, placement: Placement): string {
   return [...served]
-    .map(([storage, { rows }]) => {
+    .map(([storage, { rows, loads, because }]) => {
       const label = labelIn(placement, storage)
       const size = storage.kind === 'dense' ? storage.shape.reduce((product, extent) => product * extent, 1) : 0
       const counts = rows.slice(1).map(countOfRows)
-      return ` Of ${label} the others are sent what their blocks read, ${counts.map((count) => count.toLocaleString('en-US')).join(' and ')} of ${size.toLocaleString('en-US')} elements.`
+      return ` Of ${label} the others are sent what their blocks read, ${counts.map((count) => count.toLocaleString('en-US')).join(' and ')} of ${size.toLocaleString('en-US')} elements, ${loads === undefined ? `before the pass: ${because}` : 'while blocks before them run'}.`
     })
     .join('')
 }

@@ -70,7 +70,13 @@ function dependencesOf({ ir, touched }: SubscriptSlice) {
   return { arrays, parameters, readsElement, readsTables }
 }
 
-/** By array, of each node. Undefined where the elements cannot be listed. What the slice reads lies here. */
+/** What the blocks of each node read, and of each of its stretches what none before it does. */
+export interface ReadRows {
+  readonly rows: readonly Rows[]
+  readonly stretches: readonly (readonly Rows[])[]
+}
+
+/** By array. Undefined where the elements cannot be listed. What the slice reads lies here. */
 export function servedRowsOf(
   slice: SubscriptSlice,
   inputs: LoopInputs,
@@ -79,13 +85,22 @@ export function servedRowsOf(
     space,
     owners,
     world,
-  }: { readonly blocks: BlockSchedule; readonly space: IterationSpace; readonly owners: Int32Array; readonly world: number },
-): ReadonlyMap<DenseStorage, readonly Rows[]> | undefined {
-  const nodes = nodesOf(blocks, owners, iterationsOf(space))
+    stretches,
+  }: {
+    readonly blocks: BlockSchedule
+    readonly space: IterationSpace
+    readonly owners: Int32Array
+    readonly world: number
+    /** Of each block, and how many there may be. */
+    readonly stretches: { readonly of: Uint8Array; readonly most: number }
+  },
+): ReadonlyMap<DenseStorage, ReadRows> | undefined {
+  const { most } = stretches
+  const nodes = readersOf(blocks, (block) => (owners[block] as number) * most + (stretches.of[block] as number), iterationsOf(space))
   const elements = elementsOf(slice, inputs)
   if (nodes === undefined || 'sparse' in elements) return undefined
   const { starts, count } = elements
-  const seen = Array.from({ length: world }, () => new Int32Array(Math.ceil(count / 32)))
+  const seen = Array.from({ length: world * most }, () => new Int32Array(Math.ceil(count / 32)))
   try {
     const { list } = touchKernel(slice, inputs, space, elements)
     let touches = 0
@@ -114,17 +129,38 @@ export function servedRowsOf(
   return new Map(
     [...starts].flatMap(([array, start]) => {
       const storage = storages.get(array)
-      return storage?.kind === 'dense' ? [[storage, seen.map((bits) => rowsOf(bits, start, storage))] as const] : []
+      if (storage?.kind !== 'dense') return []
+      const own = Array.from({ length: world }, (_, node) => byStretch(seen.slice(node * most, (node + 1) * most), start, storage))
+      return [[storage, { rows: own.map(({ all }) => all), stretches: own.map(({ each }) => each) }] as const]
     }),
   )
 }
 
-/** The node that runs each iteration; undefined for blocks that are no runs of iterations. */
-function nodesOf({ boxes, forms, order, from, to, count }: BlockSchedule, owners: Int32Array, iterations: number): Uint16Array | undefined {
+/** All rows of a node, and those that are new in each of its stretches. */
+function byStretch(
+  seen: readonly Int32Array[],
+  start: number,
+  storage: DenseStorage,
+): { readonly all: Rows; readonly each: readonly Rows[] } {
+  const all = new Int32Array(seen[0]?.length ?? 0)
+  const each = seen.map((bits) => {
+    const fresh = bits.map((word, i) => word & ~(all[i] as number))
+    for (const [i, word] of bits.entries()) all[i]! |= word
+    return rowsOf(fresh, start, storage)
+  })
+  return { all: rowsOf(all, start, storage), each }
+}
+
+/** Who runs each iteration, by who runs blocks; undefined for blocks that are no runs of iterations. */
+function readersOf(
+  { boxes, forms, order, from, to, count }: BlockSchedule,
+  readerOf: (block: number) => number,
+  iterations: number,
+): Uint16Array | undefined {
   if (boxes !== undefined || forms !== undefined) return undefined
   const nodes = new Uint16Array(iterations)
   for (let block = 0; block < count; block++) {
-    const node = owners[block] as number
+    const node = readerOf(block)
     for (let place = from[block] as number; place < (to[block] as number); place++)
       nodes[order === undefined ? place : (order[place] as number)] = node
   }
@@ -167,17 +203,7 @@ export function cutRows<Other extends object>(
   { bounds, has }: Residence<Process>,
   others: readonly Other[],
 ): { readonly rows: readonly Rows[]; readonly fetches: ReadonlyMap<Other, Rows> } {
-  const places = shape.map((extent, axis) => placesOf(bounds[axis] as readonly number[], extent))
-  const cellOf = (index: number): number => {
-    let [rest, cell] = [index, 0]
-    for (let axis = 0; axis < shape.length; axis++) {
-      const stride = strides[axis] as number
-      const at = Math.floor(rest / stride)
-      rest -= at * stride
-      cell = cell * ((bounds[axis] as readonly number[]).length - 1) + ((places[axis] as Int32Array)[at] as number)
-    }
-    return cell
-  }
+  const cellOf = cellsIn({ shape, strides }, bounds)
   const fetched = new Map<Other, Set<number>>()
   const own = rows.map((list, node) => {
     const process: Process = node === 0 ? HOME : (others[node - 1] as Other) // as many
@@ -197,6 +223,24 @@ export function cutRows<Other extends object>(
   return { rows: own, fetches: new Map([...fetched].map(([other, indices]) => [other, joined([...indices].sort((a, b) => a - b))])) }
 }
 
+/** The cell in which an element of memory lies. */
+export function cellsIn(
+  { shape, strides }: Pick<DenseStorage, 'shape' | 'strides'>,
+  bounds: readonly (readonly number[])[],
+): (index: number) => number {
+  const places = shape.map((extent, axis) => placesOf(bounds[axis] as readonly number[], extent))
+  return (index) => {
+    let [rest, cell] = [index, 0]
+    for (let axis = 0; axis < shape.length; axis++) {
+      const stride = strides[axis] as number
+      const at = Math.floor(rest / stride)
+      rest -= at * stride
+      cell = cell * ((bounds[axis] as readonly number[]).length - 1) + ((places[axis] as Int32Array)[at] as number)
+    }
+    return cell
+  }
+}
+
 /** Of each place along an axis, the cell that it lies in. */
 function placesOf(along: readonly number[], extent: number): Int32Array {
   const places = new Int32Array(extent)
@@ -204,7 +248,7 @@ function placesOf(along: readonly number[], extent: number): Int32Array {
   return places
 }
 
-function joined(indices: readonly number[]): Rows {
+export function joined(indices: readonly number[]): Rows {
   const rows: number[] = []
   for (const index of indices) {
     const last = rows.length - 2

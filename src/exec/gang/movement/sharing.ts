@@ -79,7 +79,7 @@ export function residencesOf(
     arrays.map(({ storage: number, cuts }) => {
       const storage = storageOf(number)
       const { shape } = storage
-      const rows = cuts.map((cut) => (cut / (cuts.at(-1) as number)) * (shape[0] as number))
+      const rows = cuts.map((cut) => Math.round((cut * (shape[0] as number)) / (cuts.at(-1) as number))) // rows have a length each
       const bounds = shape.map((extent, axis) => (axis === 0 ? rows : [0, extent]))
       const has = processes.map((process, place) => [process, Uint8Array.from(processes, (_, cell) => (cell === place ? 1 : 0))] as const)
       return [storage, { bounds, has: new Map(has) }]

@@ -1,0 +1,147 @@
+/**
+ * Served elements that come while blocks run. A process's blocks are cut into stretches of plan order; who has elements sends those of
+ * which a stretch is the first to read them, while blocks of the stretches before it run:
+ *
+ *     who has them    |rows 0|rows 1|rows 2|  its own blocks ……
+ *     who reads them         |  stretch 0  |  stretch 1  |  stretch 2  |
+ *
+ * Statement: nobody writes such an array during the pass, so that rows are the same whenever they are read; a block waits for all rows of
+ * its own stretch and of those before it, so that it finds what it reads.
+ */
+import type { DenseStorage } from '../../../core/arrays/storage.ts'
+import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
+import type { Process } from './belongings.ts'
+import type { LoadSend, Loads, RowsHead, Take } from './moves.ts'
+import type { Residence } from './residence.ts'
+import { cellsIn, countOfRows, joined, type Rows } from './servedRows.ts'
+
+/** Of each process. More of them begin sooner, and cost a message each. */
+export const STRETCHES = 4
+/** The part of all rows that may be for first stretches: beyond that there is little to send while blocks run. */
+const MOST_AT_FIRST = 3 / 4
+
+/** Rows that go from one node to another before blocks of a stretch. */
+export interface Load {
+  readonly from: number
+  readonly to: number
+  readonly stretch: number
+  readonly rows: Rows
+}
+
+/** An array of which rows come in stretches, in a pass. */
+export interface LoadedArray {
+  readonly storage: number
+  readonly loads: readonly Load[]
+}
+
+/** The stretch of each block: of about as many iterations each, among the blocks of its node. */
+export function stretchesOf(
+  { from, to, count }: Pick<BlockSchedule, 'from' | 'to' | 'count'>,
+  owners: Int32Array,
+  world: number,
+): Uint8Array {
+  const sizeOf = (block: number): number => (to[block] as number) - (from[block] as number)
+  const [all, done] = [new Float64Array(world), new Float64Array(world)]
+  for (let block = 0; block < count; block++) all[owners[block] as number]! += sizeOf(block)
+  return Uint8Array.from({ length: count }, (_, block) => {
+    const node = owners[block] as number
+    const before = done[node] as number
+    done[node]! += sizeOf(block)
+    return Math.min(STRETCHES - 1, Math.floor((STRETCHES * before) / Math.max(1, all[node] as number)))
+  })
+}
+
+/**
+ * What each node is sent that it does not have, by those of `processes` that have it; undefined where none of these does. Without a
+ * residence the first one has all. `stretches` are rows by node and stretch.
+ */
+export function loadsOf(
+  storage: Pick<DenseStorage, 'shape' | 'strides'>,
+  stretches: readonly (readonly Rows[])[],
+  residence: Residence<Process> | undefined,
+  processes: readonly (Process | undefined)[],
+): readonly Load[] | undefined {
+  if (residence === undefined)
+    return stretches.flatMap((own, to) =>
+      to === 0 ? [] : own.flatMap((rows, stretch) => (rows.length === 0 ? [] : { from: 0, to, stretch, rows })),
+    )
+  const cellOf = cellsIn(storage, residence.bounds)
+  const has = processes.map((process) => (process === undefined ? undefined : residence.has.get(process)))
+  const loads: Load[] = []
+  for (const [to, own] of stretches.entries()) {
+    for (const [stretch, rows] of own.entries()) {
+      const lacking = processes.map(() => [] as number[])
+      for (let i = 0; i < rows.length; i += 2) {
+        const first = rows[i] as number
+        for (let index = first; index < first + (rows[i + 1] as number); index++) {
+          const cell = cellOf(index)
+          if (has[to]?.[cell] === 1) continue
+          const from = has.findIndex((cells) => cells?.[cell] === 1)
+          if (from < 0) return undefined
+          lacking[from]?.push(index)
+        }
+      }
+      for (const [from, list] of lacking.entries()) if (list.length > 0) loads.push({ from, to, stretch, rows: joined(list) })
+    }
+  }
+  return loads
+}
+
+/** Why rows had better come before the pass; undefined where they had not. */
+export function whyBefore(loads: readonly Load[], bytesPerElement: number, leastBytes: number): string | undefined {
+  const count = loads.reduce((sum, { rows }) => sum + countOfRows(rows), 0)
+  const atFirst = loads.reduce((sum, { rows, stretch }) => sum + (stretch === 0 ? countOfRows(rows) : 0), 0)
+  if (count * bytesPerElement < leastBytes) return 'they are few'
+  return leastBytes > 0 && atFirst > MOST_AT_FIRST * count ? 'the first blocks read most of them' : undefined
+}
+
+/** What each node sends and takes, in the order of stretches; `ranks` are those of nodes. */
+export function plannedLoads(
+  id: string,
+  arrays: readonly LoadedArray[],
+  { stretches, owners, ranks }: { readonly stretches: Uint8Array; readonly owners: Int32Array; readonly ranks: readonly number[] },
+): readonly Loads[] {
+  const all = new Map<string, Load & { readonly heads: RowsHead[] }>()
+  for (const { storage, loads } of arrays) {
+    for (const load of loads) {
+      const name = nameOf(id, load)
+      const known = all.get(name) ?? { ...load, heads: [] }
+      known.heads.push({ loop: name, storage })
+      all.set(name, known)
+    }
+  }
+  const inOrder = [...all.values()].sort((a, b) => a.stretch - b.stretch)
+  const firstOf = (node: number, stretch: number): number => stretches.findIndex((own, block) => owners[block] === node && own >= stretch)
+  return ranks.map((_, node) => ({
+    sends: inOrder
+      .filter(({ from }) => from === node)
+      .map((one): LoadSend => ({ block: numberOf(one), to: ranks[one.to] as number, rows: one.heads })),
+    takes: inOrder
+      .filter(({ to }) => to === node)
+      .map((one) => ({ block: numberOf(one), first: firstOf(node, one.stretch), rows: one.heads })),
+  }))
+}
+
+/** What rows of a load are known by, of a loop. */
+export function nameOf(id: string, { from, to, stretch }: Load): string {
+  return `${id} ${from} ${to} ${stretch}`
+}
+
+/** Below those of blocks. */
+function numberOf({ from, stretch }: Load): number {
+  return -1 - (from * STRETCHES + stretch)
+}
+
+/** As blocks of a portion wait for what others have done. */
+export function takesOf({ takes }: Loads, numbers: Int32Array): readonly Take[] {
+  return takes.map(({ block, first, rows }) => ({ block, boxes: [], rows, releases: [...numbers].filter((number) => number >= first) }))
+}
+
+/** Sends one after another, while blocks run here as well; no more of them once that is of no use. */
+export async function sendLoads(sends: readonly LoadSend[], send: (load: LoadSend) => void, isOver: () => boolean): Promise<void> {
+  for (const [i, load] of sends.entries()) {
+    if (i > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+    if (isOver()) return
+    send(load)
+  }
+}
