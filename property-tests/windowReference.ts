@@ -1,7 +1,7 @@
 /**
  * What a window is, row by row and as dull as can be: the partition of the row, in order; of that the frame; of that the value. Quadratic.
  */
-import type { WindowFrame } from '../src/core/plan/logicalPlan.ts'
+import type { Directions, WindowFrame } from '../src/core/plan/logicalPlan.ts'
 import { compareSortKeys, equal, extreme, treeSum, unified } from './reference.ts'
 
 type F = (row: unknown) => unknown
@@ -9,7 +9,7 @@ type F = (row: unknown) => unknown
 export interface DullWindow {
   readonly by?: F
   readonly orderBy?: F
-  readonly descending: boolean
+  readonly descending: Directions
   readonly frame: WindowFrame
   readonly calls: readonly {
     readonly name: string
@@ -80,7 +80,7 @@ function frameOf(members: readonly Member[], i: number, window: DullWindow): rea
   const inside = (place: number): boolean => {
     if (kind === 'rows') return (from === null || place - i >= from) && (to === null || place - i <= to)
     const [own, other] = [numberOf(members[i]?.order), numberOf(members[place]?.order)]
-    const sign = window.descending ? -1 : 1
+    const sign = window.descending === true ? -1 : 1
     const isFar = Number.isNaN(own) || Number.isNaN(other)
     const before = from === null || (isFar ? isPeer(i, place) || place > i : sign * other >= sign * own + from)
     const after = to === null || (isFar ? isPeer(i, place) || place < i : sign * other <= sign * own + to)

@@ -223,6 +223,14 @@ const SORTS: readonly Lambda[] = [
 /** Those that return one value. */
 const SORTED_VALUES = SORTS.filter(({ needs }) => needs.length === 1 && needs[0] !== 'l')
 
+function sortKey(by: Callback | undefined, n: number) {
+  const key = {
+    order: n % 2 === 0 ? ('ascending' as const) : ('descending' as const),
+    nulls: n % 3 === 0 ? ('first' as const) : ('last' as const),
+  }
+  return { by: by as Callback, ...key } // where there is one to sort by
+}
+
 const GROUPS: readonly Lambda[] = [
   { needs: ['k'], f: (r: Row) => r.k },
   { needs: ['s'], f: (r: Row) => r.s },
@@ -435,9 +443,12 @@ const OPERATIONS: readonly Operation[] = [
     const fitting = windowsOf.filter((one) => has(elements, ...one.needs))
     const chosen = fitting[b % Math.max(1, fitting.length)]
     if (chosen === undefined || elements.kind !== 'row') return { plan, elements }
+    const values = SORTED_VALUES.filter(({ needs }) => has(elements, ...needs))
+    const listed = [a, a + b + 1].map((n) => sortKey(values[n % Math.max(1, values.length)]?.f, n))
+    const isListed = values.length > 0 && (a + b) % 3 === 0
     const over = {
       ...(a % 3 === 0 ? {} : { by: f }),
-      ...(order === undefined || a % 4 === 1 ? {} : { orderBy: order.f, descending: b % 2 === 1 }),
+      ...(isListed ? { orderBy: listed } : order === undefined || a % 4 === 1 ? {} : { orderBy: order.f, descending: b % 2 === 1 }),
       ...(a % 2 === 0 ? {} : { frame: { rows: [-(b % 3), a % 4 === 1 ? 1 : null] } }),
     }
     return { plan: windowPlan(engine, plan, over, chosen.make()), elements: rows(...new Set([...elements.columns, ...chosen.gives])) }
@@ -618,12 +629,7 @@ const BY_NAMES: readonly Operation[] = [
   using(SORTED_VALUES, ({ engine }, state, { f, needs }, { a, b }) => {
     const others = SORTED_VALUES.filter((one) => one.f !== f && has(state.elements, ...one.needs))
     const second = others[b % Math.max(1, others.length)]?.f ?? f
-    const key = (by: Callback, n: number) => ({
-      by,
-      order: n % 2 === 0 ? ('ascending' as const) : ('descending' as const),
-      nulls: n % 3 === 0 ? ('first' as const) : ('last' as const),
-    })
-    const sorted = sortListPlan(engine, state.plan, [key(f, a), key(second, a + b)])
+    const sorted = sortListPlan(engine, state.plan, [sortKey(f, a), sortKey(second, a + b)])
     return { ...state, plan: needs.length > 0 && b > 5 ? limitPlan(sorted, a) : sorted }
   }),
   (_, { plan, elements }, { a, b }) => ({ plan: slicePlan(plan, a, { offset: b }), elements }),

@@ -1,5 +1,6 @@
 /** Windows with everything that they can have, rows for them, and what the definition gives of these. */
 import fc from 'fast-check'
+import type { Column } from '../../src/core/data/column.ts'
 import { columnFromValues } from '../../src/core/data/columnBuilder.ts'
 import { sliceColumn } from '../../src/core/data/columnSlices.ts'
 import type { ColumnType } from '../../src/core/data/schema.ts'
@@ -72,6 +73,8 @@ export interface DrawnWindow {
   readonly rows: number
   readonly by: Drawn | null
   readonly order: { readonly isMeasured: boolean; readonly any: Drawn; readonly measured: Drawn } | null
+  /** A second value of the order, and the directions of both. */
+  readonly second: { readonly values: Drawn; readonly descending: readonly [boolean, boolean] } | null
   readonly descending: boolean
   readonly kind: 'rows' | 'range'
   readonly ends: readonly [number | null, number | null]
@@ -90,6 +93,7 @@ export const window: fc.Arbitrary<DrawnWindow> = sizes.chain((rows) =>
     rows: fc.constant(rows),
     by: fc.option(drawn(any, rows)),
     order: fc.option(fc.record({ isMeasured: fc.boolean(), any: drawn(any, rows), measured: drawn(isMeasured, rows) })),
+    second: fc.option(fc.record({ values: drawn(any, rows), descending: fc.tuple(fc.boolean(), fc.boolean()) }), { freq: 2 }),
     descending: fc.boolean(),
     kind: fc.constantFrom('rows' as const, 'range' as const),
     ends,
@@ -116,10 +120,17 @@ export interface WindowCase {
   readonly isMeasured: boolean
 }
 
+/** Values as what an array of them is where it is an order. */
+function tupleOf(children: readonly Column[]): Column {
+  const fields = children.map(({ type }, i) => ({ name: String(i), type, nullable: true }))
+  return { type: { kind: 'struct', fields }, length: children[0]?.length ?? 0, children }
+}
+
 export function windowCase(one: DrawnWindow): WindowCase {
-  const { rows, by, order, descending, numbers, compared, other, bigints, n } = one
+  const { rows, by, order, numbers, compared, other, bigints, n } = one
   // distances are measured where the order has any
-  const isMeasured = one.kind === 'range' && order !== null && order.isMeasured
+  const second = order === null ? null : one.second
+  const isMeasured = one.kind === 'range' && order !== null && order.isMeasured && second === null
   const peers = one.ends.map((value) => (value === null ? null : 0)) as [0 | null, 0 | null]
   const [from, to] = one.kind === 'rows' || isMeasured ? one.ends : peers
   const frame = { kind: order === null ? 'rows' : one.kind, from, to } as const
@@ -146,13 +157,19 @@ export function windowCase(one: DrawnWindow): WindowCase {
     call.kind === 'firstValue' || call.kind === 'lastValue' ? [{ ...call, name: `${call.name}p`, ignoresNulls: true as const }] : [],
   )
   const calls = [...own, ...passing]
-  const operator: WindowOperator = { kind: 'WindowExec', by: by !== null, ordered: order !== null, descending, frame, calls }
-  const columns = names.map((name) =>
-    columnFromValues(
-      (parts as Readonly<Record<string, Drawn>>)[name]?.values ?? [],
-      (parts as Readonly<Record<string, Drawn>>)[name]?.type,
-    ),
-  )
+  const operator: WindowOperator = {
+    kind: 'WindowExec',
+    by: by !== null,
+    ordered: order !== null,
+    descending: second?.descending ?? one.descending,
+    frame,
+    calls,
+  }
+  const columnOf = ({ values, type }: Drawn): Column => columnFromValues(values, type)
+  const columns = names.map((name) => {
+    const own = columnOf((parts as Readonly<Record<string, Drawn>>)[name] as Drawn) // one of the names
+    return name === 'order' && second !== null ? tupleOf([own, columnOf(second.values)]) : own
+  })
   const numbered = columnFromValues([...Array(rows).keys()], { kind: 'i32' })
   const batches = (
     rows === 0
@@ -168,12 +185,16 @@ export function windowCase(one: DrawnWindow): WindowCase {
     }),
   )
   const readers = Object.entries(parts as Readonly<Record<string, Drawn>>)
-  const records = Array.from({ length: rows }, (_, i) => Object.fromEntries(readers.map(([name, { values }]) => [name, values[i]])))
+  const records = Array.from({ length: rows }, (_, i) =>
+    Object.fromEntries(
+      [...readers, ...(second === null ? [] : [['second', second.values] as const])].map(([name, { values }]) => [name, values[i]]),
+    ),
+  )
   const value = (name: string) => (row: unknown) => (row as Readonly<Record<string, unknown>>)[name]
   const expected = windowed(records, {
     ...(by === null ? {} : { by: value('by') }),
-    ...(order === null ? {} : { orderBy: value('order') }),
-    ...{ descending, frame },
+    ...(order === null ? {} : { orderBy: second === null ? value('order') : (row) => [value('order')(row), value('second')(row)] }),
+    ...{ descending: operator.descending, frame },
     calls: calls.map(({ column, ...call }) =>
       column === undefined ? call : { ...call, of: value(names[column] as string), isBigint: names[column] === 'bigints' },
     ),

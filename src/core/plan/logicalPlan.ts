@@ -207,7 +207,7 @@ export type LogicalPlan =
       readonly input: LogicalPlan
       readonly by?: UserFunction
       readonly orderBy?: UserFunction
-      readonly descending: boolean
+      readonly descending: Directions
       readonly frame: WindowFrame
       readonly calls: readonly WindowCall[]
     })

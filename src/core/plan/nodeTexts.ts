@@ -39,7 +39,7 @@ export function directionText(descending: Directions): string {
 
 /** What the rows of a window are: `by r => r.user order r => r.ts rows [-6, 0]`. */
 export function windowText({ by, orderBy, descending, frame }: Extract<LogicalPlan, { kind: 'Window' }>): string {
-  const order = orderBy === undefined ? '' : `order ${orderBy.text}${descending ? ' descending' : ''} `
+  const order = orderBy === undefined ? '' : `order ${orderBy.text}${directionText(descending)} `
   return `${by === undefined ? '' : `by ${by.text} `}${order}${frameText(frame)}`
 }
 

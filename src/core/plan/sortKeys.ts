@@ -1,5 +1,5 @@
 /**
- * The node behind `sortBy([…])`: several values, the most important first, each with an order of its own. They become one function that returns
+ * What rows are ordered by in `sortBy([…])` and windows: several values, the most important first, each with an order of its own. They become one function that returns
  * them in an array, which sorts as any other does.
  *
  *     [{ by: (r) => r.shop }, { by: (r) => r.total, order: 'descending', nulls: 'first' }]
@@ -13,8 +13,8 @@ import { type Expr, type FunctionIr, type Stmt, type UserFunction, visitStmts } 
 import { fresh, renamedApart } from '../ir/irNames.ts'
 import { withEnv } from '../ir/withEnv.ts'
 import { checkOptions } from '../options.ts'
-import type { LogicalPlan } from './logicalPlan.ts'
-import { type Callback, sortedBy, sortNode, sortPlan } from './transformations.ts'
+import type { Directions, LogicalPlan } from './logicalPlan.ts'
+import { type Callback, checkOrdered, lowerFunction, sortNode, sortPlan } from './transformations.ts'
 
 export interface SortByAny {
   readonly by: Callback
@@ -44,33 +44,53 @@ export function sortByPlan(
 }
 
 export function sortListPlan(engine: Lowering, input: LogicalPlan, keys: readonly (SortByAny | Callback)[]): LogicalPlan {
-  if (keys.length === 0) throw new PlanError('sortBy() needs at least one value to sort by, as in sortBy([{ by: (row) => row.id }]).')
-  const parts = keys.map((key) => checkedKey(engine, input, key))
-  const directions = parts.flatMap(({ descending, nullsFirst }) => (nullsFirst ? [false, descending] : [descending]))
-  const [only, another] = parts
-  if (only !== undefined && another === undefined && !only.nullsFirst) return sortNode(input, only.f, only.descending)
-  return sortNode(input, together(parts), directions)
+  const { f, descending } = orderByList(engine, input, keys, 'sortBy')
+  return sortNode(input, f, descending)
 }
 
-function checkedKey(engine: Lowering, input: LogicalPlan, key: SortByAny | Callback): SortKeyOf {
+/** Where a list of values is given. */
+type Ordered = 'sortBy' | 'window'
+const GIVEN = {
+  sortBy: { what: 'sortBy()', list: 'sortBy([…])', as: (keys: string) => `sortBy(${keys})` },
+  window: { what: 'The orderBy of window()', list: 'orderBy: […]', as: (keys: string) => `orderBy: ${keys}` },
+} as const
+
+/** The values of a list as one function, and the directions of what it returns. */
+export function orderByList(
+  engine: Lowering,
+  input: LogicalPlan,
+  keys: readonly (SortByAny | Callback)[],
+  method: Ordered,
+): { readonly f: UserFunction; readonly descending: Directions } {
+  const { what, as } = GIVEN[method]
+  if (keys.length === 0) throw new PlanError(`${what} needs at least one value to sort by, as in ${as('[{ by: (row) => row.id }]')}.`)
+  const parts = keys.map((key) => checkedKey(engine, input, key, method))
+  const [only, another] = parts
+  if (only !== undefined && another === undefined && !only.nullsFirst) return { f: only.f, descending: only.descending }
+  const descending = parts.flatMap((part) => (part.nullsFirst ? [false, part.descending] : [part.descending]))
+  return { f: together(parts, method), descending }
+}
+
+function checkedKey(engine: Lowering, input: LogicalPlan, key: SortByAny | Callback, method: Ordered): SortKeyOf {
+  const { what, as } = GIVEN[method]
   const given = typeof key === 'function' ? { by: key } : key
   if (typeof given !== 'object' || given === null || typeof given.by !== 'function')
     throw new PlanError(
-      `sortBy() takes a list of functions, or of { by, order, nulls }, as in sortBy([{ by: (row) => row.price, order: 'descending' }]); in it was ${valueText(key)}.`,
+      `${what} takes a list of functions, or of { by, order, nulls }, as in ${as("[{ by: (row) => row.price, order: 'descending' }]")}; in it was ${valueText(key)}.`,
     )
-  checkOptions('A value of sortBy()', given, ['by', 'order', 'nulls', 'env'])
+  checkOptions(`A value of ${method}()`, given, ['by', 'order', 'nulls', 'env'])
   const { order = 'ascending', nulls = 'last' } = given
-  checkOneOf('The order of sortBy()', order, ['ascending', 'descending'])
-  checkOneOf('The nulls of sortBy()', nulls, ['first', 'last'])
-  const f = sortedBy(engine, input, withEnv('sortBy', given.by, given, 1))
-  const returned = engine.returnedElement(f, { method: 'sortBy', inputs: [input.element] })
-  if (returnsArray(f.ir) || (returned.kind === 'scalar' && returned.type.kind === 'list')) throw arrayInList(f)
+  checkOneOf(`The order of ${method}()`, order, ['ascending', 'descending'])
+  checkOneOf(`The nulls of ${method}()`, nulls, ['first', 'last'])
+  const { f, returned } = lowerFunction(engine, method, withEnv(method, given.by, given, 1), { inputs: [input.element], takes: '(row)' })
+  checkOrdered(what, f, returned)
+  if (returnsArray(f.ir) || (returned.kind === 'scalar' && returned.type.kind === 'list')) throw arrayInList(f, method)
   return { f, descending: order === 'descending', nullsFirst: nulls === 'first' }
 }
 
-function arrayInList(f: UserFunction): PlanError {
+function arrayInList(f: UserFunction, method: Ordered): PlanError {
   return new PlanError(
-    `A value of sortBy([…]) is one number, bigint, string, boolean or Date; this function returns an array: ${f.text}\n` +
+    `A value of ${GIVEN[method].list} is one number, bigint, string, boolean or Date; this function returns an array: ${f.text}\n` +
       'Give the list a function for each value.',
     { span: f.span },
   )
@@ -85,13 +105,13 @@ function returnsArray(ir: FunctionIr | undefined): boolean {
 }
 
 /** All of them as one function. */
-function together(parts: readonly SortKeyOf[]): UserFunction {
+function together(parts: readonly SortKeyOf[], method: Ordered): UserFunction {
   const [first] = parts
   const closures = parts.map(({ f }) => f.original as unknown as (row: unknown) => unknown) // they take a row
   const original = (row: unknown): unknown =>
     parts.flatMap(({ f, nullsFirst }, k) => {
       const value = closures[k]?.(row)
-      if (Array.isArray(value)) throw arrayInList(f)
+      if (Array.isArray(value)) throw arrayInList(f, method)
       return nullsFirst ? [value === null || value === undefined ? 0 : 1, value] : [value]
     })
   const ir = irOf(parts)

@@ -13,19 +13,22 @@ import { withEnv } from '../ir/withEnv.ts'
 import { checkOptions } from '../options.ts'
 import { asColumnType, F64, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
 import { aggregateType, evaluated } from './groupPlan.ts'
-import type { LogicalPlan, WindowCall, WindowFrame } from './logicalPlan.ts'
+import type { Directions, LogicalPlan, WindowCall, WindowFrame } from './logicalPlan.ts'
+import { orderByList, type SortByAny } from './sortKeys.ts'
 import { type Callback, checkOrdered, lowerFunction, requireRows } from './transformations.ts'
 import { isWindowFunction } from './windows.ts'
 
 /** What `window` is given, whatever the rows. */
 export interface WindowOverAny {
   readonly by?: Callback
-  readonly orderBy?: Callback
+  readonly orderBy?: OrderBy
   readonly descending?: boolean
   readonly frame?: { readonly rows?: FrameEndsAny; readonly range?: FrameEndsAny }
   readonly env?: object
 }
 type FrameEndsAny = readonly (number | null)[]
+/** A function, or a list of values that have an order each. */
+type OrderBy = Callback | readonly (SortByAny | Callback)[]
 
 /** A window function that is one, and its name. */
 export interface NamedWindow {
@@ -52,9 +55,15 @@ export function windowPlan(
   if (entries.length === 0) throw new PlanError('window() needs at least one window function, as in { n: rowNumber() }.')
   const { by, orderBy, descending = false, frame } = over
   checkBoolean('The descending of window()', descending)
+  if (descending && isList(orderBy))
+    throw new PlanError(
+      "The orderBy of window() is a list, whose values have an order each. Write it there, as in orderBy: [{ by: (row) => row.price, order: 'descending' }].",
+    )
   const given = {
     ...(by === undefined ? {} : { by: withEnv('window', by, over, 1) }),
-    ...(orderBy === undefined ? {} : { orderBy: withEnv('window', orderBy, over, 1) }),
+    ...(orderBy === undefined
+      ? {}
+      : { orderBy: isList(orderBy) ? orderBy.map((key) => withEnvOf(key, over)) : withEnv('window', orderBy, over, 1) }),
     descending,
     frame: checkedFrame(frame, orderBy !== undefined),
   }
@@ -62,12 +71,23 @@ export function windowPlan(
   return windowNode(engine, input, given, calls)
 }
 
+/** Values of the order take the window's `env`. */
+function withEnvOf(key: SortByAny | Callback, { env }: WindowOverAny): SortByAny | Callback {
+  if (env === undefined || (typeof key !== 'function' && typeof key?.by !== 'function')) return key // which is refused where it is none
+  return { env, ...(typeof key === 'function' ? { by: key } : key) }
+}
+
 /** The parts of a window that were checked. */
 export interface WindowGiven {
   readonly by?: Callback
-  readonly orderBy?: Callback
-  readonly descending: boolean
+  readonly orderBy?: OrderBy
+  /** Of an order by one function. */
+  readonly descending: Directions
   readonly frame: WindowFrame
+}
+
+function isList(orderBy: OrderBy | undefined): orderBy is Exclude<OrderBy, Callback> {
+  return Array.isArray(orderBy)
 }
 
 /** The node of arguments that were checked, typed by its input. */
@@ -80,9 +100,12 @@ export function windowNode(
   requireRows(input, 'window')
   const lowered = (f: Callback) => lowerFunction(engine, 'window', f, { inputs: [input.element], takes: '(row)' })
   const key = by && lowered(by).f
-  const order = orderBy && lowered(orderBy)
-  if (order !== undefined) checkOrdered('The orderBy of window()', order.f, order.returned)
-  if (order !== undefined && measuresOrder(frame)) checkMeasured(order.f, order.returned)
+  const order = orderBy && (isList(orderBy) ? orderByList(engine, input, orderBy, 'window') : { ...lowered(orderBy), descending })
+  if (order !== undefined) {
+    const returned = engine.returnedElement(order.f, { method: 'window', inputs: [input.element] })
+    checkOrdered('The orderBy of window()', order.f, returned)
+    if (measuresOrder(frame)) checkMeasured(order.f, typeof order.descending === 'boolean' ? returned : LIST)
+  }
   const calls = functions.map((one) => callOf(engine, input, one))
   const fields = calls.map(({ field }) => field)
   return {
@@ -90,7 +113,7 @@ export function windowNode(
     input,
     ...(key === undefined ? {} : { by: key }),
     ...(order === undefined ? {} : { orderBy: order.f }),
-    descending,
+    descending: order?.descending ?? descending,
     frame,
     calls: calls.map(({ call }) => call),
     element: input.element.kind === 'row' ? withFields(input.element, fields) : UNKNOWN_ELEMENT,
@@ -102,6 +125,9 @@ export function windowNode(
 export function measuresOrder({ kind, from, to }: WindowFrame): boolean {
   return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
 }
+
+/** Of values that go their own ways. */
+const LIST: ElementType = { kind: 'scalar', type: { kind: 'list', item: { kind: 'unknown' } }, nullable: false }
 
 function checkMeasured(f: UserFunction, returned: ElementType): void {
   const is = returned.kind === 'scalar' ? valueClassOf(returned.type) : returned.kind === 'unknown' ? 'unknown' : 'other'

@@ -6,7 +6,7 @@
  */
 
 import { checkBoolean, checkCount } from '../arguments.ts'
-import type { SortKey } from '../arrays/sortKey.ts'
+import type { SortBy, SortKey } from '../arrays/sortKey.ts'
 import type { Stored } from '../data/rowTypes.ts'
 import { checkOptions } from '../options.ts'
 import { argumentOf, isAggregate, type WithEnv } from './aggregates.ts'
@@ -35,8 +35,9 @@ export type Frame = { readonly rows: FrameEnds; readonly range?: never } | { rea
 export interface WindowOver<Row, E extends object = object> {
   /** Rows with equal values are a partition, as in `groupBy`; without it all rows are one. */
   readonly by?: (row: Row, env: E) => unknown
-  /** The order inside a partition, as in `sortBy`; without it that of the table. Equal rows are peers, and stay in their order. */
-  readonly orderBy?: (row: Row, env: E) => SortKey | readonly SortKey[]
+  /** The order inside a partition, as in `sortBy`: a function, or a list of values that have an order each; without it that of the table. Equal rows are peers, and stay in their order. */
+  readonly orderBy?: ((row: Row, env: E) => SortKey | readonly SortKey[]) | readonly (SortBy<Row, E> | ((row: Row, env: E) => SortKey))[]
+  /** Of an order that is a function. */
   readonly descending?: boolean
   /** Without it: with `orderBy` from the partition's first row to the last peer of the row, else the whole partition, as in SQL. */
   readonly frame?: Frame

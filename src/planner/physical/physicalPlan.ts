@@ -135,7 +135,7 @@ export type WideOperator =
       readonly kind: 'WindowExec'
       readonly by: boolean
       readonly ordered: boolean
-      readonly descending: boolean
+      readonly descending: Directions
       readonly frame: WindowFrame
       readonly calls: readonly WindowColumn[]
     }

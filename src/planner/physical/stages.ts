@@ -192,7 +192,7 @@ export function wideText(operator: WideOperator): string {
     case 'SortExec':
       return `SortExec${directionText(operator.descending)}${operator.limit === undefined ? '' : ` first ${operator.limit}`}`
     case 'WindowExec': {
-      const parts = [operator.by ? 'by key' : [], operator.ordered ? `in order${operator.descending ? ' descending' : ''}` : []].flat()
+      const parts = [operator.by ? 'by key' : [], operator.ordered ? `in order${directionText(operator.descending)}` : []].flat()
       const calls = operator.calls
         .map(({ name, kind, ignoresNulls }) => `${name} = ${kind}${ignoresNulls === true ? ' ignoring nulls' : ''}`)
         .join(', ')

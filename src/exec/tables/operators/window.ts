@@ -4,8 +4,9 @@ import { markBoundaries, placesTo } from '../windows/boundaries.ts'
 import { computeWindows, resultColumn, resultKind, resultOf, type WindowResult, withResults } from '../windows/windowColumns.ts'
 import type { ExecBatch } from './batches.ts'
 import { KeyIds } from './hashing/keyIds.ts'
+import { isTuple } from './hashing/tupleKeys.ts'
 import type { RunWide } from './operator.ts'
-import { sortedRows } from './sort/order.ts'
+import { directionOf, sortedRows } from './sort/order.ts'
 
 export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
   const batch = input as ExecBatch
@@ -13,8 +14,10 @@ export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
   if (length === 0) return nothing(batch)
   const by = operator.by ? idsOf(hidden[0] as Column) : undefined // a hidden column for each
   const order = operator.ordered ? (hidden[operator.by ? 1 : 0] as Column) : undefined
-  const keys = [by, order].filter((key) => key !== undefined)
-  const rows = keys.length === 0 ? placesTo(length) : sortedRows(together(keys), { descending: operator.descending })
+  const orders = order === undefined ? [] : itemsOf(order)
+  const keys = by === undefined ? orders : [by, ...orders]
+  const goesDown = keys.map((_, k) => k >= keys.length - orders.length && directionOf(operator.descending, k - keys.length + orders.length))
+  const rows = keys.length === 0 ? placesTo(length) : sortedRows(together(keys), { descending: goesDown })
   const marks = new Uint8Array(length)
   markBoundaries(rows, { from: 0, to: length }, { by, order }, marks)
   const results = operator.calls.map((call) => resultOf(resultKind(call, hidden, operator.frame), length))
@@ -27,6 +30,11 @@ export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
 
 function idsOf(column: Column): Column {
   return { type: { kind: 'i32' }, length: column.length, values: new KeyIds(column.type).encode(column) }
+}
+
+/** The values of an order that are ordered each for itself. */
+function itemsOf(order: Column): readonly Column[] {
+  return order.validity === undefined && isTuple(order.type) ? (order.children ?? []) : [order]
 }
 
 /** Columns as one key, the first of which decides first. */

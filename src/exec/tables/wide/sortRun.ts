@@ -170,7 +170,7 @@ export class SortRun {
 }
 
 /** The directions of a key's parts: an item that is null throughout has none. */
-function directionsOf({ type, children = [] }: Column, descending: Directions): Directions {
+export function directionsOf({ type, children = [] }: Column, descending: Directions): Directions {
   if (typeof descending === 'boolean' || type.kind !== 'struct') return descending
   return children.flatMap((child, item) => (sortParts(child) ?? []).map(() => directionOf(descending, item)))
 }

@@ -11,6 +11,7 @@ import type { WindowFrame } from '../../../core/plan/logicalPlan.ts'
 import type { WideOperator, WindowColumn } from '../../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch } from '../operators/batches.ts'
 import { numberReader } from '../operators/groupBy/aggregates.ts'
+import { directionOf } from '../operators/sort/order.ts'
 import { PARTITION } from './boundaries.ts'
 import { type CallState, type Carried, FRAMED } from './carried.ts'
 import { type Comparison, comparisonOf, smallestOfFrames } from './frameExtremes.ts'
@@ -192,7 +193,7 @@ class WindowPass {
     if ((frame.from ?? 0) === 0 && (frame.to ?? 0) === 0)
       return (first, end) => framesByPeers(frame, end - first, { marks, first }, this.frames)
     const distance = distances(hidden[by ? 1 : 0] as Column) // a frame by range has an order
-    const sign = descending ? -1 : 1
+    const sign = directionOf(descending, 0) ? -1 : 1 // distances are those of one value
     const values = new Float64Array(this.most)
     return (first, end) => {
       for (let i = first; i < end; i++) values[i - first] = sign * distance(rows[i] as number) // i < length

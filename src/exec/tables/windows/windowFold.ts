@@ -6,6 +6,7 @@ import type { Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
 import { takeColumn } from '../../../core/data/columnSlices.ts'
 import type { ExecBatch } from '../operators/batches.ts'
+import { directionOf } from '../operators/sort/order.ts'
 import { markBoundaries, placesTo } from './boundaries.ts'
 import { CallFold, type CallState, type Carried, FRAMED } from './carried.ts'
 import { asksPeers, type WindowOperator } from './windowColumns.ts'
@@ -88,7 +89,7 @@ export class WindowFold {
 
   private endsOf(order: Column): readonly [number, number] | undefined {
     const distance = distances(order)
-    const sign = this.operator.descending ? -1 : 1
+    const sign = directionOf(this.operator.descending, 0) ? -1 : 1 // distances are those of one value
     let first = 0
     while (first < order.length && Number.isNaN(distance(first))) first++
     let last = order.length - 1

@@ -13,11 +13,12 @@ import { MemoryError } from '../../../core/errors.ts'
 import { mapBuffers } from '../../memory/shareColumns.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
 import type { ExecBatch } from '../operators/batches.ts'
+import { directionOf } from '../operators/sort/order.ts'
 import { orderParts, type SortPart, sortParts } from '../operators/sort/sortParts.ts'
 import { allOf } from '../scheduler.ts'
 import { hiddenColumns } from '../wide/groupRun.ts'
 import type { SortedServices } from '../wide/sortedBatches.ts'
-import { rangesOf, SortRun } from '../wide/sortRun.ts'
+import { directionsOf, rangesOf, SortRun } from '../wide/sortRun.ts'
 import { PARTITION } from './boundaries.ts'
 import { asksPeers, resultColumn, resultKind, type WindowOperator, type WindowResult, withResults } from './windowColumns.ts'
 import { isHandedOn, type WindowTask } from './windowTask.ts'
@@ -29,15 +30,15 @@ export async function windowedBatches(
   services: SortedServices,
 ): Promise<readonly ExecBatch[] | undefined> {
   const filled = batches.filter((batch) => batch.length > 0)
-  if (!filled.every((batch) => partsOf(operator, batch.hidden ?? []) !== undefined)) return undefined
+  if (!filled.every((batch) => keyOf(operator, batch.hidden ?? []) !== undefined)) return undefined
   const hidden = await hiddenColumns(filled, services)
-  const parts = partsOf(operator, hidden)
-  if (parts === undefined) return undefined
+  const key = keyOf(operator, hidden)
+  if (key === undefined) return undefined
   const length = filled.reduce((sum, batch) => sum + batch.length, 0)
   const sort = new SortRun(services)
   const blocks = new ResultBlocks(services.arena, operator.kind)
   try {
-    const sorted = await sort.rowsBy(parts, length, { descending: operator.descending, limit: length })
+    const sorted = await sort.rowsBy(key.parts, length, { descending: key.descending, limit: length })
     if (sorted === undefined) return undefined
     const rows = sort.memory.integers(sorted.address, length)
     const marks = sort.memory.bytes(sort.memory.room(length), length)
@@ -67,10 +68,16 @@ export async function windowedBatches(
 }
 
 /** What rows are sorted by; undefined where kernels do not sort by it. */
-function partsOf({ by, ordered }: WindowOperator, hidden: readonly Column[]): readonly SortPart[] | undefined {
+function keyOf(
+  { by, ordered, descending }: WindowOperator,
+  hidden: readonly Column[],
+): { readonly parts: readonly SortPart[]; readonly descending: readonly boolean[] } | undefined {
   const key = by ? sortParts(hidden[0] as Column) : [] // as many hidden columns as the operator has
-  const order = ordered ? orderParts(hidden[by ? 1 : 0] as Column) : []
-  return key === undefined || order === undefined ? undefined : [...key, ...order]
+  const column = ordered ? (hidden[by ? 1 : 0] as Column) : undefined
+  const order = column === undefined ? [] : orderParts(column)
+  if (key === undefined || order === undefined) return undefined
+  const directions = column === undefined ? [] : directionsOf(column, descending)
+  return { parts: [...key, ...order], descending: [...key.map(() => false), ...order.map((_, p) => directionOf(directions, p))] }
 }
 
 /** The columns that tell partitions apart, and peers where those are asked for. */
