@@ -18,15 +18,6 @@ class Derived extends Base {
     return super.twice() + 1
   }
 }
-class Private {
-  #v: number
-  constructor(v: number) {
-    this.#v = v
-  }
-  get v(): number {
-    return this.#v
-  }
-}
 class Setter {
   kept = 0
   constructor(v: number) {
@@ -34,23 +25,6 @@ class Setter {
   }
   set v(v: number) {
     this.kept = v + 1
-  }
-}
-class Branch {
-  v = 0
-  constructor(v: number) {
-    if (v > 1) this.v = v
-  }
-}
-class Begun {
-  a = 0
-  b: number
-  constructor(v: number) {
-    this.begin(v)
-    this.b = this.a
-  }
-  begin(v: number): void {
-    this.a = v
   }
 }
 class Itself {
@@ -81,10 +55,7 @@ class Shown {
 
 test.each<[string, (v: number) => number]>([
   ['a class that extends another', (v) => new Derived(v).twice()],
-  ['private members', (v) => new Private(v).v],
   ['setters', (v) => new Setter(v).kept],
-  ['a field that a branch of the constructor gives its value', (v) => new Branch(v).v],
-  ['a constructor that lets a method give fields their values', (v) => new Begun(v).b],
   ['an object that holds itself', (v) => new Itself(v).self.v],
   ['a getter that asks for names', (v) => new Shown(v).shown],
   ['an object or another', (v) => (v > 1 ? new Base(v) : new Base(1)).twice()],

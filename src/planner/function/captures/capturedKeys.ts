@@ -212,3 +212,24 @@ export function isExactly<C extends typeof Map | typeof Set>(value: object, of: 
 function isPrimitive(value: unknown): value is Primitive {
   return value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol')
 }
+
+/** `object.hasOwnProperty(name)`; undefined for what is no such call. */
+export function hasOwn(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if (name !== 'hasOwnProperty' || Object.getPrototypeOf(object.value) !== Object.prototype || Object.hasOwn(object.value, name))
+    return undefined
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(l.verbs.value(l, argument), argument)
+  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
+}
+
+/** `Object.hasOwn(object, name)`; undefined for what is no such call. */
+export function hasOwnCall(l: Lowering, { value }: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
+  const [of, argument, another] = node.arguments
+  if (name !== 'hasOwn' || value !== Object || of?.type !== 'Identifier' || argument === undefined || another !== undefined)
+    return undefined
+  const object = l.verbs.value(l, of)
+  if (object.kind !== 'data' || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(l.verbs.value(l, argument), argument)
+  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
+}

@@ -5,11 +5,13 @@
  *     new Complex(1, 2).times(z).length        { re: 1, im: 2 }, whose methods are written out with `this` as the record
  *
  * A constructor gives fields their values one after another; what it does besides is written out as it stands. Of a class that extends
- * another of the program, the constructor begins with `super(…)`, which is written out there. Classes that have private members or setters,
- * or give a field its value in a branch, are left to JavaScript.
+ * another of the program, the constructor begins with `super(…)`, which is written out there. Private members are fields under names of
+ * their own (`privateNames.ts`). What a constructor does with its object besides giving fields values, it does with variables for the fields
+ * that there are by then.
  */
-import type { AnyNode, CallExpression, NewExpression, Statement } from 'acorn'
+import type { AnyNode, CallExpression, Expression, MethodDefinition, NewExpression, Statement } from 'acorn'
 import { written } from '../lists/literals.ts'
+import { storedLiteral } from '../lists/stored.ts'
 import { literal } from '../lower/build.ts'
 import { elements } from '../lower/elements.ts'
 import { inlineCall, withSelf } from '../lower/inline.ts'
@@ -19,21 +21,24 @@ import { type FunctionNode, isFunctionNode, someNode } from '../source/ast.ts'
 import { type ClassSource, classSourceOf } from '../source/source.ts'
 import { type AnyFunction, type Unit, unitOfNode } from '../unit.ts'
 import { fromOutside } from './outside.ts'
+import { classAround, isPrivate, methodsOf, noteMethod, plainName, privateName } from './privateNames.ts'
 import { hasTraps } from './traps.ts'
 
 type Instance = Value & { readonly kind: 'record' | 'stored' }
+type Closure = Value & { readonly kind: 'closure' }
 type Made = Extract<Value, { readonly kind: 'record'; readonly fields: unknown }>
 
 /** What a class gives its objects. */
 interface ClassModel {
   /** Fields that are declared, with what they are given where they are declared. */
-  readonly fields: readonly { readonly name: string; readonly value: number | boolean | undefined }[]
+  readonly fields: readonly { readonly name: string; readonly value: Expression | undefined }[]
+  readonly source: Omit<ClassSource, 'node'>
   readonly unit: Unit
   readonly construct: FunctionNode | undefined
   readonly base: ClassModel | undefined
-  /** Fields that it declares or gives values, and getters: its own, and those of what it extends. */
+  /** Fields that it declares or gives values, and getters and setters: its own, and those of what it extends. */
   readonly names: ReadonlySet<string>
-  readonly getters: ReadonlySet<string>
+  readonly accessors: ReadonlySet<string>
 }
 
 /** `new Complex(re, im)` of the program's own class; undefined for what is none, or more than is written out here. */
@@ -47,38 +52,54 @@ export function newInstance(l: Lowering, node: NewExpression): Value | undefined
   const args = elements(l, node.arguments)
   if (args === undefined) return REFUSED
   const made = new Map<string, Value>()
-  const self = (): Made => ({
+  const record = (): Made => ({
     kind: 'record',
     fields: [...made].map(([name, value]) => ({ name, value })),
     prototype: model.unit.f.prototype as object,
   })
-  return construct(l, model, args, { made, self }, node) ? written(l, name, self(), node) : REFUSED
+  let stored: Value | undefined
+  const store = (): void => {
+    stored ??= storedLiteral(l, name, { ...record(), site: { unit: l.unit, start: node.start } }, node)
+  }
+  const refusals = l.refusals.length
+  const isWhole = construct(l, model, args, { made, self: () => stored ?? record(), store, isStored: () => stored !== undefined }, node)
+  if (isWhole) return stored ?? written(l, name, record(), node)
+  return l.refusals.length > refusals ? REFUSED : undefined
 }
 
-/** What is being made: its fields so far, of which `self` is the object. */
+/** What is being made: its fields so far, of which `self` is the object, and variables for them from `store` on. */
 interface Making {
   readonly made: Map<string, Value>
-  readonly self: () => Made
+  readonly self: () => Value
+  readonly store: () => void
+  readonly isStored: () => boolean
 }
 
 /** Runs the constructor; whether all of it could be written out. */
 function construct(l: Lowering, model: ClassModel, given: readonly Value[], making: Making, node: AnyNode): boolean {
-  const { fields, unit, construct: f, base } = model
+  const { fields, source, unit, construct: f, base } = model
   const { made, self } = making
   const args = given.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  let isWhole = true
   const declare = (): void => {
-    for (const { name, value } of fields) made.set(name, exprValue(literal(value, l.span(node))))
+    for (const { name, value } of fields) {
+      if (making.isStored()) isWhole = false
+      const given = value === undefined ? exprValue(literal(undefined, l.span(node))) : initialValue(l, { unit, source, self }, value)
+      if (given.kind === 'refused') isWhole = false
+      made.set(name, given.kind === 'stored' ? given : l.stabilizedValue(given))
+    }
   }
   l.units.set(unit.node, unit)
   if (f === undefined) {
-    const isWhole = base === undefined || construct(l, base, args, making, node)
+    isWhole = base === undefined || construct(l, base, args, making, node)
     declare()
     return isWhole
   }
-  let isWhole = true
   const statement = (one: Statement): void => {
-    const field = fieldGiven(one)
-    if (field === undefined) {
+    const field = fieldGiven(unit.f, one)
+    const isNext = field !== undefined && !making.isStored() && !namesSelf(field.value) && !assignsSelf(field.value)
+    if (!isNext) {
+      if (namesSelf(one, { asObject: true })) making.store()
       l.verbs.statements(l, [one])
       return
     }
@@ -96,6 +117,23 @@ function construct(l: Lowering, model: ClassModel, given: readonly Value[], maki
   return isWhole
 }
 
+/** What a field is given where it is declared. */
+function initialValue(
+  l: Lowering,
+  { unit, source, self }: Pick<ClassModel, 'unit' | 'source'> & Pick<Making, 'self'>,
+  value: Expression,
+): Value {
+  const body = { type: 'BlockStatement', body: [{ type: 'ReturnStatement', argument: value }], start: value.start, end: value.end }
+  const own = unitOfNode(unit.f, { ...source, node: { ...EMPTY, body, start: value.start, end: value.end } as unknown as FunctionNode })
+  const [statement] = (own.node.body as unknown as { readonly body: readonly { readonly argument: Expression }[] }).body // as just made
+  let given: Value = REFUSED
+  l.units.set(own.node, own)
+  withSelf(l, { unit: own, node: own.node, self }, [], () => {
+    if (statement !== undefined) given = l.verbs.value(l, statement.argument)
+  })
+  return given
+}
+
 /** The statements of a constructor, without the call of `super` that it begins with where its class extends another. */
 function bodyOf({ body }: FunctionNode, extends_: boolean): readonly [CallExpression | undefined, readonly Statement[]] {
   const statements = body.type === 'BlockStatement' ? (body.body as Statement[]) : []
@@ -109,14 +147,19 @@ function isSuperCall(one: AnyNode): one is AnyNode & { readonly expression: Call
 }
 
 /** `this.name = value` */
-function fieldGiven(one: Statement) {
+function fieldGiven(of: AnyFunction, one: Statement) {
   const assignment = one.type === 'ExpressionStatement' ? one.expression : undefined
   if (assignment?.type !== 'AssignmentExpression' || assignment.operator !== '=' || !isOwnField(assignment.left)) return undefined
-  return { name: assignment.left.property.name, value: assignment.right }
+  return { name: nameOf(of, assignment.left.property), value: assignment.right }
 }
 
-function isOwnField(node: AnyNode): node is AnyNode & { readonly property: { readonly name: string } } {
-  return node.type === 'MemberExpression' && node.object.type === 'ThisExpression' && !node.computed && node.property.type === 'Identifier'
+function isOwnField(node: AnyNode): node is AnyNode & { readonly property: AnyNode & { readonly name: string } } {
+  return node.type === 'MemberExpression' && node.object.type === 'ThisExpression' && !node.computed
+}
+
+/** The name that a member has in records. */
+function nameOf(of: AnyFunction, key: AnyNode & { readonly name: string }): string {
+  return key.type === 'PrivateIdentifier' ? privateName(of, key.name) : key.name
 }
 
 /** What a class gives its objects, as far as it is written out; what it captures may change from run to run. */
@@ -126,32 +169,35 @@ function classOf(f: AnyFunction): ClassModel | undefined {
 }
 
 function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel | undefined {
-  const fields: { readonly name: string; readonly value: number | boolean | undefined }[] = []
-  const getters = new Set<string>()
+  const fields: { readonly name: string; readonly value: Expression | undefined }[] = []
+  const accessors = new Set<string>()
   let construct: FunctionNode | undefined
   const base = node.superClass == null ? undefined : baseOf(f)
   if (node.superClass != null && base === undefined) return undefined
   for (const member of node.body.body) {
     if (member.type === 'StaticBlock' || member.static) continue
-    if (member.key.type !== 'Identifier' || member.computed) return undefined
+    const { key } = member
+    if ((key.type !== 'Identifier' && key.type !== 'PrivateIdentifier') || member.computed) return undefined
     if (member.type === 'PropertyDefinition') {
-      const value = constantOf(member.value)
-      if (value === 'other') return undefined
-      fields.push({ name: member.key.name, value })
-    } else if (member.kind === 'get') getters.add(member.key.name)
-    else if (member.kind === 'set') return undefined
+      const value = member.value ?? undefined
+      if (value !== undefined && (namesSelf(value) || assignsSelf(value))) return undefined
+      fields.push({ name: nameOf(f, key), value })
+    } else if (member.kind === 'get' || member.kind === 'set') accessors.add(nameOf(f, key))
     else if (member.kind === 'constructor') construct = isFunctionNode(member.value) ? member.value : undefined
   }
   if (construct !== undefined && !isStraight(construct, base !== undefined)) return undefined
-  // What has a getter cannot be assigned, unless it is declared as a field; and a prototype is no field.
-  const isField = (name: string): boolean => name !== '__proto__' && (!getters.has(name) || fields.some((field) => field.name === name))
-  const names = [...fields.map(({ name }) => name), ...namesGiven(construct)]
+  // What has a getter or a setter is no field, unless it is declared as one; and neither is a prototype.
+  const isField = (name: string): boolean => name !== '__proto__' && (!accessors.has(name) || fields.some((field) => field.name === name))
+  const given = namesGiven(f, construct)
+  if (given.some((name) => isPrivate(name) && !fields.some((field) => field.name === name))) return undefined
+  const names = [...fields.map(({ name }) => name), ...given]
   if (!names.every(isField)) return undefined
-  const meets = base !== undefined && (names.some((name) => base.getters.has(name)) || [...getters].some((name) => base.names.has(name)))
+  const meets =
+    base !== undefined && (names.some((name) => base.accessors.has(name)) || [...accessors].some((name) => base.names.has(name)))
   if (meets) return undefined
   const unit = unitOfNode(f, { ...source, node: construct ?? EMPTY })
-  const all = { names: new Set([...names, ...(base?.names ?? [])]), getters: new Set([...getters, ...(base?.getters ?? [])]) }
-  return { fields, unit, construct, base, ...all }
+  const all = { names: new Set([...names, ...(base?.names ?? [])]), accessors: new Set([...accessors, ...(base?.accessors ?? [])]) }
+  return { fields, source, unit, construct, base, ...all }
 }
 
 /** What a class extends, as it is now; undefined for what is no class of the program, or more than is written out here. */
@@ -161,9 +207,9 @@ function baseOf(f: AnyFunction): ClassModel | undefined {
 }
 
 /** Fields that the constructor gives values. */
-function namesGiven(construct: FunctionNode | undefined): readonly string[] {
+function namesGiven(of: AnyFunction, construct: FunctionNode | undefined): readonly string[] {
   const statements = construct?.body.type === 'BlockStatement' ? construct.body.body : []
-  return statements.flatMap((one) => fieldGiven(one as Statement)?.name ?? [])
+  return statements.flatMap((one) => fieldGiven(of, one as Statement)?.name ?? [])
 }
 
 /** A class without a constructor of its own captures nothing by it. */
@@ -178,22 +224,11 @@ const EMPTY: FunctionNode = {
   end: 0,
 } as unknown as FunctionNode // what is looked at of it
 
-function constantOf(value: AnyNode | null | undefined): number | boolean | undefined | 'other' {
-  if (value == null) return undefined
-  if (value.type === 'Literal' && (typeof value.value === 'number' || typeof value.value === 'boolean')) return value.value
-  const operand = value.type === 'UnaryExpression' && value.operator === '-' ? constantOf(value.argument) : 'other'
-  return typeof operand === 'number' ? -operand : 'other'
-}
-
-/** Whether fields are given values by statements of the constructor itself, it returns nothing, and nobody else is given the object. */
+/** Whether a constructor makes this object and no other, and calls that of the class that it extends first of all. */
 function isStraight(f: FunctionNode, extends_: boolean): boolean {
-  const [called, statements] = bodyOf(f, extends_)
-  if (f.body.type !== 'BlockStatement' || (called !== undefined) !== extends_) return false
-  if (called !== undefined && namesSelf(called, { asObject: true })) return false
-  return statements.every((one) => {
-    const given = fieldGiven(one)
-    return given === undefined ? !namesSelf(one, { asObject: true }) && !returns(one) : !namesSelf(given.value) && !assignsSelf(given.value)
-  })
+  const [called] = bodyOf(f, extends_)
+  if (f.body.type !== 'BlockStatement' || (called !== undefined) !== extends_ || returns(f.body)) return false
+  return called === undefined || !namesSelf(called, { asObject: true })
 }
 
 function returns(node: AnyNode): boolean {
@@ -220,22 +255,62 @@ function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: bo
 
 /** What an object of a class has that is none of its own fields; undefined where its class has no such method or getter. */
 export function inherited(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
+  if (isPrivate(name)) return privateMember(l, object, name, node)
   const own = memberOf(prototypeOf(object), name)
   if (own === undefined || name === 'constructor') return undefined
   const f = own.get ?? (own.value as unknown)
-  if (typeof f !== 'function') return l.refuse('unknown-method', node, name)
-  const closure = fromOutside(l, f, name, 'capture', node)
+  const closure = typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : REFUSED
   if (closure.kind !== 'closure') return l.refuse('unknown-method', node, name)
+  noteMethod(l, closure.unit, own.of.constructor, name)
   const method = { ...closure, self: object }
   return own.get === undefined ? method : inlineCall(l, method, [], node)
 }
 
+/** A private method, or what a private getter gives. */
+function privateMember(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
+  const [get, method] = [privateMethod(l, object, name, 'get'), privateMethod(l, object, name, 'method')]
+  return get === undefined ? method : inlineCall(l, get, [], node)
+}
+
+/** What stands in the text of the class that is written out, which `object` is of. */
+function privateMethod(l: Lowering, object: Instance, name: string, kind: MethodDefinition['kind']): Closure | undefined {
+  const of = classAround(l, l.unit)
+  const source = of && classSourceOf(of)
+  if (of === undefined || source === undefined || !isOf(object, of)) return undefined
+  const found = methodsOf(source.node).find((one) => !one.static && one.kind === kind && isNamed(of, one, name))
+  if (found === undefined) return undefined
+  const { node: _, ...places } = source
+  const unit = unitOfNode(of, { ...places, node: found.value })
+  l.units.set(found, unit)
+  return { kind: 'closure', unit, node: unit.node, name: plainName(name), self: object }
+}
+
+function isNamed(of: AnyFunction, { key, computed }: MethodDefinition, name: string): boolean {
+  return !computed && (key.type === 'Identifier' || key.type === 'PrivateIdentifier') && nameOf(of, key) === name
+}
+
+/** Whether the object was made by the class, or by one that extends it. */
+function isOf(object: Instance, of: AnyFunction): boolean {
+  const prototype = prototypeOf(object)
+  return prototype !== undefined && (prototype === of.prototype || Object.prototype.isPrototypeOf.call(of.prototype as object, prototype))
+}
+
+/** The setter of a name, whose `this` is the object; undefined where there is none. */
+export function setterOf(l: Lowering, object: Instance, name: string, node: AnyNode): Closure | undefined {
+  if (isPrivate(name)) return privateMethod(l, object, name, 'set')
+  const own = memberOf(prototypeOf(object), name)
+  const closure = own?.set === undefined ? undefined : fromOutside(l, own.set, name, 'capture', node)
+  if (closure?.kind !== 'closure') return undefined
+  noteMethod(l, closure.unit, own?.of.constructor, name)
+  return { ...closure, self: object }
+}
+
 /** Of a class, or of what it extends; what all objects have is not asked for. */
-function memberOf(prototype: object | undefined, name: string): PropertyDescriptor | undefined {
+function memberOf(prototype: object | undefined, name: string): (PropertyDescriptor & { readonly of: object }) | undefined {
   if (hasTraps(prototype)) return undefined
   for (let one = prototype ?? null; one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one) as object | null) {
     const own = Object.getOwnPropertyDescriptor(one, name)
-    if (own !== undefined) return own
+    if (own !== undefined) return { ...own, of: one }
   }
   return undefined
 }

@@ -2,6 +2,7 @@
  * Array and object literals: while lowering, tuples and records whose parts are values of their own.
  */
 import type { AnyNode, ArrayExpression, Expression, SpreadElement } from 'acorn'
+import { isPrivate } from '../captures/privateNames.ts'
 import { isPlain } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
 import { elements, spreadValue } from '../lower/elements.ts'
@@ -106,7 +107,7 @@ function literalName(l: Lowering, property: { readonly key: Expression; readonly
 
 /** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
 export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
-  if (value.kind === 'record') return value.fields
+  if (value.kind === 'record') return value.fields.filter(({ name }) => !isPrivate(name))
   if (value.kind === 'elementRow') return fieldsOfElementRow(l, value, node)
   if (value.kind === 'expr' && value.expr.kind === 'Input') {
     const of = value.expr

@@ -13,6 +13,7 @@
 import type { AnyNode } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
+import { plainName } from '../captures/privateNames.ts'
 import { conditional } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { holdsLiteral, type Result } from '../lower/loweringParts.ts'
@@ -68,7 +69,10 @@ function newStorage(l: Lowering, name: string, value: Value, how: How): Storage 
       return items.includes(undefined) ? undefined : { kind: 'items', items: items as Storage[] } // none is undefined
     }
     case 'record': {
-      const fields = whole.fields.map((field) => ({ name: field.name, storage: newStorage(l, `${name}_${field.name}`, field.value, how) }))
+      const fields = whole.fields.map((field) => ({
+        name: field.name,
+        storage: newStorage(l, `${name}_${plainName(field.name)}`, field.value, how),
+      }))
       if (fields.some((field) => field.storage === undefined)) return undefined
       return { kind: 'fields', fields: fields as { name: string; storage: Storage }[], ...ofClass(whole) } // none is undefined
     }
@@ -118,7 +122,7 @@ function emptyLike(l: Lowering, name: string, value: Value, span: Span): Storage
     case 'record': {
       const fields = value.fields.map((field) => ({
         name: field.name,
-        storage: emptyLike(l, `${name}_${field.name}`, field.value, span),
+        storage: emptyLike(l, `${name}_${plainName(field.name)}`, field.value, span),
       }))
       if (fields.some((field) => field.storage === undefined)) return undefined
       return { kind: 'fields', fields: fields as { name: string; storage: Storage }[], ...ofClass(value) } // none is undefined

@@ -5,6 +5,7 @@
 import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Pattern, UpdateExpression } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
+import { classAround, privateName } from '../captures/privateNames.ts'
 import { checkedIndex, checkNumber } from '../lists/madeArrays.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
@@ -21,6 +22,8 @@ type Place =
   /** A variable that holds objects, or a part that is one. */
   | { readonly kind: 'whole'; readonly stored: Stored }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
+  /** What a setter is given, and a getter gives. */
+  | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
 
 /** `x = e`, `w[k] += e`, `[a, b] = [b, a]`; the value only where it is wanted. */
 export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted: { readonly value: boolean }): Value {
@@ -104,6 +107,10 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
     place = { ...place, subscripts: place.subscripts.map((one) => l.stabilized(one)) }
     l.out.push(...emitted)
   }
+  if (place?.kind === 'accessor') {
+    l.verbs.inline(l, place.setter, [value], how.node)
+    return value
+  }
   const expr = place === undefined ? undefined : l.scalarOrNothing(value, right)
   return place === undefined || expr === undefined ? REFUSED : store(l, place, expr, how)
 }
@@ -114,6 +121,11 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
   if (place.kind === 'local') {
     l.emit({ kind: 'Assign', local: place.name, value, span })
     return exprValue({ kind: 'Local', name: place.name, span })
+  }
+  if (place.kind === 'accessor') {
+    const given = exprValue(l.stabilized(value))
+    l.verbs.inline(l, place.setter, [given], node)
+    return given
   }
   if (l.locals.has(place.array)) checkNumber(l, place.array, value, node)
   if (!wanted.value) {
@@ -128,6 +140,7 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
 
 function read(place: Scalar, l: Lowering, node: AnyNode): Expr {
   const span = l.span(node)
+  if (place.kind === 'accessor') return l.scalar(l.verbs.member(l, place.object, place.name, node), node)
   return place.kind === 'local'
     ? { kind: 'Local', name: place.name, span }
     : { kind: 'Read', array: place.array, subscripts: place.subscripts, span }
@@ -140,7 +153,7 @@ function logicalAssignment(
 ): Value {
   const { current, node, wanted } = how
   const span = l.span(node)
-  if (wanted.value && place.kind === 'element') return l.refuse('effect-in-expression', node)
+  if (wanted.value && place.kind !== 'local') return l.refuse('effect-in-expression', node)
   const test =
     node.operator === '&&=' ? current : node.operator === '||=' ? negated(current, span) : binary('==', current, literal(null, span), span)
   const emitted = l.collect(() => {
@@ -158,7 +171,7 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
   if (place === undefined) return REFUSED
   if (place.kind === 'whole') return l.refuse('object-as-value', node.argument)
   const current = read(place, l, node.argument)
-  const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : l.dtypes.get(place.array) === 'i64'
+  const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : place.kind === 'element' && l.dtypes.get(place.array) === 'i64'
   if (place.kind === 'local') {
     const allowed = isBigint ? BIGINTS : NUMBERS
     l.checks.push({
@@ -207,8 +220,8 @@ function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean })
 }
 
 function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twice: boolean }): Place | undefined {
-  if (target.object.type === 'Super' || target.property.type === 'PrivateIdentifier') {
-    l.refuse('operator', target, 'private members or super')
+  if (target.object.type === 'Super') {
+    l.refuse('operator', target, 'super')
     return undefined
   }
   const object = lowerExpression(l, target.object)
@@ -219,7 +232,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
   }
   if (object.kind === 'view') {
     if (isBuffer(l, object.array)) l.refuse('unknown-method', target, `${objectText}[…] =`)
-    const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property), target.property) : undefined
+    const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property as Expression), target.property) : undefined
     if (index === undefined) {
       if (!target.computed) l.refuse('view-as-value', target)
       return undefined
@@ -266,8 +279,8 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
 /** The part of an object that a function made. */
 function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place | undefined {
   const { property, computed } = target
-  const value = computed ? lowerExpression(l, property as Expression) : undefined // a private name was refused
-  const name = value === undefined ? (property.type === 'Identifier' ? property.name : undefined) : staticName(l, value)
+  const value = computed ? lowerExpression(l, property as Expression) : undefined // a private name is not computed
+  const name = value === undefined ? nameOf(l, property) : staticName(l, value)
   if (name === undefined) {
     if (value?.kind !== 'refused') l.refuse('computed-name', target)
     if (object.site !== undefined) l.foundIndexed.push(object.site)
@@ -286,8 +299,17 @@ function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place
     case 'fixed':
       l.refuse('reassigns-value', target, span.text)
       return undefined
-    case undefined:
+    case undefined: {
+      const setter = l.verbs.setter(l, object, name, target)
+      if (setter !== undefined) return { kind: 'accessor', setter, object, name }
       l.refuse('adds-part', target, span.text)
       return undefined
+    }
   }
+}
+
+function nameOf(l: Lowering, property: AnyNode): string | undefined {
+  if (property.type === 'Identifier') return property.name
+  const of = classAround(l, l.unit)
+  return property.type === 'PrivateIdentifier' && of !== undefined ? privateName(of, property.name) : undefined
 }

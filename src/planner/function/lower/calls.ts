@@ -5,10 +5,11 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Builtin, type Expr, METHODS, type Method } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { includedByRow, isNameByRow, writtenOut } from '../captures/capturedKeys.ts'
+import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { partsCall } from '../captures/capturedLists.ts'
 import { keyedMethod } from '../captures/capturedLookups.ts'
 import { fromOutside, tableOf } from '../captures/outside.ts'
+import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
@@ -20,7 +21,7 @@ import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical, truth } from './build.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
-import { lowerExpression } from './expressions.ts'
+import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
 import type { Regex } from './regexes.ts'
@@ -35,6 +36,10 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
   if (array !== undefined) return array
   if (callee.type === 'MemberExpression' && callee.object.type !== 'Super') {
     const object = lowerExpression(l, callee.object)
+    if (callee.property.type === 'PrivateIdentifier') {
+      const f = privateMember(l, object, callee.property.name, callee)
+      return callValue(l, f.kind === 'closure' ? withThis(f, object) : f, node, textOf(l, callee))
+    }
     const name = methodName(l, callee)
     if (object.kind === 'refused') return REFUSED
     if (name === undefined) return l.refuse('computed-name', node)
@@ -186,15 +191,26 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
   if (ofClass !== undefined) return callValue(l, ofClass, node, textOf(l, node.callee))
   const f = memberValue(l, object, name, node)
   if (f.kind === 'closure' && f.self === object) return callValue(l, f, node, name)
-  const isMethod = f.kind === 'closure' && f.node.type !== 'ArrowFunctionExpression' && /^(data|record|tuple|stored)$/.test(object.kind)
-  return callValue(l, isMethod ? { ...f, self: object } : f, node, textOf(l, node.callee))
+  return callValue(
+    l,
+    f.kind === 'closure' && /^(data|record|tuple|stored)$/.test(object.kind) ? withThis(f, object) : f,
+    node,
+    textOf(l, node.callee),
+  )
+}
+
+/** What an object's function has as its `this`. */
+function withThis(f: Value & { kind: 'closure' }, object: Value): Value {
+  return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
 }
 
 /** A static method of a class of the program's; undefined for what is none. */
 function staticMethod(l: Lowering, of: unknown, name: string, node: CallExpression): Value | undefined {
   if (typeof of !== 'function' || hasTraps(of) || classSourceOf(of as AnyFunction) === undefined) return undefined
   const f = Object.getOwnPropertyDescriptor(of, name)?.value as unknown
-  return typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : undefined
+  const method = typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : undefined
+  if (method?.kind === 'closure') noteMethod(l, method.unit, of, name)
+  return method
 }
 
 /** A method of a captured object's class, whose `this` is the object; undefined for what no class of the user's has. */
@@ -347,27 +363,6 @@ function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: Cal
   const values = elements(l, node.arguments)
   const [of] = values === undefined ? [] : (argumentExprs(l, values, node) ?? [])
   return of === undefined ? REFUSED : exprValue({ kind: 'Matches', pattern, flags, of, span: l.span(node) })
-}
-
-/** `object.hasOwnProperty(name)`; undefined for what is no such call. */
-function hasOwn(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
-  const [argument, another] = node.arguments
-  if (name !== 'hasOwnProperty' || Object.getPrototypeOf(object.value) !== Object.prototype || Object.hasOwn(object.value, name))
-    return undefined
-  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
-  const key = l.scalarOrNothing(lowerExpression(l, argument), argument)
-  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
-}
-
-/** `Object.hasOwn(object, name)`; undefined for what is no such call. */
-function hasOwnCall(l: Lowering, { value }: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
-  const [of, argument, another] = node.arguments
-  if (name !== 'hasOwn' || value !== Object || of?.type !== 'Identifier' || argument === undefined || another !== undefined)
-    return undefined
-  const object = lowerExpression(l, of)
-  if (object.kind !== 'data' || argument.type === 'SpreadElement') return undefined
-  const key = l.scalarOrNothing(lowerExpression(l, argument), argument)
-  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
 }
 
 /** Captured lists up to this length are compared one by one. */

@@ -6,10 +6,11 @@ import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
 import { freeValue } from '../captures/outside.ts'
+import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { filteredLength } from '../lists/shortLists.ts'
-import { holdsNamed, noteCopy, partsOf } from '../lists/stored.ts'
+import { holdsNamed, noteCopy, partsOf, storedPart } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
 import { rankOf } from './context.ts'
@@ -48,7 +49,8 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     case 'BinaryExpression': {
       const { left, operator } = node
       if (operator === 'in' && left.type !== 'PrivateIdentifier') return nameIn(l, left, node.right, node)
-      if (operator === 'in' || operator === 'instanceof' || left.type === 'PrivateIdentifier') return l.refuse('operator', node, operator)
+      if (left.type === 'PrivateIdentifier') return hasPrivate(l, lowerExpression(l, node.right), left.name, node)
+      if (operator === 'in' || operator === 'instanceof') return l.refuse('operator', node, operator)
       const [a, b] = scalars(l, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       if (a === undefined || b === undefined) return REFUSED
       if (/^[!=]==?$/.test(operator)) comparesObjects(l, a, b, span)
@@ -62,7 +64,8 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return template(l, node)
     case 'MemberExpression': {
       const { object, property, computed } = node
-      if (object.type === 'Super' || property.type === 'PrivateIdentifier') return l.refuse('operator', node, 'private members or super')
+      if (object.type === 'Super') return l.refuse('operator', node, 'super')
+      if (property.type === 'PrivateIdentifier') return privateMember(l, lowerExpression(l, object), property.name, node)
       const count = filteredLength(l, node)
       if (count !== undefined) return count
       if (!computed) return memberOf(l, lowerExpression(l, object), property.type === 'Identifier' ? property.name : '', node)
@@ -106,6 +109,28 @@ function nameIn(l: Lowering, left: Expression, right: Expression, node: AnyNode)
   const key = object.kind === 'data' ? l.scalarOrNothing(name, left) : undefined
   const found = key === undefined || object.kind !== 'data' ? undefined : isNameByRow(l, object, key, { own: false }, node)
   return found ?? l.refuse('operator', node, 'in')
+}
+
+/** `object.#name` */
+export function privateMember(l: Lowering, object: Value, name: string, node: AnyNode): Value {
+  const of = classAround(l, l.unit)
+  if (object.kind === 'refused') return REFUSED
+  if (of === undefined || (object.kind !== 'record' && object.kind !== 'stored')) return l.refuse('operator', node, `#${name}`)
+  const key = privateName(of, name)
+  const value = hasField(object, key) ? memberOf(l, object, key, node) : l.verbs.inherited(l, object, key, node)
+  return value ?? l.refuse('operator', node, `#${name}`)
+}
+
+/** `#name in object`, where that is a field. */
+function hasPrivate(l: Lowering, object: Value, name: string, node: AnyNode): Value {
+  const of = classAround(l, l.unit)
+  const isObject = object.kind === 'record' || object.kind === 'stored'
+  if (of === undefined || !isObject || !hasPrivateField(of, name)) return l.refuse('operator', node, 'in')
+  return exprValue(literal(hasField(object, privateName(of, name)), l.span(node)))
+}
+
+function hasField(object: Value & { readonly kind: 'record' | 'stored' }, name: string): boolean {
+  return object.kind === 'record' ? object.fields.some((field) => field.name === name) : storedPart(object, name) !== undefined
 }
 
 /** What `this` is in a method, and in arrow functions that were made there. */

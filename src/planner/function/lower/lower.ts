@@ -4,7 +4,7 @@
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTypes.ts'
 import type { Refusal } from '../../../core/span.ts'
-import { inherited, newInstance } from '../captures/classes.ts'
+import { inherited, newInstance, setterOf } from '../captures/classes.ts'
 import { fromOutside } from '../captures/outside.ts'
 import { keptStored } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
@@ -39,6 +39,7 @@ const VERBS: Verbs<Lowering> = {
   keptRow,
   instance: newInstance,
   inherited,
+  setter: setterOf,
 }
 
 export interface Lowered {

@@ -136,5 +136,7 @@ export interface Verbs<L> {
   readonly instance: (l: L, node: NewExpression) => Value | undefined
   /** What an object has of its class; undefined where that is nothing. */
   readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
+  /** The setter of a name; undefined where there is none. */
+  readonly setter: (l: L, object: Value & { kind: 'stored' }, name: string, node: AnyNode) => (Value & { kind: 'closure' }) | undefined
   readonly fromOutside: (l: L, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -4,7 +4,7 @@ import type { Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal } from '../../../core/span.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
-import type { Unit } from '../unit.ts'
+import type { AnyFunction, Unit } from '../unit.ts'
 import type { LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
 import type { Capacities, Check, Frame, Missing, Recursive, Sites, StackArrays, Verbs } from './loweringParts.ts'
@@ -53,6 +53,8 @@ export abstract class LoweringState<L> {
   readonly booleans: Set<string> = new Set()
   readonly captured: Map<string, unknown> = new Map()
   readonly units: Map<unknown, Unit> = new Map()
+  /** The classes that methods stand in. */
+  readonly classOfMethod: Map<Unit, AnyFunction> = new Map()
   keyRank = 0
   /** The verbs, set by `lower.ts`: they need each other, so they meet here instead of importing one another. */
   readonly verbs: Verbs<L>

@@ -86,7 +86,7 @@ function functionIn(program: Program): FunctionNode | undefined {
   let node: AnyNode = statement.expression
   if (node.type === 'ObjectExpression') {
     const [property] = node.properties
-    if (node.properties.length !== 1 || property?.type !== 'Property' || property.kind === 'set') return undefined
+    if (node.properties.length !== 1 || property?.type !== 'Property') return undefined
     node = property.value
   }
   return isFunctionNode(node) ? node : undefined
