@@ -138,7 +138,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
         return `for (let k${depth} = 0; k${depth} < ${1 + below(3)}; k${depth}++) { ${inner()} }`
       case 6:
         use('spread')
-        return `{ const o = { ...${of(['v', 'd', 'dice'])}, z: ${value()} }; s -= o.z }`
+        return `{ const o = { ...${of(['v', 'd', 'dice'])}, z: ${value()} }; s -= o.z + v.has(o) }`
       default:
         return `s = s * 0.5 + ${read()}`
     }

@@ -103,9 +103,10 @@ function floats(s: VectorScope, [double, single]: Pair, ...operands: readonly Ve
 function lookup(s: VectorScope, expr: Extract<Expr, { kind: 'Lookup' }>): Vector {
   const table = s.w.target.ir.tables.findIndex(({ name }) => name === expr.table)
   const dtype = s.w.target.tableTypes[table]
-  const { type, code } = s.w.expr(expr.index)
   const isNext = s.isIndex(expr.index) || (expr.index.kind === 'Binary' && isShiftedIndex(s, expr.index))
-  if (!isNext || dtype === undefined || type.kind !== 'i32') throw new Scalar(`${expr.table} is not read at the index`)
+  if (!isNext) throw new Scalar(`${expr.table} is not read at the index`) // of which lanes may have values of their own
+  const { type, code } = s.w.expr(expr.index)
+  if (dtype === undefined || type.kind !== 'i32') throw new Scalar(`${expr.table} is not read at the index`)
   if (type.low < 0 || type.high >= (s.w.target.tableLengths[table] ?? 0)) throw new Scalar(`${expr.table} may end before the loop`)
   return s.contiguous(dtype, [...s.w.address(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add], 0)
 }

@@ -4,7 +4,7 @@
  *     grid[r][c]       a list of lists of as many primitives each     -->  its rows end to end, at r * columns + c
  *     centers[k].x     a list of objects with the same fields       -->  a table of each field, at k
  *     links[v]         a list of lists of several lengths             -->  their elements end to end, where each begins, how long it is
- *     rates.get(k)     a Map of numbers to numbers, or to lists       -->  whether there is a k, and its value, at k - least, or where k is
+ *     rates.get(k)     a Map of numbers to numbers, lists or objects  -->  whether there is a k, and its value, at k - least, or where k is
  *     stops.has(k)     a Set of numbers                               -->  whether there is a k      among the keys in their order
  *
  * What is captured is read when a run begins: such constants are lowered anew whenever what they hold has changed
@@ -12,13 +12,14 @@
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Expr, Primitive } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
 import { binary, conditional, literal, logical, makeIf, negated, unary } from '../lower/build.ts'
 import { isWithin, rangeOf } from '../lower/indexRanges.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
 import { libraryFunction } from './libraryFunctions.ts'
-import { addTable, isTable } from './outside.ts'
+import { addTable, isTable, tableOf } from './outside.ts'
 import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -113,7 +114,7 @@ function recordRow(l: Lowering, data: Data, rows: readonly unknown[], rowAt: () 
   if (!rows.every(isAlike)) return undefined
   const tables = names.map((name): [string, string] => {
     const values = (): ArrayLike<Primitive> => numbersOf(rows.map((row) => (row as Record<string, Primitive>)[name])) // as looked at above
-    return [name, tableFor(l, data, name, values)]
+    return [name, tableFor(l, data, name, values, `field ${name}`)]
   })
   return { kind: 'recordRow', tables: new Map(tables), name: data.name, ...rowAt() }
 }
@@ -184,6 +185,49 @@ function isInside(l: Lowering, index: Expr, length: Expr): Expr {
 /** Doubles where all are numbers, which is what kernels read. */
 function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
   return values.every((value) => typeof value === 'number') ? Float64Array.from(values) : values
+}
+
+/** `array.subarray(from, to)` and `list.slice(from, to)` of what is captured: nobody changes it, so that both are a part of it. */
+export function windowOf(l: Lowering, of: Data | TableRow, name: string, node: CallExpression): Value | undefined {
+  const [from, to, another] = node.arguments
+  const isTyped = of.kind === 'data' && ArrayBuffer.isView(of.value)
+  if (l.context.kind !== 'loop' || from === undefined || another !== undefined || (name !== 'slice' && !(name === 'subarray' && isTyped)))
+    return undefined
+  if (from.type === 'SpreadElement' || to?.type === 'SpreadElement') return undefined
+  const span = l.span(node)
+  const table = of.kind === 'data' ? tableOf(l, of) : of.table
+  if (table === undefined) return undefined
+  const row = of.kind === 'data' ? { start: literal(0, span), length: lengthOfTable(l, table, span) } : rowThatIsThere(l, of, node)
+  const ends = l.inOrder([from, ...(to === undefined ? [] : [to])].map((one) => () => l.verbs.value(l, one)))
+  const place = (value: Value | undefined): Expr | undefined => {
+    if (value === undefined) return row.length
+    const args = [value, exprValue(row.length)]
+    const found = l.verbs.inline(l, libraryFunction(l, endOf as never, name, node), args, node)
+    const at = l.scalarOrNothing(found, node)
+    return at && l.stabilized(at, 'end')
+  }
+  const [first, last] = [place(ends[0]), place(ends[1])]
+  if (first === undefined || last === undefined) return REFUSED
+  const count: Expr = { kind: 'Call', callee: 'Math.max', args: [literal(0, span), binary('-', last, first, span)], span }
+  return {
+    kind: 'tableRow',
+    table,
+    start: l.stabilized(binary('+', row.start, first, span)),
+    length: l.stabilized(count, 'count'),
+    name: of.name,
+  }
+}
+
+function lengthOfTable(l: Lowering, table: string, span: Span): Expr {
+  const held = l.tables.find((one) => one.name === table)
+  return held === undefined || held.made === true ? literal(held?.value.length ?? 0, span) : { kind: 'LookupLength', table, span }
+}
+
+/** Where a part of a list begins or ends: negative numbers count from its end. */
+function endOf(at: number, length: number): number {
+  const whole = Math.trunc(at)
+  if (whole < 0) return Math.max(0, length + whole)
+  return whole < length ? whole : whole >= length ? length : 0
 }
 
 /** `map.get(k)`, `map.has(k)`, `set.has(k)`; undefined for other data and methods. */
@@ -278,16 +322,21 @@ function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values:
     const found = unary('+', { kind: 'Lookup', table: tableFor(l, data, 'values', held), index: at, span }, span)
     return exprValue(conditional(isThere, found, literal(undefined, span), span))
   }
+  const [first] = values
+  if (isPlainRecord(first)) {
+    const objects = keys.map((key) => (key === undefined ? first : map.get(key)))
+    return recordRow(l, data, objects, () => ({ row: at, absent: negated(isThere, span) }))
+  }
   if (!values.every(isList)) return undefined
   const rows = keys.map((key) => (key === undefined ? [] : (map.get(key) as readonly Primitive[])))
   return raggedRow(l, data, rows, { row: at, absent: negated(isThere, span) }, node)
 }
 
-/** A table made of a constant, once. */
-function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>): string {
+/** A table made of a constant, once. `key`: what it is known by. */
+function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>, key: string = part): string {
   const of = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, of)
-  return (of[part] ??= made(l, `${name}_${part}`, held()))
+  return (of[key] ??= made(l, `${name}_${part}`, held()))
 }
 
 /** A table of its own, which is found again as the list that it is. */

@@ -2,6 +2,7 @@
  * Array and object literals: while lowering, tuples and records whose parts are values of their own.
  */
 import type { AnyNode, ArrayExpression, Expression, SpreadElement } from 'acorn'
+import { fieldOfRow } from '../captures/capturedLookups.ts'
 import { isPrivate } from '../captures/privateNames.ts'
 import { isPlain } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
@@ -69,7 +70,7 @@ export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExp
     }
     const name = literalName(l, property)
     if (name === undefined || property.kind !== 'init') return l.refuse('computed-name', property)
-    if (name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)) return l.refuse('field-order', property, name)
+    if (isRisky(name)) return l.refuse('field-order', property, name)
     names.push(name)
     work.push(() => l.verbs.value(l, property.value))
   }
@@ -108,13 +109,19 @@ function literalName(l: Lowering, property: { readonly key: Expression; readonly
 /** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
 export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
   if (value.kind === 'record') return value.fields.filter(({ name }) => !isPrivate(name))
+  if (value.kind === 'recordRow' && value.absent === undefined)
+    return [...value.tables.keys()].map((name) => ({ name, value: fieldOfRow(value, name, l, node) }))
+  if (value.kind === 'data' && Object.getPrototypeOf(value.value) === Object.prototype) {
+    const names = Object.keys(value.value)
+    if (!names.some(isRisky)) return names.map((name) => ({ name, value: l.verbs.member(l, value, name, node) }))
+  }
   if (value.kind === 'elementRow') return fieldsOfElementRow(l, value, node)
   if (value.kind === 'expr' && value.expr.kind === 'Input') {
     const of = value.expr
     const element = inputElement(l.context, of.argument)
     if (element.kind === 'row') {
       const span = l.span(node)
-      const risky = element.fields.find((field) => field.name === '__proto__' || /^(0|[1-9]\d*)$/.test(field.name))
+      const risky = element.fields.find((field) => isRisky(field.name))
       if (risky === undefined)
         return element.fields.map(({ name }) => ({ name, value: exprValue({ kind: 'Field', of, name, optional: false, span }) }))
       l.refuse('field-order', node, risky.name)
@@ -127,6 +134,11 @@ export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonl
   }
   l.refuse('spread', node)
   return undefined
+}
+
+/** Names that objects have in another order than that of the text, or not as fields. */
+function isRisky(name: string): boolean {
+  return name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)
 }
 
 /** What a member of a value is. */

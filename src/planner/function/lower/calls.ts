@@ -7,7 +7,7 @@ import { type Builtin, type Expr, METHODS, type Method } from '../../../core/ir/
 import type { Span } from '../../../core/span.ts'
 import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { partsCall } from '../captures/capturedLists.ts'
-import { keyedMethod } from '../captures/capturedLookups.ts'
+import { keyedMethod, windowOf } from '../captures/capturedLookups.ts'
 import { fromOutside, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
@@ -128,6 +128,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return (
         hasOwn(l, object, name, node) ??
         keyedMethod(l, object, name, node) ??
+        windowOf(l, object, name, node) ??
         (l.context.kind === 'row' ? shortListMethod(l, object, name, node) : undefined) ??
         overElements(l, object, name, node) ??
         listMethod(l, object, name, node) ??
@@ -135,7 +136,12 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         callMember(l, object, name, node)
       )
     case 'tableRow':
-      return overElements(l, object, name, node) ?? listMethod(l, object, name, node) ?? l.refuse('captured-object', node, object.name)
+      return (
+        windowOf(l, object, name, node) ??
+        overElements(l, object, name, node) ??
+        listMethod(l, object, name, node) ??
+        l.refuse('captured-object', node, object.name)
+      )
     case 'recordRow':
       return l.refuse('captured-object', node, object.name)
     case 'elementRow':
@@ -308,35 +314,8 @@ export function isBuffer(l: Lowering, name: string): boolean {
 }
 
 /** Methods that lists have too, under another meaning: only of what is certainly a string, number or date. */
-const AMBIGUOUS: ReadonlySet<string> = new Set([
-  'length',
-  'at',
-  'concat',
-  'includes',
-  'indexOf',
-  'lastIndexOf',
-  'slice',
-  'toString',
-  'valueOf',
-])
-const PRIMITIVES: ReadonlySet<string> = new Set([
-  'utf8',
-  'null',
-  'f64',
-  'f32',
-  'i64',
-  'i32',
-  'u32',
-  'i16',
-  'u16',
-  'i8',
-  'u8',
-  'bool',
-  'u64',
-  'timestamp',
-  'date',
-  'time',
-])
+const AMBIGUOUS: ReadonlySet<string> = new Set('length at concat includes indexOf lastIndexOf slice toString valueOf'.split(' '))
+const PRIMITIVES: ReadonlySet<string> = new Set('utf8 null f64 f32 i64 i32 u32 i16 u16 i8 u8 bool u64 timestamp date time'.split(' '))
 
 function valueMethod(l: Lowering, object: Expr, name: string, node: CallExpression): Value {
   const span = l.span(node)

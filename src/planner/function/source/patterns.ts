@@ -5,8 +5,9 @@ import type { AnyNode, Pattern } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { isRowText } from '../captures/capturedKeys.ts'
+import { rowThatIsThere } from '../captures/capturedLookups.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
-import { fieldsOfValue } from '../lists/literals.ts'
+import { fieldsOfValue, written } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
 import { named, partsOf, storedVariable, takenApart } from '../lists/stored.ts'
 import { assignTo } from '../lower/assignments.ts'
@@ -116,11 +117,11 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
     source.kind === 'view' ||
     source.kind === 'shape' ||
     source.kind === 'refused' ||
-    (source.kind === 'data' && Array.isArray(source.value))
+    (source.kind === 'data' && (Array.isArray(source.value) || ArrayBuffer.isView(source.value)))
   if (!known) l.refuse('destructures-value', pattern)
   for (const [i, element] of pattern.elements.entries()) {
     if (element === null) continue
-    const rest = element.type === 'RestElement' && source.kind === 'view' ? restOf(l, source, i, pattern) : undefined
+    const rest = element.type === 'RestElement' && known ? restOf(l, source, i, element) : undefined
     if (element.type === 'RestElement' && rest !== undefined) bindPattern(l, element.argument, rest, mode)
     else if (!known || element.type === 'RestElement') {
       if (element.type === 'RestElement') l.refuse('rest-parameter', element)
@@ -131,9 +132,12 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
   if (source.kind === 'tuple') for (const extra of source.items.slice(pattern.elements.length)) evaluate(l, extra, pattern)
 }
 
-/** The elements of a list from an index on; undefined where there are none, or nobody knows how many. */
-function restOf(l: Lowering, source: Value & { kind: 'view' }, from: number, node: AnyNode): Value | undefined {
-  const elements = elementsOf(l, source, node)
+/** The elements of a list from an index on; undefined where nobody knows how many. */
+function restOf(l: Lowering, source: Value, from: number, node: AnyNode): Value | undefined {
+  const whole = source.kind === 'stored' ? l.stabilizedValue(partsOf(source, l.span(node))) : source
+  if (whole.kind === 'tuple') return written(l, l.takeName('rest'), { kind: 'tuple', items: whole.items.slice(from) }, node)
+  if (l.context.kind !== 'loop') return undefined
+  const elements = elementsOf(l, whole, node)
   const length = elements && constantOf(l, elements.length)
   if (elements === undefined || length === undefined || length <= from) return undefined
   const span = l.span(node)
@@ -153,7 +157,7 @@ function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, v
       const fields =
         source.kind === 'refused'
           ? undefined
-          : fieldsOfValue(l, source.kind === 'stored' ? partsOf(source, l.span(property)) : source, property)
+          : fieldsOfValue(l, source.kind === 'stored' ? partsOf(source, l.span(property)) : there(l, source, property), property)
       const rest: Value = fields === undefined ? REFUSED : { kind: 'record', fields: fields.filter((field) => !taken.has(field.name)) }
       bindPattern(l, property.argument, rest, mode)
       continue
@@ -174,6 +178,11 @@ function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, v
     taken.add(name)
     bindPattern(l, property.value, source.kind === 'refused' ? REFUSED : memberValue(l, source, name, property), mode)
   }
+}
+
+/** What is destructured is there, or the run fails. */
+function there(l: Lowering, source: Value, node: AnyNode): Value {
+  return source.kind === 'recordRow' ? rowThatIsThere(l, source, node) : source
 }
 
 /** The element of an array that a loop iterates over may lie in memory as 1 or 0. */
