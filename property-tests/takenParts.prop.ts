@@ -33,9 +33,9 @@ const HELD = {
     { w: 2, v: 8, keys: -1 },
   ],
   rules: new Map([
-    [2, { born: 0, stays: 1, keys: 7 }],
-    [3, { born: 1, stays: 1, keys: -7 }],
-    [6, { born: 1, stays: 0, keys: 0.25 }],
+    [2, { born: false, stays: 1, keys: 7 }],
+    [3, { born: true, stays: 1, keys: -7 }],
+    [6, { born: true, stays: 0, keys: 0.25 }],
   ]),
   far: new Map([
     [-1e9, { born: 2, stays: 3, keys: 4 }],
@@ -53,7 +53,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   let names = 0
   const fresh = (wanted: string): string => `${wanted}${names++}`
   const value = (): string => of(['s', 'x.get(i)', 'i', String(below(30) / 4), '-0', '(s - 1)'])
-  const end = (): string => of(['i', 'i % 5', '-2', String(below(12)), 'x.get(i)', '(i - 4)', '-i', 'whole[i % 6]'])
+  const end = (): string => of(['i', 'i % 5', '-2', String(below(12)), 'x.get(i)', '(i - 4)', '-i', 'whole[i % 6]', 'whole[i]'])
   const part = (depth = 1): string => {
     const of_ = below(4) === 0 && depth > 0 ? part(depth - 1) : of(['list', 'typed', 'whole', 'rows[i % 2]'])
     const method = /^(typed|whole)$/.test(of_) && below(2) === 0 ? 'subarray' : 'slice'
@@ -83,10 +83,11 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
         return `{ const ${r} = { ...items[i % 3], v: ${value()} }; s = s * 0.5 + ${r}.v * ${r}.w - ${r}.keys }`
       case 5:
         use('an object of a Map')
-        return `s = s * 0.5 + (${of(['rules', 'far'])}.get(${of(['i', 'x.get(i)', 'i % 4', '-1e9'])})?.${of(['born', 'stays', 'keys'])} ?? ${value()})`
+        if (below(3) === 0) return `if (rules.get(${of(['i', 'i % 4'])})?.born ?? s > 1) s += 1`
+        return `s = s * 0.5 + (${of(['rules', 'far'])}.get(${of(['i', 'x.get(i)', 'i % 4', '-1e9'])})?.${of(['stays', 'keys'])} ?? ${value()})`
       case 6:
         use('an object of a Map that is there')
-        return `if (rules.has(i)) { const { born: ${a}, ...${r} } = rules.get(i); s = s * 0.5 + ${a} - ${r}.keys }`
+        return `if (rules.has(i)) { const { born: ${a}, ...${r} } = rules.get(i); s = s * 0.5 + (${a} ? 1 : 2) - ${r}.keys }`
       case 7:
         return `for (const ${k} of ${part()}) s = s * 0.5 + ${k}`
       case 8:

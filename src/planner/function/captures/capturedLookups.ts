@@ -10,10 +10,11 @@
  * What is captured is read when a run begins: such constants are lowered anew whenever what they hold has changed
  * (`capturedNow.ts`), or cannot be compared.
  */
+import { types } from 'node:util'
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Expr, Primitive } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { binary, conditional, literal, logical, makeIf, negated, unary } from '../lower/build.ts'
+import { binary, conditional, literal, logical, makeIf, negated, truth, unary } from '../lower/build.ts'
 import { isWithin, rangeOf } from '../lower/indexRanges.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
@@ -156,9 +157,11 @@ export function elementBelow(l: Lowering, { table, start }: TableRow, index: Exp
   return exprValue(inTable(l, { kind: 'Lookup', table, index: binary('+', start, index, span), span }))
 }
 
-/** Inside of a table of numbers there is a number. */
+/** Inside of a table of numbers there is a number, and a truth value where a constant's are 1 and 0. */
 function inTable(l: Lowering, lookup: Expr & { readonly kind: 'Lookup' }): Expr {
-  const holdsNumbers = l.tables.find((one) => one.name === lookup.table)?.value instanceof Float64Array
+  const held = l.tables.find((one) => one.name === lookup.table)
+  if (held?.made === true && held.value instanceof Uint8Array) return truth(lookup)
+  const holdsNumbers = ArrayBuffer.isView(held?.value) && !types.isBigInt64Array(held.value) && !types.isBigUint64Array(held.value)
   return holdsNumbers ? unary('+', lookup, lookup.span) : lookup
 }
 
@@ -182,8 +185,9 @@ function isInside(l: Lowering, index: Expr, length: Expr): Expr {
   return (rangeOf(l, index)?.low ?? -1) >= 0 ? isBelow : logical('&&', binary('>=', index, literal(0, span), span), isBelow, span)
 }
 
-/** Doubles where all are numbers, which is what kernels read. */
+/** Doubles where all are numbers, and bytes where all are truth values, which is what kernels read. */
 function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
+  if (values.length > 0 && values.every((value) => typeof value === 'boolean')) return Uint8Array.from(values, Number)
   return values.every((value) => typeof value === 'number') ? Float64Array.from(values) : values
 }
 
@@ -199,14 +203,14 @@ export function windowOf(l: Lowering, of: Data | TableRow, name: string, node: C
   if (table === undefined) return undefined
   const row = of.kind === 'data' ? { start: literal(0, span), length: lengthOfTable(l, table, span) } : rowThatIsThere(l, of, node)
   const ends = l.inOrder([from, ...(to === undefined ? [] : [to])].map((one) => () => l.verbs.value(l, one)))
-  const place = (value: Value | undefined): Expr | undefined => {
+  const place = (value: Value | undefined, unsaid: Expr): Expr | undefined => {
     if (value === undefined) return row.length
-    const args = [value, exprValue(row.length)]
+    const args = [value, exprValue(row.length), exprValue(unsaid)]
     const found = l.verbs.inline(l, libraryFunction(l, endOf as never, name, node), args, node)
     const at = l.scalarOrNothing(found, node)
     return at && l.stabilized(at, 'end')
   }
-  const [first, last] = [place(ends[0]), place(ends[1])]
+  const [first, last] = [place(ends[0], literal(0, span)), place(ends[1], row.length)]
   if (first === undefined || last === undefined) return REFUSED
   const count: Expr = { kind: 'Call', callee: 'Math.max', args: [literal(0, span), binary('-', last, first, span)], span }
   return {
@@ -223,8 +227,9 @@ function lengthOfTable(l: Lowering, table: string, span: Span): Expr {
   return held === undefined || held.made === true ? literal(held?.value.length ?? 0, span) : { kind: 'LookupLength', table, span }
 }
 
-/** Where a part of a list begins or ends: negative numbers count from its end. */
-function endOf(at: number, length: number): number {
+/** Where a part of a list begins or ends; negative numbers count from the end of the list. */
+function endOf(at: number | undefined, length: number, unsaid: number): number {
+  if (at === undefined) return unsaid
   const whole = Math.trunc(at)
   if (whole < 0) return Math.max(0, length + whole)
   return whole < length ? whole : whole >= length ? length : 0
@@ -325,11 +330,15 @@ function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values:
   const [first] = values
   if (isPlainRecord(first)) {
     const objects = keys.map((key) => (key === undefined ? first : map.get(key)))
-    return recordRow(l, data, objects, () => ({ row: at, absent: negated(isThere, span) }))
+    return recordRow(l, data, objects, () => absentUnless(at, isThere))
   }
   if (!values.every(isList)) return undefined
   const rows = keys.map((key) => (key === undefined ? [] : (map.get(key) as readonly Primitive[])))
-  return raggedRow(l, data, rows, { row: at, absent: negated(isThere, span) }, node)
+  return raggedRow(l, data, rows, absentUnless(at, isThere), node)
+}
+
+function absentUnless(at: Expr, isThere: Expr): Row {
+  return { row: at, absent: negated(isThere, isThere.span) }
 }
 
 /** A table made of a constant, once. `key`: what it is known by. */
