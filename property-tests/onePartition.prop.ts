@@ -1,5 +1,5 @@
 /**
- * Windows and as-of joins without `by`, which no hash cuts into parts, give by way of disk what they give in memory, to the bit, whatever
+ * Windows and as-of joins without `by`, which no hash cuts into parts, and windows with few and large partitions, give by way of disk what they give in memory, to the bit, whatever
  * types, nulls, NaN and ties are in the rows, and however small the parts are.
  */
 import fc from 'fast-check'
@@ -70,7 +70,19 @@ const FRAMED: typeof PLACED = {
 }
 
 const end = fc.option(fc.integer({ min: -4, max: 4 }))
+const KEYS = {
+  ...{
+    none: undefined,
+    g: (r: TypedRow) => r.g,
+    b: (r: TypedRow) => r.b,
+    bu: (r: TypedRow) => [r.b, r.u],
+    one: () => 1,
+    l: (r: TypedRow) => r.l,
+  },
+}
+
 const over = fc.record({
+  by: fc.constantFrom('none', 'none', ...(Object.keys(KEYS) as (keyof typeof KEYS)[])),
   order: fc.constantFrom(...(Object.keys(ORDERS) as (keyof typeof ORDERS)[])),
   descending: fc.boolean(),
   frame: fc.constantFrom('rows' as const, 'range' as const, undefined),
@@ -81,9 +93,9 @@ async function outcome(table: DistArray<unknown>): Promise<unknown> {
   return await table.collect().catch(String)
 }
 
-test('windows that are one partition', async () => {
+test('windows that are one partition, or a few', async () => {
   await fc.assert(
-    fc.asyncProperty(rows, over, fc.nat(2), async (given, { order, descending, frame: kind, ends }, which) => {
+    fc.asyncProperty(rows, over, fc.nat(2), async (given, { by, order, descending, frame: kind, ends }, which) => {
       const unit = UNITS[order]
       const scaled = kind === 'range' ? ends.map((one) => (one === null ? null : one * (unit ?? 0))) : ends
       const frame = kind === undefined || (kind === 'range' && order === 'none') ? {} : { frame: { [kind]: scaled } }
@@ -91,7 +103,7 @@ test('windows that are one partition', async () => {
       const windowOf = (session: Session): DistArray<unknown> => {
         const orderBy = ORDERS[order]
         return typedTableOf(session, given).window(
-          { ...(orderBy === undefined ? {} : { orderBy, descending }), ...frame } as never,
+          { ...(KEYS[by] && { by: KEYS[by] }), ...(orderBy === undefined ? {} : { orderBy, descending }), ...frame } as never,
           calls as Record<string, WindowFunction<TypedRow, unknown>>,
         )
       }

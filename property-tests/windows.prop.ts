@@ -95,7 +95,7 @@ function inPieces(operator: WindowOperator, pieces: readonly ExecBatch[]): reado
 }
 
 function inItsOrder({ ordered, descending }: WindowOperator, batch: ExecBatch): ExecBatch {
-  return ordered && batch.length > 0 ? (runWide({ kind: 'SortExec', descending, keepsHidden: true }, [batch])[0] as ExecBatch) : batch
+  return ordered && batch.length > 0 ? (runWide({ kind: 'SortExec', descending, hiddenKey: 0 }, [batch])[0] as ExecBatch) : batch
 }
 
 test('a partition that is computed in pieces, each told of those before it, has the columns of its definition', () => {

@@ -128,8 +128,8 @@ export type WideOperator =
       readonly names: readonly [string, string]
       readonly element: ElementType
     }
-  /** `keepsHidden`: what is sorted is still to be computed with. */
-  | { readonly kind: 'SortExec'; readonly descending: Directions; readonly limit?: number; readonly keepsHidden?: true }
+  /** `hiddenKey`: the hidden column that rows are sorted by, which are still to be computed with, so that all of these stay. */
+  | { readonly kind: 'SortExec'; readonly descending: Directions; readonly limit?: number; readonly hiddenKey?: number }
   /** The rows in their order, with a column for each call. Hidden columns: the key of the partitions, that of their order, what is computed. */
   | {
       readonly kind: 'WindowExec'

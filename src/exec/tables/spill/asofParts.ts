@@ -9,13 +9,11 @@
  * Of a part before, the last row of its greatest value is enough, and of one behind, the first row of its least: these are its ends, and
  * all that is needed of a part whose rows have one value.
  */
-import type { Column } from '../../../core/data/column.ts'
-import { PlanError } from '../../../core/errors.ts'
 import type { AsofOperator } from '../asof/matches.ts'
-import { type Boundaries, boundariesOf, isOneKey } from './boundaries.ts'
+import { boundariesIfOrdered, isOneKey } from './boundaries.ts'
 import { FIRST_COLUMN, HIDDEN } from './external.ts'
-import { type Exchanged, type ExternalServices, MOST_LEVELS, PARTS_AGAIN, type Source, TOO_LARGE } from './externalServices.ts'
-import { bytesOf, type Exchange, type Part, piecesOf, type Segments, type SpilledPart, segmentsIn } from './parts.ts'
+import { type ExternalServices, MOST_LEVELS, PARTS_AGAIN, partOf, type Source, TOO_LARGE } from './externalServices.ts'
+import { bytesOf, type Exchange, type Part, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'
 import type { Segment } from './segments.ts'
 
 /** A range of the order. */
@@ -50,7 +48,7 @@ async function rangesOf(
   level: number,
 ): Promise<readonly Range[]> {
   const samples = [...(await services.sampled(left, HIDDEN)), ...(await services.sampled(right, HIDDEN))]
-  const boundaries = boundariesOfBoth(samples, level === 0 ? services.partsInOrder : PARTS_AGAIN)
+  const boundaries = boundariesIfOrdered(samples, level === 0 ? services.partsInOrder : PARTS_AGAIN)
   const by: Exchange['by'] = boundaries === undefined ? { kind: 'whole' } : { kind: 'key', key: HIDDEN, boundaries }
   const first = await services.exchanged(left, { by, ...(level === 0 ? { numbered: FIRST_COLUMN } : {}) })
   const second = await services.exchanged(right, { by })
@@ -73,21 +71,6 @@ async function rangesOf(
     else found.push(range)
   }
   return found
-}
-
-function partOf({ parts, shape }: Exchanged, p: number): SpilledPart {
-  const segments: Segments = parts[p] ?? []
-  return { kind: 'spilled', segments, shape }
-}
-
-/** Undefined also for orders that have no type for both, of which the join itself says so. */
-function boundariesOfBoth(samples: readonly Column[], parts: number): Boundaries | undefined {
-  try {
-    return boundariesOf(samples, false, parts)
-  } catch (error) {
-    if (error instanceof PlanError) return undefined
-    throw error
-  }
 }
 
 /** The ends of each range's right rows; undefined where there are none. */

@@ -17,10 +17,10 @@ import { bytesOfBatches } from '../planRecord.ts'
 import type { WindowOperator } from '../windows/windowColumns.ts'
 import { WindowFold } from '../windows/windowFold.ts'
 import { asofParts } from './asofParts.ts'
-import { boundariesOf, isOneKey } from './boundaries.ts'
-import { BY_FIRST, type External, FIRST_COLUMN, HIDDEN } from './external.ts'
-import { type Exchanged, type ExternalServices, MOST_LEVELS, PARTS_AGAIN, type Source, TOO_LARGE } from './externalServices.ts'
-import { bytesOf, type Part, piecesOf, rowsOfSegments, type SpilledPart, segmentsIn } from './parts.ts'
+import { boundariesIfOrdered, boundariesOf, isOneKey } from './boundaries.ts'
+import { BY_FIRST, type External, FIRST_COLUMN, HIDDEN, isComputedInPieces } from './external.ts'
+import { type Exchanged, type ExternalServices, MOST_LEVELS, PARTS_AGAIN, partOf, type Source, TOO_LARGE } from './externalServices.ts'
+import { bytesOf, type Part, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'
 import { withEachKeyOnce } from './repeatedKeys.ts'
 import { numbersOf, type RowNumbers, type SpillBy } from './spillTask.ts'
 import { folded, startsBetween, windowParts } from './windowPieces.ts'
@@ -29,9 +29,13 @@ import { folded, startsBetween, windowParts } from './windowPieces.ts'
 const ENOUGH_SEGMENTS = 2
 
 type Sorted = Extract<External, { kind: 'sorted' }>
+type Hashed = Extract<External, { kind: 'hashed' }>
 
 interface SortedParts extends Pick<Exchanged, 'rowsBefore'> {
   readonly parts: readonly Part[]
+}
+
+interface PartitionParts extends SortedParts, Pick<Exchanged, 'shape'> {
   readonly rows: number
 }
 
@@ -96,34 +100,38 @@ export class ExternalRun {
         found.push({ kind: 'worked', operator: external.operator ?? this.operator, sides: [rows] })
       else found.push(...(await this.sortedParts({ kind: 'spilled', rows }, external, level + 1)).parts)
     }
-    return { parts: found, rowsBefore, rows: parts.reduce((sum, segments) => sum + rowsOfSegments(segments), 0) }
+    return { parts: found, rowsBefore }
   }
 
-  /** A window that is one partition: its rows in order, in pieces that each are told of those before, and reach some of those around them. */
+  /** A window that is one partition, whose results come in the order of their rows. */
   private async *windowed(source: Source, operator: WindowOperator): Results {
+    const { streamed, partsInOrder } = this.services
+    const { parts, rowsBefore, rows, shape } = await this.partitionParts(source, operator, 0)
+    if (operator.ordered) yield* this.inOrder(parts, BY_FIRST, { scalar: false, starts: startsBetween(rowsBefore, rows, partsInOrder) })
+    else yield* streamed(parts.length > 0 ? parts : [{ kind: 'spilled', segments: [], shape }])
+  }
+
+  /** The rows of a partition in order, in pieces that each are told of those before, and reach some of those around them. */
+  private async partitionParts(source: Source, operator: WindowOperator, level: number): Promise<PartitionParts> {
     const { streamed, partBytes, mostBytes, exchanged, free } = this.services
+    const { by, ordered, descending } = operator
     const fold = new WindowFold(operator)
-    if (!operator.ordered) {
-      const { parts, shape } = await exchanged(source, { by: { kind: 'whole' } })
-      const pieces = piecesOf({ kind: 'spilled', segments: parts.flatMap(segmentsIn), shape }, partBytes)
+    if (!ordered) {
+      const whole = source.kind === 'spilled' ? source.rows : partOf(await exchanged(source, { by: { kind: 'whole' } }), 0)
+      const pieces = piecesOf(whole, partBytes)
       for await (const { batches, blocks } of streamed(pieces)) {
         fold.add(concatBatches(batches))
         free(blocks)
       }
-      const worked = windowParts(operator, fold, pieces, mostBytes)
-      yield* streamed(worked.length > 0 ? worked : [{ kind: 'spilled', segments: [], shape }])
-      return
+      return { parts: windowParts(operator, fold, pieces, mostBytes), rowsBefore: [], rows: fold.rows, shape: whole.shape }
     }
-    const { descending } = operator
-    const sort: WideOperator = { kind: 'SortExec', descending, keepsHidden: true }
-    const how = { kind: 'sorted', key: HIDDEN, descending, numbered: FIRST_COLUMN, keepsEqual: true, hasEachKeyOnce: false } as const
-    const { parts, rowsBefore, rows } = await this.sortedParts(source, { ...how, operator: sort }, 0)
-    const sorted = await exchanged({ kind: 'results', results: folded(streamed(parts), fold) }, { by: { kind: 'whole' } })
-    const pieces = sorted.parts
-      .flatMap(segmentsIn)
-      .map((segment): SpilledPart => ({ kind: 'spilled', segments: [segment], shape: sorted.shape }))
-    const starts = startsBetween(rowsBefore, rows, this.services.partsInOrder)
-    yield* this.inOrder(windowParts(operator, fold, pieces, mostBytes), BY_FIRST, { scalar: false, starts })
+    const at = by ? 1 : 0
+    const sort: WideOperator = { kind: 'SortExec', descending, hiddenKey: at }
+    const how = { kind: 'sorted', key: { from: 'hidden', at }, descending, keepsEqual: true, hasEachKeyOnce: false } as const
+    const { parts, rowsBefore } = await this.sortedParts(source, { ...how, numbered: FIRST_COLUMN, operator: sort }, level)
+    const { shape, ...sorted } = await exchanged({ kind: 'results', results: folded(streamed(parts), fold) }, { by: { kind: 'whole' } })
+    const pieces = sorted.parts.flatMap(segmentsIn).map((segment): SpilledPart => ({ kind: 'spilled', segments: [segment], shape }))
+    return { parts: windowParts(operator, fold, pieces, mostBytes), rowsBefore, rows: fold.rows, shape }
   }
 
   private async *joinedByRanges(operator: AsofOperator): Results {
@@ -166,7 +174,7 @@ export class ExternalRun {
   private async workedParts(
     operator: WideOperator,
     sides: readonly Exchanged[],
-    external: Extract<External, { kind: 'hashed' }>,
+    external: Hashed,
     level: number,
   ): Promise<readonly Part[]> {
     const { partBytes } = this.services
@@ -179,6 +187,12 @@ export class ExternalRun {
         found.push({ kind: 'worked', operator, sides: rows })
         continue
       }
+      const apart =
+        operator.kind === 'WindowExec' ? await this.frequentKeysApart(operator, rows[0] as SpilledPart, external, level) : undefined // one side
+      if (apart !== undefined) {
+        found.push(...apart)
+        continue
+      }
       const again: Exchanged[] = []
       for (const [side, { key }] of external.sides.entries())
         again.push(
@@ -188,6 +202,29 @@ export class ExternalRun {
           ),
         )
       found.push(...(await this.workedParts(operator, again, external, level + 1)))
+    }
+    return found
+  }
+
+  /** A part of a window some of whose partitions are large, each of those in pieces; undefined where there are none that a sample of the keys tells. */
+  private async frequentKeysApart(
+    operator: WindowOperator,
+    rows: SpilledPart,
+    external: Hashed,
+    level: number,
+  ): Promise<readonly Part[] | undefined> {
+    if (!isComputedInPieces(operator)) return undefined
+    const source = { kind: 'spilled', rows } as const
+    const boundaries = boundariesIfOrdered(await this.services.sampled(source, HIDDEN), PARTS_AGAIN)
+    if (boundaries?.before.includes(1) !== true) return undefined
+    const exchanged = await this.services.exchanged(source, { by: { kind: 'key', key: HIDDEN, boundaries } })
+    const found: Part[] = []
+    for (const [p, segments] of exchanged.parts.entries()) {
+      if (bytesOf(segments) === 0) continue
+      const part = partOf(exchanged, p)
+      if (isOneKey(boundaries, p) && bytesOf(segments) > this.services.partBytes)
+        found.push(...(await this.partitionParts({ kind: 'spilled', rows: part }, operator, 1)).parts)
+      else found.push(...(await this.workedParts(operator, [{ ...exchanged, parts: [segments] }], external, level + 1)))
     }
     return found
   }

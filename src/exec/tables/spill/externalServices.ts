@@ -56,3 +56,7 @@ export const MOST_LEVELS: number = 3
 export const TOO_LARGE: number = 2
 /** Parts that a part becomes which is too large. */
 export const PARTS_AGAIN: number = 16
+
+export function partOf({ parts, shape }: Pick<Exchanged, 'parts' | 'shape'>, part: number): SpilledPart {
+  return { kind: 'spilled', segments: parts[part] ?? [], shape }
+}

@@ -28,7 +28,7 @@ import { readSegments, type Segment, type SegmentsOfFile, segmentsOfFile, writeS
 
 /** What rows are told apart by. */
 export type SpillKey =
-  | { readonly from: 'hidden' }
+  | { readonly from: 'hidden'; readonly at?: number }
   | { readonly from: 'column'; readonly name: string }
   | { readonly from: 'element' }
   /** The explicit keys of elements. */
@@ -257,7 +257,7 @@ function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array 
 export function keyOf(batch: ExecBatch, key: SpillKey): Column {
   switch (key.from) {
     case 'hidden':
-      return batch.hidden?.[0] ?? nullColumn({ kind: 'null' }, batch.length)
+      return batch.hidden?.[key.at ?? 0] ?? nullColumn({ kind: 'null' }, batch.length)
     case 'column':
       return columnNamed(batch, key.name) ?? nullColumn({ kind: 'null' }, batch.length)
     case 'element':

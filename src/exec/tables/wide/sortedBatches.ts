@@ -22,14 +22,16 @@ export interface SortedServices extends Omit<SortServices, 'run'> {
 
 /** The result in pieces, at least one; undefined for keys that are compared row by row, or where memory is short. */
 export async function sortedBatches(
-  { descending, limit, keepsHidden }: Extract<WideOperator, { kind: 'SortExec' }>,
+  { descending, limit, hiddenKey }: Extract<WideOperator, { kind: 'SortExec' }>,
   batches: readonly ExecBatch[],
   services: SortedServices,
 ): Promise<readonly ExecBatch[] | undefined> {
   const filled = batches.filter((batch) => batch.length > 0).map(withoutKeys)
-  if (!filled.every(({ hidden = [] }) => hidden[0] !== undefined && isSortable(hidden[0]))) return undefined
+  const keyOf = ({ hidden }: ExecBatch): Column | undefined => hidden?.[hiddenKey ?? 0]
+  const isKeySortable = (key: Column | undefined): boolean => key !== undefined && isSortable(key)
+  if (!filled.every((batch) => isKeySortable(keyOf(batch)))) return undefined
   const whole = await together(filled, services)
-  const [key] = whole?.hidden ?? []
+  const key = whole && keyOf(whole)
   if (whole === undefined || key === undefined || !isSortable(key)) return undefined
   const run = new SortRun(services)
   try {
@@ -37,7 +39,7 @@ export async function sortedBatches(
     const rows = await run.rowsInOrder(key, { descending, limit: length })
     if (rows === undefined) return undefined
     const { hidden: _, ...payload } = whole
-    return await inOrder(keepsHidden === true ? whole : payload, { ...rows, length }, run, services)
+    return await inOrder(hiddenKey !== undefined ? whole : payload, { ...rows, length }, run, services)
   } catch (error) {
     if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
     throw error

@@ -43,7 +43,8 @@ export class WindowFold {
   private readonly operator: WindowOperator
   private readonly folds: readonly CallFold[]
   private readonly seen: Seen[] = []
-  private rows = 0
+  /** How many there were. */
+  rows = 0
   private orders = 0
   private last: Column | undefined
   constructor(operator: WindowOperator) {
@@ -53,8 +54,8 @@ export class WindowFold {
 
   /** The next piece. */
   add({ hidden = [], length }: ExecBatch): void {
-    const { ordered, calls } = this.operator
-    const order = ordered ? hidden[0] : undefined
+    const { calls } = this.operator
+    const order = orderOf(this.operator, hidden)
     const peers = order !== undefined && asksPeers(this.operator) ? this.peersOf(order) : { continues: false, orders: 0, last: 0 }
     const { beforeLast = 0 } = this.seen.at(-1) ?? {}
     const beforeFirst = peers.continues ? beforeLast : this.rows
@@ -175,6 +176,11 @@ export class WindowFold {
 
 function measures({ frame: { kind, from, to } }: WindowOperator): boolean {
   return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
+}
+
+/** What the rows of a partition are in order of; undefined where they are as they come. */
+export function orderOf({ by, ordered }: WindowOperator, hidden: readonly Column[]): Column | undefined {
+  return ordered ? hidden[by ? 1 : 0] : undefined
 }
 
 /** The most rows that a call looks away. */

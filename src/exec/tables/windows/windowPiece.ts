@@ -5,6 +5,7 @@ import { type ExecBatch, sliceBatch } from '../operators/batches.ts'
 import { markBoundaries, placesTo } from './boundaries.ts'
 import type { Carried } from './carried.ts'
 import { asksPeers, computeWindows, resultColumn, resultKind, resultOf, type WindowOperator, withResults } from './windowColumns.ts'
+import { orderOf } from './windowFold.ts'
 
 /** Which rows of a batch are wanted, and what the batch is told of those before it. */
 export interface WindowPiece {
@@ -18,7 +19,7 @@ export function windowPiece(operator: WindowOperator, batch: ExecBatch, { from, 
   const hidden = withCarried(operator, batch.hidden ?? [], carried)
   const rows = placesTo(length)
   const marks = new Uint8Array(length)
-  markBoundaries(rows, { from: 0, to: length }, { order: asksPeers(operator) ? hidden[0] : undefined }, marks)
+  markBoundaries(rows, { from: 0, to: length }, { order: asksPeers(operator) ? orderOf(operator, hidden) : undefined }, marks)
   const results = operator.calls.map((call) => resultOf(resultKind(call, hidden, operator.frame), length))
   computeWindows({ operator, rows, marks, hidden, results, carried }, 0, length)
   // one result for each call
