@@ -32,6 +32,8 @@ interface Case {
   readonly steps: readonly ('score' | 'grow' | 'set' | 'map' | 'shift' | 'read' | 'abort')[]
   readonly world: number
   readonly workers: number
+  /** Turns of the event loop until a pass is aborted. */
+  readonly moment: number
   readonly list: readonly Mishap[]
   readonly seed: number
 }
@@ -47,11 +49,12 @@ const cases_: fc.Arbitrary<Case> = fc
     }),
     world: fc.constantFrom(2, 3, 3, 5),
     workers: fc.constantFrom(1, 1, 2),
+    moment: fc.integer({ min: 1, max: 8 }),
     seed: fc.nat(),
   })
   .chain((one) => fc.oneof(fc.constant([]), mishaps(one.world)).map((list) => ({ ...one, list })))
 
-async function course({ rows, f: places, h: order, body, steps, workers }: Case, options: object): Promise<readonly unknown[]> {
+async function course({ rows, f: places, h: order, body, steps, workers, moment }: Case, options: object): Promise<readonly unknown[]> {
   await using session = await Session.start({ workers, memory: '64MB', progress: false, checkRaces: false, ...options })
   const f = session.fromTypedArray(Int32Array.from(places.slice(0, rows)), [rows])
   const h = session.fromTypedArray(
@@ -116,7 +119,7 @@ async function course({ rows, f: places, h: order, body, steps, workers }: Case,
     const { passes } = await score.run()
     seen.push(passes[0]?.accumulators.total)
   }
-  for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score', 'map', 'grow', 'score'] as const) {
+  for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score', 'map', 'grow', 'score', 'abort'] as const) {
     if (step === 'score') await run()
     else if (step === 'grow') await grow.run()
     else if (step === 'set')
@@ -128,10 +131,11 @@ async function course({ rows, f: places, h: order, body, steps, workers }: Case,
       await grow.run()
       const abort = new AbortController()
       const running = score.run({ signal: abort.signal }).catch(() => undefined) // or it is over before
-      for (let turn = 0; turn < 3 * (sets + rows); turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+      for (let turn = 0; turn < moment; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
       abort.abort()
       await running
       await y.assign([null], new Float64Array(rows))
+      await run()
     } else if (step === 'map') await f.set([rows - 1], (await f.at(rows - 1)) === 3 ? 50 : 3)
     else if (step === 'shift') shift = (shift + 1) % 4
     else seen.push(await y.toTypedArray())

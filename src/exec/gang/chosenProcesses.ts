@@ -4,7 +4,7 @@ import type { DenseStorage } from '../../core/arrays/storage.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { BlockSchedule } from '../loops/blocks/schedule.ts'
 import { busiestShare } from '../loops/passCost.ts'
-import { MESSAGE_MS, MS_PER_BYTE } from './linkCost.ts'
+import type { LinkCost } from './linkCost.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
 import type { Movement } from './movement/movement.ts'
 import type { NumberedBox } from './movement/moves.ts'
@@ -25,10 +25,11 @@ export interface SharedPass {
   readonly missingBytes: number
   /** How often a round follows another, and bytes of all rounds. */
   readonly rounds: { readonly count: number; readonly bytes: number }
+  readonly links: LinkCost
 }
 
 export function chosenProcesses(
-  { placement: { order, arrays }, movement: { nodes, fetches }, blocks, storageOf, missingBytes, rounds }: SharedPass,
+  { placement: { order, arrays }, movement: { nodes, fetches }, blocks, storageOf, missingBytes, rounds, links }: SharedPass,
   { count, aloneMs, workers }: { readonly count: number; readonly aloneMs: number; readonly workers: number },
 ): NonNullable<LoopPlan['execution']['processes']> {
   const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, storageOf)
@@ -38,7 +39,8 @@ export function chosenProcesses(
   const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
   const waits = Math.max(...nodes.map(({ takes }) => takes.length))
   const part = order.isFree ? 1 / count : busiestShare(blocks, count * workers) / busiestShare(blocks, workers)
-  const sendMs = (once / PASSES + compared + moved + rounds.bytes) * MS_PER_BYTE + (waits + 2 * rounds.count) * MESSAGE_MS
+  const bytes = once / PASSES + compared + moved + rounds.bytes
+  const sendMs = bytes * links.msPerByte + (waits + 2 * rounds.count) * links.messageMs
   const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
   const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
   return { count: togetherMs < aloneMs ? count : 1, because: text }

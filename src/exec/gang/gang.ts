@@ -9,6 +9,7 @@ import { elsewhereOf } from './aside.ts'
 import { GangLoop } from './gangLoop.ts'
 import { Journal } from './journal.ts'
 import type { GangSettings } from './links/settings.ts'
+import { measuredLinks } from './measuredLinks.ts'
 import { type GangEvents, Members } from './members.ts'
 
 /** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
@@ -27,7 +28,9 @@ export class Gang {
 
   /** Resolves when all have joined. `code` is what worker threads run. */
   static async start(settings: GangSettings, code: string | URL): Promise<Gang> {
-    return new Gang(await Members.start(settings, code))
+    const members = await Members.start(settings, code)
+    members.linkCost = await measuredLinks(members)
+    return new Gang(members)
   }
 
   /** Of the arrays of a session: passes whose results may lie elsewhere. */

@@ -26,6 +26,7 @@ import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
 import { type Formed, type Shared, type SharedLoop, sharedBy } from './formed.ts'
 import type { Journal } from './journal.ts'
+import type { LinkCost } from './linkCost.ts'
 import type { Members, Other } from './members.ts'
 import type { Needed } from './movement/belongings.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
@@ -41,6 +42,9 @@ import type { Ends } from './movement/transfers.ts'
 
 /** Of a gang that has lost all others. */
 const ALONE = { because: 'All other processes were lost.' }
+
+/** As a simulation is told of it. */
+type SimulatedLoop = KernelLoop['simulated'] & { readonly links: LinkCost }
 
 export interface GangResources extends LoopResources {
   readonly members: Members
@@ -112,6 +116,10 @@ export class GangLoop extends KernelLoop {
   #disband(): void {
     if (this.#formed?.shared !== undefined) this.#gang.forgetLoop(this.#formed.id)
     this.#formed = undefined
+  }
+
+  override get simulated(): SimulatedLoop {
+    return { ...super.simulated, links: this.#gang.linkCost }
   }
 
   get canStay(): boolean {
@@ -340,6 +348,7 @@ export class GangLoop extends KernelLoop {
       storageOf: this.#storageOf,
       missingBytes,
       rounds: this.#roundsOf(placement),
+      links: this.#gang.linkCost,
     }
     return chosenProcesses(pass, { count, aloneMs, workers })
   }

@@ -16,7 +16,7 @@ import type { Storage } from '../../core/arrays/storage.ts'
 import type { LeftElsewhere } from '../arrays/leftElsewhere.ts'
 import { partsOf } from '../arrays/parted.ts'
 import { type LockMode, RwLock } from '../arrays/rwLock.ts'
-import { MS_PER_BYTE } from './linkCost.ts'
+import { NOMINAL_COST } from './linkCost.ts'
 import { bytesOf } from './movement/changes.ts'
 import { regionOf } from './movement/passWire.ts'
 
@@ -161,7 +161,7 @@ export class Journal implements LeftElsewhere {
     if (kept.reduce((sum, { copy }) => sum + (copy?.length ?? 0), 0) > this.#mostBytes) return true
     const ms = this.#entries.reduce((sum, { milliseconds }) => sum + milliseconds, 0)
     if (ms < LEAST_MS) return false
-    return ms > PASSES_PER_RETURN * MS_PER_BYTE * this.#elsewhere.awayBytes(kept.map(({ storage }) => storage))
+    return ms > PASSES_PER_RETURN * NOMINAL_COST.msPerByte * this.#elsewhere.awayBytes(kept.map(({ storage }) => storage))
   }
 
   /** Before somebody else uses an array: what passes have left elsewhere comes home. */

@@ -10,6 +10,7 @@ import { Bug, GangError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import { wireToError } from '../workers/wire.ts'
 import { fromBytes, toBytes } from './definition.ts'
+import { type LinkCost, NOMINAL_COST } from './linkCost.ts'
 import type { FrameType } from './links/frame.ts'
 import type { GangLinks } from './links/gangLinks.ts'
 import { Links } from './links/links.ts'
@@ -78,6 +79,9 @@ export class Members {
 
   /** From how many bytes on elements that blocks read are sent while others run. */
   readonly leastLoadBytes: number
+
+  /** As measured, or nominal. */
+  linkCost: LinkCost = NOMINAL_COST
 
   /** So many processes, all of which have joined. */
   constructor(world: number, links: GangLinks, { leastLoadBytes = LEAST_LOAD_BYTES }: { readonly leastLoadBytes?: number } = {}) {

@@ -15,7 +15,7 @@ import type { BlockSchedule, IterationSpace } from '../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { predictedMs } from '../loops/passCost.ts'
 import type { Lanes } from '../loops/reductions/reductionCopies.ts'
-import { MESSAGE_MS, MS_PER_BYTE } from './linkCost.ts'
+import { type LinkCost, NOMINAL_COST } from './linkCost.ts'
 import { Belongings, type Keeping, type Needed } from './movement/belongings.ts'
 import { mostBytes } from './movement/changes.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
@@ -49,6 +49,8 @@ export interface SimulatedLoop {
   readonly lanes: readonly Lanes[]
   /** Of a pass on one thread. */
   readonly aloneMs: number
+  /** As measured in a gang; nominal unless given. */
+  readonly links?: LinkCost
 }
 
 /** What a pass of loops that run one after another takes: of one, or of the parts of one. With `stays`, what they write may stay where it is. */
@@ -210,15 +212,15 @@ function passOf(
   { threads, bytesPerMs, latencyMs: wayMs }: Machines,
 ): { readonly milliseconds: number; readonly waitingMs: number } {
   const {
-    loop: { blocks, aloneMs, lanes },
+    loop: { blocks, aloneMs, lanes, links = NOMINAL_COST },
     placement: {
       arrays,
       bounds,
       order: { owners },
     },
   } = placed
-  const takeMs = (bytes: number): number => bytes / bytesPerMs + bytes * MS_PER_BYTE
-  const latencyMs = wayMs + MESSAGE_MS
+  const takeMs = (bytes: number): number => bytes / bytesPerMs + bytes * links.msPerByte
+  const latencyMs = wayMs + links.messageMs
   const sendFree = new Float64Array(nodes.length)
   sendFree[0] = fetched === 0 ? 0 : 2 * latencyMs + takeMs(fetched)
   const asked = sendFree[0]
@@ -274,7 +276,7 @@ function passOf(
   const world = new Set(owners).size
   const copies = mostBytesOfCopies(lanes, bounds.slice(1))
   const compareMs = arrays.reduce(
-    (sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength * MS_PER_BYTE : 0),
+    (sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength * links.msPerByte : 0),
     0,
   )
   const arrivals = nodes.flatMap(({ ends }, node) => {

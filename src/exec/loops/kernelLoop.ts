@@ -39,6 +39,8 @@ import { firstDifference } from './verify.ts'
 /** Passes that end within this time are run in a row. */
 const IN_A_ROW_MS = 8
 const MOST_IN_A_ROW = 64
+/** Passes of which a simulation takes the one that took least. */
+const MOST_RECENT = 8
 /** Milliseconds of a block from which they are measured. */
 const MEASURED_MS = 0.02
 
@@ -60,6 +62,8 @@ export class KernelLoop extends Prepared {
   readonly #weight: number
   #last: PassTimes['last']
   #lastCut: CutLoop | undefined
+  /** Of the last passes on one thread. */
+  #recentMs: readonly number[] = []
   #stale = false
   #hasKeys = false
 
@@ -152,16 +156,10 @@ export class KernelLoop extends Prepared {
   }
 
   /** What a simulation of a pass needs to know. */
-  get simulated(): {
-    readonly inputs: LoopInputs
-    readonly blocks: BlockSchedule
-    readonly space: IterationSpace
-    readonly lanes: readonly Lanes[]
-    readonly aloneMs: number
-  } {
+  get simulated(): Pick<CutLoop, 'inputs' | 'blocks' | 'space'> & { readonly lanes: readonly Lanes[]; readonly aloneMs: number } {
     const { inputs, blocks, space, lanes } = this
-    const { aloneMs = estimatedMs(this.#cut), beforeMs = aloneMs } = this.#last ?? {}
-    return { inputs, blocks, space, lanes, aloneMs: Math.min(aloneMs, beforeMs) } // one of them may have been held up
+    const aloneMs = this.#recentMs.length === 0 ? estimatedMs(this.#cut) : Math.min(...this.#recentMs) // others may have been held up
+    return { inputs, blocks, space, lanes, aloneMs }
   }
 
   /** Whether its passes give the same whenever they run: nothing of the program but what the body captures takes part in them. */
@@ -366,6 +364,7 @@ export class KernelLoop extends Prepared {
   #measure(results: readonly ShareResult[], milliseconds: number, shares: number, index = 0): void {
     const aloneMs = results.reduce((sum, { passes }) => sum + (passes[index]?.busyMs ?? 0), 0)
     this.#last = { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }
+    this.#recentMs = [aloneMs, ...this.#recentMs].slice(0, MOST_RECENT)
     this.execution = this.#choose(this.#last)
   }
 
