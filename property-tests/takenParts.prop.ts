@@ -77,7 +77,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
         return `{ const ${a}s = [${value()}, 1, i]; const [${a}, ...${r}] = ${a}s; ${r}[${of(['0', 'i % 2'])}] = ${value()}; s = s * 0.5 + ${a}s[1] + ${r}[0] + ${r}[1] }`
       case 3:
         use('the rest of an object of a list')
-        return `{ const { w: ${a}, ...${r} } = items[${of(['i % 3', '0', 'whole[1]'])}]; s = s * 0.5 + ${r}.v * ${a} + ${r}.keys }`
+        return `{ const { w: ${a}, ...${r} } = items[${of(['i % 3', '0', 'whole[1]'])}]; s = s * 0.5 + ${r}.v * ${a} + ${r}.keys + (${r}.w ?? 0.25) }`
       case 4:
         use('spread of an object of a list')
         return `{ const ${r} = { ...items[i % 3], v: ${value()} }; s = s * 0.5 + ${r}.v * ${r}.w - ${r}.keys }`

@@ -248,6 +248,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
       l.refuse('mutates-captured-object', target, object.name)
       break
     case 'closure':
+    case 'choice':
     case 'builtin':
       l.refuse('mutates-captured-object', target, objectText)
       break

@@ -11,6 +11,7 @@ import { keyedMethod, windowOf } from '../captures/capturedLookups.ts'
 import { fromOutside, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
+import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
@@ -40,7 +41,10 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
       const f = privateMember(l, object, callee.property.name, callee)
       return callValue(l, f.kind === 'closure' ? withThis(f, object) : f, node, textOf(l, callee))
     }
-    const name = methodName(l, callee)
+    const index = callee.computed ? lowerExpression(l, callee.property) : undefined
+    const chosen = index && functionAt(l, object, index, callee)
+    if (chosen !== undefined) return callValue(l, chosen, node, textOf(l, callee))
+    const name = methodName(callee, index)
     if (object.kind === 'refused') return REFUSED
     if (name === undefined) return l.refuse('computed-name', node)
     return methodCall(l, object, name, node)
@@ -53,11 +57,8 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
   return callValue(l, f, node, textOf(l, callee))
 }
 
-function methodName(l: Lowering, callee: CallExpression['callee'] & { type: 'MemberExpression' }): string | undefined {
-  const { property } = callee
-  if (!callee.computed) return property.type === 'Identifier' ? property.name : undefined
-  if (property.type === 'PrivateIdentifier') return undefined
-  const value = lowerExpression(l, property)
+function methodName({ property }: CallExpression['callee'] & { type: 'MemberExpression' }, value: Value | undefined): string | undefined {
+  if (value === undefined) return property.type === 'Identifier' ? property.name : undefined
   return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
 }
 
@@ -68,7 +69,7 @@ function textOf(l: Lowering, node: AnyNode): string {
 /** Calls what an expression gave. */
 function callValue(l: Lowering, f: Value, node: CallExpression, name: string): Value {
   if (f.kind === 'library') return timeCall(l, f.name, node)
-  if (f.kind !== 'closure' && f.kind !== 'builtin') {
+  if (f.kind !== 'closure' && f.kind !== 'builtin' && f.kind !== 'choice') {
     if (f.kind === 'global')
       return typeof f.value === 'function' && !f.name.includes('.') && !(f.name in globalThis)
         ? l.refuse('captured-function', node, f.name)
@@ -81,6 +82,7 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
   const args = elements(l, node.arguments)
   if (args === undefined) return REFUSED
   if (f.kind === 'closure') return l.verbs.inline(l, f, args, node)
+  if (f.kind === 'choice') return callChosen(l, f, args, node)
   const exprs = argumentExprs(l, args, node)
   if (exprs === undefined) return REFUSED
   const [first, second] = exprs
@@ -171,6 +173,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'key':
     case 'shape':
     case 'closure':
+    case 'choice':
     case 'library':
       return l.refuse('unknown-method', node, name)
     case 'refused':

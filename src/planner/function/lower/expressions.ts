@@ -7,6 +7,7 @@ import type { Span } from '../../../core/span.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
+import { isFunction } from '../lists/chosenFunctions.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { filteredLength } from '../lists/shortLists.ts'
@@ -218,6 +219,10 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const chosen = folded.value ? then : other
     l.emit(...chosen.emitted)
     return chosen.value
+  }
+  if (isFunction(then.value) && isFunction(other.value) && then.emitted.length + other.emitted.length === 0) {
+    const options = [{ test: l.stabilized(folded), value: then.value }]
+    return { kind: 'choice', options, otherwise: other.value, name: span.text }
   }
   if (then.value.kind === 'view' && other.value.kind === 'view') {
     const [a, b] = [then.value, other.value]

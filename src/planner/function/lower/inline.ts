@@ -154,6 +154,7 @@ function endsInReturn(last: AnyNode | undefined): boolean {
 function holdsFunction(value: Value): boolean {
   if (value.kind === 'tuple') return value.items.some(holdsFunction)
   if (value.kind === 'record') return value.fields.some((field) => holdsFunction(field.value))
+  if (value.kind === 'choice') return true
   return value.kind === 'closure' || (value.kind === 'stored' && storesFunction(value.storage))
 }
 

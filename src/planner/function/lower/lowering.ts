@@ -256,6 +256,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'regex':
       case 'closure':
       case 'builtin':
+      case 'choice':
       case 'library':
       case 'global':
       case 'refused':
@@ -329,6 +330,7 @@ export class Lowering extends LoweringState<Lowering> {
         return undefined
       case 'closure':
       case 'builtin':
+      case 'choice':
       case 'library':
         this.refuse('function-as-value', node)
         return undefined

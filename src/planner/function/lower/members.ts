@@ -7,6 +7,7 @@ import { valueByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
+import { functionAt } from '../lists/chosenFunctions.ts'
 import { checkedIndex, lengthIn } from '../lists/madeArrays.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
@@ -79,6 +80,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
     case 'builtin':
       return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
     case 'closure':
+    case 'choice':
     case 'library':
       return l.refuse('function-as-value', node)
     case 'refused':
@@ -162,6 +164,8 @@ function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, n
 function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {
   if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
   if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
+  const chosen = functionAt(l, object, property, node)
+  if (chosen !== undefined) return chosen
   if (object.kind === 'data') {
     const table = tableOf(l, object)
     const index = l.scalarOrNothing(property, node)

@@ -56,6 +56,13 @@ export type Value =
       readonly isLibrary?: true
     }
   | { readonly kind: 'builtin'; readonly name: Builtin }
+  /** One of several functions: the first whose test, which does not change any more, holds. */
+  | {
+      readonly kind: 'choice'
+      readonly options: readonly { readonly test: Expr; readonly value: Value }[]
+      readonly otherwise?: Value
+      readonly name: string
+    }
   /** A function of the library that functions of rows may call. */
   | { readonly kind: 'library'; readonly name: LibraryCall }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */

@@ -1,0 +1,95 @@
+/**
+ * Functions that are chosen when the body runs: each is written out behind the test that chooses it.
+ *
+ *     fns[k](x)                          if (k === 0) chosen = x * x  else if (k === 1) chosen = Math.tanh(x)  else throw
+ *     const f = c ? Math.sin : half      if (c) chosen = Math.sin(x)  else chosen = x / 2
+ */
+import type { AnyNode } from 'acorn'
+import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
+import { binary, literal, makeIf } from '../lower/build.ts'
+import { isWithin } from '../lower/indexRanges.ts'
+import type { Lowering } from '../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { refusalOf } from '../refusals.ts'
+
+type Choice = Value & { readonly kind: 'choice' }
+
+/** Functions of a list; more are left to JavaScript. */
+const MOST_FUNCTIONS = 16
+
+const NUMBERS: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8'.split(' '))
+
+export function isFunction(value: Value): boolean {
+  return value.kind === 'closure' || value.kind === 'builtin' || value.kind === 'choice'
+}
+
+/** The element of a list of functions; undefined for other lists. */
+export function functionAt(l: Lowering, list: Value, index: Value, node: AnyNode): Choice | undefined {
+  const functions = functionsOf(l, list, node)
+  const given = functions && l.scalarOrNothing(index, node)
+  if (functions === undefined || given === undefined) return undefined
+  const at = l.stabilized(given, 'which')
+  const holds = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => NUMBERS.has(kind)) === true
+  l.checks.push({ expr: at, holds, refusal: refusalOf('computed-name', l.span(node)) })
+  const span = l.span(node)
+  const options = functions.map((value, k) => ({ test: binary('===', at, literal(k, span), span), value }))
+  const last = isWithin(l, at, functions.length) ? options.pop()?.value : undefined
+  return { kind: 'choice', options, name: span.text, ...(last === undefined ? {} : { otherwise: last }) }
+}
+
+function functionsOf(l: Lowering, list: Value, node: AnyNode): readonly Value[] | undefined {
+  if (list.kind === 'tuple') return areFunctions(list.items) ? list.items : undefined
+  if (list.kind !== 'data' || !Array.isArray(list.value) || Object.getPrototypeOf(list.value) !== Array.prototype) return undefined
+  const held: readonly unknown[] = list.value
+  if (held.length > MOST_FUNCTIONS || !held.every((one) => typeof one === 'function')) return undefined
+  const items = held.map((one, k) => l.verbs.fromOutside(l, one, `${list.name}[${k}]`, list.origin, node))
+  return areFunctions(items) ? items : undefined
+}
+
+function areFunctions(items: readonly Value[]): boolean {
+  return items.length > 0 && items.length <= MOST_FUNCTIONS && items.every(isFunction)
+}
+
+/** What the function that is chosen gives, which is a number or another scalar. */
+export function callChosen(l: Lowering, { options, otherwise, name }: Choice, given: readonly Value[], node: AnyNode): Value {
+  const span = l.span(node)
+  const args = given.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  const local = l.newName('chosen')
+  const results: Value[] = []
+  const calling = (f: Value): Stmt[] =>
+    l.collect(() => {
+      const value = called(l, f, args, node)
+      results.push(value)
+      if (value.kind === 'refused' || isNothing(value)) return
+      const expr = l.scalarOrNothing(value, node)
+      if (expr !== undefined) l.emit({ kind: 'Assign', local, value: expr, span })
+    })
+  const message = literal(`${name} is not a function`, span)
+  const first: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : calling(otherwise)
+  const chosen = options.reduceRight<Stmt[]>((rest, { test, value }) => makeIf(test, calling(value), rest, span), first)
+  const isEffect = results.every(isNothing)
+  // What is there from the beginning is never seen, and of the type of the others.
+  const result = results.find((value) => value.kind === 'expr')
+  if (!isEffect) l.emit({ kind: 'Let', local, init: literal(result === undefined ? 0 : likeIt(result.expr), span), span })
+  l.emit(...chosen)
+  return isEffect ? exprValue(literal(undefined, span)) : exprValue({ kind: 'Local', name: local, span })
+}
+
+/** A value of the type that an expression seems to have. */
+function likeIt(expr: Expr): Primitive {
+  if (expr.kind === 'Literal') return expr.value
+  const isTruth = (expr.kind === 'Binary' && /^([<>]=?|[!=]==?)$/.test(expr.operator)) || (expr.kind === 'Unary' && expr.operator === '!')
+  return isTruth ? false : 0
+}
+
+function isNothing(value: Value): boolean {
+  return value.kind === 'expr' && value.expr.kind === 'Literal' && value.expr.value === undefined
+}
+
+function called(l: Lowering, f: Value, args: readonly Value[], node: AnyNode): Value {
+  if (f.kind === 'closure') return l.verbs.inline(l, f, args, node)
+  if (f.kind === 'choice') return callChosen(l, f, args, node)
+  if (f.kind !== 'builtin') return l.refuse('function-as-value', node)
+  const exprs = args.map((value) => l.scalarOrNothing(value, node))
+  return exprs.includes(undefined) ? REFUSED : exprValue({ kind: 'Call', callee: f.name, args: exprs as Expr[], span: l.span(node) }) // none is undefined
+}
