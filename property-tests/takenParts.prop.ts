@@ -83,7 +83,8 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
         return `{ const ${r} = { ...items[i % 3], v: ${value()} }; s = s * 0.5 + ${r}.v * ${r}.w - ${r}.keys }`
       case 5:
         use('an object of a Map')
-        if (below(3) === 0) return `if (rules.get(${of(['i', 'i % 4'])})?.born ?? s > 1) s += 1`
+        if (below(3) === 0)
+          return `{ const rule = rules.get(${of(['i', 'i % 4'])}); if (s > 0 ? (rule?.born ?? false) : (rule?.born ?? s < -1)) s += 1 }`
         return `s = s * 0.5 + (${of(['rules', 'far'])}.get(${of(['i', 'x.get(i)', 'i % 4', '-1e9'])})?.${of(['stays', 'keys'])} ?? ${value()})`
       case 6:
         use('an object of a Map that is there')

@@ -190,14 +190,14 @@ function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression
   return exprValue(current)
 }
 
-/** `map.get(k) ?? d`: what is found where there is a k is a number. */
+/** `map.get(k) ?? d`: what is found where there is a k is a number, or a truth value. */
 function otherwise(left: Expr, right: Expr, span: Span): Expr {
   const isFound =
     left.kind === 'Conditional' &&
     left.else.kind === 'Literal' &&
     left.else.value === undefined &&
     left.then.kind === 'Unary' &&
-    left.then.operator === '+'
+    (left.then.operator === '+' || left.then.operator === '!')
   return isFound ? conditional(left.test, left.then, right, span) : logical('??', left, right, span)
 }
 
