@@ -143,7 +143,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
       case 6: {
         used.add('filter')
         const v = fresh('v')
-        add(from.length, from.list?.isTyped === true, true)
+        add(from.length, from.list?.isTyped === true, from.list?.isTyped !== true)
         const text = from.text.startsWith('M') ? `[...${from.text}]` : from.text
         return `const ${name} = ${text}.filter((${v}) => ${test(v)})`
       }
