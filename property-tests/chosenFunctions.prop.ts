@@ -64,7 +64,10 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   }
   const statement = (depth: number): string => {
     const inner = (): string => (depth > 0 ? statement(depth - 1) : `s += ${chosen()}(${value()}, 1)`)
-    switch (below(7)) {
+    switch (below(8)) {
+      case 7:
+        use('one that gives nothing')
+        return `s = s * 0.5 + (${of(['[(v) => { n += v }, half]', '[half, (v) => { n -= v }]'])}[${place(2)}](${value()}) ?? ${value()})`
       case 0:
         use('that changes')
         return `[(v) => { s -= v }, (v) => { n += v }][${place(2)}](${value()})`

@@ -59,7 +59,9 @@ interface Program {
   /** Elements of the buffered array: none, at subscripts that follow from the indices, or at those that an array holds. */
   readonly reads: 'none' | 'computed' | 'found'
   readonly partitions: number | undefined
-  readonly between: readonly ('nothing' | 'write' | 'rate' | 'move' | 'loop')[]
+  readonly between: readonly ('nothing' | 'write' | 'rate' | 'move' | 'loop' | 'reader')[]
+  /** Whether all iterations add the same to elements that are the same, so that updates are equal. */
+  readonly isEven: boolean
 }
 
 const programs: fc.Arbitrary<Program> = fc.record({
@@ -77,8 +79,30 @@ const programs: fc.Arbitrary<Program> = fc.record({
   chains: fc.constantFrom<Program['chains']>('none', 'none', 'rows', 'columns', 'both', 'both'),
   reads: fc.constantFrom<Program['reads']>('computed', 'computed', 'found', 'found', 'found', 'none'),
   partitions: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined, freq: 2 }),
-  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate', 'move', 'loop', 'loop'), { minLength: 1, maxLength: 2 }),
+  between: fc.array(fc.constantFrom('nothing', 'nothing', 'write', 'rate', 'move', 'loop', 'loop', 'reader'), {
+    minLength: 1,
+    maxLength: 2,
+  }),
+  isEven: fc.constant(false),
 })
+
+/** Such as are flushed by the owners of elements, but for functions that need more than the two numbers. */
+const programsOfOwners: fc.Arbitrary<Program> = fc
+  .tuple(
+    programs,
+    fc.record({
+      rows: fc.integer({ min: 6, max: MOST_ROWS }),
+      elements: fc.integer({ min: 6, max: 24 }),
+      most: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined, freq: 3 }),
+      joins: fc.constant<'sum'>('sum'),
+      applies: fc.constantFrom<Program['applies']>('not', 'not', 'closed', 'captured'),
+      chains: fc.constantFrom<Program['chains']>('none', 'rows'),
+      reads: fc.constantFrom<Program['reads']>('computed', 'found', 'found'),
+      between: fc.array(fc.constantFrom('nothing', 'rate', 'rate', 'move', 'loop', 'reader', 'reader'), { minLength: 1, maxLength: 4 }),
+      isEven: fc.boolean(),
+    }),
+  )
+  .map(([one, owned]) => ({ ...one, ...owned }))
 
 interface Outcome {
   readonly arrays: readonly (readonly number[])[]
@@ -96,13 +120,14 @@ async function run(
   program: Program,
   watch?: { readonly world: number; before(predicted: Predicted): void; ran(): void },
 ): Promise<Outcome> {
-  const { rows, columns, elements, dtype, flushes, staleness, most, joins, applies, order, chains, reads, partitions } = program
+  const { rows, columns, elements, dtype, flushes, staleness, most, joins, applies, order, chains, reads, partitions, isEven } = program
   const places = Array.from({ length: Math.max(elements, rows) }, (_, k) => k % 7)
   const classes = { f64: Float64Array, f32: Float32Array, i32: Int32Array, u8: Uint8Array }
-  const w = session.fromTypedArray(classes[dtype].from(places) as Float64Array, [places.length])
+  const w = session.fromTypedArray(classes[dtype].from(isEven ? places.map(() => 1) : places) as Float64Array, [places.length])
   const [once, bins] = [session.zeros([5]), session.zeros([3])]
   const [ofRow, ofColumn] = [session.zeros([rows]), session.zeros([columns])]
   let [rate, keeps] = [0.01, 0.5]
+  const turns = isEven ? 0 : 1
   const rounds = { flushes, staleness, ...(most === undefined ? {} : { budget: 12 * most }) }
   const buffer = w.buffer({
     ...rounds,
@@ -140,7 +165,7 @@ async function run(
           ([i, j], { buffer, where, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
             let x = 1
             for (let k = 0; k < WORK; k++) x = x * 0.5 + 1
-            x = ((i * 7 + j * 3) % 11) / 7 + 0 * x
+            x = (((i * 7 + j * 3) * turns) % 11) / 7 + 0.5 + 0 * x
             if (isComputed) x += buffer.get((i * 5 + j) % width)
             if (isFound) x += buffer.get(where.get(i))
             if (byRow) ofRow.set(i, ofRow.get(i) * 0.9 + x)
@@ -159,7 +184,7 @@ async function run(
           (value, [i, j], { stars, buffer, where, onceBuffer, bins, ofRow, ofColumn, total, largest }) => {
             let x = 1
             for (let k = 0; k < WORK; k++) x = x * 0.5 + 1
-            x = value + 0 * x
+            x = value * turns + 0 * x
             stars.set(i, j, value * 0.5 + 1)
             if (isComputed) x += buffer.get((i * 5 + j) % width)
             if (isFound) x += buffer.get(where.get(i))
@@ -178,6 +203,12 @@ async function run(
     for (let i = 0; i < WORK; i++) x = x * 0.5 + 1
     w.set(k, w.get(k) * 0.5 + (k % 3) + 0 * x)
   })
+  const seen = session.zeros([width])
+  const reader = session.loop(session.range(width), { w, where, seen }, ([k], { w, where, seen }) => {
+    let x = 1
+    for (let i = 0; i < WORK; i++) x = x * 0.5 + 1
+    seen.set(k, seen.get(k) * 0.5 + w.get(where.get(width - 1 - k)) + 0 * x)
+  })
   const passes: unknown[] = []
   if (watch !== undefined) watch.before(await loop.simulate({ nodes: watch.world, threads: 1 }))
   for (const what of [...program.between, 'nothing']) {
@@ -185,8 +216,9 @@ async function run(
     watch?.ran()
     if (what === 'write') await w.set([0], 3)
     if (what === 'rate') [rate, keeps] = [rate * 0.5, keeps * 0.5]
-    if (what === 'move') await where.set([0], rows % places.length)
+    if (what === 'move') for (const k of [0, rows >> 1, rows - 1]) await where.set([k], (rows + k * 5 + passes.length) % places.length)
     if (what === 'loop') await halves.run()
+    if (what === 'reader') await reader.run()
   }
   const { schedule, execution } = loop.plan
   if ((execution.processes?.count ?? 1) > 1) kinds.add(schedule.kind)
@@ -195,7 +227,9 @@ async function run(
   const areOwners = because.includes('Each flushes its own')
   if (areOwners && most !== undefined) budgeted++
   if (areOwners && applies !== 'not') applied++
-  const arrays = await Promise.all([w, once, bins, ofRow, ofColumn].map(async (array) => [...(await array.toTypedArray())].map(Number)))
+  const arrays = await Promise.all(
+    [w, once, bins, ofRow, ofColumn, seen].map(async (array) => [...(await array.toTypedArray())].map(Number)),
+  )
   if (program.over === 'sparse') arrays.push((await stars.collect()).map(Number))
   return { arrays, passes }
 }
@@ -256,5 +290,17 @@ test('loops whose buffers are flushed between rounds have the bits of one proces
       expect(several).toEqual(one)
     }),
     RUN,
+  )
+})
+
+test('buffers that the owners of elements flush among them have the bits of one process', async () => {
+  const some = fc.constantFrom(2, 3, 3, 5).map((world) => ({ world, list: [], seed: 0 }))
+  await fc.assert(
+    fc.asyncProperty(programsOfOwners, some, async (program, many) => {
+      const one = await run(alone, program)
+      const several = await together(many, 1, program)
+      expect(several).toEqual(one)
+    }),
+    { ...RUN, numRuns: Math.ceil(RUN.numRuns / 2) },
   )
 })

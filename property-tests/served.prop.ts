@@ -28,7 +28,7 @@ interface Case {
   readonly rows: number
   readonly f: readonly number[]
   readonly h: readonly number[]
-  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner' | 'own'
+  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner' | 'own' | 'rounds'
   readonly steps: readonly ('score' | 'grow' | 'set' | 'map' | 'shift' | 'read' | 'abort')[]
   readonly world: number
   readonly workers: number
@@ -42,7 +42,18 @@ const cases_: fc.Arbitrary<Case> = fc
     rows: fc.integer({ min: 4, max: 40 }),
     f: fc.array(fc.nat(FEATURES - 8), { minLength: 40, maxLength: 40 }),
     h: fc.array(fc.nat(39), { minLength: 40, maxLength: 40 }),
-    body: fc.constantFrom<Case['body'][]>('plain', 'chain', 'guarded', 'shifted', 'shifted', 'matrix', 'elements', 'inner', 'own'),
+    body: fc.constantFrom<Case['body'][]>(
+      'plain',
+      'chain',
+      'guarded',
+      'shifted',
+      'shifted',
+      'matrix',
+      'elements',
+      'inner',
+      'own',
+      'rounds',
+    ),
     steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'shift', 'read', 'abort'), {
       minLength: 2,
       maxLength: 8,
@@ -101,6 +112,18 @@ async function course({ rows, f: places, h: order, body, steps, workers, moment 
       session.loop(w, { f, w, total }, (x, [s], { f, w, total }) => {
         total.add(x + w.get(f.get(s % rows)))
       }),
+    rounds: () =>
+      session.loop(
+        session.range(24 * rows),
+        { f, w, b: y.buffer({ flushes: 3 }), total },
+        ([s], { f, w, b, total }) => {
+          let x = 1
+          for (let k = 0; k < 99; k++) x = x * 0.5 + 1
+          b.add((s * 7) % rows, w.get(f.get(s % rows)) + b.get(s % rows) * 0.5 + 0 * x)
+          total.add(w.get(f.get(s % rows)))
+        },
+        { partitions: 8 },
+      ),
     inner: () =>
       session.loop(range, env, ([s], { f, w, y, total }) => {
         let sum = 0
@@ -117,6 +140,7 @@ async function course({ rows, f: places, h: order, body, steps, workers, moment 
   const seen: unknown[] = []
   const run = async (): Promise<void> => {
     const { passes } = await score.run()
+    expect(JSON.stringify(score.plan.execution)).not.toContain('undefined') // what is said of it is known
     seen.push(passes[0]?.accumulators.total)
   }
   for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score', 'map', 'grow', 'score', 'abort'] as const) {

@@ -217,7 +217,9 @@ export class AskedPass {
     }
     let isOver = false
     const there = gang.run(run, heads, signal, took).finally(() => (isOver = true))
-    const sending = round === undefined ? this.loads.send(() => isOver || signal?.aborted === true) : undefined
+    // rows are the same in all rounds, and sent with the first of them
+    const isFirst = round === undefined || round === 0
+    const sending = isFirst ? this.loads.send(() => isOver || signal?.aborted === true) : undefined
     await Promise.all([there, sending])
     if (isLast) this.roundBytes += this.shared?.bytes ?? 0
     return results

@@ -87,7 +87,8 @@ export class ServedArrays {
         const own = rows?.get(storage)
         if (own === undefined) return []
         const one = { by, rows: own.rows, isFirst }
-        if (this.#isLeft(storage, by, inputs, gang)) return [[storage, { ...one, fetches: new Map() }] as const]
+        if (this.#isLeft(storage, by, inputs, gang))
+          return [[storage, { ...one, fetches: new Map(), because: 'what changes comes with each flush' }] as const]
         // who owns elements of it has to be sent them from here
         if (flushed.has(storage)) return [[storage, { ...one, because: 'it changes between rounds' }] as const]
         const loaded = isFirst

@@ -55,22 +55,28 @@ export function callChosen(l: Lowering, { options, otherwise, name }: Choice, gi
   const span = l.span(node)
   const args = given.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
   const local = l.newName('chosen')
-  const results: Value[] = []
-  const calling = (f: Value): Stmt[] =>
-    l.collect(() => {
-      const value = called(l, f, args, node)
-      results.push(value)
-      if (value.kind === 'refused' || isNothing(value)) return
+  const calls = [...options.map(({ value }) => value), ...(otherwise === undefined ? [] : [otherwise])].map((f) => {
+    let value: Value = REFUSED
+    const emitted = l.collect(() => {
+      value = called(l, f, args, node)
+    })
+    return { value: value as Value, emitted }
+  })
+  const isEffect = calls.every(({ value }) => isNothing(value))
+  const branches = calls.map(({ value, emitted }): Stmt[] => {
+    if (isEffect || value.kind === 'refused') return emitted
+    const assigned = l.collect(() => {
       const expr = l.scalarOrNothing(value, node)
       if (expr !== undefined) l.emit({ kind: 'Assign', local, value: expr, span })
     })
+    return [...emitted, ...assigned]
+  })
   const message = literal(`${name} is not a function`, span)
-  const first: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : calling(otherwise)
-  const chosen = options.reduceRight<Stmt[]>((rest, { test, value }) => makeIf(test, calling(value), rest, span), first)
-  const isEffect = results.every(isNothing)
+  const rest: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : (branches.pop() as Stmt[]) // the last
+  const chosen = options.reduceRight<Stmt[]>((behind, { test }, k) => makeIf(test, branches[k] as Stmt[], behind, span), rest)
   // What is there from the beginning is never seen, and of the type of the others.
-  const result = results.find((value) => value.kind === 'expr')
-  if (!isEffect) l.emit({ kind: 'Let', local, init: literal(result === undefined ? 0 : likeIt(result.expr), span), span })
+  const result = calls.find(({ value }) => value.kind === 'expr' && !isNothing(value))?.value
+  if (!isEffect) l.emit({ kind: 'Let', local, init: literal(result?.kind === 'expr' ? likeIt(result.expr) : 0, span), span })
   l.emit(...chosen)
   return isEffect ? exprValue(literal(undefined, span)) : exprValue({ kind: 'Local', name: local, span })
 }
