@@ -1,7 +1,12 @@
-import { Decimal, makeData } from 'apache-arrow'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Decimal, makeData, Table, Vector } from 'apache-arrow'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lawRuns } from '../../property-tests/lawRuns.ts'
+import { PlanError } from '../core/errors.ts'
+import { Session } from '../session/session.ts'
 import { float64OfDecimals } from './decimals.ts'
 
 const place = { source: 'file', column: 'price' }
@@ -56,4 +61,22 @@ test('a decimal of too many digits is named', () => {
   expect(() => float64OfDecimals(dataOf([1n, -(10n ** 20n) - 7n], 128, 4), place)).toThrow(
     'file, column "price": the decimal -10000000000000000.0007 at row 1 has more digits than f64 keeps, and wider decimals are not read. Write the column as text, or with at most 15 digits.',
   )
+})
+
+test('decimals of more digits than their own type has are read, and written once they are plain numbers', async () => {
+  const type = new Decimal(2, 4, 128)
+  const table = new Table({ price: new Vector([makeData({ type, length: 1, data: Uint32Array.of(1234567, 0, 0, 0) })]) })
+  const folder = mkdtempSync(join(tmpdir(), 'distarray-decimals-'))
+  await using session = await Session.start({ workers: 1, progress: false })
+  const rows = session.fromArrow<{ price: number }>(table)
+  expect(await rows.collect()).toEqual([{ price: 12345.67 }])
+  const message =
+    'Column "price" holds 12345.67, which its decimal(4, 2) has no digits for: where it was read from breaks its own type.\n' +
+    'Make it a plain number first, as in withColumns((r) => ({ price: +r.price })).'
+  for (const write of ['writeArrow', 'writeParquet'] as const)
+    await expect(rows[write](join(folder, 'prices'))).rejects.toThrow(new PlanError(message))
+  const plain = rows.withColumns((r) => ({ price: +r.price }))
+  await plain.writeParquet(join(folder, 'prices.parquet'))
+  expect(await (await session.readParquet(join(folder, 'prices.parquet'))).collect()).toEqual([{ price: 12345.67 }])
+  rmSync(folder, { recursive: true })
 })

@@ -5,7 +5,7 @@ import type { Data, Decimal } from 'apache-arrow'
 import { type Column, isValid } from '../core/data/column.ts'
 import { type DecimalForm, DIGITS_KEPT, POWERS_OF_TEN, unscaledOf } from '../core/data/decimals.ts'
 import { type ColumnType, type ElementType, mapLeaves } from '../core/data/schema.ts'
-import { Bug } from '../core/errors.ts'
+import { PlanError } from '../core/errors.ts'
 import { columnError, type Place } from './arrow/arrowTypes.ts'
 
 /** The element with numbers for decimals: what programs are handed as Arrow, which has four words of JavaScript for a decimal. */
@@ -106,15 +106,23 @@ function decimalText(unscaled: bigint, scale: number): string {
   return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
-/** The numbers of a column of decimals without their points, as integers of 128 bits, the lowest words first; 0 where there is none. */
-export function wordsOfDecimals(column: Column, form: DecimalForm): Uint32Array {
+/**
+ * The numbers of a column of decimals without their points, as integers of 128 bits, the lowest words first; 0 where there is none. PlanError
+ * for one of more digits than the form has, which files hold that break their own types.
+ */
+export function wordsOfDecimals(column: Column, form: DecimalForm, name: string): Uint32Array {
   const { length, validity } = column
   const values = column.values as Float64Array // that of f64
   const words = new Uint32Array(4 * length)
   for (let i = 0; i < length; i++) {
     if (validity !== undefined && !isValid(column, i)) continue
     const unscaled = unscaledOf(values[i] as number, form) // i < length
-    if (unscaled === undefined) throw new Bug(`A column of decimal(${form.precision}, ${form.scale}) holds ${values[i]}.`)
+    if (unscaled === undefined) {
+      const [top = name] = name.split(/\.|\[/) // what rows call it
+      throw new PlanError(
+        `Column "${name}" holds ${values[i]}, which its decimal(${form.precision}, ${form.scale}) has no digits for: where it was read from breaks its own type.\nMake it a plain number first, as in withColumns((r) => ({ ${top}: +r.${top} })).`,
+      )
+    }
     if (typeof unscaled === 'bigint') {
       for (let word = 0; word < 4; word++) words[4 * i + word] = Number((unscaled >> BigInt(32 * word)) & 0xffff_ffffn)
       continue

@@ -26,7 +26,7 @@ export function toArrowTable(batches: readonly Batch[], element: ElementType): T
 export function toSharedArrowTable(batch: Batch): Table {
   const schema = arrowSchemaOf(batch.element)
   const own = sameOnce()
-  return new Table(schema, [recordBatchOf(schema, batch, (column, field) => dataOf(column, field.type as DataType, own))])
+  return new Table(schema, [recordBatchOf(schema, batch, (column, field) => dataOf(column, field as Named, own))])
 }
 
 /** One batch as a record batch. */
@@ -35,7 +35,7 @@ export function toRecordBatch(batch: Batch, element: ElementType): RecordBatch {
 }
 
 export function recordBatchWith(schema: Schema, batch: Batch): RecordBatch {
-  return recordBatchOf(schema, batch, (column, field) => dataOf(column, field.type as DataType))
+  return recordBatchOf(schema, batch, (column, field) => dataOf(column, field as Named))
 }
 
 /** The same, with the data of each column made by another function. */
@@ -50,21 +50,22 @@ export function recordBatchOf(schema: Schema, batch: Batch, dataOfColumn: (colum
   return new RecordBatch(schema, struct)
 }
 
-/** `own` gives what buffers become: copies, unless it says otherwise. */
-export function dataOf(column: Column, type: DataType, own: Own = copied): Data {
+/** `own` gives what buffers become: copies, unless it says otherwise. PlanError for what a column's type has no room for, by its name. */
+export function dataOf(column: Column, field: Named, own: Own = copied): Data {
+  const { name, type } = field
   const { length } = column
   const kind = column.type.kind
   const base = { type, length, ...validityOf(column) }
   if (kind === 'null' || kind === 'unknown') return nullsOf(type, length)
   if (kind === 'struct') {
-    const children = (column.children ?? []).map((child, i) => dataOf(child, childType(type, i), own))
+    const children = (column.children ?? []).map((child, i) => dataOf(child, childOf(field, i), own))
     return makeData({ ...base, children } as never)
   }
   if (kind === 'list') {
     const { offsets, start, end } = offsetsOf(column)
     const child = column.children?.[0]
     if (child === undefined) throw new Bug('A list column has no child.')
-    return makeData({ ...base, valueOffsets: offsets, child: dataOf(sliceColumn(child, start, end), childType(type, 0), own) } as never)
+    return makeData({ ...base, valueOffsets: offsets, child: dataOf(sliceColumn(child, start, end), childOf(field, 0), own) } as never)
   }
   if (kind === 'utf8' || kind === 'binary') {
     const { offsets, start, end } = offsetsOf(column)
@@ -76,7 +77,7 @@ export function dataOf(column: Column, type: DataType, own: Own = copied): Data 
   if (column.type.kind === 'time' && (column.type.unit === 's' || column.type.unit === 'ms')) {
     return makeData({ ...base, data: Int32Array.from(values as BigInt64Array, Number) } as never)
   }
-  if (DataType.isDecimal(type)) return makeData({ ...base, data: wordsOfDecimals(column, type) } as never)
+  if (DataType.isDecimal(type)) return makeData({ ...base, data: wordsOfDecimals(column, type, name) } as never)
   if (DataType.isInt(type) && values instanceof Float64Array)
     return makeData({ ...base, data: integersOf(column, type.isSigned ? 'i64' : 'u64') } as never)
   return makeData({ ...base, data: own(values) } as never)
@@ -89,10 +90,15 @@ function nullsOf(type: DataType, length: number): Data {
   return nulls
 }
 
-function childType(type: DataType, index: number): DataType {
+interface Named {
+  readonly name: string
+  readonly type: DataType
+}
+
+function childOf({ name, type }: Named, index: number): Named {
   const child = type.children[index] as ArrowField | undefined
   if (child === undefined) throw new Bug(`The Arrow type ${String(type)} has no child ${index}.`)
-  return child.type as DataType
+  return { name: DataType.isStruct(type) ? `${name}.${child.name}` : `${name}[]`, type: child.type as DataType }
 }
 
 type Own = <A extends NonNullable<Column['values']>>(values: A) => A

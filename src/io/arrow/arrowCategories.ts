@@ -27,7 +27,7 @@ export class CategoryWriter {
   recordBatch(batch: Batch): RecordBatch {
     return recordBatchOf(this.schema, batch, (column, field) => {
       const entries = this.dictionaries.get(field)
-      return entries === undefined ? dataOf(column, field.type as DataType) : entries.numbered(column, field.name, this.path)
+      return entries === undefined ? dataOf(column, field) : entries.numbered(column, field.name, this.path)
     })
   }
 }
@@ -60,7 +60,7 @@ class Entries {
       values[row] = (isBig ? BigInt(number) : number) as never // the array's own kind
     }
     if (added.length > 0 || this.chunks.length === 0) {
-      const entries = dataOf(columnFromValues(added, { kind: 'utf8' }), new Utf8())
+      const entries = dataOf(columnFromValues(added, { kind: 'utf8' }), { name, type: new Utf8() })
       this.chunks.push(entries as Data<TextType>)
     }
     const base = { type: this.type, length: column.length, ...validityOf(column) }
