@@ -6,6 +6,7 @@
  *     (r) => [r.shop, r.total == null ? 0 : 1, r.total]       ascending, ascending, descending
  */
 import { checkOneOf } from '../arguments.ts'
+import type { ElementType } from '../data/schema.ts'
 import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
@@ -26,6 +27,7 @@ export interface SortByAny {
 /** One of the values that rows are sorted by. */
 interface SortKeyOf {
   readonly f: UserFunction
+  readonly returned: ElementType
   readonly descending: boolean
   readonly nullsFirst: boolean
 }
@@ -48,6 +50,9 @@ export function sortListPlan(engine: Lowering, input: LogicalPlan, keys: readonl
   return sortNode(input, f, descending)
 }
 
+/** Of values that go their own ways. */
+const LIST: ElementType = { kind: 'scalar', type: { kind: 'list', item: { kind: 'unknown' } }, nullable: false }
+
 /** Where a list of values is given. */
 type Ordered = 'sortBy' | 'window'
 const GIVEN = {
@@ -61,14 +66,14 @@ export function orderByList(
   input: LogicalPlan,
   keys: readonly (SortByAny | Callback)[],
   method: Ordered,
-): { readonly f: UserFunction; readonly descending: Directions } {
+): { readonly f: UserFunction; readonly returned: ElementType; readonly descending: Directions } {
   const { what, as } = GIVEN[method]
   if (keys.length === 0) throw new PlanError(`${what} needs at least one value to sort by, as in ${as('[{ by: (row) => row.id }]')}.`)
   const parts = keys.map((key) => checkedKey(engine, input, key, method))
   const [only, another] = parts
-  if (only !== undefined && another === undefined && !only.nullsFirst) return { f: only.f, descending: only.descending }
+  if (only !== undefined && another === undefined && !only.nullsFirst) return only
   const descending = parts.flatMap((part) => (part.nullsFirst ? [false, part.descending] : [part.descending]))
-  return { f: together(parts, method), descending }
+  return { f: together(parts, method), returned: LIST, descending }
 }
 
 function checkedKey(engine: Lowering, input: LogicalPlan, key: SortByAny | Callback, method: Ordered): SortKeyOf {
@@ -85,7 +90,7 @@ function checkedKey(engine: Lowering, input: LogicalPlan, key: SortByAny | Callb
   const { f, returned } = lowerFunction(engine, method, withEnv(method, given.by, given, 1), { inputs: [input.element], takes: '(row)' })
   checkOrdered(what, f, returned)
   if (returnsArray(f.ir) || (returned.kind === 'scalar' && returned.type.kind === 'list')) throw arrayInList(f, method)
-  return { f, descending: order === 'descending', nullsFirst: nulls === 'first' }
+  return { f, returned, descending: order === 'descending', nullsFirst: nulls === 'first' }
 }
 
 function arrayInList(f: UserFunction, method: Ordered): PlanError {

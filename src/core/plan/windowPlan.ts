@@ -102,9 +102,8 @@ export function windowNode(
   const key = by && lowered(by).f
   const order = orderBy && (isList(orderBy) ? orderByList(engine, input, orderBy, 'window') : { ...lowered(orderBy), descending })
   if (order !== undefined) {
-    const returned = engine.returnedElement(order.f, { method: 'window', inputs: [input.element] })
-    checkOrdered('The orderBy of window()', order.f, returned)
-    if (measuresOrder(frame)) checkMeasured(order.f, typeof order.descending === 'boolean' ? returned : LIST)
+    if (!isList(orderBy)) checkOrdered('The orderBy of window()', order.f, order.returned)
+    if (measuresOrder(frame)) checkMeasured(order.f, order.returned)
   }
   const calls = functions.map((one) => callOf(engine, input, one))
   const fields = calls.map(({ field }) => field)
@@ -125,9 +124,6 @@ export function windowNode(
 export function measuresOrder({ kind, from, to }: WindowFrame): boolean {
   return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
 }
-
-/** Of values that go their own ways. */
-const LIST: ElementType = { kind: 'scalar', type: { kind: 'list', item: { kind: 'unknown' } }, nullable: false }
 
 function checkMeasured(f: UserFunction, returned: ElementType): void {
   const is = returned.kind === 'scalar' ? valueClassOf(returned.type) : returned.kind === 'unknown' ? 'unknown' : 'other'

@@ -16,7 +16,8 @@ export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
   const order = operator.ordered ? (hidden[operator.by ? 1 : 0] as Column) : undefined
   const orders = order === undefined ? [] : itemsOf(order)
   const keys = by === undefined ? orders : [by, ...orders]
-  const goesDown = keys.map((_, k) => k >= keys.length - orders.length && directionOf(operator.descending, k - keys.length + orders.length))
+  const directions = orders.map((_, k) => directionOf(operator.descending, k))
+  const goesDown = by === undefined ? directions : [false, ...directions]
   const rows = keys.length === 0 ? placesTo(length) : sortedRows(together(keys), { descending: goesDown })
   const marks = new Uint8Array(length)
   markBoundaries(rows, { from: 0, to: length }, { by, order }, marks)

@@ -5,6 +5,7 @@
  *     const f = c ? Math.sin : half      if (c) chosen = Math.sin(x)  else chosen = x / 2
  */
 import type { AnyNode } from 'acorn'
+import { NUMBERS } from '../../../core/data/columnConversions.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import { binary, literal, makeIf } from '../lower/build.ts'
 import { isWithin } from '../lower/indexRanges.ts'
@@ -17,8 +18,6 @@ type Choice = Value & { readonly kind: 'choice' }
 /** Functions of a list; more are left to JavaScript. */
 const MOST_FUNCTIONS = 16
 
-const NUMBERS: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8'.split(' '))
-
 export function isFunction(value: Value): boolean {
   return value.kind === 'closure' || value.kind === 'builtin' || value.kind === 'choice'
 }
@@ -29,7 +28,8 @@ export function functionAt(l: Lowering, list: Value, index: Value, node: AnyNode
   const given = functions && l.scalarOrNothing(index, node)
   if (functions === undefined || given === undefined) return undefined
   const at = l.stabilized(given, 'which')
-  const holds = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => NUMBERS.has(kind)) === true
+  const holds = (kinds: readonly string[] | undefined): boolean =>
+    kinds?.every((kind) => (NUMBERS as ReadonlySet<string>).has(kind)) === true
   l.checks.push({ expr: at, holds, refusal: refusalOf('computed-name', l.span(node)) })
   const span = l.span(node)
   const options = functions.map((value, k) => ({ test: binary('===', at, literal(k, span), span), value }))
