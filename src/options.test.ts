@@ -327,6 +327,11 @@ test.each<[string, () => unknown, string]>([
     'sortBy() takes a function of (value); it was given an array.\nWrite sortBy((row) => [row.name, row.a]).',
   ],
   [
+    'sortBy of a value and its order',
+    () => table.sortBy({ by: (r: { a: number }) => r.a, order: 'descending' } as never),
+    "sortBy() takes a function, or a list of values with an order each; it was given one of such values without its list.\nWrite sortBy([{ by: (row) => row.price, order: 'descending' }]).",
+  ],
+  [
     'groupBy of a name',
     () => table.groupBy('a' as never),
     'groupBy() takes a function of (value, key); it was given "a".\nWrite groupBy((row) => row.a).',

@@ -39,6 +39,10 @@ export function sortByPlan(
   by: Callback | readonly (SortByAny | Callback)[],
   options: { readonly descending?: boolean; readonly env?: object },
 ): LogicalPlan {
+  if (typeof by === 'object' && by !== null && 'by' in by)
+    throw new PlanError(
+      "sortBy() takes a function, or a list of values with an order each; it was given one of such values without its list.\nWrite sortBy([{ by: (row) => row.price, order: 'descending' }]).",
+    )
   const isNames = Array.isArray(by) && by.length > 0 && by.every((key) => typeof key === 'string')
   if (!Array.isArray(by) || isNames) return sortPlan(engine, input, by as Callback, options)
   checkOptions('sortBy() by a list', options, [])
