@@ -53,7 +53,7 @@ const CAPTURED = {
 
 interface List {
   readonly name: string
-  /** How many elements there are; of one that grows, at most. */
+  /** How many elements there are; of one that grows, at most; of what is left of a typed array, at least. */
   readonly length: number
   readonly isTyped: boolean
   readonly grows: boolean
@@ -143,7 +143,8 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
       case 6: {
         used.add('filter')
         const v = fresh('v')
-        add(from.length, from.list?.isTyped === true, from.list?.isTyped !== true)
+        const isTyped = from.list?.isTyped === true
+        add(isTyped ? 0 : from.length, isTyped, !isTyped) // of a typed array it may be none, and nothing is put behind it
         const text = from.text.startsWith('M') ? `[...${from.text}]` : from.text
         return `const ${name} = ${text}.filter((${v}) => ${test(v)})`
       }

@@ -35,12 +35,14 @@ export function sameStructure(a: LoopInputs, b: LoopInputs): boolean {
 
 /** The dtype that holds a captured table's numbers exactly; undefined for tables of anything else. */
 export function dtypeOfTable(table: ArrayLike<Primitive>): DType | undefined {
+  if (table instanceof Uint8ClampedArray) return 'u8'
   const found = (Object.keys(ARRAY_OF_DTYPE) as DType[]).find((dtype) => dtype !== 'bool' && table.constructor === ARRAY_OF_DTYPE[dtype])
   if (found !== undefined) return found
-  return Array.isArray(table) &&
+  const isOfNumbers =
+    Array.isArray(table) &&
     table.length > 0 &&
     table.every((value) => typeof value === 'number') &&
     Object.keys(table).length === table.length
-    ? 'f64'
-    : undefined
+  if (!isOfNumbers) return undefined
+  return table.every((value) => Object.is(value | 0, value)) ? 'i32' : 'f64'
 }

@@ -7,7 +7,7 @@ import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../kir/instructions.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
-import { asF64, F64, heldAs, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
+import { asF64, F64, heldAs, isAbsent, isUnclear, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** Code that evaluates the subscripts, throws unless they are inside, and leaves the address. */
@@ -25,12 +25,14 @@ export function accessCode(
   const evaluate: GrowingCode = []
   const inside: Code[] = []
   const shown: Code[] = []
+  let absent = ''
   const terms: { readonly code: Code; readonly steady: boolean }[] = []
   for (const [axis, subscript] of subscripts.entries()) {
     const value = w.expr(subscript)
     const extent = shape.extents[axis] ?? 0
     if (value.type.kind === 'bool') throw new NotCompiled('a subscript is a truth value', subscript.span)
-    if (value.type.kind === 'f64' && value.type.maybe) throw new NotCompiled('a subscript may be undefined', subscript.span)
+    if (isUnclear(value.type)) throw new NotCompiled('a subscript may be undefined', subscript.span)
+    absent += isAbsent(value.type) ? '?' : '.'
     if (value.type.kind === 'bigint') throw new NotCompiled('a subscript is a bigint', subscript.span)
     const type: WasmType = value.type.kind === 'i64' ? F64 : value.type
     let code = type.kind === 'i32' ? value.code : asF64(value)
@@ -63,7 +65,7 @@ export function accessCode(
           OP.i32Eqz,
           I.if(),
           ...[I.i32Const(number), w.place, ...shown],
-          I.call(w.function(`outside${shown.length}`, ['i32', 'i32', ...shown.map(() => 'f64' as const)], [])),
+          I.call(w.function(`outside${absent}`, ['i32', 'i32', ...shown.map(() => 'f64' as const)], [])),
           ...[OP.unreachable, OP.end],
         ]
   return { evaluate, check, address: address(w, number, base, terms, LOG2_BYTES[dtype]), offset: 0 }

@@ -164,9 +164,11 @@ function importedFunction(
     }
   }
   if (name.startsWith('outside')) {
+    const absent = name.slice('outside'.length) // a sign for each subscript: where it is ?, NaN stands for undefined
     return (array, place, ...key) => {
       at.place = place as number
-      return outside(array as number, key)
+      const shown = key.map((value, axis) => (absent[axis] === '?' && Number.isNaN(value) ? undefined : value))
+      return outside(array as number, shown)
     }
   }
   const source = name.slice(0, name.lastIndexOf('/'))

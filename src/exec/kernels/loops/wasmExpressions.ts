@@ -3,15 +3,16 @@
  */
 import { type BinaryOperator, type Expr, isBuiltin } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, flat, I, OP, SATURATE } from '../../kir/instructions.ts'
+import { type Code, flat, I, OP } from '../../kir/instructions.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from '../math/wasmBigints.ts'
 import { called } from '../math/wasmCalls.ts'
 import { drawn } from '../math/wasmDraws.ts'
 import { remainder, roundedQuotient } from '../math/wholeNumbers.ts'
 import { accessCode } from './wasmAccess.ts'
-import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
+import { loadOf } from './wasmCode.ts'
 import { factsWhen, given, keyName, narrowedType } from './wasmFacts.ts'
 import { columnValue } from './wasmIteration.ts'
+import { lookup, tableNumber } from './wasmLookups.ts'
 import {
   asBool,
   asF64,
@@ -26,11 +27,11 @@ import {
   integerResult,
   integerType,
   isInteger,
+  isMaybe,
   joinTypes,
   known,
   LOWEST,
   literalValue,
-  MAYBE,
   NotCompiled,
   number,
   type Value,
@@ -255,9 +256,7 @@ function isEquality(operator: BinaryOperator): operator is '==' | '!=' | '===' |
 
 function equal(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value {
   const [left, right] = [w.expr(expr.left), w.expr(expr.right)]
-  for (const { type } of [left, right]) {
-    if (type.kind === 'f64' && type.maybe) throw new NotCompiled('it compares what may be undefined', expr.span)
-  }
+  if (isMaybe(left.type) || isMaybe(right.type)) throw new NotCompiled('it compares what may be undefined', expr.span)
   const negated = expr.operator === '!=' || expr.operator === '!=='
   const [one, other] = [left.type.kind, right.type.kind]
   if (one === 'bigint' || other === 'bigint') {
@@ -275,7 +274,7 @@ function equal(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value 
 function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Value {
   const left = w.expr(expr.left)
   if (expr.operator === '??') {
-    if (left.type.kind === 'f64' && left.type.maybe) throw new NotCompiled('it asks whether a value is undefined', expr.span)
+    if (isMaybe(left.type)) throw new NotCompiled('it asks whether a value is undefined', expr.span)
     return left
   }
   const right = second(w, expr, () => w.expr(expr.right))
@@ -306,37 +305,6 @@ function isCheap({ code, literal }: Value): boolean {
   if (literal !== undefined) return true
   const [only, ...more] = flat(code)
   return only?.kind === 'local' && only.name === 'local.get' && more.length === 0
-}
-
-function tableNumber(w: KernelWriter, name: string): number {
-  return w.target.ir.tables.findIndex((table) => table.name === name)
-}
-
-function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value {
-  const held = w.held.get(expr)
-  if (held !== undefined) return held
-  const table = tableNumber(w, expr.table)
-  const dtype = w.target.tableTypes[table]
-  const length = w.target.tableLengths[table] ?? 0
-  if (dtype === undefined) throw new NotCompiled(`${expr.table} holds more than numbers`, expr.span)
-  const index = w.expr(expr.index)
-  if (index.type.kind === 'bool') throw new NotCompiled('an index is a truth value', expr.span)
-  if (index.type.kind === 'bigint') throw new NotCompiled('an index is a bigint', expr.span)
-  const load = (code: Code): Value => loadOf(dtype, [w.address(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add])
-  if (index.type.kind === 'i32' && index.type.low >= 0 && index.type.high < length) return load(index.code)
-  if (dtype === 'i64')
-    throw new NotCompiled(`${expr.table}, which holds bigints, may be read outside of it, where it is undefined`, expr.span)
-  const whole = w.declare('i32')
-  const isInside = [I.localGet(whole), w.global(`T${table}n`), OP.i32LtU]
-  let test: Code
-  if (index.type.kind === 'i32') test = [index.code, I.localSet(whole), ...isInside]
-  else {
-    const given = w.declare('f64')
-    const isWhole = [SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, I.localGet(given), OP.f64Eq]
-    test = [asF64(index), I.localTee(given), ...isWhole, ...isInside, OP.i32And]
-  }
-  const loaded = asF64(load(I.localGet(whole)))
-  return { type: MAYBE, code: [test, I.if('f64'), ...loaded, OP.else, I.f64Const(Number.NaN), OP.end] }
 }
 
 const ZERO: Value = { type: { kind: 'i32', low: 0, high: 0 }, code: I.i32Const(0), literal: 0 }

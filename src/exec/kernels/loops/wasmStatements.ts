@@ -22,8 +22,9 @@ import {
   F64,
   HIGHEST,
   integerResult,
+  isMaybe,
   LOWEST,
-  MAYBE,
+  literalValue,
   NO_FACTS,
   NotCompiled,
   number as numberOf,
@@ -44,7 +45,7 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
     case 'Let':
       w.singles.delete(stmt.local)
       if (stmt.init !== undefined) return [assigned(w, stmt.local, stmt.init, stmt.span), narrow(w, stmt.local, stmt.init)]
-      return w.unset.has(stmt.local) ? w.assign(stmt.local, { type: MAYBE, code: I.f64Const(Number.NaN) }, stmt.span) : []
+      return w.unset.has(stmt.local) ? w.assign(stmt.local, literalValue(undefined, stmt.span), stmt.span) : []
     case 'Assign':
       return assigned(w, stmt.local, stmt.value, stmt.span)
     case 'Write':
@@ -241,7 +242,7 @@ function returned(w: KernelWriter, value: Expr | undefined, span: Span): Code {
   if (value === undefined) return leave
   const { element } = w.target.shape
   const result = w.expr(value)
-  if (result.type.kind === 'f64' && result.type.maybe) throw new NotCompiled('what it returns may be undefined', span)
+  if (isMaybe(result.type)) throw new NotCompiled('what it returns may be undefined', span)
   if (element.kind === 'none') return [result.code, OP.drop, ...leave]
   if (element.kind === 'row') throw new NotCompiled('it replaces rows', span)
   if (element.kind === 'scalar' && element.column.nullable) throw new NotCompiled('the elements may be null', span)

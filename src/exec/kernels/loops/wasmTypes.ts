@@ -3,7 +3,7 @@
  *
  * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: below 2 ** 53
  * sums, differences, products and comparisons are the same, and faster than what doubles take. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
- * truth make of undefined; whatever could tell the two apart is not compiled. Bigints are in `wasmBigints.ts`: no number, and
+ * truth make of undefined; whatever could tell the two apart is not compiled, unless the value is `never` NaN itself, as an element of a table of whole numbers. Bigints are in `wasmBigints.ts`: no number, and
  * whatever takes a number refuses them here.
  */
 import type { Span } from '../../../core/span.ts'
@@ -12,7 +12,7 @@ import { type Code, I, OP, type Plain, SATURATE } from '../../kir/instructions.t
 export type WasmType =
   | { readonly kind: 'i32'; readonly low: number; readonly high: number }
   | { readonly kind: 'i64'; readonly low: number; readonly high: number }
-  | { readonly kind: 'f64'; readonly maybe: boolean }
+  | { readonly kind: 'f64'; readonly maybe: boolean; readonly never?: true }
   | { readonly kind: 'bool' }
   | BigintType
 
@@ -50,6 +50,8 @@ export const NO_FACTS: Facts = new Map()
 
 export const F64: WasmType = { kind: 'f64', maybe: false }
 export const MAYBE: WasmType = { kind: 'f64', maybe: true }
+/** Undefined where it is NaN, and only there. */
+export const ABSENT: WasmType = { kind: 'f64', maybe: true, never: true }
 export const BOOL: WasmType = { kind: 'bool' }
 export const LOWEST: number = -(2 ** 31)
 export const HIGHEST: number = 2 ** 31 - 1
@@ -129,7 +131,22 @@ export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
   }
   if (a.kind === 'bool' || b.kind === 'bool') return a.kind === b.kind ? BOOL : undefined
   if (isInteger(a) && isInteger(b)) return integerType(Math.min(a.low, b.low), Math.max(a.high, b.high))
-  return (a.kind === 'f64' && a.maybe) || (b.kind === 'f64' && b.maybe) ? MAYBE : F64
+  if (!isMaybe(a) && !isMaybe(b)) return F64
+  return [a, b].every((type) => isInteger(type) || isAbsent(type)) ? ABSENT : MAYBE
+}
+
+export function isMaybe(type: WasmType): boolean {
+  return type.kind === 'f64' && type.maybe
+}
+
+/** Whether NaN may be undefined or itself. */
+export function isUnclear(type: WasmType): boolean {
+  return isMaybe(type) && !isAbsent(type)
+}
+
+/** Whether NaN is undefined. */
+export function isAbsent(type: WasmType): boolean {
+  return type.kind === 'f64' && type.never === true
 }
 
 /** JavaScript's ToNumber, as a double. */
@@ -220,7 +237,7 @@ export function known(value: Value): Value {
 
 export function literalValue(value: unknown, span: Span): Value {
   if (typeof value === 'boolean') return { type: BOOL, code: I.i32Const(value ? 1 : 0) }
-  if (value === undefined) return { type: MAYBE, code: I.f64Const(Number.NaN) }
+  if (value === undefined) return { type: ABSENT, code: I.f64Const(Number.NaN) }
   if (typeof value === 'bigint') return { type: bigintType(value, value), code: I.i64Const(BigInt.asIntN(64, value)) }
   if (typeof value !== 'number') throw new NotCompiled(`it uses ${value === null ? 'null' : `a ${typeof value}`}`, span)
   const type = Number.isInteger(value) && !Object.is(value, -0) ? integerType(value, value) : undefined

@@ -19,6 +19,7 @@ import {
 } from './wasmCode.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import {
+  ABSENT,
   asF64,
   asInt32,
   asType,
@@ -33,7 +34,6 @@ import {
   isSigned,
   joinTypes,
   LOWEST,
-  MAYBE,
   NO_FACTS,
   NotCompiled,
   sameType,
@@ -234,7 +234,7 @@ export class KernelWriter {
   /** The wasm local of a variable, whose type must hold the value. */
   slotFor(name: string, type: WasmType, span: Span): number {
     const before = this.locals.get(name)
-    const wanted = this.unset.has(name) ? joinTypes(type, MAYBE) : type
+    const wanted = this.unset.has(name) ? joinTypes(type, ABSENT) : type
     const joined = wanted === undefined || before === undefined ? wanted : joinTypes(before, wanted)
     if (joined === undefined) {
       throw new NotCompiled(`${name} holds values of two kinds: numbers, truth values, bigints; or undefined where numbers are not`, span)

@@ -13,6 +13,7 @@ import type { Collection, Expr, Primitive } from '../../../core/ir/functionIr.ts
 import { binary, conditional, literal, unary } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { numbersOf } from './numbersOf.ts'
 import { addTable } from './outside.ts'
 import { hasTraps } from './traps.ts'
 
@@ -92,7 +93,7 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
   const answers = texts.map(answer)
   const parts = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, parts)
-  const table = (part: string, held: () => Float64Array): Expr => {
+  const table = (part: string, held: () => ArrayLike<Primitive>): Expr => {
     const known = (parts[`${part} ${asked} of ${key.table}`] ??= addTable(l, `${name}_${part}`, held(), 'capture', undefined, {
       made: true,
     }))
@@ -101,13 +102,13 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
   const isTrue = (of: (one: unknown) => boolean, part: string): Expr =>
     binary(
       '>',
-      table(part, () => Float64Array.from(answers, (one) => (of(one) ? 1 : 0))),
+      table(part, () => Int32Array.from(answers, (one) => (of(one) ? 1 : 0))),
       literal(0, span),
       span,
     )
   if (answers.every((one) => typeof one === 'boolean')) return exprValue(isTrue((one) => one === true, 'has'))
   if (!answers.every((one) => one === undefined || typeof one === 'number')) return undefined
-  const numbers = table('found', () => Float64Array.from(answers, (one) => (typeof one === 'number' ? one : 0)))
+  const numbers = table('found', () => numbersOf(answers.map((one) => (typeof one === 'number' ? one : 0))))
   return exprValue(
     conditional(
       isTrue((one) => one !== undefined, 'keys'),

@@ -20,6 +20,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
 import { libraryFunction } from './libraryFunctions.ts'
+import { numbersOf } from './numbersOf.ts'
 import { addTable, isTable, tableOf } from './outside.ts'
 import { hasTraps } from './traps.ts'
 
@@ -61,7 +62,7 @@ function raggedRow(
   { row, ...rest }: Row,
   node: AnyNode,
 ): Value | undefined {
-  const starts = new Float64Array(rows.length)
+  const starts = new Int32Array(rows.length)
   let end = 0
   for (const [i, one] of rows.entries()) {
     starts[i] = end
@@ -69,7 +70,7 @@ function raggedRow(
   }
   if (end === 0 || end > MOST_ELEMENTS) return undefined
   const span = l.span(node)
-  const at = (part: string, held: () => Float64Array): Expr =>
+  const at = (part: string, held: () => Int32Array): Expr =>
     l.stabilized(unary('+', { kind: 'Lookup', table: tableFor(l, data, part, held), index: row, span }, span), part)
   const table = tableFor(l, data, 'values', () => numbersOf(rows.flat()))
   const start = at('starts', () => starts)
@@ -77,7 +78,7 @@ function raggedRow(
     kind: 'tableRow',
     table,
     start,
-    length: at('lengths', () => Float64Array.from(rows, (one) => one.length)),
+    length: at('lengths', () => Int32Array.from(rows, (one) => one.length)),
     name: data.name,
     ...rest,
   }
@@ -183,12 +184,6 @@ function isInside(l: Lowering, index: Expr, length: Expr): Expr {
   const { span } = index
   const isBelow = binary('<', index, length, span)
   return (rangeOf(l, index)?.low ?? -1) >= 0 ? isBelow : logical('&&', binary('>=', index, literal(0, span), span), isBelow, span)
-}
-
-/** Doubles where all are numbers, and bytes where all are truth values, which is what kernels read. */
-function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
-  if (values.length > 0 && values.every((value) => typeof value === 'boolean')) return Uint8Array.from(values, Number)
-  return values.every((value) => typeof value === 'number') ? Float64Array.from(values) : values
 }
 
 /** `array.subarray(from, to)` and `list.slice(from, to)` of what is captured: nobody changes it, so that both are a part of it. */
@@ -323,7 +318,7 @@ function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values:
   const span = l.span(node)
   const map = data.value as Map<unknown, unknown> // of which the places are
   if (values.every((one) => typeof one === 'number')) {
-    const held = (): Float64Array => Float64Array.from(keys, (key) => (key === undefined ? 0 : (map.get(key) as number)))
+    const held = () => numbersOf(keys.map((key) => (key === undefined ? 0 : (map.get(key) as number))))
     const found = unary('+', { kind: 'Lookup', table: tableFor(l, data, 'values', held), index: at, span }, span)
     return exprValue(conditional(isThere, found, literal(undefined, span), span))
   }

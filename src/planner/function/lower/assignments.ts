@@ -164,16 +164,17 @@ function logicalAssignment(
   return place.kind === 'local' ? exprValue(current) : REFUSED
 }
 
-/** `x++`: a number or a bigint, so that it is x + 1 or x + 1n. */
+/** `x++`: a number or a bigint, so that it is x + 1 or x + 1n. So it is of null and of undefined, but for the value of `x++` itself, which is never undefined. */
 export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { readonly value: boolean }): Value {
   const span = l.span(node)
   const place = placeOf(l, node.argument, { twice: true })
   if (place === undefined) return REFUSED
   if (place.kind === 'whole') return l.refuse('object-as-value', node.argument)
   const current = read(place, l, node.argument)
+  const keepOld = wanted.value && !node.prefix
   const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : place.kind === 'element' && l.dtypes.get(place.array) === 'i64'
   if (place.kind === 'local') {
-    const allowed = isBigint ? BIGINTS : NUMBERS
+    const allowed = isBigint ? BIGINTS : keepOld ? NUMBERS : NUMBERS_OR_NONE
     l.checks.push({
       expr: current,
       holds: (kinds) => kinds?.every((kind) => allowed.has(kind)) === true,
@@ -181,7 +182,6 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
       incremented: place.name,
     })
   }
-  const keepOld = wanted.value && !node.prefix
   const old = keepOld ? l.temporary(current, 'old') : current
   const next = binary(node.operator === '++' ? '+' : '-', old, literal(isBigint ? 1n : 1, span), span)
   const value = store(l, place, next, { node, wanted: { value: wanted.value && node.prefix } })
@@ -189,6 +189,7 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+const NUMBERS_OR_NONE: ReadonlySet<string> = new Set([...NUMBERS, 'null'])
 
 /** The place that a target names; undefined when it is refused. With `twice` the subscripts can be evaluated again. */
 function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean }): Place | undefined {

@@ -1,0 +1,153 @@
+/**
+ * Law: a body that goes through captured lists of whole numbers as their starts tell, counts with what it finds there, and takes elements
+ * that may not be there as subscripts, is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript. A subscript that is
+ * not there is the error that it is to plain JavaScript.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { outsideMessage } from '../src/core/arrays/indexSpace.ts'
+import { Session } from '../src/session/session.ts'
+import { drawing } from './drawing.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const RUN = announcedRun('absentElements.prop.ts')
+const session = await Session.start({ workers: 2, progress: false })
+afterAll(() => session.stop())
+
+const ROWS = 20
+const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
+const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
+const counts = Array.from({ length: ROWS }, (_, i) => (i * 5) % 4)
+
+/** What bodies capture. Elements of `to`, `list` and `rows` are places of `x`; those of `far` are not all. */
+const HELD = {
+  starts: Int32Array.from(
+    [0, ...counts],
+    (
+      (sum: number) => (count: number) =>
+        (sum += count)
+    )(0),
+  ),
+  to: Int32Array.from({ length: 30 }, (_, e) => (e * 7) % ROWS),
+  far: Int16Array.from([3, -1, 20, 5]),
+  bytes: Uint8ClampedArray.from([300, -4, 7, 12]),
+  list: [4, 0, 19, 7, 2],
+  rows: [[1, 2, 3], [], [17], [0, 9]],
+  labels: ['a', 'b', 'c', 'd'],
+  codes: new Map([
+    ['a', 3],
+    ['b', 0],
+    ['c', 11],
+  ]),
+}
+
+type Env = Record<string, unknown>
+type LoopBody = (key: readonly [number], env: Env) => void
+
+function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+  const { below, of } = drawing(numbers)
+  const used = new Set<string>()
+  const use = (kind: string): void => void used.add(kind)
+  const value = (): string => of(['s', 'x.get(i)', 'i', String(below(30) / 4), '-0', '(s - 1)'])
+  const place = (n: number): string => {
+    if (below(10) === 0) return of(['i', 'i * 2 ** 32', '(x.get(i) * 2)', 's', '(i - 3)', '0.5'])
+    return of([`i % ${n}`, `(i + ${below(4)}) % ${n}`, `(s > 0 ? ${below(n)} : ${below(n)})`])
+  }
+  const whole = (): string => {
+    switch (below(7)) {
+      case 0:
+        use('of a Map')
+        return `codes.get(labels[${of(['i % 4', `(i + ${below(4)}) % 4`])}])`
+      case 1:
+        use('of bytes')
+        return `bytes[${place(4)}]`
+      case 2:
+        if (below(6) > 0) return `list[${place(5)}]`
+        use('outside of x')
+        return `far[${place(4)}]`
+      case 3:
+        use('of two lists')
+        return `to[list[${place(5)}]]`
+      default:
+        return of([`to[${place(30)}]`, `list[${place(5)}]`])
+    }
+  }
+  const element = (): string => {
+    const one = whole()
+    use(one.startsWith('bytes') ? 'of bytes, within' : 'as a subscript')
+    return one.startsWith('bytes') ? `x.get(${one} % ${ROWS})` : `x.get(${one})`
+  }
+  const statement = (depth: number): string => {
+    const inner = (): string => (depth > 0 ? statement(depth - 1) : `s = s * 0.5 + ${element()}`)
+    switch (below(8)) {
+      case 0:
+        use('from a start on')
+        return `for (let e = starts[i]; e < starts[i + 1]; e++) s = s * 0.5 + x.get(to[e])`
+      case 1: {
+        use('counted with')
+        const name = `c${below(1000)}`
+        const step = of(['++', '--'])
+        return `{ let ${name} = ${whole()}; ${of([`${name}${step}`, `${step}${name}`])}; s = s * 0.5 + ${name} }`
+      }
+      case 2:
+        use('kept')
+        return `{ const k = ${whole()}; s = s * 0.5 + x.get(k % ${ROWS}) + x.get(k) }`
+      case 3:
+        use('compared')
+        return `if (${whole()} ${of(['<', '>='])} ${of([whole(), value()])}) { ${inner()} }`
+      case 4:
+        use('of rows')
+        return `for (const e of rows[i % 4]) s = s * 0.5 + x.get(e)`
+      default:
+        return `s = s * 0.5 + ${element()}`
+    }
+  }
+  const lines = ['let s = x.get(i)']
+  for (let n = 2 + below(4); n > 0; n--) lines.push(statement(2))
+  return { text: `([i], { x, out }) => {\n${lines.join(';\n')};\nout.set(i, s)\n}`, used }
+}
+
+const bodyOf = (text: string): LoopBody => new Function(...Object.keys(HELD), `return ${text}`)(...Object.values(HELD)) as LoopBody
+
+/** An iteration that threw, as the loop tells it. */
+class Failed extends Error {}
+
+function plain(body: LoopBody, label: string): Float64Array | Failed {
+  const written = new Float64Array(ROWS)
+  const get = (k: number): number => {
+    if (!(Number.isInteger(k) && k >= 0 && k < ROWS)) throw new Failed(outsideMessage(label, [k], [ROWS]))
+    return doubles[k] as number
+  }
+  const env = { x: { get }, out: { set: (i: number, value: number) => (written[i] = value) } }
+  for (let i = 0; i < ROWS; i++) {
+    try {
+      body([i], env)
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error
+      return new Failed(`The body of the loop over range(${ROWS}) threw at key [${i}]: ${error.message}`)
+    }
+  }
+  return written
+}
+
+test('elements of captured lists that may not be there are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
+  const drawn: Record<string, number> = {}
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 15, maxLength: 60 }), async (numbers) => {
+      const { text, used } = bodyText(numbers)
+      const expected = plain(bodyOf(text), 'x')
+      const [x, out] = [session.fromTypedArray(doubles, [ROWS]), session.zeros([ROWS])]
+      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
+      const outcome = await loop.run().then(
+        () => out.toTypedArray(),
+        (error: Error) => error.message,
+      )
+      const { kernel, schedule } = loop.plan
+      expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
+      expect(outcome, text).toStrictEqual(expected instanceof Failed ? expected.message : expected)
+      for (const one of [...used, ...(expected instanceof Failed ? ['not there'] : [])]) drawn[one] = (drawn[one] ?? 0) + 1
+    }),
+    RUN,
+  )
+  console.log(`absent elements: ${JSON.stringify(drawn)}`)
+})

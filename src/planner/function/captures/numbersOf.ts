@@ -1,0 +1,8 @@
+import type { Primitive } from '../../../core/ir/functionIr.ts'
+
+/** Whole numbers or doubles where all are numbers, and bytes where all are truth values, which is what kernels read. */
+export function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
+  if (values.length > 0 && values.every((value) => typeof value === 'boolean')) return Uint8Array.from(values, Number)
+  if (!values.every((value) => typeof value === 'number')) return values
+  return values.every((value) => Object.is(value | 0, value)) ? Int32Array.from(values) : Float64Array.from(values)
+}
