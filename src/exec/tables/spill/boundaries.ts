@@ -10,6 +10,7 @@ import type { Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
 import { takeColumn } from '../../../core/data/columnSlices.ts'
+import type { ColumnType } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import { comparatorOf, sortedRows } from '../operators/sort/order.ts'
@@ -46,14 +47,23 @@ export function boundariesOf(sample: readonly Column[], descending: Directions, 
   return at.length === 0 ? undefined : { descending, keys: takeColumn(keys, Int32Array.from(at)), before: Uint8Array.from(before) }
 }
 
-/** The boundaries of keys that are in order of themselves; undefined also for those that have no order, or no type for all. */
+/**
+ * The boundaries of keys that are in order of themselves, where those that none comes before are equal; undefined also for those that
+ * have no order, or no type for all.
+ */
 export function boundariesIfOrdered(sample: readonly Column[], parts: number): Boundaries | undefined {
+  if (sample.some(({ type }) => hasList(type))) return undefined
   try {
     return boundariesOf(sample, false, parts)
   } catch (error) {
     if (error instanceof PlanError) return undefined
     throw error
   }
+}
+
+/** Of lists neither of [1] and [1, null] comes before the other, and they are not equal. */
+function hasList(type: ColumnType): boolean {
+  return type.kind === 'list' || (type.kind === 'struct' && type.fields.some((field) => hasList(field.type)))
 }
 
 /** How many parts there are. */
