@@ -111,6 +111,37 @@ export function buffersPassed(bytes: number): void {
   else collect({ type: 'minor' })
 }
 
+/** Bytes of objects, and of buffers and memories that hang on them, when this thread last collected what tasks had left, or when the first had ended. */
+let heldBefore: Held | undefined
+/** Of the budget: what may become garbage in each thread before it is looked for. */
+const BUDGET_PER_GARBAGE = 32
+/** Looking takes some milliseconds, in which a program hardly makes more than that. */
+const LEAST_GARBAGE = 2 ** 23
+/** Of the objects that were kept: it takes the longer to look the more there are. */
+const KEPT_PER_GARBAGE = 2
+
+/**
+ * A task has ended, whose buffers and objects may be garbage by now. V8 lets that of a small heap grow to tens of megabytes, beside the
+ * memories of decoders that nobody calls any more. Beside a small budget that is much; there it is collected once there is a part of the budget of it.
+ */
+export function taskEnded(budgetBytes: number): void {
+  const { objects, all } = heldBytes()
+  if (heldBefore === undefined || all < heldBefore.all) heldBefore = { objects, all }
+  if (all - heldBefore.all < Math.max(LEAST_GARBAGE, budgetBytes / BUDGET_PER_GARBAGE, heldBefore.objects / KEPT_PER_GARBAGE)) return
+  if (objects < SMALL_HEAP) collector()()
+  heldBefore = heldBytes()
+}
+
+interface Held {
+  readonly objects: number
+  readonly all: number
+}
+
+function heldBytes(): Held {
+  const { used_heap_size: objects, external_memory } = getHeapStatistics()
+  return { objects, all: objects + external_memory }
+}
+
 function collector(): NonNullable<typeof collect> {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

@@ -6,7 +6,6 @@ import type { CodedKeys } from './columns/columnProgram.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { bytesOfPart, type Exchange, inputOf, type Part, rowsOfSegments } from './spill/parts.ts'
-import type { Spill } from './spill/spillTask.ts'
 import type { StageResult, StageTask } from './stage.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
@@ -55,8 +54,11 @@ export function stepless(input: PhysicalPlan): Pipeline {
   return { kind: 'PipelineExec', input, steps: [], where: 'workers', numbered: false, element: input.element, keys: input.keys }
 }
 
-export function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, spill?: Spill): StageTask {
-  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...(spill && { spill }) } as const
+/** What becomes of what steps give, where it is not the result. */
+type InsteadOfResult = Pick<Extract<StageTask, { kind: 'narrow' }>, 'spill' | 'sample'>
+
+export function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, to: InsteadOfResult = {}): StageTask {
+  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...to } as const
   if (partition.kind === 'batches') return { ...base, input: partition }
   if (partition.kind === 'spilled') return { ...base, input: inputOf(partition.part) }
   const { source, columns, predicate } = partition.scan

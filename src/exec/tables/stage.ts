@@ -14,7 +14,7 @@ import type { PartitionTask } from './operators/groupBy/partitionTask.ts'
 import type { Repeated } from './operators/indexKeys.ts'
 import type { JoinTask } from './operators/join/joinTask.ts'
 import type { SortTask } from './operators/sort/sortTask.ts'
-import type { Spill, Spilled, SpilledInput, WorkedInput } from './spill/spillTask.ts'
+import type { KeySample, Spill, Spilled, SpilledInput, WorkedInput } from './spill/spillTask.ts'
 import type { WindowTask } from './windows/windowTask.ts'
 
 export type TaskInput =
@@ -44,6 +44,8 @@ export type StageTask =
       readonly firstRow: number
       /** Where what comes of it goes, instead of being the result. */
       readonly spill?: Spill
+      /** Keys of it that are the result instead, a batch of them for each batch. */
+      readonly sample?: KeySample
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
   /** Puts the columns of splits into those of all; their texts are the result, a batch for each split. */

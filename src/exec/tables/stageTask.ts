@@ -31,7 +31,7 @@ import { type JoinOutcome, runJoinTask } from './operators/join/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
 import { RowFailure } from './operators/rows/rowFailure.ts'
 import { runSortTask } from './operators/sort/sortTask.ts'
-import { isOrdered, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
+import { isOrdered, sampledKeys, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
 import { type Made, ordered, type PartServices, worked } from './spill/workedPart.ts'
 import type { PlacedRead, StageResult, StageTask, TaskInput } from './stage.ts'
 import { runWindowTask } from './windows/windowTask.ts'
@@ -63,7 +63,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
   switch (task.kind) {
     case 'narrow': {
       const { kind } = task.input
-      return task.spill !== undefined || kind === 'spilled' || kind === 'worked'
+      return task.spill !== undefined || task.sample !== undefined || kind === 'spilled' || kind === 'worked'
         ? await withScratch((scratch) => narrowed(task, { ...services, sharedFromBytes: 1 }, scratch)) // small ones too: what they lie in is used again
         : await narrowed(task, services)
     }
@@ -121,6 +121,7 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
   const rowsIn = new Array<number>(task.steps.length).fill(0)
   const spentMs = new Array<number>(task.steps.length).fill(0)
   const out = runSteps(task, batches, { rowsIn, spentMs })
+  if (task.sample !== undefined) return { rowsIn, spentMs, batches: sampledKeys(out, task.sample), blocks: [] }
   if (task.spill !== undefined)
     return { rowsIn, spentMs, batches: [], blocks: [], spilled: spilled(out, task.spill, task.partition, newArray) }
   return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }

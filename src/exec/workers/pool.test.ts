@@ -57,15 +57,17 @@ export const HANDLERS = {
   typed: () => ({ list: [new Float64Array(1000).fill(1.5)], none: null, map: new Map([['a', new Uint8Array(3)]]) }),
   part: () => { const whole = new Uint8Array(10); globalThis.kept = whole; return whole.subarray(2, 4) },
   keptLength: () => globalThis.kept.length,
+  leave: () => { globalThis.left ??= []; left.push(new WeakRef(new ArrayBuffer(2 ** 24))) },
+  isLeft: () => left.map((one) => one.deref() !== undefined),
 }`
 const url = `data:text/javascript,${encodeURIComponent(SOURCE)}`
 
 let pool: WorkerPool
 let arena: SharedArena
 const seen: string[] = []
-async function start(workers: number): Promise<void> {
+async function start(workers: number, budgetBytes = 2 ** 26): Promise<void> {
   const { HANDLERS } = (await import(/* @vite-ignore */ url)) as { readonly HANDLERS: Handlers }
-  arena = createArena({ budgetBytes: 2 ** 26 })
+  arena = createArena({ budgetBytes })
   seen.length = 0
   pool = createPool({ workers, arena, handlers: { url, table: HANDLERS }, events: (e) => seen.push(`${e.phase} ${e.worker}`) })
 }
@@ -195,6 +197,18 @@ test('an aborted task that will not stop loses its thread; one that polls does n
   expect((await polite).message).toBe('enough')
   expect(seen).toEqual(['started 0', 'started 1'])
   expect(await pool.run('count', {})).toBe(1)
+})
+
+test('what tasks leave is collected beside a small budget, and is left to the engine beside a large one', async () => {
+  for (const [budgetBytes, isLeft] of [
+    [2 ** 26, false],
+    [2 ** 31, true],
+  ] as const) {
+    await start(2, budgetBytes)
+    for (let times = 0; times < 2; times++) await pool.run('leave', {})
+    expect(await pool.run('isLeft', {})).toEqual([isLeft, true])
+    await pool.stop()
+  }
 })
 
 test('whole buffers change threads, parts of buffers are copied', async () => {

@@ -1,7 +1,8 @@
 /** What runs in a worker thread: receives tasks, one at a time, and answers each with its result or its error. */
 import { parentPort } from 'node:worker_threads'
-import { receiveBytes } from '../../core/sharedBytes.ts'
+import { receiveParts, type SharedPart } from '../../core/sharedParts.ts'
 import type { ArenaHandle } from '../memory/arena.ts'
+import { taskEnded } from '../memory/lease.ts'
 import { attachArena } from '../memory/sharedArena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
 import { type Handlers, runTask } from './runTask.ts'
@@ -20,11 +21,11 @@ export interface ThreadData {
   readonly handlers?: string
 }
 
-/** A task with its number, and with what the process shares since the last one (`core/sharedBytes.ts`). */
+/** A task with its number, and with what the process shares since the last one (`core/sharedParts.ts`). */
 export interface Sent {
   readonly number: number
   readonly task: Task
-  readonly bytes?: ReadonlyMap<string, Uint8Array>
+  readonly parts?: ReadonlyMap<string, SharedPart>
 }
 
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError }
@@ -36,8 +37,8 @@ export function runThread(data: ThreadData, handlers: Promise<Handlers>): void {
   void handlers.catch(() => undefined).then(() => parentPort?.postMessage('up')) // see threadWorker.ts
 
   parentPort?.on('message', (message: Message) => {
-    const { number, task, bytes } = fromMessage(message, context.arena) as Sent // what threadWorker.ts sends
-    if (bytes !== undefined) receiveBytes(bytes)
+    const { number, task, parts } = fromMessage(message, context.arena) as Sent // what threadWorker.ts sends
+    if (parts !== undefined) receiveParts(parts)
     void begin(number, task)
   })
 
@@ -45,6 +46,7 @@ export function runThread(data: ThreadData, handlers: Promise<Handlers>): void {
     await handlers.catch(() => undefined)
     const isTaken = Atomics.compareExchange(data.pending, 0, number, 0) === number
     if (isTaken) await answer(task) // else it was cancelled while this thread was loading
+    taskEnded(context.arena.budgetBytes)
   }
 
   async function answer(task: Task): Promise<void> {

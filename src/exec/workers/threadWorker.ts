@@ -11,7 +11,8 @@ import { Worker } from 'node:worker_threads'
 import { refusedThread } from '../../core/environment.ts'
 import { TaskError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
-import { allSharedBytes } from '../../core/sharedBytes.ts'
+import { allSharedParts } from '../../core/sharedParts.ts'
+import { taskEnded } from '../memory/lease.ts'
 import type { SharedArena } from '../memory/sharedArena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
 import type { Answer, Sent, ThreadData } from './runThread.ts'
@@ -38,7 +39,7 @@ export class ThreadWorker implements Runner {
   private readonly pending = new Int32Array(new SharedArrayBuffer(4))
   private lastNumber = 0
   /** How much of what the process shares the thread has been sent. */
-  private bytesSent = 0
+  private partsSent = 0
 
   constructor(worker: number, arena: SharedArena, options: { readonly handlers?: string; readonly events?: WorkerEvents }) {
     this.worker = worker
@@ -54,9 +55,9 @@ export class ThreadWorker implements Runner {
         this.running = { task, resolve, reject }
         this.thread.ref()
         this.lastNumber = (this.lastNumber % (2 ** 31 - 1)) + 1
-        const bytes = allSharedBytes()
-        const sent: Sent = { number: this.lastNumber, task, ...(bytes.size > this.bytesSent && { bytes }) }
-        this.bytesSent = bytes.size
+        const parts = allSharedParts()
+        const sent: Sent = { number: this.lastNumber, task, ...(parts.size > this.partsSent && { parts }) }
+        this.partsSent = parts.size
         Atomics.store(this.pending, 0, sent.number)
         this.thread.postMessage(toMessage(sent, this.arena))
       } catch (error) {
@@ -102,7 +103,7 @@ export class ThreadWorker implements Runner {
     const options = { workerData: data, execArgv: [], name: `distarray worker ${this.worker}`, resourceLimits }
     const program = threadProgram(this.handlers)
     const thread = new Worker(program, { ...options, eval: typeof program === 'string' })
-    this.bytesSent = 0
+    this.partsSent = 0
     const { threadId } = thread // -1 once it has ended
     let failure: unknown
     const { promise, resolve: isUp } = signalOfUp()
@@ -114,6 +115,7 @@ export class ThreadWorker implements Runner {
       const answer = fromMessage(message, this.arena) as Answer // what threadMain.ts sends
       if (answer.ok) running?.resolve(answer.value)
       else running?.reject(wireToError(answer.error))
+      taskEnded(this.arena.budgetBytes)
     })
     thread.on('messageerror', (error) => this.settle()?.reject(error))
     thread.on('error', (error) => {

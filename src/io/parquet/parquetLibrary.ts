@@ -1,24 +1,31 @@
 /**
- * parquet-wasm, loaded by the first use of Parquet in a process: by the thread that opens files, for all of them.
+ * parquet-wasm, loaded and compiled by the first use of Parquet in a process: by the thread that opens files, for all of them.
  */
 import { Bug } from '../../core/errors.ts'
-import { shareBytes, sharedBytes } from '../../core/sharedBytes.ts'
+import { sharedPart, sharePart } from '../../core/sharedParts.ts'
+import { withGivenMemory } from './givenMemory.ts'
 
 const GLUE = 'parquet-wasm, glue'
-const WASM = 'parquet-wasm, module'
+const MODULE = 'parquet-wasm, module'
 
 /** Whoever reads or writes Parquet, on whatever thread, does so after this. */
 export async function loadParquet(): Promise<void> {
-  if (sharedBytes(WASM) !== undefined) return
+  if (sharedPart(MODULE) !== undefined) return
   const { parquetFiles } = await import('./parquetFiles.ts')
   const { glue, wasm } = parquetFiles()
-  shareBytes(GLUE, glue)
-  shareBytes(WASM, wasm)
+  const module = await WebAssembly.compile(withGivenMemory(wasm))
+  sharePart(GLUE, glue)
+  sharePart(MODULE, module)
 }
 
-export function parquetLibrary(): { readonly glue: string; readonly wasm: Uint8Array } {
-  const glue = sharedBytes(GLUE)
-  const wasm = sharedBytes(WASM)
-  if (glue === undefined || wasm === undefined) throw new Bug('parquet-wasm was not loaded.')
-  return { glue: Buffer.from(glue).toString(), wasm }
+export interface ParquetLibrary {
+  readonly glue: string
+  readonly module: WebAssembly.Module
+}
+
+export function parquetLibrary(): ParquetLibrary {
+  const glue = sharedPart(GLUE)
+  const module = sharedPart(MODULE)
+  if (!(glue instanceof Uint8Array) || !(module instanceof WebAssembly.Module)) throw new Bug('parquet-wasm was not loaded.')
+  return { glue: Buffer.from(glue).toString(), module }
 }

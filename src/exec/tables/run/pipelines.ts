@@ -165,7 +165,7 @@ export class Pipelines {
     if (spill === undefined || this.state.options.spill === undefined) return narrowTask(plan, partition, index, firstRow)
     const file = this.state.options.spill.file()
     this.files.push(file)
-    return narrowTask(plan, partition, index, firstRow, { ...spill, file })
+    return narrowTask(plan, partition, index, firstRow, { spill: { ...spill, file } })
   }
 
   private emitRowsOfFiles(plan: Pipeline): void {

@@ -6,7 +6,7 @@
  */
 import type { Column } from '../../../core/data/column.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
-import { type NewArray, nullColumn } from '../../../core/data/columnSlices.ts'
+import { type NewArray, nullColumn, takeColumn } from '../../../core/data/columnSlices.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../../core/data/schema.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import {
@@ -33,6 +33,12 @@ export type SpillKey =
   | { readonly from: 'element' }
   /** The explicit keys of elements. */
   | { readonly from: 'axes' }
+
+/** The keys of some rows from all over a batch, so many at most. */
+export interface KeySample {
+  readonly key: SpillKey
+  readonly rows: number
+}
 
 /** How the rows of a partition become parts. */
 export type SpillBy =
@@ -274,6 +280,22 @@ function tupleOf(keys: readonly Int32Array[], length: number): Column {
   if (only !== undefined && children.length === 1) return only
   const fields = children.map(({ type }, item): Field => ({ name: String(item), type, nullable: false }))
   return { type: { kind: 'struct', fields }, length, children }
+}
+
+/** The keys of a sample, which lie in memory of their own. */
+export function sampledKeys(batches: readonly ExecBatch[], { key, rows }: KeySample): readonly ExecBatch[] {
+  return batches
+    .filter(({ length }) => length > 0)
+    .map((batch) => {
+      const keys = takeColumn(keyOf(batch, key), Int32Array.from(placesIn(batch.length, rows)))
+      return { element: { kind: 'unknown' }, length: keys.length, columns: [keys] }
+    })
+}
+
+/** So many places at most, from all over a list of a length. */
+export function placesIn(length: number, most: number): readonly number[] {
+  const count = Math.min(most, length)
+  return Array.from({ length: count }, (_, i) => Math.floor((i * length) / count))
 }
 
 function columnNamed({ element, columns }: ExecBatch, name: string): Column | undefined {

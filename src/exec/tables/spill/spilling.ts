@@ -1,6 +1,5 @@
 /** What a run does for operators that go by way of disk (`externalRun.ts`): exchanges as its pipelines, and samples of keys. */
 import type { Column } from '../../../core/data/column.ts'
-import { takeColumn } from '../../../core/data/columnSlices.ts'
 import { Bug } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Blocks } from '../blocks.ts'
@@ -31,7 +30,7 @@ import type { StageResult, StageTask } from '../stage.ts'
 import type { ExternalServices, Source } from './externalServices.ts'
 import { bytesOf, partsIn, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'
 import type { SegmentsOfFile } from './segments.ts'
-import { keyOf, type Spilled, type SpillKey, shapeOfAll } from './spillTask.ts'
+import { placesIn, type Spilled, type SpillKey, shapeOfAll } from './spillTask.ts'
 
 /** What of a run that takes. */
 export interface SpillingRun {
@@ -110,12 +109,6 @@ function bytesKept(plan: PhysicalPlan): number {
   if (plan.kind === 'PipelineExec')
     return plan.steps.every((step) => step.kind === 'EvaluateExec' && step.payload === true) ? bytesKept(plan.input) : 0
   return plan.kind === 'ScanExec' && plan.predicate === undefined ? bytesBelow(plan) : 0
-}
-
-/** So many places at most, from all over a list of a length. */
-function placesIn(length: number, most: number): readonly number[] {
-  const count = Math.min(most, length)
-  return Array.from({ length: count }, (_, i) => Math.floor((i * length) / count))
 }
 
 /** Rows on disk, so many bytes a task. */
@@ -226,10 +219,9 @@ async function sampledFrom(run: SpillingRun, plan: Pipeline, partitions: readonl
     const partition = partitions[place] as Partition // below the length
     try {
       const firstRow = partitions.slice(0, place).reduce((sum, one) => sum + (rowsOf(one) ?? 0), 0)
-      const { batches, blocks } = await run.task(narrowTask(plan, partition, 0, firstRow))
-      for (const batch of batches)
-        if (batch.length > 0) keys.push(takeColumn(keyOf(batch, key), Int32Array.from(placesIn(batch.length, SAMPLED_ROWS))))
-      run.blocks.free(blocks)
+      const sample = { key, rows: SAMPLED_ROWS }
+      const { batches } = await run.task(narrowTask(plan, partition, 0, firstRow, { sample }))
+      keys.push(...batches.flatMap(({ columns }) => columns))
     } catch (error) {
       if (asRowFailure(error) === undefined) throw error // the rows themselves fail in their turn
     }
