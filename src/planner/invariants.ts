@@ -6,13 +6,13 @@
  */
 
 import { type ElementType, fieldsOf } from '../core/data/schema.ts'
+import { columnsRead } from '../core/ir/functionUse.ts'
 import { asofElement } from '../core/plan/asofPlan.ts'
 import { joinElement } from '../core/plan/combinations.ts'
 import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/plan/elements.ts'
 import { inputsOf, type Keys, type LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { traitsOf } from '../core/plan/nodeTraits.ts'
 import { functionsOfElements } from '../core/plan/tree.ts'
-import { columnsRead } from './lambdaFacts.ts'
 
 /** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */
 export class Invariants {

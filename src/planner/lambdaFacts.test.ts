@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { planEngine } from '../../property-tests/plans.ts'
 import type { ElementType } from '../core/data/schema.ts'
 import type { UserFunction } from '../core/ir/functionIr.ts'
-import { readsKey } from '../core/ir/functionUse.ts'
+import { columnsRead, readsKey } from '../core/ir/functionUse.ts'
 import { bucket } from '../core/time/bucket.ts'
 import { duration, parseTime } from '../core/time/texts.ts'
-import { cannotFail, columnsRead, isPure } from './lambdaFacts.ts'
+import { cannotFail, isPure } from './lambdaFacts.ts'
 
 interface Row {
   n: number

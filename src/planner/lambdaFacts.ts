@@ -17,21 +17,6 @@ export function visitExpressions(ir: FunctionIr, visit: (expr: Expr) => void): v
   })
 }
 
-/** The columns of one argument that a function reads; 'all' when it was refused or takes the element as a whole. */
-export function columnsRead(f: Pick<UserFunction, 'ir'>, argument = 0): ReadonlySet<string> | 'all' {
-  if (f.ir === undefined) return 'all'
-  const columns = new Set<string>()
-  let inputs = 0
-  let fields = 0
-  visitExpressions(f.ir, (expr) => {
-    if (expr.kind === 'Input' && expr.argument === argument) inputs++
-    if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== argument) return
-    fields++
-    columns.add(expr.name)
-  })
-  return inputs === fields ? columns : 'all'
-}
-
 /** Whether a function was lowered and depends on its arguments and constants alone. */
 export function isPure<F extends Pick<UserFunction, 'ir'>>(f: F): f is F & { readonly ir: FunctionIr } {
   if (f.ir === undefined || f.ir.uses.length > 0) return false

@@ -3,7 +3,7 @@
  */
 
 import type { Refusal, Span } from '../span.ts'
-import { childrenOf, type Expr, expressionsOf, type FunctionIr, type UserFunction, visitStmts } from './functionIr.ts'
+import { childrenOf, type Expr, expressionsOf, type FunctionIr, type UserFunction, visitExpr, visitStmts } from './functionIr.ts'
 
 type RowFunction = Omit<UserFunction, 'original'>
 
@@ -67,4 +67,23 @@ export function readsKey(f: RowFunction): boolean {
   }
   visitStmts(ir.body, (stmt) => expressionsOf(stmt).forEach(search))
   return found
+}
+
+/** The columns of one argument that a function reads; 'all' when it was refused or takes the element as a whole. */
+export function columnsRead(f: Pick<UserFunction, 'ir'>, argument = 0): ReadonlySet<string> | 'all' {
+  if (f.ir === undefined) return 'all'
+  const columns = new Set<string>()
+  let inputs = 0
+  let fields = 0
+  visitStmts(f.ir.body, (stmt) => {
+    for (const top of expressionsOf(stmt)) {
+      visitExpr(top, (expr) => {
+        if (expr.kind === 'Input' && expr.argument === argument) inputs++
+        if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== argument) return
+        fields++
+        columns.add(expr.name)
+      })
+    }
+  })
+  return inputs === fields ? columns : 'all'
 }

@@ -22,6 +22,7 @@ import { wouldBeProgram } from './columns/columnProgram.ts'
 import { isLoadable, isText, textBytes } from './columns/loadTask.ts'
 import type { Placed } from './columns/placed.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
+import { type Asked, answeredColumn } from './columns/texts/askedTexts.ts'
 import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/texts/loadedTexts.ts'
 import { codesOfUnspelled, spelledBytes, unspelled } from './columns/texts/spelledTexts.ts'
 import { emptyCodes, giveCodes, type TextCodes } from './columns/texts/textCodes.ts'
@@ -123,8 +124,8 @@ export interface LoadedScan {
   readonly blocks: readonly Block[]
 }
 
-/** Reads the scan's columns; its rows are known. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
-export async function loadedScan(scan: Scan, services: LoadServices): Promise<LoadedScan> {
+/** Reads the scan's columns; its rows are known. Texts of columns that are `asked` come as what stands for them, where dictionaries tell all of them. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
+export async function loadedScan(scan: Scan, services: LoadServices, asked: ReadonlyMap<string, Asked> = new Map()): Promise<LoadedScan> {
   const { arena } = services
   const splits = splitsRead(scan)
   const rows = rowsOf(splits)
@@ -133,32 +134,60 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
   const name = `ScanExec ${scan.source.name}`
   const blocks = new ResultBlocks(arena, name)
   try {
-    const wholes = fields.map((field) => wholeColumn(field, rows, { kind: scan.source.kind, blocks }))
-    const texts = fields.flatMap(({ type }, i) => (isText(type) ? [i] : []))
+    const questions = fields.map(({ name }) => asked.get(name))
+    const wholes = fields.map((field, i) =>
+      wholeColumn(field, rows, { kind: scan.source.kind, blocks, isAsked: questions[i] !== undefined }),
+    )
+    const texts = fields.flatMap(({ type }, i) => (isText(type) && questions[i] === undefined ? [i] : []))
+    const answers: (readonly (readonly string[])[])[] = []
     const nulls = fields.map(() => 0)
     const parts: LoadedPart[] = []
     const held: Block[][] = []
     let done = 0
-    const works = piecesOf(placedReads(scan, splits), services.workers)
+    const [first, ...others] = placedReads(scan, splits)
+    const works =
+      asked.size === 0 || first === undefined
+        ? piecesOf(placedReads(scan, splits), services.workers)
+        : [[first], ...piecesOf(others, services.workers)]
     const tasks = inOrder<StageResult & { readonly splits: number }>({
       next: () => {
         const reads = works.shift()
-        return reads && (async () => ({ ...(await services.run({ kind: 'load', reads, wholes })), splits: reads.length }))
+        return reads && (async () => ({ ...(await services.run({ kind: 'load', reads, wholes, asked: questions })), splits: reads.length }))
       },
       window: 2 * services.workers,
+      firstWindow: asked.size === 0 ? 2 * services.workers : 1, // the first split tells whether there are dictionaries
       drop: (result) => services.free(result.blocks),
     })
-    for await (const { batches, blocks: own, nulls: found, coded, splits: read } of tasks) {
+    let isAnswered = true
+    for await (const { batches, blocks: own, nulls: found, coded, answers: texts, splits: read } of tasks) {
+      isAnswered = texts !== undefined
+      if (texts !== undefined) answers.push(texts)
       parts.push(...batches.map((batch, i) => ({ batch, coded: coded?.[i] ?? [] })))
       held.push([...own])
       for (const [i, count] of (found ?? []).entries()) nulls[i] = (nulls[i] ?? 0) + count
       done += read
+      if (!isAnswered) break
       services.onProgress(done, splits.length)
+    }
+    if (!isAnswered) {
+      for (const own of held) services.free(own)
+      blocks.freeAll()
+      return await loadedScan(scan, services)
     }
     if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
     const placed = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
     for (const own of held) services.free(own)
-    const columns = placed.columns.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
+    const columns = placed.columns.map((column, i) => {
+      const own = questions[i]
+      if (own !== undefined)
+        return answeredColumn(
+          column,
+          own,
+          answers.map((texts) => texts[i] ?? []),
+          blocks,
+        )
+      return nulls[i] === 0 ? blocks.withoutValidity(column) : column
+    })
     for (const { column, codes } of placed.codes) giveCodes(columns[column] as Column, codes) // one of them
     const element = { kind: 'row' as const, fields }
     const storage = { kind: 'table' as const, element, length: rows, columns }
@@ -210,9 +239,10 @@ function piecesOf<T>(works: readonly T[], workers: number): T[][] {
 function wholeColumn(
   { type, nullable }: Field,
   rows: number,
-  { kind, blocks }: { readonly kind: string; readonly blocks: ResultBlocks },
+  { kind, blocks, isAsked }: { readonly kind: string; readonly blocks: ResultBlocks; readonly isAsked: boolean },
 ): Column {
   if (type.kind === 'null') return { type, length: rows }
+  if (isAsked) return { type, length: rows, values: blocks.like(new Uint8Array(), rows) }
   const validity = nullable ? { validity: blocks.emptyBits(rows) } : {}
   if (kind === 'parquet' && type.kind === 'utf8') return { type, length: rows, values: blocks.like(new Uint8Array(), rows), ...validity }
   if (!isFixedKind(type.kind)) return { type, length: rows, ...validity }

@@ -7,6 +7,7 @@ import type { Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { AsofTask } from './asof/asofTask.ts'
 import type { Block } from './block.ts'
 import type { Placed } from './columns/placed.ts'
+import type { Asked } from './columns/texts/askedTexts.ts'
 import type { CodedTexts } from './columns/texts/loadedTexts.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import type { ValuesTask } from './operators/groupBy/groupValuesTask.ts'
@@ -48,8 +49,13 @@ export type StageTask =
       readonly sample?: KeySample
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
-  /** Puts the columns of splits into those of all; their texts are the result, a batch for each split. */
-  | { readonly kind: 'load'; readonly reads: readonly PlacedRead[]; readonly wholes: readonly Column[] }
+  /** Puts the columns of splits into those of all; their texts are the result, a batch for each split, but for columns that are asked. */
+  | {
+      readonly kind: 'load'
+      readonly reads: readonly PlacedRead[]
+      readonly wholes: readonly Column[]
+      readonly asked: readonly (Asked | undefined)[]
+    }
   /** Puts texts that were read among those of all. */
   | { readonly kind: 'place'; readonly columns: readonly Placed[] }
   | PartitionTask
@@ -76,6 +82,8 @@ export interface StageResult {
   readonly refused?: string
   /** Of texts that are to be put into others, for each batch: what is known of those that are places in dictionaries. */
   readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
+  /** Of columns that are asked: for each number a text that has it, as far as one was seen; undefined where texts have no numbers. */
+  readonly answers?: readonly (readonly string[])[] | undefined
   /** Instead of batches. */
   readonly spilled?: Spilled
   /** Instead of batches: two rows of a part, by their numbers, that have one key. */

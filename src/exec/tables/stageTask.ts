@@ -21,6 +21,7 @@ import { runAsofTask } from './asof/asofTask.ts'
 import type { Block } from './block.ts'
 import { isText, nullsPlaced, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
+import { AnsweredTexts } from './columns/texts/askedTexts.ts'
 import { countedTexts } from './columns/texts/loadedTexts.ts'
 import { withOpenFiles } from './openFiles.ts'
 import { concatBatches, type ExecBatch, mapBatch, takeBatch } from './operators/batches.ts'
@@ -33,7 +34,7 @@ import { RowFailure } from './operators/rows/rowFailure.ts'
 import { runSortTask } from './operators/sort/sortTask.ts'
 import { isOrdered, sampledKeys, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
 import { type Made, ordered, type PartServices, worked } from './spill/workedPart.ts'
-import type { PlacedRead, StageResult, StageTask, TaskInput } from './stage.ts'
+import type { StageResult, StageTask, TaskInput } from './stage.ts'
 import { runWindowTask } from './windows/windowTask.ts'
 
 export interface StageServices {
@@ -77,7 +78,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       return { rowsIn: [], ...spentMs, ...share(out, services, task.operator.kind) }
     }
     case 'load':
-      return await loaded(task.reads, task.wholes, services)
+      return await loaded(task, services)
     case 'place':
       for (const column of task.columns) place(column, services.arena)
       return { batches: [], rowsIn: [], blocks: [] }
@@ -169,8 +170,9 @@ async function readInput(
 }
 
 /** The splits one after another. */
-async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], services: StageServices): Promise<StageResult> {
+async function loaded({ reads, wholes, asked }: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
   const results: StageResult[] = []
+  const answered = asked.map((one) => one && new AnsweredTexts(one))
   const blocks: Block[] = []
   const pages = pageKernels(services.arena, blocks)
   await withOpenFiles(async (files) => {
@@ -180,35 +182,46 @@ async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], s
           const { rows } = input.split
           const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
           const to = { files, scratch, into, dictionaries: true, pages } as const
-          return placedSplit(await readInput(input, services, to), { wholes, firstRow }, services)
+          return placedSplit(await readInput(input, services, to), { wholes, answered, firstRow }, services)
         }),
       )
   })
   const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
+  const isAnswered = results.every(({ answers }) => answers !== undefined)
   return {
+    answers: isAnswered ? answered.map((one) => one?.texts ?? []) : undefined,
     ...{ rowsIn: [], nulls, coded: results.flatMap(({ coded = [] }) => coded) },
     ...{ batches: results.flatMap(({ batches }) => batches), blocks: [...blocks, ...results.flatMap(({ blocks }) => blocks)] },
   }
 }
 
+interface Places {
+  readonly wholes: readonly Column[]
+  /** Of columns that are asked. */
+  readonly answered: readonly (AnsweredTexts | undefined)[]
+  readonly firstRow: number
+}
+
 /** The batches put into the whole columns, but for texts. */
-function placedSplit(
-  batches: readonly ExecBatch[],
-  { wholes, firstRow }: { readonly wholes: readonly Column[]; readonly firstRow: number },
-  services: StageServices,
-): StageResult {
+function placedSplit(batches: readonly ExecBatch[], { wholes, answered, firstRow }: Places, services: StageServices): StageResult {
+  const { arena } = services
   const { columns, length } = concatBatches(batches)
+  let answers: StageResult['answers'] = []
   const nulls = columns.map((part, i) => {
     const whole = wholes[i] as Column // one for each
-    return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 }, services.arena)
+    const own = answered[i]
+    if (own === undefined)
+      return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 }, arena)
+    if (!own.write(part, whole.values as Uint8Array, { firstRow, arena })) answers = undefined // as the caller made it
+    return 0
   })
-  const texts = columns.filter(({ type }) => isText(type))
-  if (texts.length === 0) return { rowsIn: [], nulls, batches: [], blocks: [] }
+  const texts = columns.filter(({ type }, i) => isText(type) && answered[i] === undefined)
+  if (texts.length === 0) return { rowsIn: [], nulls, answers, batches: [], blocks: [] }
   const counted = texts.map((column) => (column.dictionary === undefined ? { column, coded: undefined } : countedTexts(column)))
   const bare = counted.map(({ column }) => withoutNulls(column))
   // small ones too: what they lie in is used again
   const shared = share([{ element: { kind: 'unknown' }, length, columns: bare }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
-  return { rowsIn: [], nulls, coded: [counted.map(({ coded }) => coded)], ...shared }
+  return { rowsIn: [], nulls, answers, coded: [counted.map(({ coded }) => coded)], ...shared }
 }
 
 function withoutNulls({ validity: _, ...column }: Column): Column {

@@ -12,8 +12,9 @@
  * A column that only a filter below a join reads, or the join itself, ends there: it is not copied with the rows that are
  * kept, and not gathered. (`rules/pruneColumns.ts` has taken away what nobody reads.)
  */
+
 import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
-import { columnsRead } from '../lambdaFacts.ts'
+import { columnsRead } from '../../core/ir/functionUse.ts'
 import { inputsOf, type JoinedColumn, type PhysicalPlan, type Step, type WideOperator, withInputs } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>

@@ -6,7 +6,7 @@
  *     found    d a a c …       0 for those of others, and so what is found is one of them
  *
  * The set kernel does what `semiKernel` does, by the same frame: a row's bit is the byte of its key. The map kernel puts the bytes
- * where the keys are, or elsewhere. Tables are filled up with zeros.
+ * where the keys are, or elsewhere. Tables are filled up with zeros; where all but one byte are, that key is compared instead.
  */
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
@@ -80,17 +80,46 @@ export function byteSetKernel({ nullable, anti, narrows }: Omit<SemiShape, 'type
 /** run(table, keys, count, out): writes a byte for each key, which may be where the key is. */
 export function byteMapKernel(tables: number): KernelModule {
   const { table, keys, count, out, at, whole, vector, first } = numbered('table', 'keys', 'count', 'out', 'at', 'whole', 'vector', 'first')
-  const key = [...element(keys, at, LOG2_TABLE), ...I.memory(SIMD.load), ...set(vector)]
-  const turn = [...key, ...element(out, at, LOG2_TABLE), ...found(vector, first, tables), ...I.memory(SIMD.store)]
   const byte = [...get(table), ...element(keys, at, 0), ...I.memory(OP.i32Load8U), OP.i32Add, ...I.memory(OP.i32Load8U)]
   return {
     imports: [],
     parameters: ['address', 'address', 'i32', 'address'],
     locals: ['i32', 'i32', ...new Array<'v128'>(1 + tables).fill('v128')],
     body: [
-      ...[...loaded(table, first, tables), ...get(count), ...num(LOG2_TABLE), OP.i32ShrU, ...set(whole), ...counting(at, whole, turn)],
-      ...[...get(whole), ...num(LOG2_TABLE), OP.i32Shl, ...set(at)],
-      ...counting(at, count, [...element(out, at, 0), ...byte, ...I.memory(OP.i32Store8)]),
+      ...loaded(table, first, tables),
+      ...eachByte({ keys, count, out, at, whole }, [...set(vector), ...found(vector, first, tables)], byte),
     ],
   }
+}
+
+/** run(keys, count, out, key, byte): writes this byte where the key is this one, and 0 for all others; it may be where the key is. */
+export function byteIsKernel(): KernelModule {
+  const { keys, count, out, key, byte, at, whole } = numbered('keys', 'count', 'out', 'key', 'byte', 'at', 'whole')
+  const vector = [...get(key), SIMD.i8Splat, SIMD.i8Eq, ...get(byte), SIMD.i8Splat, SIMD.and]
+  const single = [...element(keys, at, 0), ...I.memory(OP.i32Load8U), ...get(key), OP.i32Eq, ...get(byte), OP.i32Mul]
+  return {
+    imports: [],
+    parameters: ['address', 'i32', 'address', 'i32', 'i32'],
+    locals: ['i32', 'i32'],
+    body: eachByte({ keys, count, out, at, whole }, vector, single),
+  }
+}
+
+interface ByteLocals {
+  readonly keys: number
+  readonly count: number
+  readonly out: number
+  readonly at: number
+  readonly whole: number
+}
+
+/** Writes what becomes of each key: of the sixteen on the stack by `vector`, of those that are left one by one. */
+function eachByte({ keys, count, out, at, whole }: ByteLocals, vector: Code, byte: Code): Code {
+  const load = [...element(keys, at, LOG2_TABLE), ...I.memory(SIMD.load)]
+  return [
+    ...[...get(count), ...num(LOG2_TABLE), OP.i32ShrU, ...set(whole)],
+    ...counting(at, whole, [...element(out, at, LOG2_TABLE), ...load, ...vector, ...I.memory(SIMD.store)]),
+    ...[...get(whole), ...num(LOG2_TABLE), OP.i32Shl, ...set(at)],
+    ...counting(at, count, [...element(out, at, 0), ...byte, ...I.memory(OP.i32Store8)]),
+  ]
 }

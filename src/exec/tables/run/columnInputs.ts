@@ -17,6 +17,7 @@ import { overColumns } from '../columns/overColumns.ts'
 import { isRefused, refused } from '../columns/refused.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
 import type { KeySet } from '../columns/semiJoin.ts'
+import { type Asked, askedTexts } from '../columns/texts/askedTexts.ts'
 import { textsGrouped } from '../columns/texts/codesOnDemand.ts'
 import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
 import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
@@ -28,6 +29,7 @@ import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
+import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
 import { withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
@@ -48,7 +50,7 @@ export class ColumnInputs {
 
   constructor(state: RunState) {
     this.state = state
-    this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, isWaitedFor))
+    this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, new Map(), isWaitedFor))
   }
 
   /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. */
@@ -60,7 +62,7 @@ export class ColumnInputs {
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const own: Block[] = []
     try {
-      const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan))
+      const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan, askedTexts(bare)))
       own.push(...blocks)
       this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
       const { edge: _, ...pipeline } = bare
@@ -77,21 +79,22 @@ export class ColumnInputs {
     }
   }
 
-  /** Reads the columns of a scan; what they lie in is the run's. */
-  async load(scan: Scan, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
+  /** Reads the columns of a scan; what they lie in is the run's. Of those that are `asked` nothing else is read. */
+  async load(scan: Scan, asked: ReadonlyMap<string, Asked>, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
     const { arena, pool } = this.state.options
     const name = `ScanExec ${scan.source.name}`
     const started = performance.now()
     this.state.emit({ kind: 'stage', phase: 'started', stage: name })
-    const loaded = await loadedScan(scan, {
+    const services = {
       arena,
       workers: pool.size,
-      run: (task) => this.state.task(task, false),
-      free: (done) => this.state.blocks.free(done),
-      onProgress: (done, total) => {
+      run: (task: StageTask) => this.state.task(task, false),
+      free: (done: readonly Block[]) => this.state.blocks.free(done),
+      onProgress: (done: number, total: number) => {
         if (isWaitedFor()) this.state.emit({ kind: 'progress', job: name, done, total })
       },
-    })
+    }
+    const loaded = await loadedScan(scan, services, asked)
     this.state.blocks.add(loaded.blocks)
     const milliseconds = performance.now() - started
     this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })

@@ -8,7 +8,7 @@
  * A null's place is that of an empty text behind the dictionary's entries.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
-import { byteMapKernel, TABLE_BYTES } from '../../../kernels/tables/byteKernels.ts'
+import { byteIsKernel, byteMapKernel, TABLE_BYTES } from '../../../kernels/tables/byteKernels.ts'
 import { gatherKernel } from '../../../kernels/tables/gatherKernels.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../../operators/arenaKernels.ts'
@@ -131,12 +131,20 @@ export function writeCodes({ length, values }: Column, map: Uint16Array, codes: 
   }
   const width = codes.BYTES_PER_ELEMENT
   const to = codes.byteOffset + width * firstRow
+  const isBytes = width === 1 && places.BYTES_PER_ELEMENT === 1
+  const only = map.findIndex((code) => code !== 0)
+  if (isBytes && map.findLastIndex((code) => code !== 0) === only) {
+    const kernel = arenaKernel(arena, 'bytes that are one', byteIsKernel)
+    for (let from = 0; from < length; from += STRIDE)
+      kernel(places.byteOffset + from, Math.min(STRIDE, length - from), to + from, only, map[only] ?? 0)
+    return
+  }
   const tables = Math.ceil(map.length / TABLE_BYTES)
   const room = arena.reserve(width * TABLE_BYTES * tables, 'codes of texts')
   try {
     const table = arena.view(width === 1 ? 'u8' : width === 2 ? 'u16' : 'i32', room, TABLE_BYTES * tables) as Codes
     table.fill(0).set(map)
-    if (width === 1 && places.BYTES_PER_ELEMENT === 1 && tables <= MOST_TABLES) {
+    if (isBytes && tables <= MOST_TABLES) {
       const kernel = arenaKernel(arena, `bytes by ${tables}`, () => byteMapKernel(tables))
       for (let from = 0; from < length; from += STRIDE) kernel(room, places.byteOffset + from, Math.min(STRIDE, length - from), to + from)
       return

@@ -1,0 +1,172 @@
+/**
+ * Texts of files that a plan asks questions, and nothing else. Rows get the number of what their text answers as soon as their split
+ * is read, from its dictionary, and stand for any text that answers the same: there is nothing to put together for all splits.
+ *
+ *     FilterExec r => r.town === 'Bern'       split 0   [Rome Bern]   places 0 1 1   numbers 0 1 1
+ *     EvaluateExec r => r.spent               split 1   [Bern Oslo]   places 1 0     numbers 0 1        texts  0 ''   1 Bern
+ *
+ * Number 0 is what the empty text answers, and null with it. Statement: the plan keeps the rows that it would keep of the file's texts.
+ */
+
+import { type Column, isValid } from '../../../../core/data/column.ts'
+import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
+import { valueReader } from '../../../../core/data/columnReaders.ts'
+import type { FunctionIr } from '../../../../core/ir/functionIr.ts'
+import { columnsRead } from '../../../../core/ir/functionUse.ts'
+import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
+import type { Arena } from '../../../memory/arena.ts'
+import { callable } from '../../operators/rows/rowKernel.ts'
+import type { ResultBlocks } from '../resultBlocks.ts'
+import { writeCodes } from './loadedTexts.ts'
+import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
+import { type Codes, giveCodes } from './textCodes.ts'
+import { textQuestions } from './textFunctions.ts'
+
+/** What is asked of each text of a column. */
+export interface Asked {
+  readonly questions: readonly FunctionIr[]
+  /** What the empty text answers, a bit for each question. */
+  readonly base: number
+}
+
+/** A number for each way to answer: few enough that one vector holds a byte for each. */
+const MOST_QUESTIONS = 4
+
+/** The columns of a Parquet file whose texts are asked by the filters of a pipeline over it, and read by nothing else; by their names. */
+export function askedTexts(plan: PhysicalPlan): ReadonlyMap<string, Asked> {
+  const asked = new Map<string, Asked>()
+  if (plan.kind !== 'PipelineExec' || plan.where === 'caller') return asked
+  const { input, steps } = plan
+  if (input.kind !== 'ScanExec' || input.source.kind !== 'parquet') return asked
+  const end = steps.findIndex(({ kind }) => kind !== 'FilterExec')
+  const read = readBy(steps[end])
+  if (read === undefined) return asked
+  const questions = new Map<string, FunctionIr[]>()
+  for (const step of steps.slice(0, end)) {
+    if (step.kind !== 'FilterExec') continue
+    const own = textQuestions(step.f, input.element)
+    const others = own === undefined ? columnsRead(step.f) : []
+    if (others === 'all') return asked
+    for (const name of others) read.add(name)
+    for (const { column, ir } of own ?? []) questions.set(column, [...(questions.get(column) ?? []), ir])
+  }
+  for (const [column, own] of questions) {
+    const answer = answering(own)
+    const base = own.length > MOST_QUESTIONS || read.has(column) ? undefined : answer('')
+    if (base !== undefined && answer(null) === base) asked.set(column, { questions: own, base })
+  }
+  return asked
+}
+
+/** The columns that a step reads which leaves no others; undefined for a step that may leave any. */
+function readBy(step: Step | undefined): Set<string> | undefined {
+  switch (step?.kind) {
+    case 'ProjectExec':
+      return new Set(step.columns)
+    case 'MapExec':
+      return readByAll([step.f])
+    case 'EvaluateExec':
+      return step.payload === true
+        ? undefined
+        : readByAll(
+            step.columns.map(({ f }) => f),
+            step.payload === false ? [] : step.payload,
+          )
+    default:
+      return undefined
+  }
+}
+
+function readByAll(functions: readonly Parameters<typeof columnsRead>[0][], others: readonly string[] = []): Set<string> | undefined {
+  const read = new Set(others)
+  for (const f of functions) {
+    const own = columnsRead(f)
+    if (own === 'all') return undefined
+    for (const name of own) read.add(name)
+  }
+  return read
+}
+
+/** What a text answers, a bit for each question; undefined where one throws, or gives something else than a truth value. */
+function answering(questions: readonly FunctionIr[]): (text: unknown) => number | undefined {
+  const calls = questions.map((ir) => callable({ ir, text: 'a filter', span: ir.span, refusals: [] }))
+  return (text) => {
+    let bits = 0
+    try {
+      for (const [i, call] of calls.entries()) {
+        const answer = call(text)
+        if (typeof answer !== 'boolean') return undefined
+        if (answer) bits |= 1 << i
+      }
+    } catch {
+      return undefined // row by row it throws where it does
+    }
+    return bits
+  }
+}
+
+/** The numbers of the texts of splits. */
+export class AnsweredTexts {
+  /** For each number a text that has it, as far as one was seen. */
+  readonly texts: string[] = []
+  private readonly answer: (text: unknown) => number | undefined
+  private readonly base: number
+  /** By the bytes of a text, as characters. */
+  private readonly known = new Map<string, number>()
+
+  constructor({ questions, base }: Asked) {
+    this.answer = answering(questions)
+    this.base = base
+  }
+
+  /** Writes the numbers of a part's rows among those of all; false where its texts are no entries of a dictionary, or one of these has none. Places may be written over. */
+  write(part: Column, numbers: Uint8Array, { firstRow, arena }: { readonly firstRow: number; readonly arena: Arena }): boolean {
+    const { dictionary, values, length } = part
+    const map = dictionary && this.numbersOf(dictionary)
+    if (map === undefined) return false
+    const places = values as Codes // of whoever has a dictionary
+    const nulls: number[] = []
+    if (part.validity !== undefined) for (let i = 0; i < length; i++) if (!isValid(part, i)) nulls.push(i)
+    for (const row of nulls) places[row] = 0 // any that there is
+    writeCodes(part, map, numbers, { firstRow, arena })
+    for (const row of nulls) numbers[firstRow + row] = 0
+    return true
+  }
+
+  /** For each entry its number, and behind them that of null. */
+  private numbersOf(dictionary: Column): Uint16Array | undefined {
+    const { length, values, offsets } = dictionary
+    const read = valueReader(dictionary)
+    const map = new Uint16Array(length + 1)
+    const bytes =
+      values === undefined || offsets === undefined ? undefined : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
+    const all = bytes?.toString('latin1', 0, offsets?.[length]) ?? ''
+    for (let entry = 0; entry < length; entry++) {
+      const key = all.slice(offsets?.[entry], offsets?.[entry + 1])
+      const number = this.known.get(key) ?? this.numbered(key, read(entry))
+      if (number === undefined) return undefined
+      map[entry] = number
+    }
+    return map
+  }
+
+  private numbered(key: string, text: unknown): number | undefined {
+    const bits = this.answer(text)
+    if (bits === undefined) return undefined
+    const number = bits ^ this.base
+    this.known.set(key, number)
+    this.texts[number] ??= String(text)
+    return number
+  }
+}
+
+/** A column of numbers, each of which stands for one of these texts. */
+export function answeredColumn(numbers: Column, { questions }: Asked, seen: readonly (readonly string[])[], blocks: ResultBlocks): Column {
+  // the empty text has number 0, whatever else has it, and stands for those that no row has
+  const texts = Array.from({ length: 2 ** questions.length }, (_, number) =>
+    number === 0 ? '' : (seen.find((own) => own[number] !== undefined)?.[number] ?? ''),
+  )
+  const whole = unspelled(numbers.values as Codes, columnFromValues(texts, { kind: 'utf8' }), blocks) // of one byte, as it was made
+  giveCodes(whole.column, codesOfUnspelled(whole.column, new Int32Array(texts.length), whole.texts))
+  return whole.column
+}
