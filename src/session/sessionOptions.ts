@@ -19,7 +19,9 @@ export interface SessionOptions {
   /**
    * Budget for array data and operators, in bytes or as '2GB'. At most '4GB', or '16GB' where the engine has memory of 64-bit
    * addresses (Node 24); above '4GB' kernels have to check those, and take some more time. Default: half of the machine's
-   * memory, at most 3.5 GB.
+   * memory, at most 3.5 GB. The process takes more: from '256MB' on at most 1.25 times as much and 150 MB where work goes by way of disk;
+   * below, the engine, two threads and what reads and writes Parquet take some 180 MB of their own, and up to 250 MB more than that with
+   * what they work on.
    */
   readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
   /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */

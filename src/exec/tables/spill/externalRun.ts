@@ -19,7 +19,16 @@ import { WindowFold } from '../windows/windowFold.ts'
 import { asofParts } from './asofParts.ts'
 import { boundariesIfOrdered, boundariesOf, isOneKey } from './boundaries.ts'
 import { BY_FIRST, type External, FIRST_COLUMN, HIDDEN, isComputedInPieces } from './external.ts'
-import { type Exchanged, type ExternalServices, MOST_LEVELS, PARTS_AGAIN, partOf, type Source, TOO_LARGE } from './externalServices.ts'
+import {
+  type Exchanged,
+  type ExternalServices,
+  MOST_LEVELS,
+  orderedPartsAgain,
+  PARTS_AGAIN,
+  partOf,
+  type Source,
+  TOO_LARGE,
+} from './externalServices.ts'
 import { bytesOf, type Part, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'
 import { withEachKeyOnce } from './repeatedKeys.ts'
 import { numbersOf, type RowNumbers, type SpillBy } from './spillTask.ts'
@@ -81,7 +90,7 @@ export class ExternalRun {
   private async sortedParts(source: Source, external: Sorted, level: number): Promise<SortedParts> {
     const { partBytes } = this.services
     const { descending, key, numbered } = external
-    const wanted = level === 0 ? this.services.partsInOrder : PARTS_AGAIN
+    const wanted = source.kind === 'spilled' ? orderedPartsAgain(bytesOf(source.rows.segments), partBytes) : this.services.partsInOrder
     const boundaries = boundariesOf(await this.services.sampled(source, key), descending, wanted)
     const { parts, shape, rowsBefore } = await this.services.exchanged(source, {
       by: boundaries === undefined ? { kind: 'whole' } : { kind: 'key', key, boundaries },

@@ -57,6 +57,15 @@ export const TOO_LARGE: number = 2
 /** Parts that a part becomes which is too large. */
 export const PARTS_AGAIN: number = 16
 
+/**
+ * Parts in order that so many spilled bytes become: smaller ones than can be worked on make more segments of whatever comes of them, and all of
+ * those at once save an exchange.
+ */
+export function orderedPartsAgain(bytes: number, partBytes: number): number {
+  return Math.max(2, Math.min(MOST_IN_ORDER, Math.ceil((1.25 * bytes) / partBytes)))
+}
+const MOST_IN_ORDER = 256
+
 export function partOf({ parts, shape }: Pick<Exchanged, 'parts' | 'shape'>, part: number): SpilledPart {
   return { kind: 'spilled', segments: parts[part] ?? [], shape }
 }
