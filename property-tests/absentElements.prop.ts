@@ -1,6 +1,6 @@
 /**
- * Law: a body that goes through captured lists of whole numbers as their starts tell, counts with what it finds there, and takes elements
- * that may not be there as subscripts, is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript. A subscript that is
+ * Law: a body that goes through captured lists of whole numbers as their starts tell, counts with what it finds there, compares the texts
+ * of captured lists, and takes elements that may not be there as subscripts, is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript. A subscript that is
  * not there is the error that it is to plain JavaScript.
  */
 import fc from 'fast-check'
@@ -34,6 +34,7 @@ const HELD = {
   list: [4, 0, 19, 7, 2],
   rows: [[1, 2, 3], [], [17], [0, 9]],
   labels: ['a', 'b', 'c', 'd'],
+  word: 'abcbad',
   codes: new Map([
     ['a', 3],
     ['b', 0],
@@ -79,7 +80,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   }
   const statement = (depth: number): string => {
     const inner = (): string => (depth > 0 ? statement(depth - 1) : `s = s * 0.5 + ${element()}`)
-    switch (below(8)) {
+    switch (below(12)) {
       case 0:
         use('from a start on')
         return `for (let e = starts[i]; e < starts[i + 1]; e++) s = s * 0.5 + x.get(to[e])`
@@ -95,6 +96,27 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
       case 3:
         use('compared')
         return `if (${whole()} ${of(['<', '>='])} ${of([whole(), value()])}) { ${inner()} }`
+      case 5: {
+        use('of a text that is kept')
+        const name = `t${below(1000)}`
+        const later = of(['', `k = (k + ${1 + below(3)}) % 4;`])
+        return `{ let k = i % 4; const ${name} = labels[k]; ${later} s = s * 0.5 + x.get(codes.get(${name}) ${of(['?? 0', '?? i', '?? k'])}) + k }`
+      }
+      case 6: {
+        use('made')
+        const name = `m${below(1000)}`
+        const by = of([`to[(i + k) % 30]`, `${value()} * (k + 1)`, `list[k]`])
+        return `{ const ${name} = ${of(['Int16Array', 'Uint8Array', 'Float64Array'])}.from({ length: 3 }, (_, k) => ${by}); s = s * 0.5 + ${name}[i % 3] }`
+      }
+      case 7: {
+        use('may be null')
+        const at = `${of(['list', 'to', 'bytes', 'far'])}[k]`
+        const given = `if (${value()} > ${below(5) - 2}) k = (i + ${below(4)}) % 5`
+        return `{ let k = null; ${given}; s = s * 0.5 + (${at} ?? 0.25) + (k === null ? 1 : x.get(k)) }`
+      }
+      case 8:
+        use('texts compared')
+        return `if (labels[${place(4)}] ${of(['===', '!==', '=='])} ${of([`labels[${place(4)}]`, "'b'", "'z'", `word[${place(6)}]`])}) { ${inner()} }`
       case 4:
         use('of rows')
         return `for (const e of rows[i % 4]) s = s * 0.5 + x.get(e)`

@@ -183,7 +183,8 @@ class Presence {
         return this.#absent.has(expr.name) ? { kind: 'Local', name: thereOf(expr.name), span } : literal(true, span)
       case 'Lookup': {
         if (!this.#isOfNumbers(expr.table)) this.isLegal = false
-        const index = this.#again(expr.index)
+        this.#again(expr.index)
+        const index = this.#key(expr.index)
         const compared = (operator: '>=' | '<' | '===', right: Expr): Expr => ({ kind: 'Binary', operator, left: index, right, span })
         const isInside = both('&&', compared('>=', literal(0, span)), compared('<', { kind: 'LookupLength', table: expr.table, span }))
         return both('&&', isInside, compared('===', { kind: 'Call', callee: 'Math.floor', args: [index], span }))
@@ -220,11 +221,15 @@ class Presence {
   /** The expression for those who take a number for what is not there. */
   value(expr: Expr): Expr {
     if (isAbsentLiteral(expr)) return numberOf(expr.value as Absent, expr.span)
+    if (expr.kind === 'Read' || expr.kind === 'Has') return { ...expr, subscripts: expr.subscripts.map((one) => this.#key(one)) }
+    if (expr.kind === 'Lookup') return { ...expr, index: this.#key(expr.index) }
     if (expr.kind === 'Logical' && expr.operator === '??') {
       const there = this.isThere(expr.left)
       if (isTrue(there)) return this.value(expr.left)
-      // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-      return { kind: 'Conditional', test: there, then: this.value(expr.left), else: this.value(expr.right), span: expr.span }
+      const left = this.value(expr.left)
+      // where it is there it is a number
+      const then: Expr = left.kind === 'Lookup' ? { kind: 'Unary', operator: '+', operand: left, span: left.span } : left
+      return { kind: 'Conditional', test: there, then, else: this.value(expr.right), span: expr.span }
     }
     if (expr.kind === 'Binary' && EQUALITIES.has(expr.operator)) return this.#equality(expr)
     if (expr.kind === 'Unary' && expr.operator === 'typeof') this.isLegal = false
@@ -232,6 +237,26 @@ class Presence {
       for (const arg of expr.args) if (MAY_BE_ABSENT.has(arg.kind) && !isTrue(this.isThere(arg))) this.isLegal = false
     }
     return withOperands(expr, (operand) => this.value(operand))
+  }
+
+  /** A subscript or an index. Arithmetic takes null for 0, and no element is at null. */
+  #key(expr: Expr): Expr {
+    const { span } = expr
+    if (expr.kind === 'Literal' && expr.value === undefined) return expr
+    if (expr.kind === 'Conditional') {
+      // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+      return { ...expr, test: this.value(expr.test), then: this.#key(expr.then), else: this.#key(expr.else) }
+    }
+    if (!this.#mayBeNull(expr)) return this.value(expr)
+    // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+    return { kind: 'Conditional', test: this.isThere(expr), then: this.value(expr), else: literal(Number.NaN, span), span }
+  }
+
+  #mayBeNull(expr: Expr): boolean {
+    if (expr.kind === 'Literal') return expr.value === null
+    if (expr.kind === 'Local') return this.#absent.get(expr.name) === null
+    if (expr.kind !== 'Logical') return false
+    return (expr.operator !== '??' && this.#mayBeNull(expr.left)) || this.#mayBeNull(expr.right)
   }
 
   #equality(expr: Extract<Expr, { kind: 'Binary' }>): Expr {

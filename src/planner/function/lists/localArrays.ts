@@ -72,9 +72,9 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
     return items === undefined ? REFUSED : holding(l, { name, dtype: of, node }, items)
   }
   if (property.name === 'from' && platformValue(l, object) === Array)
-    return arrayFrom(l, node) ?? copyFrom(l, { dtype: 'f64', isList: true }, node)
+    return arrayFrom(l, { dtype: 'f64', isList: true }, node) ?? copyFrom(l, { dtype: 'f64', isList: true }, node)
   const copyAs = property.name === 'from' ? DTYPES.get(platformValue(l, object)) : undefined
-  if (copyAs !== undefined) return copyFrom(l, { dtype: copyAs }, node)
+  if (copyAs !== undefined) return arrayFrom(l, { dtype: copyAs }, node) ?? copyFrom(l, { dtype: copyAs }, node)
   const makes = object.type === 'NewExpression' || object.type === 'CallExpression'
   if (property.name !== 'fill' || !makes || platformValue(l, object.callee) !== Array) return undefined
   const [size, ...moreSizes] = object.arguments
@@ -88,8 +88,8 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
   return given === undefined ? REFUSED : filled(l, { name, dtype: 'f64', node, isList: true }, length, given)
 }
 
-/** `Array.from({ length: n }, (_, k) => …)`; undefined for what makes something else. */
-function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
+/** `Array.from({ length: n }, (_, k) => …)`, `Float64Array.from({ length: n }, …)`; undefined for what makes something else. */
+function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
   const [like, make, another] = node.arguments
   if (like?.type !== 'ObjectExpression' || make === undefined || make.type === 'SpreadElement' || another !== undefined) return undefined
   const [property, ...more] = like.properties
@@ -106,7 +106,7 @@ function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
   eachIndex(l, length, node, (at) => {
     const before = new Set(l.locals.keys()) // of one that was there all rows would be the same
     const item = l.verbs.inline(l, f, [nothing, exprValue(at)], node)
-    const row = item.kind === 'view' && !before.has(item.array) ? rowIn(l, item) : undefined
+    const row = as.isList === true && item.kind === 'view' && !before.has(item.array) ? rowIn(l, item) : undefined
     if (row !== undefined) {
       list = made(l, { name, dtype: row.dtype, node, ...(row.isList ? { isList: true } : {}) }, [length, row.length])
       const to = list?.array
@@ -118,7 +118,7 @@ function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
       return
     }
     const parts = item.kind === 'stored' ? partsOf(item, span) : item
-    if (parts.kind === 'tuple' && parts.items.length > 0) {
+    if (as.isList === true && parts.kind === 'tuple' && parts.items.length > 0) {
       list = made(l, { name, dtype: 'f64', node, isList: true }, [length, parts.items.length])
       for (const [k, part] of parts.items.entries()) {
         const value = l.scalarOrNothing(part, node)
@@ -129,7 +129,7 @@ function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
       return
     }
     const value = l.scalarOrNothing(item, node)
-    list = value && made(l, { name, dtype: 'f64', node, isList: true }, [length])
+    list = value && made(l, { name, node, ...as }, [length])
     if (value === undefined || list === undefined) return
     checkNumber(l, list.array, value, node)
     l.emit({ kind: 'Write', array: list.array, subscripts: [at], value, span })

@@ -7,6 +7,7 @@ import type { Span } from '../../../core/span.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
+import { comparedTexts } from '../captures/textCodes.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
@@ -55,7 +56,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       const [a, b] = scalars(l, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       if (a === undefined || b === undefined) return REFUSED
       if (/^[!=]==?$/.test(operator)) comparesObjects(l, a, b, span)
-      return exprValue(binary(operator, a, b, span))
+      return exprValue(comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span))
     }
     case 'LogicalExpression':
       return lowerLogical(l, node)

@@ -93,6 +93,8 @@ export abstract class LoweringState<L> {
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */
   readonly partsOfConstants: Map<object, Record<string, string>> = new Map()
+  /** The numbers that texts of captured lists are compared by. */
+  readonly textCodes: Map<string, number> = new Map()
   /** How many arrays it made, and their bytes. */
   localArrays = 0
   localBytes = 0

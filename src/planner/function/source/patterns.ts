@@ -6,6 +6,7 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { isRowText } from '../captures/capturedKeys.ts'
 import { rowThatIsThere } from '../captures/capturedLookups.ts'
+import { isCapturedText } from '../captures/textCodes.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
@@ -68,6 +69,10 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
   }
   if (isConstant && l.isStable(whole.expr)) {
     l.bound.set(binding, { kind: 'value', value: whole })
+    return
+  }
+  if (isConstant && isCapturedText(l, whole.expr)) {
+    l.bound.set(binding, { kind: 'value', value: exprValue({ ...whole.expr, index: l.stabilized(whole.expr.index, 'at') }) })
     return
   }
   const local = l.newName(binding.name)
