@@ -100,11 +100,17 @@ export class ServedArrays {
     )
   }
 
-  /** Whether everybody has of an array what its blocks read, and its owners the rest. */
+  /** Whether everybody has of an array what its blocks read, and its owners the rest; not where another loop's rows were sent since. */
   #isLeft(storage: Storage, by: string, inputs: LoopInputs, gang: Members): boolean {
     const left = this.#left.get(storage)
     if (left === undefined || left.by !== by) return false
-    return left.version === versionIn(inputs, storage) && gang.belongings.away(gang.numberOf(storage)) === left.residence
+    const { version, residence } = left
+    const number = gang.numberOf(storage)
+    const has = (process: Process): boolean => {
+      const held = process === HOME ? left : gang.belongings.held(process, number)
+      return held?.version === version && held.by === by
+    }
+    return version === versionIn(inputs, storage) && gang.belongings.away(number) === residence && [...residence.has.keys()].every(has)
   }
 
   /** Rows go from who has them to who reads them while blocks run, where that is worth it. */
