@@ -53,7 +53,7 @@ afterAll(async () => {
 const rough = (r: TypedRow): number | null => (r.v === null ? null : r.v * 10 ** (r.id % 9))
 const ORDERS = {
   ...{ o: (r: TypedRow) => r.o, ts: (r: TypedRow) => r.ts, s: (r: TypedRow) => r.s, n: (r: TypedRow) => r.n, b: (r: TypedRow) => r.b },
-  ...{ day: (r: TypedRow) => r.day, v: (r: TypedRow) => r.v, gk: (r: TypedRow) => [r.g, r.k], none: undefined },
+  ...{ day: (r: TypedRow) => r.day, v: (r: TypedRow) => r.v, gk: (r: TypedRow) => [r.g, r.k], l: (r: TypedRow) => r.l, none: undefined },
 }
 const UNITS: Readonly<Record<string, number>> = { o: 1, ts: 3_600_000, day: 86_400_000, v: 0.5 }
 
@@ -87,22 +87,27 @@ const over = fc.record({
   descending: fc.boolean(),
   frame: fc.constantFrom('rows' as const, 'range' as const, undefined),
   ends: fc.tuple(end, end).map(([a, b]) => (a !== null && b !== null && a > b ? [b, a] : [a, b])),
+  isKeyed: fc.boolean(),
 })
 
+/** Values, and the keys that they have. */
 async function outcome(table: DistArray<unknown>): Promise<unknown> {
-  return await table.collect().catch(String)
+  const found: unknown[] = []
+  return await table.forEach((value, key) => void found.push([key, value])).then(() => found, String)
 }
 
 test('windows that are one partition, or a few', async () => {
   await fc.assert(
-    fc.asyncProperty(rows, over, fc.nat(2), async (given, { by, order, descending, frame: kind, ends }, which) => {
+    fc.asyncProperty(rows, over, fc.nat(2), async (given, { by, order, descending, frame: kind, ends, isKeyed }, which) => {
       const unit = UNITS[order]
       const scaled = kind === 'range' ? ends.map((one) => (one === null ? null : one * (unit ?? 0))) : ends
       const frame = kind === undefined || (kind === 'range' && order === 'none') ? {} : { frame: { [kind]: scaled } }
       const calls = { ...PLACED, ...(order === 'none' ? {} : RANKS), ...FRAMED }
       const windowOf = (session: Session): DistArray<unknown> => {
         const orderBy = ORDERS[order]
-        return typedTableOf(session, given).window(
+        const table = typedTableOf(session, given)
+        const keyed = isKeyed ? (table.index((r) => [99 - r.id]) as unknown as typeof table) : table
+        return keyed.window(
           { ...(KEYS[by] && { by: KEYS[by] }), ...(orderBy === undefined ? {} : { orderBy, descending }), ...frame } as never,
           calls as Record<string, WindowFunction<TypedRow, unknown>>,
         )

@@ -103,7 +103,7 @@ export class ServedArrays {
   /** Whether everybody has of an array what its blocks read, and its owners the rest; not where another loop's rows were sent since. */
   #isLeft(storage: Storage, by: string, inputs: LoopInputs, gang: Members): boolean {
     const left = this.#left.get(storage)
-    if (left === undefined || left.by !== by) return false
+    if (left === undefined) return false
     const { version, residence } = left
     const number = gang.numberOf(storage)
     const has = (process: Process): boolean => {

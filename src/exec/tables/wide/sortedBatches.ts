@@ -26,7 +26,7 @@ export async function sortedBatches(
   batches: readonly ExecBatch[],
   services: SortedServices,
 ): Promise<readonly ExecBatch[] | undefined> {
-  const filled = batches.filter((batch) => batch.length > 0).map(withoutKeys)
+  const filled = batches.filter((batch) => batch.length > 0).map((batch) => (hiddenKey === undefined ? withoutKeys(batch) : batch))
   const keyOf = ({ hidden }: ExecBatch): Column | undefined => hidden?.[hiddenKey ?? 0]
   const isKeySortable = (key: Column | undefined): boolean => key !== undefined && isSortable(key)
   if (!filled.every((batch) => isKeySortable(keyOf(batch)))) return undefined
@@ -66,6 +66,7 @@ async function inOrder(
   { workers, arena, hold, run: runTask }: SortedServices,
 ): Promise<readonly ExecBatch[]> {
   const { columns, hidden = [] } = batch
+  const keys = (batch.keys ?? []).map((values): Column => ({ type: { kind: 'i32' }, length: batch.length, values }))
   if (![...columns, ...hidden].every(isGatherable)) {
     const order = run.memory.integers(rows.address, rows.length)
     const cuts = Array.from({ length: workers + 1 }, (_, i) => Math.floor((rows.length * i) / workers))
@@ -74,10 +75,11 @@ async function inOrder(
   }
   const blocks = new ResultBlocks(arena, 'SortExec')
   try {
-    const taken = await gatheredColumns([...columns, ...hidden], rows, run, { workers, blocks })
+    const taken = [...(await gatheredColumns([...keys, ...columns, ...hidden], rows, run, { workers, blocks }))]
     hold(blocks.handedOver())
-    const shown = { element: batch.element, length: rows.length, columns: taken.slice(0, columns.length) }
-    return [{ ...shown, ...(hidden.length > 0 && { hidden: taken.slice(columns.length) }) }]
+    const axes = taken.splice(0, keys.length).map(({ values }) => values as Int32Array) // as they were
+    const shown = { element: batch.element, length: rows.length, columns: taken.splice(0, columns.length) }
+    return [{ ...shown, ...(batch.keys && { keys: axes }), ...(hidden.length > 0 && { hidden: taken }) }]
   } catch (error) {
     blocks.freeAll()
     throw error
