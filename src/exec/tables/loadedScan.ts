@@ -160,7 +160,7 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
     })
     let isAnswered = true
     for await (const { batches, blocks: own, nulls: found, coded, answers: texts, splits: read } of tasks) {
-      isAnswered = texts !== undefined
+      isAnswered = asked.size === 0 || texts !== undefined
       if (texts !== undefined) answers.push(texts)
       parts.push(...batches.map((batch, i) => ({ batch, coded: coded?.[i] ?? [] })))
       held.push([...own])
