@@ -8,15 +8,13 @@ import { afterAll, expect, test } from 'vitest'
 import { outsideMessage } from '../src/core/arrays/indexSpace.ts'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, doubles, expectCompiled, type LoopBody, looped, plain, ROWS } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('absentElements.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
 
-const ROWS = 20
-const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
-const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
 const counts = Array.from({ length: ROWS }, (_, i) => (i * 5) % 4)
 
 /** What bodies capture. Elements of `to`, `list` and `rows` are places of `x`; those of `far` are not all. */
@@ -42,10 +40,7 @@ const HELD = {
   ]),
 }
 
-type Env = Record<string, unknown>
-type LoopBody = (key: readonly [number], env: Env) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): void => void used.add(kind)
@@ -129,27 +124,21 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join(';\n')};\nout.set(i, s)\n}`, used }
 }
 
-const bodyOf = (text: string): LoopBody => new Function(...Object.keys(HELD), `return ${text}`)(...Object.values(HELD)) as LoopBody
-
 /** An iteration that threw, as the loop tells it. */
 class Failed extends Error {}
 
-function plain(body: LoopBody, label: string): Float64Array | Failed {
-  const written = new Float64Array(ROWS)
+function plainOrFailed(body: LoopBody): Float64Array | Failed {
+  let at = 0
   const get = (k: number): number => {
-    if (!(Number.isInteger(k) && k >= 0 && k < ROWS)) throw new Failed(outsideMessage(label, [k], [ROWS]))
+    if (!(Number.isInteger(k) && k >= 0 && k < ROWS)) throw new Failed(outsideMessage('x', [k], [ROWS]))
     return doubles[k] as number
   }
-  const env = { x: { get }, out: { set: (i: number, value: number) => (written[i] = value) } }
-  for (let i = 0; i < ROWS; i++) {
-    try {
-      body([i], env)
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error
-      return new Failed(`The body of the loop over range(${ROWS}) threw at key [${i}]: ${error.message}`)
-    }
+  try {
+    return plain((key, env) => body([(at = key[0])], env), get)
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error
+    return new Failed(`The body of the loop over range(${ROWS}) threw at key [${at}]: ${error.message}`)
   }
-  return written
 }
 
 test('elements of captured lists that may not be there are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
@@ -157,15 +146,9 @@ test('elements of captured lists that may not be there are compiled, run in para
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 15, maxLength: 60 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text), 'x')
-      const [x, out] = [session.fromTypedArray(doubles, [ROWS]), session.zeros([ROWS])]
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      const outcome = await loop.run().then(
-        () => out.toTypedArray(),
-        (error: Error) => error.message,
-      )
-      const { kernel, schedule } = loop.plan
-      expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
+      const expected = plainOrFailed(bodyOf(text, HELD))
+      const { outcome, plan } = await looped(session, bodyOf(text, HELD))
+      expectCompiled(plan, text)
       expect(outcome, text).toStrictEqual(expected instanceof Failed ? expected.message : expected)
       for (const one of [...used, ...(expected instanceof Failed ? ['not there'] : [])]) drawn[one] = (drawn[one] ?? 0) + 1
     }),

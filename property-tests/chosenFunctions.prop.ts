@@ -6,15 +6,12 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, expectCompiled, type LoopBody, looped, plain } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('chosenFunctions.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
-
-const ROWS = 20
-const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
-const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
 
 /** What bodies capture. */
 const HELD = {
@@ -31,10 +28,7 @@ const HELD = {
   half: (v: number) => v / 2,
 }
 
-type Env = Record<string, unknown>
-type LoopBody = (key: readonly [number], env: Env) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): void => void used.add(kind)
@@ -91,18 +85,13 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join(';\n')};\nout.set(i, s + n)\n}`, used }
 }
 
-const bodyOf = (text: string): LoopBody => new Function(...Object.keys(HELD), `return ${text}`)(...Object.values(HELD)) as LoopBody
-
-function plain(body: LoopBody): Float64Array | TypeError {
-  const written = new Float64Array(ROWS)
-  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
+function plainOrNone(body: LoopBody): Float64Array | TypeError {
   try {
-    for (let i = 0; i < ROWS; i++) body([i], env)
+    return plain(body)
   } catch (error) {
     if (error instanceof TypeError) return error
     throw error
   }
-  return written
 }
 
 test('bodies that choose functions are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
@@ -110,15 +99,9 @@ test('bodies that choose functions are compiled, run in parallel, and give the b
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 15, maxLength: 60 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text))
-      const [x, out] = [session.fromTypedArray(doubles, [ROWS]), session.zeros([ROWS])]
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      const outcome = await loop.run().then(
-        () => out.toTypedArray(),
-        (error: Error) => error.message,
-      )
-      const { kernel, schedule } = loop.plan
-      expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
+      const expected = plainOrNone(bodyOf(text, HELD))
+      const { outcome, plan } = await looped(session, bodyOf(text, HELD))
+      expectCompiled(plan, text)
       if (expected instanceof TypeError) expect(outcome, text).toContain('is not a function')
       else expect(outcome, text).toStrictEqual(expected)
       for (const one of [...used, ...(expected instanceof TypeError ? ['none there'] : [])]) counts[one] = (counts[one] ?? 0) + 1

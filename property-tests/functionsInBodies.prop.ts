@@ -6,17 +6,12 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('functionsInBodies.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
-
-const ROWS = 20
-const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
-const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
-const x = session.fromTypedArray(doubles, [ROWS])
-const out = session.zeros([ROWS])
 
 class Scaled {
   factor: number
@@ -70,10 +65,7 @@ const MAKERS = {
   twice: (f: (v: number) => number) => ({ at: (v: number) => f(f(v)) }),
 }
 
-type Env = Record<string, unknown>
-type LoopBody = (key: readonly [number], env: Env) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): void => void used.add(kind)
@@ -185,29 +177,17 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join('\n')}\nout.set(i, s)\n}`, used }
 }
 
-const bodyOf = (text: string): LoopBody => new Function(...Object.keys(MAKERS), `return ${text}`)(...Object.values(MAKERS)) as LoopBody
-
-function plain(body: LoopBody): Float64Array {
-  const written = new Float64Array(ROWS)
-  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
-  for (let i = 0; i < ROWS; i++) body([i], env)
-  return written
-}
-
 test('bodies with functions that make functions are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 80 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text))
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      await loop.run()
-      const { kernel, schedule } = loop.plan
+      const expected = plain(bodyOf(text, MAKERS))
+      const { outcome, plan } = await looped(session, bodyOf(text, MAKERS))
       // Where who has an object could tell that its variable was given another, and where a constructor's functions ask for `this`.
-      const isLeft = kernel?.because?.some((one) => 'code' in one && /^(aliased-object|this|reassigns-value)$/.test(one.code)) === true
-      if (!isLeft)
-        expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
-      expect(await out.toTypedArray(), text).toStrictEqual(expected)
+      const isLeft = plan.kernel?.because?.some((one) => 'code' in one && /^(aliased-object|this|reassigns-value)$/.test(one.code)) === true
+      if (!isLeft) expectCompiled(plan, text)
+      expect(outcome, text).toStrictEqual(expected)
       for (const one of [...used, ...(isLeft ? ['left'] : [])]) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,

@@ -6,17 +6,12 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('privateMembers.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
-
-const ROWS = 20
-const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25]
-const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
-const x = session.fromTypedArray(doubles, [ROWS])
-const out = session.zeros([ROWS])
 
 /** As text, which compilers would make WeakMaps of. */
 const CLASSES = `
@@ -74,10 +69,7 @@ class Deep extends Vec {
 const ALL = ['Vec', 'Lcg', 'Level', 'Ordered', 'Deep']
 const made = new Function(`${CLASSES}\nreturn { ${ALL.join(', ')} }`)() as Record<string, unknown>
 
-type Env = Record<string, unknown>
-type LoopBody = (key: readonly [number], env: Env) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): void => void used.add(kind)
@@ -155,26 +147,15 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join('\n')}\nout.set(i, s)\n}`, used }
 }
 
-const bodyOf = (text: string): LoopBody => new Function(...ALL, `return ${text}`)(...ALL.map((name) => made[name])) as LoopBody
-
-function plain(body: LoopBody): Float64Array {
-  const written = new Float64Array(ROWS)
-  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
-  for (let i = 0; i < ROWS; i++) body([i], env)
-  return written
-}
-
 test('bodies with private members and setters are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 15, maxLength: 60 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text))
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      await loop.run()
-      const { kernel, schedule } = loop.plan
-      expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
-      expect(await out.toTypedArray(), text).toStrictEqual(expected)
+      const expected = plain(bodyOf(text, made))
+      const { outcome, plan } = await looped(session, bodyOf(text, made))
+      expectCompiled(plan, text)
+      expect(outcome, text).toStrictEqual(expected)
       for (const one of used) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,

@@ -6,17 +6,15 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, expectCompiled, looped, plain, ROWS } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('takenParts.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
 
-const ROWS = 20
 const DOUBLES = [0, -0, 0.5, Number.NaN, -1, 2.25, Number.POSITIVE_INFINITY]
 const doubles = Float64Array.from({ length: ROWS }, (_, i) => DOUBLES[i] ?? ((i * 37) % 19) / 4 - 2)
-const x = session.fromTypedArray(doubles, [ROWS])
-const out = session.zeros([ROWS])
 
 /** What bodies capture. */
 const HELD = {
@@ -43,10 +41,7 @@ const HELD = {
   ]),
 }
 
-type Env = Record<string, unknown>
-type LoopBody = (key: readonly [number], env: Env) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = (kind: string): void => void used.add(kind)
@@ -107,26 +102,15 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join('\n')}\nout.set(i, s)\n}`, used }
 }
 
-const bodyOf = (text: string): LoopBody => new Function(...Object.keys(HELD), `return ${text}`)(...Object.values(HELD)) as LoopBody
-
-function plain(body: LoopBody): Float64Array {
-  const written = new Float64Array(ROWS)
-  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
-  for (let i = 0; i < ROWS; i++) body([i], env)
-  return written
-}
-
 test('bodies that take parts of lists and objects are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 15, maxLength: 60 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text))
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      await loop.run()
-      const { kernel, schedule } = loop.plan
-      expect(`${kernel?.target} ${schedule.kind}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm.* independent$/)
-      expect(await out.toTypedArray(), text).toStrictEqual(expected)
+      const expected = plain(bodyOf(text, HELD), (i) => doubles[i])
+      const { outcome, plan } = await looped(session, bodyOf(text, HELD), doubles)
+      expectCompiled(plan, text)
+      expect(outcome, text).toStrictEqual(expected)
       for (const one of used) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,

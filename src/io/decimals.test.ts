@@ -72,7 +72,7 @@ test('decimals of more digits than their own type has are read, and written once
   expect(await rows.collect()).toEqual([{ price: 12345.67 }])
   const message =
     'Column "price" holds 12345.67, which its decimal(4, 2) has no digits for: where it was read from breaks its own type.\n' +
-    'Make it a plain number first, as in withColumns((r) => ({ price: +r.price })).'
+    'Make it a plain number first, as in withColumns((row) => ({ price: +row.price })).'
   for (const write of ['writeArrow', 'writeParquet'] as const)
     await expect(rows[write](join(folder, 'prices'))).rejects.toThrow(new PlanError(message))
   const plain = rows.withColumns((r) => ({ price: +r.price }))

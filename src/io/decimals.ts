@@ -6,6 +6,7 @@ import { type Column, isValid } from '../core/data/column.ts'
 import { type DecimalForm, DIGITS_KEPT, POWERS_OF_TEN, unscaledOf } from '../core/data/decimals.ts'
 import { type ColumnType, type ElementType, mapLeaves } from '../core/data/schema.ts'
 import { PlanError } from '../core/errors.ts'
+import { keyText, memberText } from '../core/ir/madeFunctions.ts'
 import { columnError, type Place } from './arrow/arrowTypes.ts'
 
 /** The element with numbers for decimals: what programs are handed as Arrow, which has four words of JavaScript for a decimal. */
@@ -110,7 +111,11 @@ function decimalText(unscaled: bigint, scale: number): string {
  * The numbers of a column of decimals without their points, as integers of 128 bits, the lowest words first; 0 where there is none. PlanError
  * for one of more digits than the form has, which files hold that break their own types.
  */
-export function wordsOfDecimals(column: Column, form: DecimalForm, name: string): Uint32Array {
+export function wordsOfDecimals(
+  column: Column,
+  form: DecimalForm,
+  { name, isInside }: { readonly name: string; readonly isInside?: true },
+): Uint32Array {
   const { length, validity } = column
   const values = column.values as Float64Array // that of f64
   const words = new Uint32Array(4 * length)
@@ -118,9 +123,11 @@ export function wordsOfDecimals(column: Column, form: DecimalForm, name: string)
     if (validity !== undefined && !isValid(column, i)) continue
     const unscaled = unscaledOf(values[i] as number, form) // i < length
     if (unscaled === undefined) {
-      const [top = name] = name.split(/\.|\[/) // what rows call it
+      const cure = isInside
+        ? 'with + before it, where a map makes the rows'
+        : `as in withColumns((row) => ({ ${keyText(name)}: +${memberText(name)} }))`
       throw new PlanError(
-        `Column "${name}" holds ${values[i]}, which its decimal(${form.precision}, ${form.scale}) has no digits for: where it was read from breaks its own type.\nMake it a plain number first, as in withColumns((r) => ({ ${top}: +r.${top} })).`,
+        `Column "${name}" holds ${values[i]}, which its decimal(${form.precision}, ${form.scale}) has no digits for: where it was read from breaks its own type.\nMake it a plain number first, ${cure}.`,
       )
     }
     if (typeof unscaled === 'bigint') {

@@ -52,7 +52,7 @@ export function recordBatchOf(schema: Schema, batch: Batch, dataOfColumn: (colum
 
 /** `own` gives what buffers become: copies, unless it says otherwise. PlanError for what a column's type has no room for, by its name. */
 export function dataOf(column: Column, field: Named, own: Own = copied): Data {
-  const { name, type } = field
+  const { type } = field
   const { length } = column
   const kind = column.type.kind
   const base = { type, length, ...validityOf(column) }
@@ -77,7 +77,7 @@ export function dataOf(column: Column, field: Named, own: Own = copied): Data {
   if (column.type.kind === 'time' && (column.type.unit === 's' || column.type.unit === 'ms')) {
     return makeData({ ...base, data: Int32Array.from(values as BigInt64Array, Number) } as never)
   }
-  if (DataType.isDecimal(type)) return makeData({ ...base, data: wordsOfDecimals(column, type, name) } as never)
+  if (DataType.isDecimal(type)) return makeData({ ...base, data: wordsOfDecimals(column, type, field) } as never)
   if (DataType.isInt(type) && values instanceof Float64Array)
     return makeData({ ...base, data: integersOf(column, type.isSigned ? 'i64' : 'u64') } as never)
   return makeData({ ...base, data: own(values) } as never)
@@ -93,12 +93,14 @@ function nullsOf(type: DataType, length: number): Data {
 interface Named {
   readonly name: string
   readonly type: DataType
+  /** Of a struct or a list: `name` is its path. */
+  readonly isInside?: true
 }
 
 function childOf({ name, type }: Named, index: number): Named {
   const child = type.children[index] as ArrowField | undefined
   if (child === undefined) throw new Bug(`The Arrow type ${String(type)} has no child ${index}.`)
-  return { name: DataType.isStruct(type) ? `${name}.${child.name}` : `${name}[]`, type: child.type as DataType }
+  return { name: DataType.isStruct(type) ? `${name}.${child.name}` : `${name}[]`, type: child.type as DataType, isInside: true }
 }
 
 type Own = <A extends NonNullable<Column['values']>>(values: A) => A
