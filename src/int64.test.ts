@@ -83,7 +83,7 @@ test('numbers and bigints of files do not go together unseen', async () => {
   expect(() => numbers.union(bigints)).toThrow(
     new PlanError(
       'Cannot put ids.parquet after ids.parquet with union(): the elements are { id: i64 as number, n: i64 as number? } and { id: i64, n: i64? }.\n' +
-        'Give both the same columns with select() or map().',
+        'Make "id" one kind first, as in withColumns((row) => ({ id: Number(row.id) })).',
     ),
   )
   expect(() => numbers.join(bigints, 'id')).toThrow(

@@ -570,12 +570,12 @@ describe('pivot and unpivot', () => {
     )
     const dated = messageOf(() => readings.pivot({ rows: [], columns: 'at', agg: 'count', names: [] }))
     expect(dated).toBe(
-      'pivot() names columns after numbers, strings and booleans; the values of "at" are timestamp(ms).\nMake a string of them first, as in withColumns((row) => ({ at: String(row.at) })).',
+      'pivot() names columns after numbers, strings and booleans; the values of "at" are timestamp(ms).\nMake a string of them first, as in withColumns((row) => ({ at: row.at?.toISOString().slice(0, 10) })).',
     )
     const made = readings.map(({ at }) => ({ at: new Date(new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).format(at ?? 0)) }))
     await expect(made.pivot({ rows: [], columns: 'at', agg: 'count' })).rejects.toThrow(
       new PlanError(
-        'pivot() names columns after numbers, strings and booleans; the values of "at" are 1970-01-01T00:00:00.000Z.\nMake a string of them first, as in withColumns((row) => ({ at: String(row.at) })).',
+        'pivot() names columns after numbers, strings and booleans; the values of "at" are 1970-01-01T00:00:00.000Z.\nMake a string of them first, as in withColumns((row) => ({ at: row.at?.toISOString().slice(0, 10) })).',
       ),
     )
     const missing = made.pivot({ rows: ['it' as never], columns: 'at', agg: 'count', names: ['x' as never] })
@@ -597,7 +597,7 @@ describe('pivot and unpivot', () => {
       'pivot() makes 1,000 columns at most; "n" has more different values.\nFilter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',
     )
     expect(messageOf(() => cells.unpivot({ columns: ['day', 'x'] }))).toBe(
-      'unpivot() puts values of one kind under each other; those of "day" are utf8, those of "x" f64?.\nMake them one kind first, as with withColumns() or cast().',
+      'unpivot() puts values of one kind under each other; those of "day" are utf8, those of "x" f64?.\nMake them one kind first, as with withColumns().',
     )
     expect(messageOf(() => cells.unpivot({ columns: [] }))).toBe(
       "unpivot() needs at least one column, as in unpivot({ keep: ['id'], columns: ['a', 'b'] }).",

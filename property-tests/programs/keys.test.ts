@@ -234,7 +234,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
       reduce:
         'reduce() names a column "value", which is a column of the group key already. The key\'s columns: value.\nGive the field of the key another name in groupBy().',
       union:
-        'Cannot put fromColumns after fromColumns with union(): the elements are { k: f64, v: f64, s: utf8 } and { b: f64 }.\nGive both the same columns with select() or map().',
+        "Cannot put fromColumns after fromColumns with union(): the elements are { k: f64, v: f64, s: utf8 } and { b: f64 }.\nGive both the same columns with select() or map(), or take those of all with { columns: 'all' }.",
     }
     type Rows = DistArray<{ k: number; v: number; s: string }>
     const asked = (array: Rows): Readonly<Record<keyof typeof messages, () => DistArray<unknown>>> => ({

@@ -142,7 +142,7 @@ test('joins of sides that cannot be compared', () => {
 test('unions of different columns', () => {
   expect(messageOf(() => orders.select('id', 'shop').union(orders.select('id', 'price') as never))).toBe(
     'Cannot put orders.parquet after orders.parquet with union(): the elements are { id: i32, shop: utf8 } and { id: i32, price: f64 }.\n' +
-      'Give both the same columns with select() or map().',
+      "Give both the same columns with select() or map(), or take those of all with { columns: 'all' }.",
   )
 })
 

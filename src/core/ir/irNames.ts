@@ -25,10 +25,11 @@ export function namesOf(ir: FunctionIr): Names {
   return { locals, labels, constants: new Set([...ir.parameters, ...ir.tables].map((one) => one.name)) }
 }
 
-/** `name`, or `name$2`, `name$3`, … if it is taken; takes it. */
+/** `name` as a program may write it (columns have any), or `name$2`, `name$3`, … if it is taken; takes it. */
 export function fresh(name: string, taken: Set<string>): string {
-  let free = name
-  for (let n = 2; taken.has(free); n++) free = `${name}$${n}`
+  const written = name.replace(/[^\p{ID_Continue}$]/gu, '_')
+  let free = written
+  for (let n = 2; taken.has(free); n++) free = `${written}$${n}`
   taken.add(free)
   return free
 }

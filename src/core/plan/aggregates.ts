@@ -22,6 +22,8 @@ export interface Aggregate<Row, Out> {
   readonly second?: (row: Row) => unknown
   /** For quantile: from 0 to 1. */
   readonly q?: number
+  /** The name that the program says for a quantile. */
+  readonly called?: 'median' | 'approxMedian'
   /** Of `aggregate`: its functions. */
   readonly folding?: Folding<(...args: never[]) => unknown>
   /** Never set: carries the type. */
@@ -40,10 +42,10 @@ function ofKind<Row, Out>(
   kind: AggregateKind,
   of: ((row: Row, env: never) => unknown) | undefined,
   options: { readonly env?: object },
-  q?: number,
+  { q, called }: Pick<Aggregate<Row, Out>, 'q' | 'called'> = {},
 ): Aggregate<Row, Out> {
   const given = of === undefined && kind === 'count' ? noArgument(kind, options) : argumentOf<Row>(kind, of, options)
-  return marked({ kind, ...given, ...(q === undefined ? {} : { q }) })
+  return marked({ kind, ...given, ...(q === undefined ? {} : { q }), ...(called === undefined ? {} : { called }) })
 }
 
 function marked<Row, Out>(plain: Aggregate<Row, Out>): Aggregate<Row, Out> {
@@ -247,7 +249,7 @@ export function quantile<Row, E extends object = object>(
   q: number,
   options: WithEnv<E> = {},
 ): Aggregate<Row, number | null> {
-  return ofKind('quantile', of, options, fraction('quantile', q))
+  return ofKind('quantile', of, options, { q: fraction('quantile', q) })
 }
 
 /** `quantile` of 0.5: the value in the middle, or halfway between the two that are. Keeps the group in memory. */
@@ -255,7 +257,7 @@ export function median<Row, E extends object = object>(
   of: (row: Row, env: E) => number | null | undefined,
   options: WithEnv<E> = {},
 ): Aggregate<Row, number | null> {
-  return ofKind('quantile', argumentOf<Row>('median', of, options).of, {}, 0.5)
+  return ofKind('quantile', argumentOf<Row>('median', of, options).of, {}, { q: 0.5, called: 'median' })
 }
 
 function fraction(kind: AggregateKind, q: number): number {
@@ -283,7 +285,7 @@ export function approxQuantile<Row, E extends object = object>(
   q: number,
   options: WithEnv<E> = {},
 ): Aggregate<Row, number | null> {
-  return ofKind('approxQuantile', of, options, fraction('approxQuantile', q))
+  return ofKind('approxQuantile', of, options, { q: fraction('approxQuantile', q) })
 }
 
 /** `approxQuantile` of 0.5. */
@@ -291,7 +293,7 @@ export function approxMedian<Row, E extends object = object>(
   of: (row: Row, env: E) => Numeric,
   options: WithEnv<E> = {},
 ): Aggregate<Row, number | null> {
-  return ofKind('approxQuantile', argumentOf<Row>('approxMedian', of, options).of, {}, 0.5)
+  return ofKind('approxQuantile', argumentOf<Row>('approxMedian', of, options).of, {}, { q: 0.5, called: 'approxMedian' })
 }
 
 /** All values of the group in row order, as an array, nulls included. */

@@ -9,10 +9,10 @@ import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } fro
 import { valueText } from '../data/valueKinds.ts'
 import type { Lowering } from '../engine.ts'
 import { PlanError } from '../errors.ts'
-import { columnOf, listOf, madeFunction, memberText } from '../ir/madeFunctions.ts'
+import { columnOf, keyText, listOf, madeFunction, memberText } from '../ir/madeFunctions.ts'
 import { missingColumnMessage } from '../nearestNames.ts'
 import { checkOptions } from '../options.ts'
-import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
+import { elementText, ROW_NUMBERS, typeOfBoth, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
 import { type JoinHow, type JoinKey, type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, lowerFunction } from './transformations.ts'
 
@@ -38,8 +38,20 @@ export function unionNames(inputs: readonly LogicalPlan[]): readonly string[] {
 export function cannotUnite(names: readonly string[], at: number, before: ElementType, element: ElementType): PlanError {
   return new PlanError(
     `Cannot put ${names[at]} after ${names[0]} with union(): the elements are ${elementText(before)} and ${elementText(element)}.\n` +
-      'Give both the same columns with select() or map().',
+      unionCure(before, element),
   )
+}
+
+function unionCure(before: ElementType, element: ElementType): string {
+  const own = fieldsByName(fieldsOf(element))
+  for (const { name, type } of before.kind === 'row' && element.kind === 'row' ? before.fields : []) {
+    const other = own.get(name)
+    if (other === undefined || typeOfBoth(type, other.type) !== undefined) continue
+    const kinds = [valueClassOf(type), valueClassOf(other.type)]
+    const to = kinds.includes('number') && kinds.includes('bigint') ? 'Number' : 'String'
+    return `Make "${name}" one kind first, as in withColumns((row) => ({ ${keyText(name)}: ${to}(${memberText(name)}) })).`
+  }
+  return "Give both the same columns with select() or map(), or take those of all with { columns: 'all' }."
 }
 
 function inOrderOf(first: ElementType, input: LogicalPlan): LogicalPlan {

@@ -113,7 +113,8 @@ export function unifyElements(a: ElementType, b: ElementType): ElementType | und
   return { kind: 'scalar', type: value.type, nullable: value.nullable }
 }
 
-function typeOfBoth(a: ColumnType, b: ColumnType): ColumnType | undefined {
+/** The type that holds values of both; undefined where there is none. */
+export function typeOfBoth(a: ColumnType, b: ColumnType): ColumnType | undefined {
   if (sameType(a, b)) return a
   if (a.kind === 'unknown' || b.kind === 'unknown') return { kind: 'unknown' }
   try {

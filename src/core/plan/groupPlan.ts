@@ -87,6 +87,7 @@ export interface NamedAggregate {
   readonly of?: Callback
   readonly second?: Callback
   readonly q?: number
+  readonly called?: Aggregate<never, unknown>['called']
   readonly folding?: Folding<Callback>
 }
 
@@ -175,13 +176,14 @@ function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
 
 function callOf(
   grouping: Grouping,
-  { name, kind, of, second, q, folding }: NamedAggregate,
+  { name, kind, of, second, q, called, folding }: NamedAggregate,
 ): { call: AggregateCall; type: ColumnType; nullable: boolean } {
   if (of === undefined) return { call: { name, kind }, type: F64, nullable: false }
-  const lowered = (given: Callback) => lowerFunction(grouping.engine, kind, given, { inputs: [grouping.input.element], takes: '(row)' })
+  const lowered = (given: Callback) =>
+    lowerFunction(grouping.engine, called ?? kind, given, { inputs: [grouping.input.element], takes: '(row)' })
   const { f, returned } = lowered(of)
   if (folding !== undefined) return foldingCall(grouping, { name, kind, of: f }, folding)
-  const type = aggregateType(kind, evaluated(f, returned), f)
+  const type = aggregateType(kind, evaluated(f, returned), f, called)
   if (second === undefined) return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...type }
   const other = lowered(second)
   const isPair = kind === 'covariance' || kind === 'correlation'
@@ -233,6 +235,7 @@ export function aggregateType(
   kind: AggregateKind,
   returned: ElementType,
   f: UserFunction,
+  called: string = kind,
 ): { readonly type: ColumnType; readonly nullable: boolean } {
   const { type } = asColumnType(returned)
   const valueClass = valueClassOf(type)
@@ -254,7 +257,7 @@ export function aggregateType(
     case 'kurtosis':
     case 'covariance':
     case 'correlation':
-      requireClass(kind, returned, f, ['number'])
+      requireClass(called, returned, f, ['number'])
       return { type: F64, nullable: true }
     case 'min':
     case 'max':
@@ -277,7 +280,7 @@ export function aggregateType(
   }
 }
 
-function requireClass(kind: AggregateKind, returned: ElementType, f: UserFunction, allowed: readonly string[]): void {
+function requireClass(kind: string, returned: ElementType, f: UserFunction, allowed: readonly string[]): void {
   const { type } = asColumnType(returned)
   const valueClass = valueClassOf(type)
   if (valueClass === 'unknown' || allowed.includes(valueClass)) return
@@ -288,6 +291,8 @@ function requireClass(kind: AggregateKind, returned: ElementType, f: UserFunctio
     ? `\nCompare the value, as in ${kind}((row) => row.price > 0).`
     : valueClass === 'bigint' || valueClass === 'boolean' || valueClass === 'string'
       ? `\nConvert the value, as in ${kind}((row) => Number(…)).`
-      : ''
+      : valueClass === 'Date'
+        ? `\nTake its milliseconds, as in ${kind}((row) => row.at?.getTime()).`
+        : ''
   throw new PlanError(`${kind}() takes ${list}; this function returns ${elementText(returned)}: ${f.text}${cure}`, { span: f.span })
 }

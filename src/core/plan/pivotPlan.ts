@@ -35,7 +35,7 @@ import { checkOptions } from '../options.ts'
 import { knownFields } from './columnPlans.ts'
 import { valueClassOf } from './elements.ts'
 import { aggregatesPlan, groupingOf, keyOfAllRows, type NamedAggregate } from './groupPlan.ts'
-import { type AggregateKind, type LogicalPlan, labelOf } from './logicalPlan.ts'
+import { type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, distinctPlan, limitPlan, selectPlan, withColumnsPlan } from './transformations.ts'
 
 /** What a cell may be of its rows' values. */
@@ -56,11 +56,11 @@ export type PivotAggregate =
   | 'kurtosis'
   | 'any'
   | 'all'
-const CELLS: Readonly<Record<PivotAggregate, { readonly kind: AggregateKind; readonly q?: number }>> = {
+const CELLS: Readonly<Record<PivotAggregate, Pick<NamedAggregate, 'kind' | 'q' | 'called'>>> = {
   count: { kind: 'count' },
   sum: { kind: 'sum' },
   mean: { kind: 'mean' },
-  median: { kind: 'quantile', q: 0.5 },
+  median: { kind: 'quantile', q: 0.5, called: 'median' },
   min: { kind: 'min' },
   max: { kind: 'max' },
   first: { kind: 'first' },
@@ -116,7 +116,8 @@ function checkedPivot(plan: LogicalPlan, options: PivotAny): LogicalPlan {
   if (values !== undefined) checkCells(known.get(values) as Field, agg) // looked up above
   const by = known.get(columns) as Field // looked up above
   const { kind } = by.type
-  if (kind !== 'null' && kind !== 'unknown' && !NAMING.includes(valueClassOf(by.type))) throw noNames(columns, typeText(by.type))
+  if (kind !== 'null' && kind !== 'unknown' && !NAMING.includes(valueClassOf(by.type)))
+    throw noNames(columns, typeText(by.type), valueClassOf(by.type) === 'Date')
   if (names !== undefined) checkNames(options, names, by)
   return input
 }
@@ -124,10 +125,11 @@ function checkedPivot(plan: LogicalPlan, options: PivotAny): LogicalPlan {
 /** What columns may be named after. */
 const NAMING: readonly string[] = ['number', 'bigint', 'string', 'boolean']
 
-function noNames(columns: string, type: string): PlanError {
+function noNames(columns: string, type: string, isDate: boolean): PlanError {
+  const text = isDate ? `${memberText(columns)}?.toISOString().slice(0, 10)` : `String(${memberText(columns)})`
   return new PlanError(
     `pivot() names columns after numbers, strings and booleans; the values of "${columns}" are ${type}.\n` +
-      `Make a string of them first, as in withColumns((row) => ({ ${keyText(columns)}: String(${memberText(columns)}) })).`,
+      `Make a string of them first, as in withColumns((row) => ({ ${keyText(columns)}: ${text} })).`,
   )
 }
 
@@ -188,7 +190,7 @@ export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: Pi
   const { rows, columns } = options
   if (found.length > MOST_COLUMNS) throw tooMany(columns)
   const odd = found.map((row) => row[columns]).find((value) => value != null && !NAMING.includes(typeof value))
-  if (odd !== undefined) throw noNames(columns, valueText(odd))
+  if (odd !== undefined) throw noNames(columns, valueText(odd), odd instanceof Date)
   if (found.length > 0) return pivotPlan(engine, input, { ...options, names: found.map((row) => row[columns] as Primitive) }) // scalars, as was checked
   if (rows.length > 0) return limitPlan(selectPlan(input, rows), 0)
   throw new PlanError(

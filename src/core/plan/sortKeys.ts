@@ -55,7 +55,7 @@ export function sortListPlan(engine: Lowering, input: LogicalPlan, keys: readonl
 }
 
 /** Of values that go their own ways. */
-const LIST: ElementType = { kind: 'scalar', type: { kind: 'list', item: { kind: 'unknown' } }, nullable: false }
+export const LIST: ElementType = { kind: 'scalar', type: { kind: 'list', item: { kind: 'unknown' } }, nullable: false }
 
 /** Where a list of values is given. */
 type Ordered = 'sortBy' | 'window'

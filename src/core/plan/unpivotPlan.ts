@@ -74,7 +74,7 @@ function checkTypes(fields: readonly Field[]): void {
     if (both === undefined && before !== undefined)
       throw new PlanError(
         `unpivot() puts values of one kind under each other; those of "${before.name}" are ${elementText(before.element)}, those of "${name}" ${elementText(element)}.\n` +
-          'Make them one kind first, as with withColumns() or cast().',
+          'Make them one kind first, as with withColumns().',
       )
     before ??= { element, name }
     if (both !== undefined) before = { ...before, element: both }

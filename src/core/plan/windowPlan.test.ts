@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tableOf } from '../../../property-tests/plans.ts'
 import { planOf } from '../arrays/distArray.ts'
-import { collect, count, mean, sum } from './aggregates.ts'
+import { collect, count, mean, median, sum } from './aggregates.ts'
 import { elementText } from './elements.ts'
 import { firstValue, lag, rank, rowNumber } from './windows.ts'
 
@@ -56,6 +56,17 @@ test.each([
   ],
   [{ frame: 3 }, { n: count() }, 'The frame of window() is an object; it was given 3.'],
   [
+    { frame: { rows: 3 } },
+    { n: count() },
+    'The rows of a frame are two whole numbers, or null for all, as in [-6, 0] or [null, 0]; it was given 3.',
+  ],
+  [
+    { orderBy: [{ by: (r: Row) => r.at, nulls: 'first' }], frame: { range: [-1, 0] } },
+    { n: count() },
+    "A frame by range measures from the values on, and nulls have no distance: they come last, and not first as here: [(r) => r.at]\nTake the nulls: 'first' away, or use a frame by rows, as in frame: { rows: [-6, 0] }.",
+  ],
+  [{}, { n: median((r: Row) => r.at) }, `There is no median() of a window, as "n" asks for. There are ${KINDS}.`],
+  [
     { order: (r: Row) => r.at },
     { n: count() },
     'window() has no option "order". Did you mean "orderBy" or "descending"? Its options are by, orderBy, descending, frame, env.',
@@ -82,5 +93,5 @@ test.each([
   } catch (error) {
     said = (error as Error).message
   }
-  expect(said.replace(/: r =>/, ': (r) =>')).toBe(message)
+  expect(said.replace(/(: |\[)r =>/, '$1(r) =>')).toBe(message)
 })

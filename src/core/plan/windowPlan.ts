@@ -11,10 +11,11 @@ import { PlanError } from '../errors.ts'
 import type { UserFunction } from '../ir/functionIr.ts'
 import { withEnv } from '../ir/withEnv.ts'
 import { checkOptions } from '../options.ts'
+import { isAggregate } from './aggregates.ts'
 import { asColumnType, F64, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
 import { aggregateType, evaluated } from './groupPlan.ts'
 import type { Directions, LogicalPlan, WindowCall, WindowFrame } from './logicalPlan.ts'
-import { orderByList, type SortByAny } from './sortKeys.ts'
+import { LIST, orderByList, type SortByAny } from './sortKeys.ts'
 import { type Callback, checkOrdered, lowerFunction, requireRows } from './transformations.ts'
 import { isWindowFunction } from './windows.ts'
 
@@ -103,7 +104,7 @@ export function windowNode(
   const order = orderBy && (isList(orderBy) ? orderByList(engine, input, orderBy, 'window') : { ...lowered(orderBy), descending })
   if (order !== undefined) {
     if (!isList(orderBy)) checkOrdered('The orderBy of window()', order.f, order.returned)
-    if (measuresOrder(frame)) checkMeasured(order.f, order.returned)
+    if (measuresOrder(frame)) checkMeasured(order, orderBy)
   }
   const calls = functions.map((one) => callOf(engine, input, one))
   const fields = calls.map(({ field }) => field)
@@ -125,7 +126,18 @@ export function measuresOrder({ kind, from, to }: WindowFrame): boolean {
   return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
 }
 
-function checkMeasured(f: UserFunction, returned: ElementType): void {
+interface Measured {
+  readonly f: UserFunction
+  readonly returned: ElementType
+}
+
+function checkMeasured({ f, returned }: Measured, given: OrderBy | undefined): void {
+  if (isList(given) && given.length === 1 && returned === LIST)
+    throw new PlanError(
+      `A frame by range measures from the values on, and nulls have no distance: they come last, and not first as here: ${f.text}\n` +
+        "Take the nulls: 'first' away, or use a frame by rows, as in frame: { rows: [-6, 0] }.",
+      { span: f.span },
+    )
   const is = returned.kind === 'scalar' ? valueClassOf(returned.type) : returned.kind === 'unknown' ? 'unknown' : 'other'
   if (is === 'number' || is === 'Date' || is === 'unknown') return
   throw new PlanError(
@@ -147,7 +159,7 @@ function checkedFrame(frame: WindowOverAny['frame'], isOrdered: boolean): Window
     )
   }
   const kind = rows === undefined ? 'range' : 'rows'
-  const [from, to] = ends
+  const [from, to] = Array.isArray(ends) ? ends : []
   if (!Array.isArray(ends) || ends.length !== 2 || from === undefined || to === undefined || !isEnd(from, kind) || !isEnd(to, kind)) {
     const what = kind === 'rows' ? 'whole numbers' : 'finite numbers'
     throw new PlanError(
@@ -191,7 +203,9 @@ function checked(name: string, one: unknown, isOrdered: boolean): Omit<NamedWind
     )
   const kind = KINDS.find((known) => known === one.kind)
   if (kind === undefined)
-    throw new PlanError(`There is no ${one.kind}() of a window, as "${name}" asks for. There are ${KINDS.join(', ')}.`)
+    throw new PlanError(
+      `There is no ${(isAggregate(one) ? one.called : undefined) ?? one.kind}() of a window, as "${name}" asks for. There are ${KINDS.join(', ')}.`,
+    )
   if (RANKS.includes(kind) && !isOrdered)
     throw new PlanError(`${kind}() needs an orderBy, as in window({ orderBy: (row) => row.price }, { ${name}: ${kind}() }).`)
   const { of, n } = one
