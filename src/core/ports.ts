@@ -133,8 +133,8 @@ export interface PagedColumn {
   /** Bytes of a value of the file, or 1 where what is written is the number of its entry in the dictionary: those of texts. */
   readonly width: 1 | 4 | 8
   /** How f64 are made of its integers; they stay as they are where it does not say. */
-  readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'>
-  readonly dictionary?: { readonly at: number; readonly entries: number }
+  readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'> | undefined
+  readonly dictionary?: { readonly at: number; readonly entries: number } | undefined
   /** In the order of their values. */
   readonly pages: readonly PageOfValues[]
 }
@@ -144,7 +144,7 @@ export interface PageOfValues {
   readonly end: number
   readonly values: number
   /** The bits of an index of the dictionary's entries, which runs of them are made of; absent where the page has values. */
-  readonly indexBits?: number
+  readonly indexBits?: number | undefined
 }
 
 export interface OpenFile {

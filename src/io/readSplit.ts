@@ -22,13 +22,8 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   spark: ({ name }) => Promise.reject(new Bug(`The server was not asked for ${name}.`)),
 }
 
-export const readSplit: ReadSplit = readWithConstants((source, split, columns, predicate, access) =>
-  READERS[source.kind](source, split, columns, predicate, {
-    ...access,
-    timeoutMs: source.timeoutMs,
-    headers: source.headers,
-    retries: source.retries,
-    s3: source.s3,
-    given: source.given,
-  }),
-)
+export const readSplit: ReadSplit = readWithConstants((source, split, columns, predicate, access) => {
+  const { timeoutMs, headers, retries, s3, given } = source
+  const isPlain = timeoutMs === undefined && headers === undefined && retries === undefined && s3 === undefined && given === undefined
+  return READERS[source.kind](source, split, columns, predicate, isPlain ? access : { ...access, timeoutMs, headers, retries, s3, given })
+})

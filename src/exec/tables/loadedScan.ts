@@ -219,9 +219,9 @@ function placedReads({ source, columns }: Scan, splits: readonly SourceSplit[]):
 }
 
 /** Tasks for each worker, if there is enough work: between two of them a worker waits for the next. */
-const TASKS = 4
+const TASKS = 2
 /** The shortest of them has one part in so many of the work: each is a message and its answer. */
-const MOST_TASKS = 32
+const MOST_TASKS = 16
 
 /** The works in their order as lists, many of which are left when one is done, and the last of which are short. */
 function piecesOf<T>(works: readonly T[], workers: number): T[][] {

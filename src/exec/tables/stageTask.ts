@@ -155,37 +155,42 @@ function handedOver(
 async function readInput(
   input: Exclude<TaskInput, WorkedInput>,
   { readSplit, signal }: StageServices,
-  to: Pick<Access, 'files' | 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
+  to: Access = {},
   newArray: NewArray = ordinary,
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
   if (input.kind === 'spilled') return unspilled(input, newArray)
-  return await readSplit(input.source, input.split, input.columns, input.predicate, {
-    signal,
-    waits: !isMainThread,
-    numbers: numberKernels,
-    csv: csvKernels,
-    ...to,
-  })
+  return await readSplit(input.source, input.split, input.columns, input.predicate, { ...reading(signal), ...to })
+}
+
+/** How a worker reads. */
+function reading(signal: AbortSignal | undefined): Access {
+  return { signal, waits: !isMainThread, numbers: numberKernels, csv: csvKernels }
 }
 
 /** The splits one after another. */
 async function loaded({ reads, wholes, asked }: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
+  const { readSplit, arena, signal } = services
   const results: StageResult[] = []
   const answered = asked.map((one) => one && new AnsweredTexts(one))
   const blocks: Block[] = []
-  const pages = pageKernels(services.arena, blocks)
-  await withOpenFiles(async (files) => {
-    for (const { input, firstRow } of reads)
-      results.push(
-        await withScratch(async (scratch) => {
-          const { rows } = input.split
-          const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
-          const to = { files, scratch, into, dictionaries: true, pages } as const
-          return placedSplit(await readInput(input, services, to), { wholes, answered, firstRow }, services)
-        }),
-      )
-  })
+  const pages = pageKernels(arena, blocks)
+  await withOpenFiles((files) =>
+    withScratch(async (scratch) => {
+      let [rows, before]: [number | undefined, number] = [undefined, 0]
+      // one for all splits: it is looked into at many places
+      const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
+      const access: Access = { ...reading(signal), files, scratch, into, dictionaries: true, pages }
+      for (const { input, firstRow } of reads) {
+        const { source, split, columns, predicate } = input
+        rows = split.rows
+        before = firstRow
+        const batches = await readSplit(source, split, columns, predicate, access)
+        results.push(placedSplit(batches, { wholes, answered, firstRow }, services))
+        scratch.reset()
+      }
+    }),
+  )
   const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
   const isAnswered = results.every(({ answers }) => answers !== undefined)
   return {

@@ -33,8 +33,11 @@ export async function openBytes(path: string, access: Access = {}): Promise<Byte
   const { files, signal } = access
   signal?.throwIfAborted()
   if (files === undefined) return await openOwn(path, access)
-  const shared = await files.opened(path, () => openOwn(path, access))
-  return { ...shared, close: () => Promise.resolve() }
+  const { lent } = await files.opened(path, async () => {
+    const own = await openOwn(path, access)
+    return { lent: { ...own, close: () => Promise.resolve() }, close: () => own.close() }
+  })
+  return lent
 }
 
 async function openOwn(path: string, access: Access): Promise<ByteSource> {

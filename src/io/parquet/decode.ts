@@ -19,7 +19,8 @@ import type { FileDetail } from './describe.ts'
 import { checkInt96 } from './int96.ts'
 import { type Destination, nativeColumns, type ReadyColumn } from './nativeColumns.ts'
 import { pagedColumns } from './pagedColumns.ts'
-import { singleGroupFile } from './singleGroup.ts'
+import { type GroupPart, singleGroupFile } from './singleGroup.ts'
+import { decodeThrift } from './thrift.ts'
 import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
 
 /** What the decoder needs at most for a byte of values it hands over whole: the file, the values, three forms of the message. */
@@ -56,18 +57,21 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
 /** Flat columns that the decoder makes in one batch without complaint; undefined for all others. Texts are places in dictionaries where they may be. */
 function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): readonly Column[] | undefined {
   if (columns.some(({ detail: { int96, elements } }) => int96 !== undefined || elements.length > 1)) return undefined
-  const paged = pagedColumns(file, columns, rows, to)
-  const decoded: Column[] = []
-  for (const [i, column] of paged) decoded[i] = column
-  for (const coded of [true, false]) {
-    const places = columns.flatMap((column, i) => (!paged.has(i) && mayBeCoded(column, to) === coded ? [i] : []))
+  const decoded = pagedColumns(file, columns, rows, to)
+  for (const coded of decoded.includes(undefined) ? [true, false] : []) {
+    const places = columns.flatMap((column, i) => (decoded[i] === undefined && mayBeCoded(column, to) === coded ? [i] : []))
     const some = places.map((i) => columns[i] as ReadyColumn) // one for each place
     const into = to.into && ((column: number) => to.into?.(places[column] as number))
     const found = some.length === 0 ? [] : decodedTogether(file, some, { rows, coded, to: { ...to, into } })
     if (found === undefined) return undefined
     for (const [i, column] of found.entries()) decoded[places[i] as number] = column
   }
-  return decoded
+  return decoded as readonly Column[] // each is of pages, of places or neither
+}
+
+/** What the decoder is given of a column. */
+function partOf({ detail: { elements }, chunks }: ReadyColumn): GroupPart {
+  return { elements: elements.map(decodeThrift), chunks }
 }
 
 function mayBeCoded({ isCoded, detail: { type } }: ReadyColumn, { dictionaries }: Destination): boolean {
@@ -83,7 +87,7 @@ interface Together {
 
 function decodedTogether(file: FileDetail, columns: readonly ReadyColumn[], { rows, coded, to }: Together): readonly Column[] | undefined {
   const details = columns.map(({ detail }) => detail)
-  const parts = columns.map(({ part }) => part)
+  const parts = columns.map(partOf)
   const keyValues = coded ? [['ARROW:schema', dictionariesHint(columns)] as const] : []
   const bytes = singleGroupFile(parts, rows, { scratch: to.scratch, keyValues })
   try {
@@ -143,11 +147,7 @@ interface Reading {
 
 /** Tables of one record batch each, in row order; or why there are none. */
 function tablesOf(file: FileDetail, columns: readonly ReadyColumn[], { rows, hint, batchRows }: Reading): readonly Table[] | WasmFailure {
-  const bytes = singleGroupFile(
-    columns.map((column) => column.part),
-    rows,
-    { keyValues: hint === undefined ? [] : [['ARROW:schema', hint]] },
-  )
+  const bytes = singleGroupFile(columns.map(partOf), rows, { keyValues: hint === undefined ? [] : [['ARROW:schema', hint]] })
   const most = file.limits.columnBytes * columns.length
   const streams: Uint8Array[] = []
   let taken = 0

@@ -255,7 +255,7 @@ function formatAt(view: DataView, address: number): string {
 export interface ReadyColumn {
   readonly name: string
   readonly detail: ColumnDetail
-  readonly part: GroupPart
+  readonly chunks: GroupPart['chunks']
   /** Those of all its chunks. */
   readonly pages: readonly Page[]
   /** What it becomes, by what its pages declare. */

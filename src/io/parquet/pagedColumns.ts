@@ -13,7 +13,7 @@ import type { Column } from '../../core/data/column.ts'
 import { DIGITS_KEPT, POWERS_OF_TEN } from '../../core/data/decimals.ts'
 import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../core/data/schema.ts'
-import type { Integers, PagedColumn, PageKernels, PageOfValues } from '../../core/ports.ts'
+import type { PackedPage, PagedColumn, PageKernels, PageOfValues } from '../../core/ports.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import type { Destination, ReadyColumn } from './nativeColumns.ts'
 import { DICTIONARY_ENCODINGS, type Page } from './pages.ts'
@@ -26,43 +26,29 @@ const BYTE_CODES = 256
 /** The codec that kernels know. */
 const SNAPPY = 1
 
-/** The columns that could be made so, by their numbers among those that are read. */
-export function pagedColumns(
-  file: FileDetail,
-  columns: readonly ReadyColumn[],
-  rows: number,
-  to: Destination,
-): ReadonlyMap<number, Column> {
-  const made = new Map<number, Column>()
+/** The columns that could be made so, each at its place among those that are read. */
+export function pagedColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): (Column | undefined)[] {
+  const made = new Array<Column | undefined>(columns.length).fill(undefined)
   const { pages: kernels } = to
   if (kernels === undefined) return made
-  for (const [codec, wanted] of byCodec(columns, rows, to)) {
-    const pages = wanted.flatMap(({ column }) => column.pages)
-    withUnpacked(file, pages, { codec, to }, (parts, placeOf) => {
-      for (const one of wanted) {
-        const column = columnFrom(one, rows, { kernels, parts, placeOf })
-        if (column !== undefined) made.set(one.number, column)
-      }
+  for (const [codec, wanted] of byCodec(columns, rows, to))
+    withUnpacked(file, wanted, { codec, to }, (parts) => {
+      for (const one of wanted) made[one.number] = columnFrom(one, rows, kernels, parts)
       return true
     })
-  }
   return made
 }
 
-interface Unpacked {
-  readonly kernels: PageKernels
-  readonly parts: readonly Uint8Array[]
-  readonly placeOf: PlaceOf
-}
-
-function columnFrom(one: Wanted, rows: number, { kernels, parts, placeOf }: Unpacked): Column | undefined {
-  const { type, out, width } = one
-  const entries = width === 1 && out !== undefined ? entriesOf(one.column, parts, placeOf) : undefined
+function columnFrom(one: Wanted, rows: number, kernels: PageKernels, parts: readonly Uint8Array[]): Column | undefined {
+  const { type, out, width, numbers } = one
+  const entries = width === 1 && out !== undefined ? entriesOf(one, parts) : undefined
   if (width === 1 && out !== undefined && entries === undefined) return undefined
-  const paged = pagedOf(one, parts, placeOf)
+  const paged = pagedOf(one, parts)
   if (paged === undefined) return undefined
-  if (out !== undefined) return kernels.decode(parts, { ...paged, out }) ? columnOver(type, out, rows, entries) : undefined
-  const texts = kernels.texts(parts, paged.pages)
+  const { dictionary, pages } = paged
+  if (out !== undefined)
+    return kernels.decode(parts, { out, width, numbers, dictionary, pages }) ? columnOver(type, out, rows, entries) : undefined
+  const texts = kernels.texts(parts, pages)
   // where no text begins in the middle of a character, each is one if all of them are
   return texts?.offsets.length === rows + 1 && isUtf8(texts.values) ? { type, length: rows, ...texts } : undefined
 }
@@ -70,15 +56,23 @@ function columnFrom(one: Wanted, rows: number, { kernels, parts, placeOf }: Unpa
 /** A column that pages may be enough for. */
 interface Wanted extends Form {
   readonly number: number
-  readonly column: ReadyColumn
+  readonly nullable: boolean
+  readonly pages: readonly UnpackedPage[]
   /** Absent for texts without a dictionary. */
-  readonly out?: Uint8Array
+  readonly out: Uint8Array | undefined
+}
+
+interface UnpackedPage {
+  readonly page: Page
+  readonly length: number
+  /** Where it begins among the bytes of all parts. */
+  at: number
 }
 
 interface Form {
   readonly type: ColumnType
   readonly width: PagedColumn['width']
-  readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'>
+  readonly numbers?: PagedColumn['numbers']
 }
 
 function byCodec(
@@ -88,17 +82,19 @@ function byCodec(
 ): ReadonlyMap<number, readonly Wanted[]> {
   const groups = new Map<number, Wanted[]>()
   for (const [number, column] of columns.entries()) {
-    const [chunk, another] = column.part.chunks
+    const [chunk, another] = column.chunks
     if (chunk === undefined || another !== undefined) continue
     const form = formOf(chunk.physical, column.detail)
     if (form === undefined) continue
-    const isPlain = form.width === 1 && column.pages.length > 0 && column.pages.every(isOfValues)
+    const { type, width, numbers } = form
+    const isPlain = width === 1 && column.pages.length > 0 && column.pages.every(isOfValues)
     const out = isPlain ? undefined : into?.(number)
-    if (!isPlain && out?.length !== rows * (form.numbers === undefined ? form.width : 8)) continue
-    if (!isPlain && form.width === 1 && !(dictionaries === true && hasByteCodes(column))) continue
+    if (!isPlain && out?.length !== rows * (numbers === undefined ? width : 8)) continue
+    if (!isPlain && width === 1 && !(dictionaries === true && hasByteCodes(column))) continue
     const own = groups.get(chunk.codec) ?? []
-    groups.set(chunk.codec, own)
-    own.push({ ...form, number, column, ...(out && { out }) })
+    if (own.length === 0) groups.set(chunk.codec, own)
+    const pages = column.pages.map((page): UnpackedPage => ({ page, length: unpackedBytes(page), at: 0 }))
+    own.push({ type, width, numbers, number, nullable: column.detail.nullable, pages, out })
   }
   return groups
 }
@@ -147,40 +143,40 @@ function columnOver(type: ColumnType, out: Uint8Array, rows: number, dictionary:
   return { type, length: rows, values: new ArrayOfValues(buffer, byteOffset, rows) }
 }
 
-/** Where the bytes of a page begin among those of all parts. */
-type PlaceOf = (page: Page) => number
-
-/** Hands the unpacked bytes of the pages to `use`, which is done with them when it returns; undefined where they cannot be unpacked. */
+/** Hands the unpacked bytes of the columns' pages to `use`, which is done with them when it returns; undefined where they cannot be unpacked. */
 function withUnpacked<R>(
   file: FileDetail,
-  pages: readonly Page[],
+  columns: readonly Wanted[],
   { codec, to }: { readonly codec: number; readonly to: Destination },
-  use: (parts: readonly Uint8Array[], placeOf: PlaceOf) => R,
+  use: (parts: readonly Uint8Array[]) => R,
 ): R | undefined {
-  const places = new Map<Page, number>()
+  const pages = columns.flatMap((column) => column.pages)
+  if (pages.some(({ page: { second } }) => second !== undefined && (second.levelBytes < 0 || second.nulls !== 0))) return undefined
+  const isPacked = ({ page }: UnpackedPage): boolean => codec !== 0 && page.second?.isCompressed !== false
+  const packed = pages.filter(isPacked)
+  const bare = packed.length === pages.length ? [] : pages.filter((one) => !isPacked(one))
+  const ofValues = packed.filter(({ page }) => isOfValues(page))
   let bytes = 0
-  const put = (page: Page): void => {
-    places.set(page, bytes)
-    bytes += unpackedBytes(page)
+  const small: PackedPage[] = []
+  for (const one of ofValues.length === 0 ? packed : [...ofValues, ...packed.filter(({ page }) => !isOfValues(page))]) {
+    one.at = bytes
+    bytes += one.length
+    small.push({ bytes: valueBytes(one.page), unpackedBytes: one.length })
   }
-  const isPacked = (page: Page): boolean => codec !== 0 && page.second?.isCompressed !== false
-  const [values, indices] = [pages.filter(isOfValues), pages.filter((page) => !isOfValues(page))]
-  const packed = [...values, ...indices].filter(isPacked)
-  const bare = pages.filter((page) => !isPacked(page))
-  if (pages.some(({ second }) => second !== undefined && (second.levelBytes < 0 || second.nulls !== 0))) return undefined
-  for (const page of packed) put(page)
-  for (const page of bare) put(page)
-  const parts = bare.map((page) => valueBytes(page))
-  if (bare.some((page, i) => parts[i]?.length !== unpackedBytes(page))) return undefined
-  const placeOf: PlaceOf = (page) => places.get(page) ?? 0
-  if (packed.length === 0) return use(parts, placeOf)
-  const small = packed.map((page) => ({ bytes: valueBytes(page), unpackedBytes: unpackedBytes(page) }))
-  const used = codec === SNAPPY ? to.pages?.unpack(small, (unpacked) => use([unpacked, ...parts], placeOf)) : undefined
+  const parts: Uint8Array[] = []
+  for (const one of bare) {
+    const own = valueBytes(one.page)
+    if (own.length !== one.length) return undefined
+    one.at = bytes
+    bytes += one.length
+    parts.push(own)
+  }
+  if (small.length === 0) return use(parts)
+  const all = (unpacked: Uint8Array): R => use([unpacked, ...parts])
+  const used = codec === SNAPPY ? to.pages?.unpack(small, all) : undefined
   if (used !== undefined) return used
   try {
-    return withUnpackedPages(small, { codec, mostBytes: file.limits.quickBytes, scratch: to.scratch }, (unpacked) =>
-      use([unpacked, ...parts], placeOf),
-    )
+    return withUnpackedPages(small, { codec, mostBytes: file.limits.quickBytes, scratch: to.scratch }, all)
   } catch (error) {
     if (error instanceof WasmFailure) return undefined
     throw error
@@ -188,24 +184,32 @@ function withUnpacked<R>(
 }
 
 /** The texts of the dictionary, which lie one behind the other, each behind its length; undefined where they are no texts. */
-function entriesOf({ detail: { type }, pages }: ReadyColumn, parts: readonly Uint8Array[], placeOf: PlaceOf): Column | undefined {
-  const page = pages[0] as Page // the dictionary
-  const bytes = bytesBetween(parts, placeOf(page), placeOf(page) + unpackedBytes(page))
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const values = new Uint8Array(bytes.length)
+function entriesOf({ type, pages }: Wanted, parts: readonly Uint8Array[]): Column | undefined {
+  const { page, at: start, length: size } = pages[0] as UnpackedPage // the dictionary
+  const bytes = bytesBetween(parts, start, start + size)
+  const values = new Uint8Array(Math.max(0, bytes.length - LENGTH_BYTES * page.values))
   const offsets = new Int32Array(page.values + 1)
   let at = 0
   let end = 0
   for (let entry = 0; entry < page.values; entry++) {
-    if (at + 4 > bytes.length) return undefined
-    const length = view.getUint32(at, true)
-    at += 4
+    if (at + LENGTH_BYTES > bytes.length) return undefined
+    const length = lengthAt(bytes, at)
+    at += LENGTH_BYTES
     if (length > bytes.length - at || (length > 0 && isContinued(bytes[at]))) return undefined
     for (const after = at + length; at < after; at++) values[end++] = bytes[at] as number // inside of the page
     offsets[entry + 1] = end
   }
   // where no text begins in the middle of a character, each is one if all of them are
   return isUtf8(values.subarray(0, end)) ? { type, length: page.values, offsets, values: values.slice(0, end) } : undefined
+}
+
+/** Bytes of the length before a text, or before levels. */
+const LENGTH_BYTES = 4
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  let length = 0
+  for (let i = LENGTH_BYTES - 1; i >= 0; i--) length = length * 256 + (bytes[at + i] ?? 0)
+  return length
 }
 
 /** Whether a byte belongs to the character that an earlier one began. */
@@ -228,48 +232,40 @@ function unpackedBytes({ uncompressedBytes, second }: Page): number {
 }
 
 /** Where the column's values are; undefined where it has what kernels do not read. */
-function pagedOf({ column, width, numbers }: Wanted, parts: readonly Uint8Array[], placeOf: PlaceOf): Omit<PagedColumn, 'out'> | undefined {
-  const { detail, pages } = column
+function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[]): Pick<PagedColumn, 'dictionary' | 'pages'> | undefined {
   let dictionary: PagedColumn['dictionary']
   const own: PageOfValues[] = []
-  for (const page of pages) {
-    const at = placeOf(page)
-    const end = at + unpackedBytes(page)
+  for (const { page, at, length } of pages) {
+    const end = at + length
     const { kind, values, encoding, second } = page
     if (kind === 'dictionary') {
-      if (dictionary !== undefined || (width > 1 && end - at < values * width)) return undefined
+      if (dictionary !== undefined || (width > 1 && length < values * width)) return undefined
       dictionary = { at, entries: values }
       continue
     }
-    const begin = detail.nullable && second === undefined ? afterLevels(parts, { at, end, values }) : at
+    const begin = nullable && second === undefined ? afterLevels(bytesBetween(parts, at, end), at, values) : at
     if (begin === undefined) return undefined
-    if (encoding === PLAIN) own.push({ at: begin, end, values })
+    if (encoding === PLAIN) own.push({ at: begin, end, values, indexBits: undefined })
     else if (DICTIONARY_ENCODINGS.includes(encoding) && begin < end)
-      own.push({ at: begin + 1, end, values, indexBits: byteOf(parts, begin) })
+      own.push({ at: begin + 1, end, values, indexBits: bytesBetween(parts, begin, begin + 1)[0] ?? 0 })
     else return undefined
   }
-  return { width, ...(numbers && { numbers }), ...(dictionary && { dictionary }), pages: own }
+  return { dictionary, pages: own }
 }
 
-/** Where the values of a page of the first version begin, whose levels say in one run that all are there; undefined for other levels. */
-function afterLevels(
-  parts: readonly Uint8Array[],
-  { at, end, values }: { readonly at: number; readonly end: number; readonly values: number },
-): number | undefined {
-  if (end - at < 4) return undefined
-  let bytes = 0
-  for (let i = 3; i >= 0; i--) bytes = bytes * 256 + byteOf(parts, at + i)
-  const begin = at + 4 + bytes
-  if (begin > end) return undefined
+/** Where the values of a page of the first version begin, whose levels say in one run that all are there; undefined for other levels. Its bytes begin `at` that place. */
+function afterLevels(bytes: Uint8Array, at: number, values: number): number | undefined {
+  const begin = LENGTH_BYTES + lengthAt(bytes, 0)
+  if (begin > bytes.length) return undefined
   let header = 0
-  let next = at + 4
+  let next = LENGTH_BYTES
   for (let shift = 1; next < begin; shift *= 128) {
-    const byte = byteOf(parts, next++)
+    const byte = bytes[next++] ?? 0
     header += (byte & 127) * shift
     if (byte < 128) break
   }
-  const isOneRun = header % 2 === 0 && header / 2 >= values && next < begin && byteOf(parts, next) === 1
-  return isOneRun ? begin : undefined
+  const isOneRun = header % 2 === 0 && header / 2 >= values && next < begin && bytes[next] === 1
+  return isOneRun ? at + begin : undefined
 }
 
 function bytesBetween(parts: readonly Uint8Array[], at: number, end: number): Uint8Array {
@@ -279,8 +275,4 @@ function bytesBetween(parts: readonly Uint8Array[], at: number, end: number): Ui
     from -= part.length
   }
   return new Uint8Array()
-}
-
-function byteOf(parts: readonly Uint8Array[], at: number): number {
-  return bytesBetween(parts, at, at + 1)[0] ?? 0
 }

@@ -33,7 +33,13 @@ export interface Page {
   readonly values: number
   readonly encoding: number
   /** What only pages of the second version have: levels lie before what is compressed, and nulls are counted. */
-  readonly second?: { readonly levelBytes: number; readonly nulls: number; readonly isCompressed: boolean }
+  readonly second: SecondPage | undefined
+}
+
+interface SecondPage {
+  readonly levelBytes: number
+  readonly nulls: number
+  readonly isCompressed: boolean
 }
 
 /** More pages of a chunk are not remembered: there may be millions, of a few bytes each. */
@@ -85,7 +91,10 @@ export function checkPages(chunk: Uint8Array, codec: number, values: number, pla
     if (checksum !== undefined && crc32(body) !== checksum >>> 0) throw damaged('the checksum of a page does not match')
     const counted = countsOf(header, type, damaged)
     if (counted.kind === 'data') seen += counted.values
-    if (counted.kind !== 'index' && pages.length <= MOST_PAGES) pages.push({ ...counted, body, uncompressedBytes: uncompressed })
+    if (counted.kind !== 'index' && pages.length <= MOST_PAGES) {
+      const { kind, values: count, encoding, second } = counted
+      pages.push({ kind, body, uncompressedBytes: uncompressed, values: count, encoding, second })
+    }
     if (counted.kind === 'dictionary' && seen > 0) throw damaged('a dictionary comes after data')
     uncompressedBytes += uncompressed
     if (counted.kind === 'dictionary') entryBytes = uncompressed / Math.max(1, counted.values)
@@ -110,11 +119,11 @@ function countsOf(
   const values = page === undefined ? undefined : intOf(page, 1)
   const encoding = page === undefined ? undefined : intOf(page, type === DATA_PAGE_V2 ? 4 : 2)
   if (values === undefined || values < 0 || encoding === undefined) throw damaged('a page header has no value count or encoding')
-  const second = type === DATA_PAGE_V2 && page !== undefined ? { second: secondOf(page) } : {}
-  return { kind: type === DICTIONARY_PAGE ? 'dictionary' : 'data', values, encoding, ...second }
+  const second = type === DATA_PAGE_V2 && page !== undefined ? secondOf(page) : undefined
+  return { kind: type === DICTIONARY_PAGE ? 'dictionary' : 'data', values, encoding, second }
 }
 
-function secondOf(page: ThriftStruct): NonNullable<Page['second']> {
+function secondOf(page: ThriftStruct): SecondPage {
   const [nulls = -1, definition = -1, repetition = -1] = [2, 5, 6].map((field) => intOf(page, field))
   return { levelBytes: definition < 0 || repetition < 0 ? -1 : definition + repetition, nulls, isCompressed: page.get(7)?.value !== false }
 }

@@ -16,7 +16,6 @@ import type { ChunkDetail, ColumnDetail, FileDetail, GroupColumn, GroupDetail, L
 import type { ReadyColumn } from './nativeColumns.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
-import { decodeThrift } from './thrift.ts'
 
 /** Some old writers leave the dictionary page's header out of a chunk's size. */
 const SLACK_BYTES = 128
@@ -47,8 +46,8 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     let waitingBytes = 0
     const flush = (): void => {
       const first = decoded.length
-      const into = access?.into && ((column: number) => access.into?.(first + column))
-      for (const column of decodeColumns(file, waiting, rows, { ...access, into })) {
+      const rest = first === 0 ? access : { ...access, into: access?.into && ((column: number) => access.into?.(first + column)) }
+      for (const column of decodeColumns(file, waiting, rows, rest)) {
         decodedBytes += bytesOfColumn(column)
         if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
         const { name: of, type } = fields[decoded.length] as Field // columns come in the order of the fields
@@ -58,7 +57,8 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
       waitingBytes = 0
     }
     for (const [i, name] of columns.entries()) {
-      const ready = await readyColumn(reads, { name, ...(known[i] as GroupColumn), chunks: chunks[i] as readonly ChunkRange[] }, group) // one a name
+      const { column } = known[i] as GroupColumn // one a name
+      const ready = await readyColumn(reads, { name, detail: column, ranges: chunks[i] as readonly ChunkRange[] }, group)
       if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
       waiting.push(ready)
       waitingBytes += ready.likelyBytes
@@ -94,15 +94,11 @@ function rangeOf(chunk: ChunkDetail, size: number): ChunkRange {
 
 async function readyColumn(
   reads: RangeReads<ChunkRange>,
-  {
-    name,
-    column: detail,
-    chunks: ranges,
-  }: { readonly name: string; readonly column: ColumnDetail; readonly chunks: readonly ChunkRange[] },
+  { name, detail, ranges }: { readonly name: string; readonly detail: ColumnDetail; readonly ranges: readonly ChunkRange[] },
   group: GroupDetail,
 ): Promise<ReadyColumn> {
-  const { path, limits } = group.file
-  const place = { source: path, column: name }
+  const { path: source, limits } = group.file
+  const place = { source, column: name }
   let decodedBytes = 0
   let likelyBytes = 0
   let isCoded = true
@@ -118,12 +114,12 @@ async function readyColumn(
     likelyBytes += Math.max(found.likelyBytes, chunk.values * 8)
     if (decodedBytes > limits.columnBytes) throw tooLarge(place, group, decodedBytes)
     isCoded &&= found.isCoded
-    const leaf = detail.leaves[i] as LeafDetail // one a chunk
+    const { physical, path } = detail.leaves[i] as LeafDetail // one a chunk
     const { codec, values, uncompressedBytes } = chunk
-    chunks.push({ ...leaf, codec, values, uncompressedBytes, parts: [read.subarray(0, found.usedBytes)] })
+    chunks.push({ physical, path, codec, values, uncompressedBytes, parts: [read.subarray(0, found.usedBytes)] })
     pages.push(...found.pages)
   }
-  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, pages, likelyBytes, isCoded }
+  return { name, detail, chunks, pages, likelyBytes, isCoded }
 }
 
 async function checkedChunk(reads: RangeReads<ChunkRange>, range: ChunkRange, place: Place): Promise<Uint8Array> {

@@ -34,7 +34,7 @@ export function pageKernels(arena: Arena, held: Block[]): PageKernels {
       const room = parts.every((part) => arena.owns(part)) ? 0 : pageBytes(column) + READ_BEHIND
       const block = room === 0 ? 0 : reserved(arena, room)
       try {
-        return block !== undefined && computed(arena, block, parts, column)
+        return block !== undefined && decoded(arena, new Bodies(arena, parts, block), column)
       } finally {
         if (room > 0 && block !== undefined) arena.free(block)
       }
@@ -147,34 +147,28 @@ function entryBytes({ dictionary, width }: PagedColumn): number {
   return width === 1 ? 0 : (dictionary?.entries ?? 0) * width
 }
 
-/** Has kernels over the arena find the values: pages that lie elsewhere are copied to the block first. */
-function computed(arena: Arena, block: number, parts: readonly Uint8Array[], column: PagedColumn): boolean {
-  const { dictionary, pages } = column
-  const entries = dictionary && bytesAt(parts, dictionary.at, entryBytes(column))
-  const bodies = pages.map(({ at, end }) => bytesAt(parts, at, end - at))
-  const pieces = [...(dictionary === undefined ? [] : [entries]), ...bodies]
-  const places: number[] = []
-  let at = 0
-  for (const piece of pieces) {
-    if (piece === undefined) return false
-    if (arena.owns(piece)) {
-      places.push(piece.byteOffset)
-      continue
-    }
-    while (!beginAlike(piece.byteOffset, block + at)) at++
-    ;(arena.view('u8', block + at, piece.length) as Uint8Array).set(piece)
-    places.push(block + at)
-    at += piece.length
+/** Bytes of parts where kernels over the arena reach them: what lies elsewhere is copied to a block. */
+class Bodies {
+  private readonly arena: Arena
+  private readonly parts: readonly Uint8Array[]
+  /** What is left of the block. */
+  private next: number
+  constructor(arena: Arena, parts: readonly Uint8Array[], block: number) {
+    this.arena = arena
+    this.parts = parts
+    this.next = block
   }
-  const first = dictionary === undefined ? 0 : 1
-  return decoded(arena, {
-    ...column,
-    ...(dictionary && { dictionary: { ...dictionary, at: places[0] as number } }), // the first piece
-    pages: pages.map((page, i) => {
-      const begin = places[first + i] as number // one for each
-      return { ...page, at: begin, end: begin + page.end - page.at }
-    }),
-  })
+
+  /** The address of so many bytes from `at` on; undefined where they lie in no part. */
+  address(at: number, length: number): number | undefined {
+    const piece = bytesAt(this.parts, at, length)
+    if (piece === undefined || this.arena.owns(piece)) return piece?.byteOffset
+    while (!beginAlike(piece.byteOffset, this.next)) this.next++
+    const address = this.next
+    ;(this.arena.view('u8', address, length) as Uint8Array).set(piece)
+    this.next += length
+    return address
+  }
 }
 
 /** Undefined where memory is short: there are ways that need none. */
@@ -187,28 +181,33 @@ function reserved(arena: Arena, bytes: number): number | undefined {
   }
 }
 
-/** The same of a column whose places are addresses. */
-function decoded(arena: Arena, column: PagedColumn): boolean {
+/** Has kernels find the values, and write them. */
+function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
   const { dictionary, out, width, numbers, pages } = column
   const outWidth = numbers === undefined ? width : 8
   const total = pages.reduce((sum, { values }) => sum + values, 0)
   if (total * outWidth !== out.length) return false
   if (width === 1 && !(dictionary !== undefined && dictionary.entries <= MOST_BYTE_ENTRIES)) return false
+  // of texts kernels need no entries
+  const given = dictionary === undefined || width === 1 ? 0 : bodies.address(dictionary.at, entryBytes(column))
+  if (given === undefined) return false
   const isWider = outWidth > width && dictionary !== undefined
-  const entries = isWider ? reserved(arena, outWidth * dictionary.entries) : (dictionary?.at ?? 0)
+  const entries = isWider ? reserved(arena, outWidth * dictionary.entries) : given
   if (entries === undefined) return false
   try {
     const isMade =
-      dictionary === undefined || width === 1 || asNumbers(arena, column, { from: dictionary.at, to: entries, count: dictionary.entries })
+      dictionary === undefined || width === 1 || asNumbers(arena, column, { from: given, to: entries, count: dictionary.entries })
     if (!isMade) return false
     let to = out.byteOffset
-    for (const { at: from, end, values, indexBits } of pages) {
+    for (const { at, end, values, indexBits } of pages) {
+      const from = bodies.address(at, end - at)
+      if (from === undefined) return false
       if (indexBits === undefined) {
-        if (width === 1 || end - from < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
+        if (width === 1 || end - at < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
       } else {
         if (dictionary === undefined || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES) return false
         const kernel = arenaKernel(arena, `page entries ${outWidth}`, () => entriesKernel(LOG2[outWidth]))
-        kernel(from, end - from, indexBits, values, dictionary.entries, entries, to)
+        kernel(from, end - at, indexBits, values, dictionary.entries, entries, to)
       }
       to += values * outWidth
     }

@@ -11,8 +11,8 @@ const kernels = new WeakMap<WebAssembly.Memory, Map<string, ArenaKernel>>()
 
 /** The kernel over the arena; the same key is the same kernel. */
 export function arenaKernel({ memory, addresses }: Arena, key: string, module: () => KernelModule): ArenaKernel {
-  const known = kernels.get(memory) ?? new Map<string, ArenaKernel>()
-  kernels.set(memory, known)
+  let known = kernels.get(memory)
+  if (known === undefined) kernels.set(memory, (known = new Map()))
   let kernel = known.get(key)
   if (kernel === undefined) {
     const { exports } = new WebAssembly.Instance(moduleOf(module(), addresses).module, { k: { memory } })
