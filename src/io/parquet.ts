@@ -51,10 +51,8 @@ export async function openParquet(
   const named = await filesOf(source, options)
   const access = { ...options, given: named.given }
   await loadParquet()
-  const { columns: wanted, ...others } = access
   const ofPaths = partitionNames(named, options)
-  const inFiles = wanted === undefined ? others : { ...others, columns: wanted.filter((name) => !ofPaths.has(name)) }
-  const files = await inGroups(named.paths, OPENED_AT_ONCE, (path) => openOne(path, inFiles, limits))
+  const files = await inGroups(named.paths, OPENED_AT_ONCE, (path) => openOne(path, { ...access, ofPaths }, limits))
   const [first, ...more] = files
   if (first === undefined) throw new SourceError('No file was named.', '')
   const fields = more.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
@@ -70,7 +68,11 @@ export async function openParquet(
   return checkExpected(withPartitions(table, named, options), options)
 }
 
-async function openOne(path: string, options: ParquetOptions & Access, limits: DecodeLimits): Promise<FileColumns> {
+async function openOne(
+  path: string,
+  { ofPaths, ...options }: ParquetOptions & Access & { readonly ofPaths: ReadonlySet<string> },
+  limits: DecodeLimits,
+): Promise<FileColumns> {
   const bytes = await openBytes(path, options)
   try {
     const footer = await readFooter(bytes, path, limits)
@@ -80,8 +82,9 @@ async function openOne(path: string, options: ParquetOptions & Access, limits: D
         path,
       )
     }
-    const names = options.columns ?? footer.columns.map((column) => column.name)
     const known = new Map(footer.columns.map((column) => [column.name, column]))
+    const wanted = options.columns ?? footer.columns.map((column) => column.name)
+    const names = wanted.filter((name) => known.has(name) || !ofPaths.has(name)) // what the path says, the file need not
     const columns = names.map((name) => {
       const column = known.get(name)
       if (column === undefined) {

@@ -112,6 +112,29 @@ test('a filter that folders decide reads the other files not at all, and goes', 
   await expect(table.filter((r) => r.year > 2022).collect()).rejects.toThrow('There is no file')
 })
 
+test('columns that the files have as well are theirs, with their types, and their statistics leave out as much', async () => {
+  const rows = [
+    { id: 1, shop: '01', at: new Date('2024-05-01T10:00Z') },
+    { id: 2, shop: '2', at: new Date('2024-05-02T10:00Z') },
+  ]
+  for (const row of rows) {
+    const place = join(folder, `polars/shop=${Number(row.shop)}/at=${row.at.toISOString().slice(0, 10)}/0.parquet`)
+    mkdirSync(dirname(place), { recursive: true })
+    await session.fromRows([row]).writeParquet(place)
+  }
+  const table = await session.readParquet<(typeof rows)[number]>(join(folder, 'polars'))
+  expect(table.schema.toString()).toBe('Schema<{ 0: id: Float64, 1: shop: Utf8, 2: at: Timestamp<MILLISECOND> }>')
+  expect(await table.collect()).toEqual(rows)
+  const second = table.filter((r) => r.shop === '2')
+  expect(await second.collect()).toEqual(rows.slice(1))
+  expect(await second.explain({ analyze: true })).toContain('1 of 2 row groups')
+  const some = await session.readParquet<{ shop: string; id: number }>(join(folder, 'polars'), { columns: ['shop', 'id'] })
+  expect(await some.collect()).toEqual(rows.map(({ shop, id }) => ({ shop, id })))
+  // of what only folders say, the folder
+  const years = await session.readParquet<{ at: Date }>(join(folder, 'polars/shop=1/at=2024-05-01'), { columns: ['at'] })
+  expect(await years.collect()).toEqual([{ at: rows[0]?.at }])
+})
+
 test('behind an address, files that are left out are asked for no byte', async () => {
   const asked: string[] = []
   const bytes = new Map<string, Uint8Array>()
@@ -159,10 +182,6 @@ test('what makes no table is an error that says why', async () => {
   await refused(
     await file('twice/k=1/k=2/a.parquet'),
     `twice/k=1/k=2/a.parquet has two folders on its way that say what "k" is. { partitions: 'none' } makes no columns of them.`,
-  )
-  await refused(
-    await file('own/id=1/a.parquet'),
-    `own/id=1/a.parquet has a column "id", and a folder of this name on its way. Take the file's column with { partitions: 'none' }, or give the folders another name.`,
   )
   await refused(
     await file('wide/n=9007199254740993/a.parquet'),

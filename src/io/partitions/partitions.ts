@@ -3,7 +3,8 @@
  *
  *     sales/year=2024/country=DE/part-0.parquet   -->   year = 2024, country = "DE" in all rows of the file
  *
- * All files of a table have the same of these columns. Their types follow from all paths: whole numbers, days, or else
+ * All files of a table have the same of these columns. One that the files have as well, as Polars writes them, is theirs: it has a type there, and
+ * its statistics leave out as much. The types of the others follow from all paths: whole numbers, days, or else
  * text. A filter on them leaves out whole files (`prunePartitions` among the optimizer's rules).
  */
 import { checkOneOf } from '../../core/arguments.ts'
@@ -21,7 +22,7 @@ import type { Int64 } from '../int64.ts'
 export interface PartitionOptions {
   /**
    * Folders named `year=2024` on the way to a file are columns of its rows: whole numbers, days, or else text. 'text': all of them
-   * are text. 'none': such folders say nothing.
+   * are text. 'none': such folders say nothing. A column that the files have themselves is read from them.
    */
   readonly partitions?: 'columns' | 'text' | 'none'
 }
@@ -46,17 +47,10 @@ export function partitionNames({ paths }: NamedFiles, { partitions = 'columns' }
 export function withPartitions(source: ArraySource, { paths }: NamedFiles, options: AskedFor): ArraySource {
   checkOneOf('The partitions of a reader', options.partitions ?? 'columns', PARTITIONS)
   if (options.partitions === 'none') return source
-  const names = namesOf(paths).filter((name) => options.columns === undefined || options.columns.includes(name))
-  if (names.length === 0) return source
   const own = fieldsOf(source.element)
-  const twice = names.find((name) => own.some((field) => field.name === name))
-  if (twice !== undefined) {
-    const [path = ''] = paths
-    throw new SourceError(
-      `${path} has a column "${twice}", and a folder of this name on its way. Take the file's column with { partitions: 'none' }, or give the folders another name.`,
-      path,
-    )
-  }
+  const inFiles = new Set(own.map(({ name }) => name))
+  const names = namesOf(paths).filter((name) => !inFiles.has(name) && (options.columns?.includes(name) ?? true))
+  if (names.length === 0) return source
   const texts = paths.map(partitionOf)
   const columns = names.map((name) => partitionColumn(name, texts, paths, options))
   const constants = paths.map((_, i) => new Map(names.map((name, c) => [name, columns[c]?.values[i] ?? null])))
