@@ -19,6 +19,7 @@ import type { ArraySource } from '../src/core/plan/logicalPlan.ts'
 import type { Access } from '../src/core/ports.ts'
 import { numberKernels } from '../src/exec/kernels/tables/numberKernels.ts'
 import { entriesKernel, MOST_PLACE_BITS, plainTextsKernel, READ_BEHIND } from '../src/exec/kernels/tables/pageKernels.ts'
+import { ArenaScratch } from '../src/exec/memory/arenaScratch.ts'
 import { pageKernels } from '../src/exec/tables/columns/pageValues.ts'
 import { arenaKernel } from '../src/exec/tables/operators/arenaKernels.ts'
 import { copyBytes } from '../src/exec/tables/operators/gather/copyBytes.ts'
@@ -287,6 +288,7 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
       const decoded = await outcomeOf(source, { numbers: numberKernels, waits: true })
       const found = await outcomeOf(source, {
         ...{ numbers: numberKernels, into: (column: number) => places[column], dictionaries: true as const },
+        ...(rows % 2 === 0 && { packed: new ArenaScratch(arena, READ_BEHIND) }),
         pages: {
           ...kernels,
           decode(parts, column) {

@@ -48,6 +48,8 @@ export interface Access extends WriteAccess {
   readonly csv?: CsvKernels | undefined
   /** What writes values of unpacked pages to the places that `into` tells. */
   readonly pages?: PageKernels | undefined
+  /** The same as `scratch` for bytes that these kernels unpack: where they lie already as kernels reach them, they are not copied. */
+  readonly packed?: Scratch | undefined
   /** Texts may come as places in a dictionary. */
   readonly dictionaries?: true
 }

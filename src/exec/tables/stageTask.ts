@@ -12,7 +12,9 @@ import type { Access, ReadSplit, Scratch } from '../../core/ports.ts'
 import { csvKernels } from '../kernels/csv/csvKernels.ts'
 import { fallbacksOf } from '../kernels/fallbacks.ts'
 import { numberKernels } from '../kernels/tables/numberKernels.ts'
+import { READ_BEHIND } from '../kernels/tables/pageKernels.ts'
 import type { Arena } from '../memory/arena.ts'
+import { ArenaScratch } from '../memory/arenaScratch.ts'
 import { arraysIn, withScratch } from '../memory/scratchMemory.ts'
 import { copyInto } from '../memory/shareColumns.ts'
 import { withAbortSignal } from '../workers/abortSignal.ts'
@@ -175,12 +177,13 @@ async function loaded({ reads, wholes, asked }: Extract<StageTask, { kind: 'load
   const answered = asked.map((one) => one && new AnsweredTexts(one))
   const blocks: Block[] = []
   const pages = pageKernels(arena, blocks)
+  const packed = new ArenaScratch(arena, READ_BEHIND)
   await withOpenFiles((files) =>
     withScratch(async (scratch) => {
       let [rows, before]: [number | undefined, number] = [undefined, 0]
       // one for all splits: it is looked into at many places
       const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
-      const access: Access = { ...reading(signal), files, scratch, into, dictionaries: true, pages }
+      const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages }
       for (const { input, firstRow } of reads) {
         const { source, split, columns, predicate } = input
         rows = split.rows
@@ -188,9 +191,10 @@ async function loaded({ reads, wholes, asked }: Extract<StageTask, { kind: 'load
         const batches = await readSplit(source, split, columns, predicate, access)
         results.push(placedSplit(batches, { wholes, answered, firstRow }, services))
         scratch.reset()
+        packed.reset()
       }
     }),
-  )
+  ).finally(() => packed.free())
   const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
   const isAnswered = results.every(({ answers }) => answers !== undefined)
   return {

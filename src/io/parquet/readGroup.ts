@@ -17,6 +17,9 @@ import type { ReadyColumn } from './nativeColumns.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 
+/** Codecs up to this one are those of kernels: it, and none. */
+const SNAPPY = 1
+
 /** Some old writers leave the dictionary page's header out of a chunk's size. */
 const SLACK_BYTES = 128
 
@@ -39,7 +42,9 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
     const chunks = known.map(({ chunks }) => chunks.map((chunk) => rangeOf(chunk, bytes.size)))
-    const reads = new RangeReads(bytes, chunks.flat(), access?.scratch)
+    const ranges = chunks.flat()
+    const isForKernels = access?.packed !== undefined && ranges.every(({ chunk }) => chunk.codec <= SNAPPY)
+    const reads = new RangeReads(bytes, ranges, isForKernels ? access.packed : access?.scratch)
     const decoded: Column[] = []
     let decodedBytes = 0
     let waiting: ReadyColumn[] = []

@@ -40,19 +40,23 @@ export function singleGroupFile(
 ): Uint8Array {
   let offset = 4
   const chunks: ThriftStruct[] = []
-  const bodies: Uint8Array[] = []
+  const bodies: { readonly at: number; readonly bytes: Uint8Array }[] = []
   let total = 0
   if (rows !== undefined) {
     for (const { parts, ...meta } of columns.flatMap((column) => column.chunks)) {
       const length = parts.reduce((sum, part) => sum + part.length, 0)
+      // bytes of shared memory are copied word by word where they begin at the same place of a word
+      while (parts[0] !== undefined && offset % WORD !== parts[0].byteOffset % WORD) offset++
       chunks.push(
         new Map<number, ThriftField>([
           [2, i64(offset)],
           [3, { type: 12, value: metaAt(meta, offset, length) }],
         ]),
       )
-      bodies.push(...parts)
-      offset += length
+      for (const bytes of parts) {
+        bodies.push({ at: offset, bytes })
+        offset += bytes.length
+      }
       total += length
     }
   }
@@ -88,16 +92,14 @@ export function singleGroupFile(
   const length = offset + tail.length + 8
   const file = scratch === undefined ? new Uint8Array(length) : scratch.bytes(length)
   file.set(MAGIC, 0)
-  let at = 4
-  for (const body of bodies) {
-    file.set(body, at)
-    at += body.length
-  }
-  file.set(tail, at)
-  new DataView(file.buffer, file.byteOffset).setUint32(at + tail.length, tail.length, true)
-  file.set(MAGIC, at + tail.length + 4)
+  for (const { at, bytes } of bodies) file.set(bytes, at)
+  file.set(tail, offset)
+  new DataView(file.buffer, file.byteOffset).setUint32(offset + tail.length, tail.length, true)
+  file.set(MAGIC, offset + tail.length + 4)
   return file
 }
+
+const WORD = 8
 
 export const MAGIC: Uint8Array = new Uint8Array([80, 65, 82, 49])
 

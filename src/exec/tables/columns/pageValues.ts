@@ -41,27 +41,29 @@ export function pageKernels(arena: Arena, held: Block[]): PageKernels {
     },
     texts: (parts, pages) => texts(arena, held, parts, pages),
     unpack(pages, use) {
-      const packed = Math.max(0, ...pages.map(({ bytes }) => bytes.length))
+      const packed = pages.reduce((most, { bytes }) => (arena.owns(bytes) ? most : Math.max(most, bytes.length)), 0)
       const size = pages.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
-      const from = reserved(arena, packed + WORD + READ_BEHIND)
-      const to = from && reserved(arena, size + READ_BEHIND)
+      const from = packed === 0 ? 0 : reserved(arena, packed + WORD + READ_BEHIND)
+      const to = from === undefined ? undefined : reserved(arena, size + READ_BEHIND)
       try {
         if (from === undefined || to === undefined || !unpacked(arena, pages, { from, to })) return undefined
         return use(arena.view('u8', to, size) as Uint8Array)
       } finally {
-        for (const block of [from, to]) if (block !== undefined) arena.free(block)
+        if (from !== undefined && packed > 0) arena.free(from)
+        if (to !== undefined) arena.free(to)
       }
     },
   }
 }
 
-/** Unpacks one page behind the other to `to`; false where one is damaged. Packed ones come to `from` first. */
+/** Unpacks one page behind the other to `to`; false where one is damaged. Packed ones that lie elsewhere come to `from` first. */
 function unpacked(arena: Arena, pages: readonly PackedPage[], { from, to }: { readonly from: number; readonly to: number }): boolean {
   const kernel = arenaKernel(arena, 'snappy', snappyKernel)
   let out = to
   for (const { bytes, unpackedBytes } of pages) {
-    const source = from + (bytes.byteOffset % WORD)
-    ;(arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
+    const isThere = arena.owns(bytes)
+    const source = isThere ? bytes.byteOffset : from + (bytes.byteOffset % WORD)
+    if (!isThere) (arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
     try {
       kernel(source, bytes.length, out, unpackedBytes)
     } catch (error) {
