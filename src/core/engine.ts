@@ -129,5 +129,7 @@ export type WriteForm =
   | { readonly kind: 'ndjson' }
   /** The numbers, for NumPy. */
   | { readonly kind: 'npy' }
+  /** The numbers, for readers of Arrow. */
+  | { readonly kind: 'tensor' }
   /** The array, for `load`. */
   | { readonly kind: 'array' }

@@ -205,7 +205,8 @@ export class SessionEngine implements Engine {
     const { stopped } = this.#open()
     const signal = heardByMany(target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])) // files and objects of a folder each
     const where = { ...target, signal }
-    if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, ...where })
+    if (form.kind === 'npy' || form.kind === 'tensor' || form.kind === 'array')
+      return await writeStored(this.#runtime.store, plan, { form, ...where })
     // what the rows are is in the file's header: it must be known before the first of them is written
     const moment = this.#open().store.plans.moment(plan)
     const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}

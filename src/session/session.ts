@@ -229,7 +229,7 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * An array that `save` wrote, all of it read now: with the shape, the dtype and the keys that it had, and each bit of its elements. Their
+   * An array that `save` wrote, or a dense tensor of Arrow, all of it read now: with the shape, the dtype and the keys that it had, and each bit of its elements. Their
    * type and that of the keys are yours to say, as in `load<number, [number, number]>('W.arrow')`. SourceError for a file that is damaged, and for any other.
    */
   async load<T extends number | bigint | boolean = number, K extends Key = Key>(

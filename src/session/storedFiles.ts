@@ -13,8 +13,10 @@ import { copyStorage, freeStorage } from '../exec/arrays/storageBlocks.ts'
 import { lengthOf } from '../exec/arrays/toBatches.ts'
 import { digestOf } from '../exec/ledger/digest.ts'
 import type { ArrayStore } from '../exec/tables/store/arrayStore.ts'
-import { type NpyOptions, withNpy, writeNpy } from '../io/arrays/npy.ts'
+import { type NpyFile, type NpyOptions, withNpy, writeElements } from '../io/arrays/npy.ts'
+import { npyHeader } from '../io/arrays/npyHeader.ts'
 import { openSaved, type SavedFile, type SavedForm, type SavedPiece, writeSaved } from '../io/arrays/savedArray.ts'
+import { tensorHeader, withTensor } from '../io/arrays/tensor.ts'
 import { checkFolder } from '../io/bytes/atomicFile.ts'
 import type { FileSource, ReadOptions } from '../io/reading.ts'
 import type { Written } from '../io/writeParquet.ts'
@@ -22,7 +24,7 @@ import { givenPlan } from './givenArrays.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Files that have no rows, and are written from storage. */
-export type StoredForm = Extract<WriteForm, { readonly kind: 'npy' | 'array' }>
+export type StoredForm = Extract<WriteForm, { readonly kind: 'npy' | 'tensor' | 'array' }>
 
 /** A record batch of a sparse array has so many elements. */
 const SAVED_ELEMENTS = 2 ** 17
@@ -37,9 +39,11 @@ export async function writeStored(
   const write = async (storage: Storage, name: string): Promise<Written> => {
     if (form.kind === 'npy') {
       const dtype = numbersOf(storage, { method: 'writeNpy', name, gives: 'writes numbers', others: 'writeParquet()' })
-      return await writeNpy(path, { shape: shapeOfStorage(storage), dtype, pieces: piecesOf(storage, dtype) }, access)
+      return await writeElements(path, { header: npyHeader(shapeOfStorage(storage), dtype), pieces: piecesOf(storage, dtype) }, access)
     }
     const dtype = numbersOf(storage, { method: 'save', name, gives: 'keeps numbers and booleans', others: 'writeParquet()' })
+    if (form.kind === 'tensor')
+      return await writeElements(path, { header: tensorHeader(shapeOfStorage(storage), dtype), pieces: piecesOf(storage, dtype) }, access)
     const plain = plainStorage(storage, dtype)
     const { element } = plan
     const booleans = dtype === 'bool' && (element.kind !== 'scalar' || element.type.kind === 'bool')
@@ -78,19 +82,24 @@ function* savedPieces(storage: DenseStorage | SparseStorage, dtype: DType): Gene
 }
 
 /** The plan of an array with the elements of a NumPy file. */
-export async function npyPlan(source: FileSource, options: NpyOptions, { arena, store }: Runtime): Promise<LogicalPlan> {
-  return await withNpy(source, options, async ({ name, shape, dtype, fortran, pieces }) => {
-    const storage = makeZeros(shape, dtype, name, arena)
-    const put = fortran ? putTransposed : putElements
-    await freedOnError(storage, async () => {
-      for await (const { from, values } of pieces()) put(storage, from, values)
-    })
-    return givenPlan(name, storage, { store, dtype })
-  })
+export async function npyPlan(source: FileSource, options: NpyOptions, runtime: Runtime): Promise<LogicalPlan> {
+  return await withNpy(source, options, (file) => filePlan(file, runtime))
 }
 
-/** The plan of an array that was saved. */
-export async function savedPlan(source: FileSource, options: ReadOptions, { arena, store }: Runtime): Promise<LogicalPlan> {
+async function filePlan({ name, shape, dtype, fortran, pieces }: NpyFile, { arena, store }: Runtime): Promise<LogicalPlan> {
+  const storage = makeZeros(shape, dtype, name, arena)
+  const put = fortran ? putTransposed : putElements
+  await freedOnError(storage, async () => {
+    for await (const { from, values } of pieces()) put(storage, from, values)
+  })
+  return givenPlan(name, storage, { store, dtype })
+}
+
+/** The plan of an array that was saved, or of a tensor of Arrow. */
+export async function savedPlan(source: FileSource, options: ReadOptions, runtime: Runtime): Promise<LogicalPlan> {
+  const tensor = await withTensor(source, options, (file) => filePlan(file, runtime))
+  if (tensor !== undefined) return tensor
+  const { arena, store } = runtime
   const file = await openSaved(source, options, arena.budgetBytes)
   const { name, form } = file
   const storage =

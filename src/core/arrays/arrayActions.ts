@@ -214,15 +214,22 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
 
   /**
    * Saves an array of numbers or booleans that has keys of its own, with its shape, its dtype and the keys that are there, bit for bit, for
-   * `session.load`. The file appears under its name when it is complete; others read it as an Arrow file.
+   * `session.load`. The file appears under its name when it is complete; others read it as an Arrow file. With `as: 'tensor'` it is a dense tensor
+   * of Arrow, for pyarrow.ipc.read_tensor and its like: absent keys are 0, booleans are bytes.
    */
-  async save<V extends number | bigint | boolean>(this: ArrayActions<V, K>, path: string, options: WriteOptions = {}): Promise<Written> {
+  async save<V extends number | bigint | boolean>(
+    this: ArrayActions<V, K>,
+    path: string,
+    options: WriteOptions & { readonly as?: 'array' | 'tensor' } = {},
+  ): Promise<Written> {
     requireNumbers('save', this.#plan.element)
     if (this.#plan.keys.kind === 'rowNumber')
       throw new PlanError(
         'save() keeps arrays with keys of their own, and this is a table. Write it with writeParquet() or writeArrow(), which keep all of it, or give it keys: index((value, [i]) => [i]).',
       )
-    return this.#write('save', path, { kind: 'array' }, checkWriting('save', options))
+    const { as = 'array', ...access } = checkWriting('save', options, ['as'])
+    checkOneOf('The as of save()', as, ['array', 'tensor'])
+    return this.#write('save', path, { kind: as }, access)
   }
 
   /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */

@@ -13,7 +13,7 @@ import { filesOf } from '../bytes/paths.ts'
 import type { ByteSource } from '../bytes/source.ts'
 import { INT64_OPTIONS, type Int64 } from '../int64.ts'
 import { checkReading, type FileSource, type ReadOptions } from '../reading.ts'
-import { type NpyHeader, npyHeader, readNpyHeader } from './npyHeader.ts'
+import { type NpyHeader, readNpyHeader } from './npyHeader.ts'
 
 export interface NpyOptions extends ReadOptions {
   /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
@@ -62,7 +62,8 @@ export async function withNpy<T>(source: FileSource, options: NpyOptions, use: (
   }
 }
 
-async function* piecesOf(
+/** The elements of a file behind its header. */
+export async function* piecesOf(
   bytes: ByteSource,
   path: string,
   header: NpyHeader,
@@ -148,16 +149,16 @@ function keyOf(position: number, { shape, fortran }: NpyHeader): readonly number
 }
 
 /** Writes a file that appears under its name when it is complete. The pieces are all elements, row-major. */
-export async function writeNpy(
+export async function writeElements(
   path: string,
-  { shape, dtype, pieces }: { readonly shape: Shape; readonly dtype: DType; readonly pieces: Iterable<TypedArray> },
+  { header, pieces }: { readonly header: Uint8Array; readonly pieces: Iterable<TypedArray> },
   access: WriteAccess = {},
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
   let rows = 0
   const bytes = await writeAtomically(
     path,
     async (append) => {
-      await append(npyHeader(shape, dtype))
+      await append(header)
       for (const values of pieces) {
         rows += values.length
         await append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))

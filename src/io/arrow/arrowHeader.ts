@@ -5,6 +5,7 @@
  * changed byte can ask for billions of fields or send it in circles. Here the counts of everything that is decoded
  * are compared with the bytes there are, and texts that are named again and again are counted each time.
  */
+import { Fault, type FlatBuffer, faultOf } from './flatBuffer.ts'
 
 /** Types nest a few levels deep; what is deeper goes in circles. */
 const DEEPEST = 64
@@ -25,6 +26,8 @@ const TIMESTAMP = 10
 const SCHEMA = 1
 const DICTIONARY_BATCH = 2
 const RECORD_BATCH = 3
+/** Dense and sparse. */
+const TENSORS: readonly number[] = [4, 5]
 
 /** What is wrong with the header of a message, or undefined. */
 export function messageFault(bytes: Uint8Array): string | undefined {
@@ -40,7 +43,8 @@ export function messageFault(bytes: Uint8Array): string | undefined {
       const data = buffer.table(header, 1)
       if (data === undefined) throw new Fault('a dictionary has no data')
       checkBatch(buffer, data)
-    } else throw new Fault(`there is no message type ${type}`)
+    } else if (TENSORS.includes(type)) throw new Fault('there is a tensor, which has no rows and is for load(),')
+    else throw new Fault(`there is no message type ${type}`)
   })
 }
 
@@ -54,19 +58,6 @@ export function footerFault(bytes: Uint8Array): string | undefined {
     buffer.vector(footer, 2, 24)
     buffer.vector(footer, 3, 24)
   })
-}
-
-class Fault extends Error {}
-
-function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void): string | undefined {
-  try {
-    check(new FlatBuffer(bytes))
-    return undefined
-  } catch (error) {
-    if (error instanceof Fault) return error.message
-    if (error instanceof RangeError) return 'a header points outside itself' // DataView's word for it
-    throw error
-  }
 }
 
 function checkBatch(buffer: FlatBuffer, batch: number): void {
@@ -111,49 +102,4 @@ function checkSchema(buffer: FlatBuffer, schema: number): void {
     }
   }
   visit(buffer.vector(schema, 1, 4), 0)
-}
-
-/** Tables have a signed offset back to a list of where their fields are; vectors a length first. */
-class FlatBuffer {
-  private readonly view: DataView
-  readonly length: number
-  constructor(bytes: Uint8Array) {
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.length = bytes.byteLength
-  }
-
-  root(): number {
-    return this.follow(0)
-  }
-
-  follow(at: number): number {
-    return at + this.view.getUint32(at, true)
-  }
-
-  private field(table: number, index: number): number | undefined {
-    const fields = table - this.view.getInt32(table, true)
-    const size = this.view.getUint16(fields, true)
-    const slot = 4 + 2 * index
-    const offset = slot + 2 <= size ? this.view.getUint16(fields + slot, true) : 0
-    return offset === 0 ? undefined : table + offset
-  }
-
-  byte(table: number, index: number): number {
-    const at = this.field(table, index)
-    return at === undefined ? 0 : this.view.getUint8(at)
-  }
-
-  table(table: number, index: number): number | undefined {
-    const at = this.field(table, index)
-    return at === undefined ? undefined : this.follow(at)
-  }
-
-  /** Where the items of a vector are; a Fault when they would not fit. */
-  vector(table: number, index: number, itemBytes: number): { readonly start: number; readonly count: number } | undefined {
-    const at = this.table(table, index)
-    if (at === undefined) return undefined
-    const count = this.view.getUint32(at, true)
-    if (at + 4 + count * itemBytes > this.length) throw new Fault('a header holds more than its bytes')
-    return { start: at + 4, count }
-  }
 }
