@@ -8,16 +8,18 @@ import type { Span } from '../../../core/span.ts'
 import { FIRST_BUCKET_MONTH, FIRST_BUCKET_MS } from '../../../core/time/bucket.ts'
 import { bucketLength } from '../../../core/time/every.ts'
 import { I, SIMD } from '../../kir/instructions.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import { Calendar } from './columnCalendar.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
+import type { ColumnNumbers } from './columnNumbers.ts'
 import type { ColumnValue } from './columnTypes.ts'
-import { called, type Doubles, doubles, validOf } from './columnValues.ts'
+import { type Doubles, validOf } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { clipped } from './madeDates.ts'
 
 /** `bucket(date, { every, zone })`, null of null. */
-export function bucketsOf(w: ColumnWriter, [date, every, zone]: readonly ColumnValue[], span: Span): ColumnValue {
+export function bucketsOf(numbers: ColumnNumbers, [date, every, zone]: readonly ColumnValue[], span: Span): ColumnValue {
+  const { w } = numbers
   if (date === undefined || every?.kind !== 'constant' || zone?.kind !== 'constant')
     throw new NotCompiled('it calls bucket with options that vary', span)
   if (date.kind === 'constant' && date.value === null) return date
@@ -26,7 +28,7 @@ export function bucketsOf(w: ColumnWriter, [date, every, zone]: readonly ColumnV
   const start =
     zone.value === null || zone.value === 'UTC'
       ? startInUtc(w, ms, every.value)
-      : doubles(w, called(w, bucketImport(every.value, zone.value), [ms]))
+      : numbers.called(bucketImport(every.value, zone.value), [ms])
   return clipped(w, valid === undefined ? start : cleared(w, start, valid), valid)
 }
 

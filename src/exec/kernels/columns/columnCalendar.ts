@@ -10,12 +10,12 @@ import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import { typeText } from '../../../core/data/schema.ts'
 import type { Method } from '../../../core/ir/functionIr.ts'
 import { I, SIMD } from '../../kir/instructions.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
-import { binary } from './columnCompare.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
+import { ColumnNumbers } from './columnNumbers.ts'
 import { presenceOf } from './columnPresence.ts'
 import type { ColumnValue } from './columnTypes.ts'
-import { both, type Doubles, doubles, truth } from './columnValues.ts'
+import { type Doubles, doubles } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
 /** What a method of Date gives, in UTC; undefined where kernels do not have it. `present`: what tests around say is there. */
@@ -63,15 +63,15 @@ function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue, pre
 
 /** Arithmetic on whole numbers in doubles. */
 export class Calendar {
-  readonly #w: ColumnWriter
+  readonly #numbers: ColumnNumbers
 
   constructor(w: ColumnWriter) {
-    this.#w = w
+    this.#numbers = new ColumnNumbers(w)
   }
 
   /** Year, month from 0, day from 1. */
   date(days: Doubles): { readonly year: Doubles; readonly month: Doubles; readonly day: Doubles } {
-    const w = this.#w
+    const { w } = this.#numbers
     const fromMarch = this.plus(days, 719_468)
     const era = this.quotient(fromMarch, 146_097)
     const dayOfEra = this.minus(fromMarch, this.times(era, 146_097))
@@ -81,7 +81,7 @@ export class Calendar {
     const dayOfYear = this.minus(dayOfEra, inYear)
     const monthFromMarch = this.quotient(this.plus(this.times(dayOfYear, 5), 2), 153)
     const day = this.plus(this.minus(dayOfYear, this.quotient(this.plus(this.times(monthFromMarch, 153), 2), 5)), 1)
-    const isNextYear = truth(w, binary(w, '>=', monthFromMarch, w.number(10)))
+    const isNextYear = this.#numbers.compared('>=', monthFromMarch, w.number(10)).at
     const carried = (yes: number, no: number): Doubles => {
       const { lo, hi } = w.halves(isNextYear)
       const [a, b] = [doubles(w, w.number(yes)), doubles(w, w.number(no))]
@@ -110,23 +110,23 @@ export class Calendar {
   }
 
   plusEach(a: Doubles, b: Doubles): Doubles {
-    return both(this.#w, [a, b], SIMD.f64Add)
+    return this.#numbers.float('+', a, b)
   }
 
   minus(a: Doubles, b: Doubles): Doubles {
-    return both(this.#w, [a, b], SIMD.f64Sub)
+    return this.#numbers.float('-', a, b)
   }
 
   times(a: Doubles, by: number): Doubles {
-    return both(this.#w, [a, this.#constant(by)], SIMD.f64Mul)
+    return this.#numbers.float('*', a, this.#constant(by))
   }
 
   divided(a: Doubles, by: number): Doubles {
-    return both(this.#w, [a, this.#constant(by)], SIMD.f64Div)
+    return this.#numbers.float('/', a, this.#constant(by))
   }
 
   floor(a: Doubles): Doubles {
-    return both(this.#w, [a], SIMD.f64Floor)
+    return this.#numbers.float('floor', a)
   }
 
   quotient(a: Doubles, by: number): Doubles {
@@ -139,6 +139,6 @@ export class Calendar {
   }
 
   #constant(value: number): Doubles {
-    return doubles(this.#w, this.#w.number(value))
+    return this.#numbers.toFloat(this.#numbers.constant(value))
   }
 }

@@ -2,7 +2,7 @@
 import type { ColumnType } from '../../../core/data/schema.ts'
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
-import { HIGHEST, LOWEST } from '../loops/wasmTypes.ts'
+import { HIGHEST, LOWEST } from '../expressions/types.ts'
 
 /** `from` leaves the address of the first row; each vector is one of the value's. */
 export type Loads = { readonly log2Bytes: number; readonly vectors: (from: Code) => readonly Code[] } & (

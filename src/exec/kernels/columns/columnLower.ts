@@ -8,20 +8,23 @@
  * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that are made numbers or compared, questions about texts.
  */
 
-import type { Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { BinaryOperator, Callee, Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { SIMD } from '../../kir/instructions.ts'
-import { LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
-import { bigintNegated, isBigint } from './columnBigints.ts'
+import { bigintBinary } from '../expressions/bigints.ts'
+import type { BigintEmitter, Emitter, Leaf } from '../expressions/emitter.ts'
+import { compiled, condition } from '../expressions/expressions.ts'
+import { NotCompiled } from '../expressions/types.ts'
+import { ColumnBigints } from './columnBigints.ts'
+import { bucketsOf } from './columnBuckets.ts'
 import { dateMethod } from './columnCalendar.ts'
-import { calledColumn } from './columnCalls.ts'
-import { binary } from './columnCompare.ts'
+import { isEqual } from './columnCompare.ts'
 import { elementAt, foundKey } from './columnFinds.ts'
 import { presentWhen } from './columnPresence.ts'
 import { asked, textMatches, textMethod } from './columnTexts.ts'
 import type { ColumnValue } from './columnTypes.ts'
-import { and, bool, both, choose, doubles, not, numeric, or, present, truth, validOf } from './columnValues.ts'
+import { bool, choose, isDate, not, present, truth, validOf } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
+import { dateOf } from './madeDates.ts'
 
 export interface ColumnLowering {
   /** Arrays are objects with a field for each item, else they are not compiled. */
@@ -56,8 +59,7 @@ const OF_TEXT = '\0text'
 
 type Locals = Map<string, ColumnValue>
 
-class Lowering {
-  private readonly w: ColumnWriter
+class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   private readonly ir: FunctionIr
   private readonly element: ColumnValue
   private readonly how: ColumnLowering
@@ -67,9 +69,10 @@ class Lowering {
   /** What follows a block that may be left early, by its label. */
   private readonly behind = new Map<string, readonly Stmt[]>()
   private statements = 0
+  private locals: Locals = new Map()
 
   constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, how: ColumnLowering) {
-    this.w = w
+    super(w)
     this.ir = ir
     this.element = element
     this.how = how
@@ -77,29 +80,39 @@ class Lowering {
 
   /** What the statements return; undefined when they may end without. */
   body(stmts: readonly Stmt[], locals: Locals): ColumnValue | undefined {
+    const outer = this.locals
+    this.locals = locals
+    try {
+      return this.returned(stmts, locals)
+    } finally {
+      this.locals = outer
+    }
+  }
+
+  private returned(stmts: readonly Stmt[], locals: Locals): ColumnValue | undefined {
     for (const [i, stmt] of stmts.entries()) {
       if (++this.statements > MOST_STATEMENTS) throw new NotCompiled('what follows its conditions is too long', stmt.span)
       switch (stmt.kind) {
         case 'Let':
           if (stmt.init === undefined) locals.delete(stmt.local)
-          else locals.set(stmt.local, this.expr(stmt.init, locals))
+          else locals.set(stmt.local, compiled(this, stmt.init))
           break
         case 'Assign':
-          locals.set(stmt.local, this.expr(stmt.value, locals))
+          locals.set(stmt.local, compiled(this, stmt.value))
           break
         case 'Evaluate':
-          this.expr(stmt.value, locals)
+          compiled(this, stmt.value)
           break
         case 'Return':
           if (stmt.value === undefined) throw new NotCompiled('it may return nothing', stmt.span)
-          return this.how.truth === true ? { kind: 'bool', at: this.test(stmt.value, locals) } : this.expr(stmt.value, locals)
+          return this.how.truth === true ? { kind: 'bool', at: this.test(stmt.value) } : compiled(this, stmt.value)
         case 'If': {
-          const test = this.test(stmt.test, locals)
+          const test = this.test(stmt.test)
           const rest = stmts.slice(i + 1)
           if (rest.some(branches) && this.assigned(stmt, test, locals)) break
           // what follows is part of both sides, so that a side may return or assign
-          const then = this.where(stmt.test, true, locals, () => this.body([...stmt.then, ...rest], new Map(locals)))
-          const otherwise = this.where(stmt.test, false, locals, () => this.body([...stmt.else, ...rest], new Map(locals)))
+          const then = this.where(stmt.test, true, () => this.body([...stmt.then, ...rest], new Map(locals)))
+          const otherwise = this.where(stmt.test, false, () => this.body([...stmt.else, ...rest], new Map(locals)))
           return then === undefined || otherwise === undefined ? undefined : choose(this.w, test, then, otherwise)
         }
         case 'Labeled': {
@@ -132,7 +145,7 @@ class Lowering {
     if (![...stmt.then, ...stmt.else].every(onlyAssigns)) return false
     const side = (is: boolean, body: readonly Stmt[]): Locals => {
       const own = new Map(locals)
-      this.where(stmt.test, is, locals, () => this.body(body, own))
+      this.where(stmt.test, is, () => this.body(body, own))
       return own
     }
     const [then, otherwise] = [side(true, stmt.then), side(false, stmt.else)]
@@ -149,35 +162,63 @@ class Lowering {
     }
   }
 
-  /** Lanes in which an expression is true; operands of `&&` and `||` may be of different kinds there. */
-  private test(expr: Expr, locals: Locals): number {
+  /** Lanes in which an expression is true. */
+  private test(expr: Expr): number {
+    return bool(condition(this, expr))
+  }
+
+  truth(value: ColumnValue): ColumnValue {
+    return { kind: 'bool', at: truth(this.w, value) }
+  }
+
+  logicalTruth(operator: '&&' | '||', left: ColumnValue, right: () => ColumnValue): ColumnValue {
     const { w } = this
-    if (expr.kind === 'Unary' && expr.operator === '!') return not(w, this.test(expr.operand, locals))
-    if (expr.kind === 'Conditional')
-      return truth(
-        w,
-        this.chosen(expr, locals, (side) => ({ kind: 'bool', at: this.test(side, locals) })),
-      )
-    if (expr.kind !== 'Logical' || expr.operator === '??') return truth(w, this.expr(expr, locals))
-    const isAnd = expr.operator === '&&'
-    const left = this.test(expr.left, locals)
-    const right = asked(w, isAnd ? left : not(w, left), () =>
-      this.where(expr.left, isAnd, locals, (): ColumnValue => ({ kind: 'bool', at: this.test(expr.right, locals) })),
+    const other = asked(w, operator === '&&' ? bool(left) : not(w, bool(left)), right)
+    return this.truths(operator === '&&' ? 'and' : 'or', left, other)
+  }
+
+  logical(operator: '&&' | '||' | '??', left: ColumnValue, right: () => ColumnValue): ColumnValue {
+    const { w } = this
+    if (operator === '??') {
+      const valid = validOf(w, left)
+      // where the left side is taken it is there
+      return valid === undefined ? left : choose(w, valid, present(left), asked(w, not(w, valid), right))
+    }
+    const test = truth(w, left)
+    return operator === '&&' ? choose(w, test, asked(w, test, right), left) : choose(w, test, left, asked(w, not(w, test), right))
+  }
+
+  chosen(compileTest: () => ColumnValue, then: () => ColumnValue, otherwise: () => ColumnValue): ColumnValue {
+    const { w } = this
+    const test = bool(compileTest())
+    const taken = asked(w, test, then)
+    return choose(w, test, taken, asked(w, not(w, test), otherwise))
+  }
+
+  own(operator: BinaryOperator, left: ColumnValue, right: ColumnValue, span: Span | undefined): ColumnValue | undefined {
+    const { w } = this
+    if (operator === '+' && (isDate(w, left) || isDate(w, right))) throw new NotCompiled('it makes a text of a date')
+    if (!(operator === '===' || operator === '==' || operator === '!==' || operator === '!=')) return undefined
+    const equal = isEqual(this, left, right, operator.length === 3, () =>
+      bool(bigintBinary(this, '==', this.toNumber(left), this.toNumber(right), span)),
     )
-    return isAnd ? (and(w, left, bool(right)) as number) : or(w, left, bool(right))
+    return { kind: 'bool', at: operator.startsWith('!') ? not(w, equal) : equal }
   }
 
-  private chosen(expr: Extract<Expr, { kind: 'Conditional' }>, locals: Locals, of: (side: Expr) => ColumnValue): ColumnValue {
+  ownCall(callee: Callee, args: readonly ColumnValue[], span: Span): ColumnValue | undefined {
     const { w } = this
-    const test = this.test(expr.test, locals)
-    const side = (taken: boolean, value: Expr) => () => this.where(expr.test, taken, locals, () => of(value))
-    const then = asked(w, test, side(true, expr.then))
-    const otherwise = asked(w, not(w, test), side(false, expr.else))
-    return choose(w, test, then, otherwise)
+    const [x] = args
+    if (callee === 'bucket') return bucketsOf(this, args, span)
+    if (callee === 'Date.UTC') return this.called(callee, args)
+    return callee === 'new Date' && x !== undefined ? dateOf(w, x) : undefined
   }
 
-  private expr(expr: Expr, locals: Locals): ColumnValue {
-    const { w } = this
+  get bigints(): BigintEmitter<ColumnValue> {
+    return this
+  }
+
+  leaf(expr: Leaf): ColumnValue {
+    const { w, locals } = this
     switch (expr.kind) {
       case 'Literal':
         return this.literal(expr.value, expr.span)
@@ -192,66 +233,37 @@ class Lowering {
         if (expr.argument !== 0) throw new NotCompiled('it takes two elements', expr.span)
         return this.element
       case 'Field': {
-        const of = this.expr(expr.of, locals)
+        const of = compiled(this, expr.of)
         if (of.kind !== 'row' || !(of.names.includes(expr.name) || isTextFunction(expr.name)))
           throw new NotCompiled(`it reads ${expr.name}, which is no column`, expr.span)
         return of.of(expr.name)
       }
-      case 'Unary':
-        return this.unary(expr, this.expr(expr.operand, locals))
-      case 'Binary':
-        return binary(w, expr.operator, this.expr(expr.left, locals), this.expr(expr.right, locals))
-      case 'Logical': {
-        const left = this.expr(expr.left, locals)
-        const right = (mask: number): ColumnValue =>
-          asked(w, mask, () =>
-            expr.operator === '??'
-              ? this.expr(expr.right, locals)
-              : this.where(expr.left, expr.operator === '&&', locals, () => this.expr(expr.right, locals)),
-          )
-        if (expr.operator === '??') {
-          const valid = validOf(w, left)
-          // where the left side is taken it is there
-          return valid === undefined ? left : choose(w, valid, present(left), right(not(w, valid)))
-        }
-        const test = truth(w, left)
-        return expr.operator === '&&' ? choose(w, test, right(test), left) : choose(w, test, left, right(not(w, test)))
-      }
-      case 'Conditional':
-        return this.chosen(expr, locals, (side) => this.expr(side, locals))
-      case 'Call':
-        return calledColumn(
-          w,
-          expr.callee,
-          expr.args.map((arg) => this.expr(arg, locals)),
-          expr.span,
-        )
       case 'ObjectLiteral': {
-        const fields = new Map(expr.fields.map(({ name, value }) => [name, this.expr(value, locals)]))
+        const fields = new Map(expr.fields.map(({ name, value }) => [name, compiled(this, value)]))
         return { kind: 'row', names: [...fields.keys()], of: (name) => fields.get(name) as ColumnValue }
       }
       case 'Key':
         throw new NotCompiled('it reads the key', expr.span)
       case 'MethodCall': {
-        const object = this.expr(expr.object, locals)
-        const called = dateMethod(w, expr.method, object, this.presence) ?? textMethod(w, expr, object, (arg) => this.expr(arg, locals))
+        const object = compiled(this, expr.object)
+        const called = dateMethod(w, expr.method, object, this.presence) ?? textMethod(w, expr, object, (arg) => compiled(this, arg))
         if (called === undefined) throw new NotCompiled(`it calls ${expr.method}`, expr.span)
         return called
       }
       case 'Matches':
-        return textMatches(w, expr, this.expr(expr.of, locals))
+        return textMatches(w, expr, compiled(this, expr.of))
       case 'Lookup': {
         const { index } = expr
         if (index.kind === 'Literal' && typeof index.value === 'number') return this.tableElement(expr.table, index.value, expr.span)
-        return elementAt(w, this.table(expr.table, expr.span), this.expr(index, locals), expr.span)
+        return elementAt(w, this.table(expr.table, expr.span), compiled(this, index), expr.span)
       }
       case 'Find':
-        return foundKey(w, expr, this.ir.tables, this.expr(expr.key, locals))
+        return foundKey(w, expr, this.ir.tables, compiled(this, expr.key))
       case 'LookupLength':
         return w.parameter(this.table(expr.table, expr.span).value.length)
       case 'ArrayLiteral': {
         if (this.how.arrays !== true) throw new NotCompiled('it makes an array', expr.span)
-        const items = new Map(expr.items.map((item, i) => [String(i), this.expr(item, locals)]))
+        const items = new Map(expr.items.map((item, i) => [String(i), compiled(this, item)]))
         return { kind: 'row', names: [...items.keys()], of: (name) => items.get(name) as ColumnValue }
       }
       case 'Read':
@@ -262,20 +274,19 @@ class Lowering {
     }
   }
 
-  /** What is computed where the test is true, or where it is false. */
-  private where<T>(test: Expr, is: boolean, locals: Locals, compute: () => T): T {
+  where<T>(test: Expr, outcome: boolean, work: () => T): T {
     const before = this.presence
-    this.presence = new Set([...before, ...presentWhen(test, is, (expr) => this.held(expr, locals))])
+    this.presence = new Set([...before, ...presentWhen(test, outcome, (expr) => this.held(expr))])
     try {
-      return compute()
+      return work()
     } finally {
       this.presence = before
     }
   }
 
   /** The value of a field of the row, or of a local variable: finding it out computes nothing. */
-  private held(expr: Expr, locals: Locals): ColumnValue | undefined {
-    if (expr.kind === 'Local') return locals.get(expr.name)
+  private held(expr: Expr): ColumnValue | undefined {
+    if (expr.kind === 'Local') return this.locals.get(expr.name)
     if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== 0 || this.element.kind !== 'row') return undefined
     return this.element.names.includes(expr.name) ? this.element.of(expr.name) : undefined
   }
@@ -307,26 +318,6 @@ class Lowering {
     const table = this.ir.tables.find((one) => one.name === name)
     if (table === undefined) throw new NotCompiled(`it reads the captured ${name}`, span)
     return table
-  }
-
-  private unary(expr: Extract<Expr, { kind: 'Unary' }>, operand: ColumnValue): ColumnValue {
-    const { w } = this
-    if ((expr.operator === '-' || expr.operator === '~') && isBigint(operand)) return bigintNegated(w, expr.operator, operand)
-    switch (expr.operator) {
-      case '!':
-        return { kind: 'bool', at: not(w, truth(w, operand)) }
-      case '+':
-        return numeric(w, operand)
-      case '-': {
-        const value = numeric(w, operand)
-        if (value.kind === 'i32' && (value.low > 0 || value.high < 0) && value.low > LOWEST) return binary(w, '-', w.number(0), value)
-        return both(w, [doubles(w, value)], SIMD.f64Neg)
-      }
-      case '~':
-        return binary(w, '^', operand, w.number(-1))
-      case 'typeof':
-        throw new NotCompiled('it asks for a type', expr.span)
-    }
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import { and, bool, choose } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'

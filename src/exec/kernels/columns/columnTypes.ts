@@ -1,6 +1,6 @@
 /** What column kernels compute with: columns, values of four rows, and slots of the frame that addresses and captured numbers lie in. */
 import type { ColumnType } from '../../../core/data/schema.ts'
-import type { BigintType } from '../loops/wasmTypes.ts'
+import type { BigintType } from '../expressions/types.ts'
 
 /** What the kernel finds in a slot of its frame. */
 export type FrameSlot =

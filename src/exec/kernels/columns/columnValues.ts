@@ -1,22 +1,15 @@
-/**
- * JavaScript's operators on what a column kernel computes four rows at a time, bit for bit.
- *
- * Integers are kept as integers while 32 bits surely hold them; whatever these operators cannot say exactly is not
- * compiled.
- */
-import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
-import { lanesConst, shuffle32 } from '../../kir/simd.ts'
-import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from '../loops/wasmTypes.ts'
+/** What column kernels compute of four rows, as numbers, as truth, as one of two, and where it is null. */
+import { type Code, I, SIMD } from '../../kir/instructions.ts'
+import { i64Const, lanesConst, shuffle32 } from '../../kir/simd.ts'
+import { type BigintType, bigintType, joinTypes, LEAVES_64_BITS, NotCompiled } from '../expressions/types.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { textEquals } from './textEquals.ts'
 import { asChoice, choiceEquals } from './textPlaces.ts'
 
-export type Comparison = '<' | '<=' | '>' | '>=' | '==' | '!=' | '===' | '!=='
 export type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>
-type Integers = Extract<ColumnValue, { kind: 'i32' }>
+export type Integers = Extract<ColumnValue, { kind: 'i32' }>
 
 /** ToNumber: null is 0, true is 1. */
 export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers {
@@ -175,6 +168,10 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   if (x.kind === 'i32' && y.kind === 'i32') {
     return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls, ...missing }
   }
+  if (x.kind === 'i64' && y.kind === 'i64') {
+    const [{ lo, hi }, bigint] = [w.halves(test), joinTypes(bigintTypeOf(x), bigintTypeOf(y)) as BigintType]
+    return { kind: 'i64', lo: select(lo, x.lo, y.lo), hi: select(hi, x.hi, y.hi), bigint, ...nulls, ...missing }
+  }
   const [s, t] = [asChoice(w, x), asChoice(w, y)]
   if (s !== undefined && t !== undefined) {
     const columns = [...new Set([...s.columns, ...t.columns])]
@@ -223,131 +220,27 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
   return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), SIMD.bitSelect])
 }
 
+/** A bigint in every lane. */
+export function bigintConstant(w: ColumnWriter, value: bigint): Doubles {
+  const lanes = w.constant([i64Const(value), SIMD.i64Splat])
+  return { kind: 'i64', lo: lanes, hi: lanes, bigint: bigintType(value, value) }
+}
+
+/** Those of a column are any of 64 bits. */
+export function bigintTypeOf({ bigint }: Doubles): BigintType {
+  return bigint ?? bigintType(-(2n ** 63n), 2n ** 63n - 1n)
+}
+
 /** Null, or undefined, beside a value of some kind is of that kind. */
 function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): ColumnValue {
+  if (value.kind === 'constant' && typeof value.value === 'bigint') return bigintConstant(w, value.value)
   if (value.kind !== 'constant' || (value.value !== null && value.value !== undefined)) return value
+  if (other.kind === 'i64') return bigintConstant(w, 0n)
   if (other.kind === 'date') return { kind: 'date', lo: w.zeros(), hi: w.zeros() }
   if (asChoice(w, other) !== undefined) return { kind: 'text', at: w.zeros(), columns: [] }
   return other.kind === 'bool' ? w.truth(false) : w.number(0)
 }
 
-function isDate(w: ColumnWriter, value: ColumnValue): boolean {
+export function isDate(w: ColumnWriter, value: ColumnValue): boolean {
   return value.kind === 'date' || dateType(w, value) !== undefined
-}
-
-const INTEGER = { '+': SIMD.i32Add, '-': SIMD.i32Sub, '*': SIMD.i32Mul } as const
-const DOUBLE = { '+': SIMD.f64Add, '-': SIMD.f64Sub, '*': SIMD.f64Mul, '/': SIMD.f64Div } as const
-const BITS = { '&': SIMD.and, '|': SIMD.or, '^': SIMD.xor } as const
-
-/** The operators that give a number. */
-export function arithmetic(
-  w: ColumnWriter,
-  operator: Exclude<BinaryOperator, Comparison>,
-  left: ColumnValue,
-  right: ColumnValue,
-): ColumnValue {
-  if (operator === '+' && (isDate(w, left) || isDate(w, right))) throw new NotCompiled('it makes a text of a date')
-  switch (operator) {
-    case '+':
-    case '-':
-    case '*':
-    case '/': {
-      const [a, b] = [numeric(w, left), numeric(w, right)]
-      const type = operator === '/' ? undefined : rangeOf(operator, a, b)
-      if (type === undefined || operator === '/') return both(w, [doubles(w, a), doubles(w, b)], DOUBLE[operator])
-      return integers(w, a, b, [INTEGER[operator]], type)
-    }
-    case '%':
-      return remainder(w, numeric(w, left), numeric(w, right))
-    case '**': {
-      const [a, b] = [doubles(w, left), numeric(w, right)]
-      // x ** 2 is x * x to the last bit in every tier of the engine
-      if (b.kind === 'i32' && b.low === 2 && b.high === 2) return both(w, [a, a], SIMD.f64Mul)
-      return called(w, 'Math.pow', [a, doubles(w, b)])
-    }
-    case '&':
-    case '|':
-    case '^': {
-      const [a, b] = [asInteger(w, left), asInteger(w, right)]
-      const highs = operator === '&' ? [a, b].flatMap(({ low, high }) => (low >= 0 ? [high] : [])) : []
-      const range = highs.length > 0 ? { low: 0, high: Math.min(...highs) } : { low: LOWEST, high: HIGHEST }
-      return { ...integers(w, a, b, [BITS[operator]], range) }
-    }
-    case '<<':
-    case '>>':
-    case '>>>':
-      return shifted(w, operator, asInteger(w, left), asInteger(w, right))
-  }
-}
-
-function integers(
-  w: ColumnWriter,
-  a: Doubles | Integers,
-  b: Doubles | Integers,
-  code: Code,
-  range: { low: number; high: number },
-): ColumnValue {
-  if (a.kind !== 'i32' || b.kind !== 'i32') throw new NotCompiled('it needs integers')
-  return { kind: 'i32', at: w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...code]), low: range.low, high: range.high }
-}
-
-function rangeOf(operator: string, a: Doubles | Integers, b: Doubles | Integers): { low: number; high: number } | undefined {
-  const typeOf = (value: Doubles | Integers): WasmType =>
-    value.kind === 'i32' ? { kind: 'i32', low: value.low, high: value.high } : { kind: 'f64', maybe: false }
-  const type = integerResult(operator, typeOf(a), typeOf(b))
-  return type?.kind === 'i32' ? type : undefined
-}
-
-function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers): ColumnValue {
-  const range = rangeOf('%', a, b)
-  if (a.kind !== 'i32' || b.kind !== 'i32' || (range === undefined && b.low <= 0)) return called(w, '%', [doubles(w, a), doubles(w, b)])
-  const lane = (at: number, i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i32ExtractLane, i)]
-  // of a literal the engine makes a product
-  const divisor = (i: number): Code => (b.low === b.high ? I.i32Const(b.low) : lane(b.at, i))
-  const each = (opcode: Plain): number => w.eachInteger((i) => [...lane(a.at, i), ...divisor(i), opcode])
-  if (range !== undefined) return { kind: 'i32', at: each(OP.i32RemU), ...range }
-  // a remainder has the sign of what was divided, -0 included
-  const [size, from] = [doubles(w, { kind: 'i32', at: each(OP.i32RemS), low: LOWEST, high: HIGHEST }), doubles(w, a)]
-  const sign = w.constant(lanesConst([0, LOWEST, 0, LOWEST]))
-  const signed = [...I.localGet(sign), SIMD.and, SIMD.or]
-  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(size[part]), SIMD.f64Abs, ...I.localGet(from[part]), ...signed])
-  return { kind: 'f64', lo: half('lo'), hi: half('hi') }
-}
-
-function asInteger(w: ColumnWriter, value: ColumnValue): Integers {
-  const number = numeric(w, present(value)) // NaN has no bits
-  if (number.kind !== 'i32') throw new NotCompiled('it takes the bits of a number that need not be an integer')
-  return number
-}
-
-function shifted(w: ColumnWriter, operator: '<<' | '>>' | '>>>', a: Integers, by: Integers): ColumnValue {
-  if (by.low !== by.high) throw new NotCompiled('it shifts by a number that varies')
-  const count = by.low & 31
-  const result = (opcode: Plain, low: number, high: number): ColumnValue => ({
-    kind: 'i32',
-    at: w.keep([...I.localGet(a.at), ...I.i32Const(count), opcode]),
-    low,
-    high,
-  })
-  if (operator === '<<') return result(SIMD.i32Shl, LOWEST, HIGHEST)
-  if (operator === '>>') return result(SIMD.i32ShrS, a.low >> count, a.high >> count)
-  if (count > 0) return result(SIMD.i32ShrU, 0, HIGHEST)
-  if (a.low >= 0) return a
-  throw new NotCompiled('an unsigned shift may exceed 32 bits')
-}
-
-/** JavaScript's own function, a row at a time. */
-export function called(w: ColumnWriter, name: string, args: readonly ColumnValue[]): ColumnValue {
-  const numbers = args.map((arg) => doubles(w, arg))
-  const number = w.imported(name, args.length)
-  return w.eachDouble((lane) => [...numbers.flatMap(lane), ...I.call(number)])
-}
-
-/** `Number(bigint)`: rounded to the nearest double. */
-export function numberOfBigint(w: ColumnWriter, value: Doubles): ColumnValue {
-  const half = (at: number): number => {
-    const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(SIMD.i64ExtractLane, i), OP.f64ConvertI64S]
-    return w.keep([...lane(0), SIMD.f64Splat, ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
-  }
-  return { kind: 'f64', lo: half(value.lo), hi: half(value.hi) }
 }

@@ -13,7 +13,7 @@ import { withPasses } from '../../kir/pass.ts'
 import { LOOP_INVARIANTS } from '../../kir/passes/loopInvariants.ts'
 import { UNREAD_LOCALS } from '../../kir/passes/unreadLocals.ts'
 import { lanesConst, shuffle32 } from '../../kir/simd.ts'
-import { HIGHEST, LOWEST, NotCompiled } from '../loops/wasmTypes.ts'
+import { HIGHEST, LOWEST, NotCompiled } from '../expressions/types.ts'
 import { LOADS } from './columnLoads.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 
@@ -274,7 +274,9 @@ export class ColumnWriter {
   }
 
   /** A double a row, computed a row at a time. */
-  eachDouble(of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code): ColumnValue {
+  eachDouble(
+    of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code,
+  ): Extract<ColumnValue, { kind: 'f64' | 'i64' }> {
     const half = (part: 'lo' | 'hi'): number => {
       const lane = (at: number): Code => of((value) => [...I.localGet(value[part]), ...I.simdLane(SIMD.f64ExtractLane, at)])
       return this.keep([...lane(0), SIMD.f64Splat, ...lane(1), ...I.simdLane(SIMD.f64ReplaceLane, 1)])
@@ -290,12 +292,11 @@ export class ColumnWriter {
     ])
   }
 
-  /** The number of an imported function of doubles. */
-  imported(name: string, count: number): number {
-    const full = `${name}/${count}`
-    const known = this.imports.findIndex((entry) => entry.name === full)
+  /** The number of an imported function, which is named with how many arguments it has. */
+  function(name: string, parameters: readonly ValueType[], results: readonly ValueType[]): number {
+    const known = this.imports.findIndex((entry) => entry.name === name)
     if (known >= 0) return known
-    this.imports.push({ kind: 'function', name: full, parameters: new Array<'f64'>(count).fill('f64'), results: ['f64'] })
+    this.imports.push({ kind: 'function', name, parameters, results })
     return this.imports.length - 1
   }
 

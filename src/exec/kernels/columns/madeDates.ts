@@ -8,9 +8,9 @@
 import { MOST_MS } from '../../../core/data/fixedValues.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
-import { binary } from './columnCompare.ts'
+import { ColumnNumbers } from './columnNumbers.ts'
 import type { ColumnValue } from './columnTypes.ts'
-import { and, both, type Doubles, doubles, truth } from './columnValues.ts'
+import { and, both, type Doubles, doubles } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
 type Dates = Extract<ColumnValue, { kind: 'date' }>
@@ -34,7 +34,7 @@ export function clipped(w: ColumnWriter, ms: Doubles, valid?: number): Dates {
 export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: number | undefined): number {
   const invalid = dates.map(({ lo, hi }) => {
     const value: ColumnValue = { kind: 'f64', lo, hi }
-    return truth(w, binary(w, '!==', value, value))
+    return new ColumnNumbers(w).compared('!=', value, value).at
   })
   const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or]))
   const row = [...I.localGet(w.row), SIMD.i32Splat, ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), SIMD.i32Add]

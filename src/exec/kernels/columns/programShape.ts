@@ -3,7 +3,7 @@ import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../..
 import { rowIrOf } from '../../../core/ir/functionUse.ts'
 import type { Span } from '../../../core/span.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import { isBucketImport } from './columnBuckets.ts'
 import { type ColumnLowering, isTextFunction, lowerColumns } from './columnLower.ts'
 import type { ColumnValue, KernelColumn } from './columnTypes.ts'

@@ -8,7 +8,7 @@
 
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { i64Const } from '../../kir/simd.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 

@@ -10,7 +10,7 @@
  * stands for bytes that are no UTF-8. `.` is not taken alone, and `.*` only where it does not matter how long it is.
  */
 import { regexText } from '../../../core/ir/functionIr.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 
 /** Where a sequence begins or ends: anywhere, at the end of the text, or with anything between it and that. */
 export type Edge = 'anywhere' | 'at' | 'gap'

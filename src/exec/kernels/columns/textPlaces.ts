@@ -12,7 +12,7 @@
  */
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 

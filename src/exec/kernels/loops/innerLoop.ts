@@ -1,8 +1,8 @@
 /** An innermost loop, as the ways to write it are chosen by. */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import type { Code } from '../../kir/instructions.ts'
+import type { WasmType } from '../expressions/types.ts'
 import type { LoopIndex } from './wasmLoopAccess.ts'
-import type { WasmType } from './wasmTypes.ts'
 
 /** What is known of a loop before it is written turn by turn. */
 export interface Turns {

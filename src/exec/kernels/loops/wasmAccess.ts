@@ -6,8 +6,8 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../kir/instructions.ts'
+import { asF64, F64, heldAs, isAbsent, isUnclear, NotCompiled, type Value, type WasmType } from '../expressions/types.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
-import { asF64, F64, heldAs, isAbsent, isUnclear, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** Code that evaluates the subscripts, throws unless they are inside, and leaves the address. */

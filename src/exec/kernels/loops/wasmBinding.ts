@@ -9,6 +9,7 @@
 import type { Primitive } from '../../../core/ir/functionIr.ts'
 import { madeFromText } from '../../../core/ir/madeFromText.ts'
 import type { Arena } from '../../memory/arena.ts'
+import { functionOfNumbers } from '../expressions/imported.ts'
 import type { KernelBinding, LoopKernel, SumLog } from '../js/loopKernelShape.ts'
 import type { ThrownError } from './wasmCode.ts'
 import { LOG_CAPACITY } from './wasmIteration.ts'
@@ -154,7 +155,6 @@ function importedFunction(
     }
   }
   if (name === 'generator') return (number, which) => rngs[number as number]?.word(which as number)
-  if (name === 'int32') return (value) => (value as number) | 0
   if (name === 'fail') {
     return (index, place) => {
       at.place = place as number
@@ -171,9 +171,5 @@ function importedFunction(
       return outside(array as number, shown)
     }
   }
-  const source = name.slice(0, name.lastIndexOf('/'))
-  if (source === '%') return (a, b) => (a as number) % (b as number)
-  const [object, property] = source.split('.') as [string, string] // Math.exp, Number.isInteger, Object.is
-  const owner = { Math, Number, Object }[object] as unknown as Record<string, (...args: number[]) => unknown>
-  return owner[property] as (...args: number[]) => unknown // itself: the engine knows its own functions
+  return functionOfNumbers(name)
 }

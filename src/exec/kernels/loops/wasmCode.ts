@@ -6,8 +6,8 @@ import type { DType } from '../../../core/data/schema.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { Precision } from '../../../core/loop/loopSpec.ts'
 import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import { bigintType, F64, HIGHEST, LOWEST, type Value } from '../expressions/types.ts'
 import type { ArrayShape, KernelShape } from '../js/loopKernelShape.ts'
-import { bigintType, F64, HIGHEST, LOWEST, type Value } from './wasmTypes.ts'
 
 /** What the module depends on besides the IR and the kernel's shape. */
 export interface WasmTarget {

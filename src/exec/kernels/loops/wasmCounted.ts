@@ -2,7 +2,7 @@
  * What is known of the index of a counted loop: its values, and whether there are few of them.
  */
 import type { CountedLoop } from '../../../core/ir/functionIr.ts'
-import { HIGHEST, integerType, LOWEST, type WasmType } from './wasmTypes.ts'
+import { HIGHEST, integerType, LOWEST, type WasmType } from '../expressions/types.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** Types of a counted loop's index: in the body, and with the value that ends the loop. */

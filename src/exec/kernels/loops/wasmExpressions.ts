@@ -1,76 +1,117 @@
 /**
- * Expressions as WebAssembly, with what is known of their values.
+ * Expressions of loops' bodies as WebAssembly, with what is known of their values.
  */
-import { type BinaryOperator, type Expr, isBuiltin } from '../../../core/ir/functionIr.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
-import { type Code, flat, I, OP } from '../../kir/instructions.ts'
-import { bigintBinary, bigintCompared, bigintUnary } from '../math/wasmBigints.ts'
-import { called } from '../math/wasmCalls.ts'
+import { type Code, flat, I, OP, SATURATE } from '../../kir/instructions.ts'
+import type { BigintEmitter, Emitter, Leaf, Pitfalls } from '../expressions/emitter.ts'
+import { BIGINT } from '../expressions/instructions.ts'
+import { ScalarEmitter } from '../expressions/scalars.ts'
+import {
+  asBool,
+  asF64,
+  asType,
+  type BigintType,
+  BOOL,
+  bigintType,
+  F64,
+  heldAs,
+  isInteger,
+  isMaybe,
+  joinTypes,
+  literalValue,
+  NotCompiled,
+  type Value,
+  type WasmType,
+} from '../expressions/types.ts'
 import { drawn } from '../math/wasmDraws.ts'
-import { remainder, roundedQuotient } from '../math/wholeNumbers.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadOf } from './wasmCode.ts'
 import { factsWhen, given, keyName, narrowedType } from './wasmFacts.ts'
 import { columnValue } from './wasmIteration.ts'
 import { lookup, tableNumber } from './wasmLookups.ts'
-import {
-  asBool,
-  asF64,
-  asI64,
-  asType,
-  BOOL,
-  bigintType,
-  F64,
-  HIGHEST,
-  heldAs,
-  integerOperation,
-  integerResult,
-  integerType,
-  isInteger,
-  isMaybe,
-  joinTypes,
-  known,
-  LOWEST,
-  literalValue,
-  NotCompiled,
-  number,
-  type Value,
-  type WasmType,
-} from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
-/** Truth of an expression, as 0 or 1. */
-export function condition(w: KernelWriter, expr: Expr): Code {
-  switch (expr.kind) {
-    case 'Logical':
-      if (expr.operator === '??') return asBool(w.expr(expr))
-      return expr.operator === '&&'
-        ? [...w.condition(expr.left), I.if('i32'), ...second(w, expr, () => w.condition(expr.right)), OP.else, I.i32Const(0), OP.end]
-        : [...w.condition(expr.left), I.if('i32'), I.i32Const(1), OP.else, ...second(w, expr, () => w.condition(expr.right)), OP.end]
-    case 'Unary':
-      if (expr.operator === '!') return [...w.condition(expr.operand), OP.i32Eqz]
-      return asBool(w.expr(expr))
-    case 'Conditional': {
-      const [then, otherwise] = branches(w, expr, (branch) => w.condition(branch))
-      return [...w.condition(expr.test), I.if('i32'), then, OP.else, otherwise, OP.end]
+/** Expressions of a loop's body, a number at a time. */
+export class LoopEmitter extends ScalarEmitter<KernelWriter> implements Emitter<Value>, BigintEmitter<Value> {
+  leaf(expr: Leaf): Value {
+    return leaf(this.scope, expr)
+  }
+
+  where<T>(test: Expr, outcome: boolean, work: () => T): T {
+    return given(this.scope, factsWhen(this.scope, test, outcome), work)
+  }
+
+  truth(value: Value): Value {
+    return { type: BOOL, code: asBool(value) }
+  }
+
+  logicalTruth(operator: '&&' | '||', left: Value, right: () => Value): Value {
+    const [then, otherwise] = operator === '&&' ? [right().code, I.i32Const(0)] : [I.i32Const(1), right().code]
+    return { type: BOOL, code: [left.code, I.if('i32'), then, OP.else, otherwise, OP.end] }
+  }
+
+  logical(operator: '&&' | '||' | '??', left: Value, compileRight: () => Value, span: Span): Value {
+    if (operator === '??') {
+      if (isMaybe(left.type)) throw new NotCompiled('it asks whether a value is undefined', span)
+      return left
     }
-    case 'Literal':
-      return I.i32Const(expr.value ? 1 : 0)
-    default:
-      return asBool(w.expr(expr))
+    const right = compileRight()
+    const type = this.#joined(left, right, span)
+    const kept = this.scope.declare(heldAs(type))
+    const held: Value = { type: type.kind === 'f64' ? F64 : type, code: I.localGet(kept) }
+    const test = [asType(left, type), I.localSet(kept), asBool(held)]
+    const other = asType(right, type)
+    const [then, otherwise] = operator === '&&' ? [other, held.code] : [held.code, other]
+    return { type, code: [test, I.if(heldAs(type)), then, OP.else, otherwise, OP.end] }
+  }
+
+  chosen(compileTest: () => Value, compileThen: () => Value, compileOther: () => Value, span: Span): Value {
+    const [then, otherwise, test] = [compileThen(), compileOther(), compileTest()]
+    const type = this.#joined(then, otherwise, span)
+    // Without a branch that could be foretold wrongly: literals and variables cost nothing.
+    if (isInteger(type) && isCheap(then) && isCheap(otherwise)) return this.selected(test, then, otherwise)
+    return { type, code: [test.code, I.if(heldAs(type)), asType(then, type), OP.else, asType(otherwise, type), OP.end] }
+  }
+
+  #joined(a: Value, b: Value, span: Span): WasmType {
+    const type = joinTypes(a.type, b.type)
+    if (type === undefined) throw new NotCompiled('a value is of two kinds: a number, a truth value, a bigint', span)
+    return type
+  }
+
+  get bigints(): BigintEmitter<Value> {
+    return this
+  }
+
+  checkedDivision(operator: '/' | '%', type: BigintType, left: Value, right: Value, { mayBeZero, mayOverflow, isSigned }: Pitfalls): Value {
+    const { scope } = this
+    const [dividend, divisor] = [scope.declare('i64'), scope.declare('i64')]
+    const kept = [left.code, I.localSet(dividend), right.code, I.localSet(divisor)]
+    if (mayBeZero) scope.mayFail()
+    const thrown = (): Code => scope.thrown({ error: 'RangeError', message: 'Division by zero' })
+    const checked = mayBeZero ? [I.localGet(divisor), OP.i64Eqz, I.if(), thrown(), OP.end] : []
+    const result = [I.localGet(dividend), I.localGet(divisor), BIGINT[isSigned ? operator : (`${operator}u` as const)].i64]
+    if (!mayOverflow) return { type, code: [kept, checked, result] }
+    const negative = [I.i64Const(0), I.localGet(dividend), OP.i64Sub]
+    const isNegative = [I.localGet(divisor), I.i64Const(-1), OP.i64Eq]
+    return { type, code: [kept, checked, isNegative, I.if('i64'), negative, OP.else, result, OP.end] }
+  }
+
+  bigintOf(type: BigintType, given: Value, span: Span): Value {
+    const { scope } = this
+    if (isMaybe(given.type)) throw new NotCompiled('it makes a bigint of what may be undefined', span)
+    scope.mayFail()
+    const kept = scope.declare('f64')
+    const isWhole = [I.localGet(kept), OP.f64Trunc, I.localGet(kept), OP.f64Eq]
+    const isNear = [I.localGet(kept), OP.f64Abs, I.f64Const(2 ** 63), OP.f64Lt]
+    const itself = [I.localGet(kept), scope.place, I.call(scope.function('bigint', ['f64', 'i32'], ['i64']))]
+    const near = [I.localGet(kept), SATURATE.i64S]
+    return { type, code: [asF64(given), I.localSet(kept), isWhole, isNear, OP.i32And, I.if('i64'), near, OP.else, itself, OP.end] }
   }
 }
 
-/** What is evaluated where the first part of `&&` is true, or that of `||` is not. */
-function second<T>(w: KernelWriter, { operator, left }: Extract<Expr, { kind: 'Logical' }>, work: () => T): T {
-  return given(w, factsWhen(w, left, operator === '&&'), work)
-}
-
-function branches<T>(w: KernelWriter, { test, ...expr }: Extract<Expr, { kind: 'Conditional' }>, work: (branch: Expr) => T): [T, T] {
-  return [given(w, factsWhen(w, test, true), () => work(expr.then)), given(w, factsWhen(w, test, false), () => work(expr.else))]
-}
-
-export function expression(w: KernelWriter, expr: Expr): Value {
+function leaf(w: KernelWriter, expr: Leaf): Value {
   switch (expr.kind) {
     case 'Literal':
       return literalValue(expr.value, expr.span)
@@ -94,19 +135,6 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       const range = w.keyRanges.get(expr.axis) ?? { low: 0, high: Math.max(0, extent - 1) }
       return { type: narrowedType({ kind: 'i32', ...range }, w.facts.get(keyName(expr.axis))), code: I.localGet(slot) }
     }
-    case 'Unary':
-      return unary(w, expr)
-    case 'Binary':
-      return binary(w, expr)
-    case 'Logical':
-      return logical(w, expr)
-    case 'Conditional': {
-      const [then, otherwise] = branches(w, expr, (branch) => w.expr(branch))
-      return choice(w.condition(expr.test), then, otherwise, expr.span)
-    }
-    case 'Call':
-      if (!isBuiltin(expr.callee)) throw new NotCompiled(`it calls ${expr.callee}`, expr.span)
-      return called(w, expr.callee, expr.args, expr.span)
     case 'Read': {
       const held = w.held.get(expr)
       if (held !== undefined) return held
@@ -171,176 +199,9 @@ function field(w: KernelWriter, expr: Extract<Expr, { kind: 'Field' }>): Value {
   return columnValue(w, i, column.nullable, column.form === 'bool', expr.span)
 }
 
-function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
-  if (expr.operator !== '!' && expr.operator !== 'typeof') {
-    const value = w.expr(expr.operand)
-    if (value.type.kind === 'bigint') return bigintUnary(expr.operator, value, value.type.range, expr.span)
-  }
-  switch (expr.operator) {
-    case '!':
-      return { type: BOOL, code: w.condition(expr) }
-    case '+': {
-      const value = w.expr(expr.operand)
-      return value.type.kind === 'bool' ? { type: { kind: 'i32', low: 0, high: 1 }, code: value.code } : known(value)
-    }
-    case '-': {
-      const value = w.expr(expr.operand)
-      const type =
-        isInteger(value.type) && (value.type.low > 0 || value.type.high < 0) ? integerType(-value.type.high, -value.type.low) : undefined
-      if (type !== undefined) return integerOperation(type, [ZERO, value], INTEGER['-'])
-      return { type: F64, code: [asF64(value), OP.f64Neg] }
-    }
-    case '~':
-      return {
-        type: { kind: 'i32', low: LOWEST, high: HIGHEST },
-        code: [w.int32(roundedQuotient(w, 'bits', expr.operand)?.value ?? w.expr(expr.operand)), I.i32Const(-1), OP.i32Xor],
-      }
-    case 'typeof':
-      throw new NotCompiled('it asks for a type', expr.span)
-  }
-}
-
-function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value {
-  const { operator } = expr
-  const bits = operator in BITS || operator === '>>>' ? roundedQuotient(w, 'bits', expr.left)?.value : undefined
-  const left = bits ?? number(w.expr(expr.left))
-  const right = number(w.expr(expr.right))
-  const isOfBigints = left.type.kind === 'bigint' || right.type.kind === 'bigint'
-  if (isOfBigints && !isEquality(operator)) return bigintBinary(w, operator, left, right, expr.span)
-  switch (operator) {
-    case '+':
-    case '-':
-    case '*':
-    case '%': {
-      const type = integerResult(operator, left.type, right.type)
-      if (type !== undefined) return integerOperation(type, [left, right], INTEGER[operator])
-      if (operator !== '%') return { type: F64, code: [asF64(left), asF64(right), DOUBLE[operator]] }
-      return remainder(w, left, right)
-    }
-    case '/':
-      return { type: F64, code: [asF64(left), asF64(right), OP.f64Div] }
-    case '**':
-      // x ** 2 is x * x to the last bit in every tier of the engine.
-      if (right.literal === 2) {
-        const base = w.declare('f64')
-        return { type: F64, code: [asF64(left), I.localTee(base), I.localGet(base), OP.f64Mul] }
-      }
-      return w.imported('Math.pow', [left, right])
-    case '&':
-    case '|':
-    case '^':
-    case '<<':
-    case '>>':
-      return { type: bitRange(operator, left, right), code: [w.int32(left), w.int32(right), BITS[operator]] }
-    case '>>>': {
-      const code = [w.int32(left), w.int32(right), OP.i32ShrU]
-      if (right.literal !== undefined && (right.literal & 31) > 0) return { type: { kind: 'i32', low: 0, high: HIGHEST }, code }
-      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [code, OP.i64ExtendI32U] }
-    }
-    case '<':
-    case '<=':
-    case '>':
-    case '>=':
-      return { type: BOOL, code: compared(left, right, operator) }
-    case '==':
-    case '!=':
-    case '===':
-    case '!==':
-      return equal(w, expr)
-  }
-}
-
-function isEquality(operator: BinaryOperator): operator is '==' | '!=' | '===' | '!==' {
-  return operator === '==' || operator === '!=' || operator === '===' || operator === '!=='
-}
-
-function equal(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value {
-  const [left, right] = [w.expr(expr.left), w.expr(expr.right)]
-  if (isMaybe(left.type) || isMaybe(right.type)) throw new NotCompiled('it compares what may be undefined', expr.span)
-  const negated = expr.operator === '!=' || expr.operator === '!=='
-  const [one, other] = [left.type.kind, right.type.kind]
-  if (one === 'bigint' || other === 'bigint') {
-    const never = (expr.operator === '===' || expr.operator === '!==') && one !== other
-    if (never) return { type: BOOL, code: [left.code, OP.drop, right.code, OP.drop, I.i32Const(negated ? 1 : 0)] }
-    return { type: BOOL, code: bigintCompared(negated ? '!=' : '==', number(left), number(right), expr.span) }
-  }
-  const strict = expr.operator === '===' || expr.operator === '!=='
-  if (strict && (left.type.kind === 'bool') !== (right.type.kind === 'bool')) {
-    return { type: BOOL, code: [left.code, OP.drop, right.code, OP.drop, I.i32Const(negated ? 1 : 0)] }
-  }
-  return { type: BOOL, code: compared(number(left), number(right), negated ? '!=' : '==') }
-}
-
-function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Value {
-  const left = w.expr(expr.left)
-  if (expr.operator === '??') {
-    if (isMaybe(left.type)) throw new NotCompiled('it asks whether a value is undefined', expr.span)
-    return left
-  }
-  const right = second(w, expr, () => w.expr(expr.right))
-  const type = joinTypes(left.type, right.type)
-  if (type === undefined) {
-    throw new NotCompiled('a value is of two kinds: a number, a truth value, a bigint', expr.span)
-  }
-  const kept = w.declare(heldAs(type))
-  const held: Value = { type: type.kind === 'f64' ? F64 : type, code: I.localGet(kept) }
-  const test = [asType(left, type), I.localSet(kept), asBool(held)]
-  const other = asType(right, type)
-  const [then, otherwise] = expr.operator === '&&' ? [other, held.code] : [held.code, other]
-  return { type, code: [test, I.if(heldAs(type)), then, OP.else, otherwise, OP.end] }
-}
-
-function choice(test: Code, then: Value, otherwise: Value, span: Span): Value {
-  const type = joinTypes(then.type, otherwise.type)
-  if (type === undefined) throw new NotCompiled('a value is of two kinds: a number, a truth value, a bigint', span)
-  // Without a branch that could be foretold wrongly: literals and variables cost nothing.
-  if (isInteger(type) && isCheap(then) && isCheap(otherwise)) {
-    return { type, code: [asType(then, type), asType(otherwise, type), test, OP.select] }
-  }
-  return { type, code: [test, I.if(heldAs(type)), asType(then, type), OP.else, asType(otherwise, type), OP.end] }
-}
-
 /** A constant or a local. */
 function isCheap({ code, literal }: Value): boolean {
   if (literal !== undefined) return true
   const [only, ...more] = flat(code)
   return only?.kind === 'local' && only.name === 'local.get' && more.length === 0
-}
-
-const ZERO: Value = { type: { kind: 'i32', low: 0, high: 0 }, code: I.i32Const(0), literal: 0 }
-const INTEGER = {
-  '+': [OP.i32Add, OP.i64Add],
-  '-': [OP.i32Sub, OP.i64Sub],
-  '*': [OP.i32Mul, OP.i64Mul],
-  '%': [OP.i32RemU, OP.i64RemU],
-} as const
-const DOUBLE = { '+': OP.f64Add, '-': OP.f64Sub, '*': OP.f64Mul } as const
-const BITS = { '&': OP.i32And, '|': OP.i32Or, '^': OP.i32Xor, '<<': OP.i32Shl, '>>': OP.i32ShrS } as const
-const COMPARE = {
-  '<': [OP.i32LtS, OP.f64Lt, OP.i64LtS],
-  '<=': [OP.i32LeS, OP.f64Le, OP.i64LeS],
-  '>': [OP.i32GtS, OP.f64Gt, OP.i64GtS],
-  '>=': [OP.i32GeS, OP.f64Ge, OP.i64GeS],
-  '==': [OP.i32Eq, OP.f64Eq, OP.i64Eq],
-  '!=': [OP.i32Ne, OP.f64Ne, OP.i64Ne],
-} as const
-
-function compared(left: Value, right: Value, operator: keyof typeof COMPARE): Code {
-  const [integers, doubles, wide] = COMPARE[operator]
-  if (left.type.kind === 'f64' || right.type.kind === 'f64') return [asF64(left), asF64(right), doubles]
-  if (left.type.kind === 'i64' || right.type.kind === 'i64') return [asI64(left), asI64(right), wide]
-  return [left.code, right.code, integers]
-}
-
-function bitRange(operator: keyof typeof BITS, left: Value, right: Value): WasmType {
-  if (operator === '&') {
-    const highs = [left, right].flatMap(({ type }) => (type.kind === 'i32' && type.low >= 0 ? [type.high] : []))
-    if (highs.length > 0) return { kind: 'i32', low: 0, high: Math.min(...highs) }
-  }
-  if (operator === '>>' && left.type.kind === 'i32') {
-    const count = right.literal
-    if (count !== undefined) return { kind: 'i32', low: left.type.low >> count, high: left.type.high >> count }
-    if (left.type.low >= 0) return { kind: 'i32', low: 0, high: left.type.high }
-  }
-  return { kind: 'i32', low: LOWEST, high: HIGHEST }
 }

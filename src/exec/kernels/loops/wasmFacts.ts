@@ -9,7 +9,7 @@
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { type Bounds, type Facts, HIGHEST, LOWEST, NO_FACTS, type WasmType } from './wasmTypes.ts'
+import { type Bounds, type Facts, HIGHEST, LOWEST, NO_FACTS, type WasmType } from '../expressions/types.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** No local is called so. */

@@ -5,10 +5,10 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { Span } from '../../../core/span.ts'
 import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
+import { asBool, BOOL, heldAs, NotCompiled, type Value } from '../expressions/types.ts'
 import { drawsStart } from '../math/wasmDraws.ts'
 import type { TouchAhead } from '../passes/touchAhead.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
-import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
 import { FROM, type KernelWriter, SCRATCH, TO } from './wasmWriter.ts'
 
 /** Values of a sum that the scratch block holds before they are handed over. */

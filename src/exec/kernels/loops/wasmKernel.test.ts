@@ -97,14 +97,21 @@ test('what numbers cannot say stays JavaScript, with the reason', async () => {
   expect(loop.plan.kernel.because?.map((reason) => reason.message)).toEqual(['Its kernel is JavaScript, because it uses a string.'])
 })
 
-test('rounding at halves', async () => {
+test('rounding at halves, in lanes and a number at a time', async () => {
   const halves = Float64Array.of(-2.5, -1.5, -0.5, -0.49999999999999994, 0.49999999999999994, 0.5, 1.5, 2.5, 2 ** 52 - 0.5, -0, Number.NaN)
+  const n = halves.length
   // A captured table, so that nothing is stored before it is rounded.
-  const y = session.zeros([halves.length])
-  const loop = session.loop(session.range(halves.length), { halves, y }, ([i], { halves, y }) => y.set(i, Math.round(halves[i] as number)))
-  await loop.run()
-  expect(loop.plan.kernel.target).toBe('wasm')
+  const y = session.zeros([n])
+  const lanes = session.loop(session.range(n), { halves, y }, ([i], { halves, y }) => y.set(i, Math.round(halves[i] as number)))
+  await lanes.run()
+  expect(lanes.plan.kernel.target).toBe('wasm-simd')
   expect([...(await y.toTypedArray())]).toEqual([...halves.map(Math.round)])
+  const backwards = session.loop(session.range(n), { halves, y, n }, ([i], { halves, y, n }) =>
+    y.set(i, Math.round(halves[n - 1 - i] as number)),
+  )
+  await backwards.run()
+  expect(backwards.plan.kernel.target).toBe('wasm')
+  expect([...(await y.toTypedArray())]).toEqual([...halves.map(Math.round)].reverse())
 })
 
 test('two names of one array meet in its elements', async () => {

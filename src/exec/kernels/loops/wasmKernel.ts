@@ -12,6 +12,7 @@ import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { Import, KernelModule } from '../../kir/kernelModule.ts'
 import type { LocalNames } from '../../kir/text.ts'
+import { HIGHEST, LOWEST, NotCompiled, type WasmType } from '../expressions/types.ts'
 import { draws, drawsApart } from '../math/drawsApart.ts'
 import { generatorsOf } from '../math/wasmDraws.ts'
 import { withElementBounds } from '../passes/boundHoisting.ts'
@@ -22,12 +23,11 @@ import { overlappedBody } from '../passes/softwarePipelining.ts'
 import { touchAhead } from '../passes/softwarePrefetch.ts'
 import { withStencilsWrittenOut } from '../passes/stencils.ts'
 import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
-import { condition, expression } from './wasmExpressions.ts'
+import { LoopEmitter } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeAhead, placeStart, rowStart, stepped } from './wasmIteration.ts'
 import { assignedIn } from './wasmLocals.ts'
 import { namesOf } from './wasmNames.ts'
 import { block } from './wasmStatements.ts'
-import { HIGHEST, LOWEST, NotCompiled, type WasmType } from './wasmTypes.ts'
 import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
 
 export interface WasmCode {
@@ -44,7 +44,7 @@ export interface WasmCode {
   readonly names: () => LocalNames
 }
 
-const PARTS: WriterParts = { block, expr: expression, condition }
+const PARTS: WriterParts = { block, emitter: (w) => new LoopEmitter(w) }
 
 /** Rounds until the types of locals must have settled. */
 const MOST_ROUNDS = 16

@@ -3,8 +3,8 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
+import { ABSENT, asF64, MAYBE, NotCompiled, type Value } from '../expressions/types.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
-import { ABSENT, asF64, MAYBE, NotCompiled, type Value } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 export function tableNumber(w: KernelWriter, name: string): number {

@@ -6,8 +6,8 @@
 import type { DType } from '../../../core/data/schema.ts'
 import { type Expr, expressionsOf, nestedOf, type Stmt, visitExpr } from '../../../core/ir/functionIr.ts'
 import { type Code, codeId, type GrowingCode, I, OP } from '../../kir/instructions.ts'
+import { HIGHEST, type WasmType } from '../expressions/types.ts'
 import { type KnownAddress, LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
-import { HIGHEST, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 export interface LoopIndex {

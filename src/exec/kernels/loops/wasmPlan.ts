@@ -14,11 +14,11 @@ import { withAddresses } from '../../kir/passes/wideAddresses.ts'
 import { kernelText } from '../../kir/text.ts'
 import { moduleOf } from '../../wasm/moduleCache.ts'
 import { hasRelaxedSimd } from '../../wasm/relaxedSimd.ts'
+import { HIGHEST } from '../expressions/types.ts'
 import type { KernelShape } from '../js/loopKernelShape.ts'
 import type { Scratch, WasmKernelPlan } from './wasmBinding.ts'
 import type { LoopFate, WasmTarget } from './wasmCode.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
-import { HIGHEST } from './wasmTypes.ts'
 
 /** What the kernel is bound to, as far as it lies in memory. */
 export interface WasmMemory {

@@ -6,15 +6,6 @@ import type { DType } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, isEmpty, OP } from '../../kir/instructions.ts'
-import { singleOf } from '../passes/singleSums.ts'
-import { jammedFor } from '../passes/unrollAndJam.ts'
-import type { Turns } from './innerLoop.ts'
-import { accessCode } from './wasmAccess.ts'
-import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
-import { countedRange } from './wasmCounted.ts'
-import { factsWhen, given, noteLeft, noteValue, without } from './wasmFacts.ts'
-import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
-import { fastFor } from './wasmLoops.ts'
 import {
   asBigint,
   asBool,
@@ -30,7 +21,16 @@ import {
   number as numberOf,
   type Value,
   type WasmType,
-} from './wasmTypes.ts'
+} from '../expressions/types.ts'
+import { singleOf } from '../passes/singleSums.ts'
+import { jammedFor } from '../passes/unrollAndJam.ts'
+import type { Turns } from './innerLoop.ts'
+import { accessCode } from './wasmAccess.ts'
+import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
+import { countedRange } from './wasmCounted.ts'
+import { factsWhen, given, noteLeft, noteValue, without } from './wasmFacts.ts'
+import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
+import { fastFor } from './wasmLoops.ts'
 import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
 export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
@@ -174,7 +174,7 @@ function carriedOn(w: KernelWriter, stmt: Stmt, stored: number, dtype: DType): C
 function converted(w: KernelWriter, value: Value, dtype: DType): Code {
   if (dtype === 'f64' || dtype === 'f32') return asF64(value)
   if (dtype === 'i64') return asBigint(value)
-  return dtype === 'bool' ? asBool(value) : w.int32(value)
+  return dtype === 'bool' ? asBool(value) : w.emitter.int32(value)
 }
 
 function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
@@ -205,7 +205,7 @@ function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
       }
     : { type: F64, code: [asF64(before), I.localGet(kept), OP.f64Add] }
   return [
-    ...[place.evaluate, isInteger ? w.int32(delta) : asF64(delta), I.localSet(kept), place.check],
+    ...[place.evaluate, isInteger ? w.emitter.int32(delta) : asF64(delta), I.localSet(kept), place.check],
     ...[place.address, I.localTee(address), converted(w, sum, dtype), storeOf(dtype, place.offset)],
   ]
 }

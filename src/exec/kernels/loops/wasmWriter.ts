@@ -6,24 +6,12 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { type Code, type GrowingCode, I, OP, type ValueType } from '../../kir/instructions.ts'
 import type { Import, ParameterType } from '../../kir/kernelModule.ts'
-import {
-  type Control,
-  type DenseShape,
-  type Generator,
-  type KnownAddress,
-  LOG2_BYTES,
-  type LoopFate,
-  shifted,
-  type ThrownError,
-  type WasmTarget,
-} from './wasmCode.ts'
-import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
+import type { Emitter } from '../expressions/emitter.ts'
+import { compiled, condition } from '../expressions/expressions.ts'
+import type { ScalarEmitter } from '../expressions/scalars.ts'
 import {
   ABSENT,
-  asF64,
-  asInt32,
   asType,
-  BOOL,
   bigintType,
   F64,
   type Facts,
@@ -39,7 +27,19 @@ import {
   sameType,
   type Value,
   type WasmType,
-} from './wasmTypes.ts'
+} from '../expressions/types.ts'
+import {
+  type Control,
+  type DenseShape,
+  type Generator,
+  type KnownAddress,
+  LOG2_BYTES,
+  type LoopFate,
+  shifted,
+  type ThrownError,
+  type WasmTarget,
+} from './wasmCode.ts'
+import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 
 /** Parameters of `run`. */
 export const FROM = 0
@@ -70,12 +70,13 @@ export class MayFail extends Error {}
 
 export type For = Extract<Stmt, { kind: 'For' }>
 
+/** Expressions of the body, a number at a time. */
+export type LoopExpressions = ScalarEmitter<KernelWriter> & Emitter<Value>
+
 /** How parts of a body are written; they need one another. */
 export interface WriterParts {
   readonly block: (w: KernelWriter, stmts: readonly Stmt[]) => Code
-  readonly expr: (w: KernelWriter, expr: Expr) => Value
-  /** Truth of an expression, as 0 or 1. */
-  readonly condition: (w: KernelWriter, expr: Expr) => Code
+  readonly emitter: (w: KernelWriter) => LoopExpressions
 }
 
 export class KernelWriter {
@@ -142,6 +143,7 @@ export class KernelWriter {
   generators: ReadonlyMap<string, Generator> = new Map()
 
   readonly parts: WriterParts
+  readonly emitter: LoopExpressions
 
   readonly round: number
   /** Whether an expression of the body may fail, so that all stays in its order: loops are written as they stand. */
@@ -157,6 +159,7 @@ export class KernelWriter {
     this.isPlain = isPlain
     this.isDraft = isDraft
     this.parts = parts
+    this.emitter = parts.emitter(this)
     this.target = target
     this.precision = target.precision
     this.locals = locals
@@ -349,23 +352,6 @@ export class KernelWriter {
     return this.isPlain || this.generators.size > 0
   }
 
-  int32(value: Value): Code {
-    return asInt32(
-      value,
-      () => this.declare('f64'),
-      () => this.function('int32', ['f64'], ['i32']),
-    )
-  }
-
-  imported(name: string, args: readonly Value[], result: 'number' | 'truth' = 'number'): Value {
-    const called = this.function(
-      `${name}/${args.length}`,
-      args.map(() => 'f64'),
-      [result === 'number' ? 'f64' : 'i32'],
-    )
-    return { type: result === 'number' ? F64 : BOOL, code: [...args.map(asF64), I.call(called)] }
-  }
-
   /** Throws an error of the source, at the iteration. */
   thrown(error: ThrownError): Code {
     this.errors.push(error)
@@ -382,11 +368,12 @@ export class KernelWriter {
   }
 
   expr(expr: Expr): Value {
-    return this.parts.expr(this, expr)
+    return compiled(this.emitter, expr)
   }
 
+  /** Truth of an expression, as 0 or 1. */
   condition(expr: Expr): Code {
-    return this.parts.condition(this, expr)
+    return condition(this.emitter, expr).code
   }
 
   isRunKey(expr: Expr): boolean {

@@ -11,7 +11,7 @@
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
 import { withOperands } from '../../../core/ir/irRewrite.ts'
-import { NotCompiled } from '../loops/wasmTypes.ts'
+import { NotCompiled } from '../expressions/types.ts'
 
 export function draws(stmts: readonly Stmt[]): boolean {
   let found = false

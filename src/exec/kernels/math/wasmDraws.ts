@@ -8,11 +8,10 @@
 import { PHILOX } from '../../../core/arrays/random.ts'
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
+import { asF64, F64, HIGHEST, NotCompiled, type Value } from '../expressions/types.ts'
 import { rngNames } from '../js/loopKernelFrame.ts'
 import type { Generator } from '../loops/wasmCode.ts'
-import { asF64, F64, HIGHEST, NotCompiled, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
-import { logOf } from './wasmLogarithm.ts'
 
 type Draw = Extract<Expr, { kind: 'Draw' }>
 
@@ -67,8 +66,8 @@ export function drawn(w: KernelWriter, { rng, method, args, span }: Draw): Value
     case 'normal': {
       const [a, b] = [w.declare('f64'), w.declare('f64')]
       const two = [uniform(w, generator), I.localSet(a), uniform(w, generator), I.localSet(b)]
-      const rest = logOf(w, { type: F64, code: [I.f64Const(1), I.localGet(a), OP.f64Sub] }).code
-      const angle = w.imported('Math.cos', [{ type: F64, code: [I.f64Const(2 * Math.PI), I.localGet(b), OP.f64Mul] }]).code
+      const rest = w.emitter.called('Math.log', [{ type: F64, code: [I.f64Const(1), I.localGet(a), OP.f64Sub] }]).code
+      const angle = w.emitter.imported('Math.cos', [{ type: F64, code: [I.f64Const(2 * Math.PI), I.localGet(b), OP.f64Mul] }]).code
       return { type: F64, code: [two, I.f64Const(-2), rest, OP.f64Mul, OP.f64Sqrt, angle, OP.f64Mul] }
     }
     case 'int': {

@@ -9,8 +9,6 @@
  */
 
 import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
-import { asF64, F64, type Value } from '../loops/wasmTypes.ts'
-import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { computed, kept } from './computedValues.ts'
 
 /** ln 2: the upper bits, of which multiples by exponents are exact, and the rest. */
@@ -55,13 +53,6 @@ export function logarithm(declare: (type: ValueType) => number, argument: Code, 
     ...[setX, setUpper, setDigits, isOrdinary, I.if('f64'), setI, setK, setF, setS, setZ, setW, setR, setHalf, setLow],
     ...[result, OP.else, itself(x), OP.end],
   ]
-}
-
-/** `Math.log` in a kernel. */
-export function logOf(w: KernelWriter, x: Value): Value {
-  const call = (argument: Code): Code => w.imported('Math.log', [{ type: F64, code: argument }]).code
-  if (!isEngineLogarithm()) return { type: F64, code: call(asF64(x)) }
-  return { type: F64, code: logarithm(w.declare.bind(w), asF64(x), call) }
 }
 
 let isSame: boolean | undefined

@@ -7,34 +7,14 @@
  * A quotient of doubles is rounded, and still on the right side of the next whole number: for integers of 32 bits the two
  * differ by 2 ** -31 of their size at least, and what rounding adds is 2 ** -53 of it.
  */
-import type { Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'
-import { asF64, F64, HIGHEST, number, type Value } from '../loops/wasmTypes.ts'
-import type { KernelWriter } from '../loops/wasmWriter.ts'
-import { bigintBinary } from './wasmBigints.ts'
+import { type Code, I, OP, SATURATE, type ValueType } from '../../kir/instructions.ts'
+import type { Rounding } from '../expressions/emitter.ts'
+import { asF64, F64, HIGHEST, type Value } from '../expressions/types.ts'
 
-/** What becomes of a quotient: `bits` are 32 of it, which make -0 and 0 one. */
-type Rounding = 'floor' | 'trunc' | 'bits'
-
-/** A quotient: of integers and rounded, or as doubles or bigints have it; undefined for another expression. Its sides are written once. */
-export function roundedQuotient(
-  w: KernelWriter,
-  rounding: Rounding,
-  expr: Expr | undefined,
-): { readonly value: Value; readonly isWhole: boolean } | undefined {
-  if (expr?.kind !== 'Binary' || expr.operator !== '/') return undefined
-  const [left, right] = [number(w.expr(expr.left)), number(w.expr(expr.right))]
-  const whole = wholeQuotient(w, rounding, left, right)
-  if (whole !== undefined) return { value: whole, isWhole: true }
-  const isOfBigints = left.type.kind === 'bigint' || right.type.kind === 'bigint'
-  const value: Value = isOfBigints
-    ? bigintBinary(w, '/', left, right, expr.span)
-    : { type: F64, code: [asF64(left), asF64(right), OP.f64Div] }
-  return { value, isWhole: false }
-}
+type Declare = (type: ValueType) => number
 
 /** Undefined where it may be no integer, or -0, or the divisor may be none that is positive. */
-function wholeQuotient(w: KernelWriter, rounding: Rounding, left: Value, right: Value): Value | undefined {
+export function wholeQuotient(declare: Declare, rounding: Rounding, left: Value, right: Value): Value | undefined {
   if (left.type.kind !== 'i32' || right.type.kind !== 'i32' || right.type.low < 1) return undefined
   const { low, high } = left.type
   if (low < 0 && rounding === 'trunc') return undefined
@@ -44,16 +24,16 @@ function wholeQuotient(w: KernelWriter, rounding: Rounding, left: Value, right: 
   const type = { kind: 'i32', ...range } as const
   if (low >= 0) return { type, code: [left.code, right.code, OP.i32DivU] }
   if (rounding === 'bits') return { type, code: [left.code, right.code, OP.i32DivS] }
-  const [a, b, q] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
+  const [a, b, q] = [declare('i32'), declare('i32'), declare('i32')]
   const toZero = [left.code, I.localTee(a), right.code, I.localTee(b), OP.i32DivS, I.localTee(q)]
   const isAbove = [I.localGet(q), I.localGet(b), OP.i32Mul, I.localGet(a), OP.i32GtS]
   return { type, code: [...toZero, ...isAbove, OP.i32Sub] }
 }
 
 /** `a % b`, of which 32 bits without a sign may hold both; JavaScript's own remainder elsewhere, and where it would be -0. */
-export function remainder(w: KernelWriter, left: Value, right: Value): Value {
-  const [a, b] = [w.declare('f64'), w.declare('f64')]
-  const [wholeA, wholeB] = [w.declare('i32'), w.declare('i32')]
+export function remainder(declare: Declare, left: Value, right: Value, itself: (a: Value, b: Value) => Value): Value {
+  const [a, b] = [declare('f64'), declare('f64')]
+  const [wholeA, wholeB] = [declare('i32'), declare('i32')]
   // Bits tell 0 from -0, and NaN from all that is whole.
   const isWhole = (value: number, whole: number): Code => [
     ...[I.localGet(value), SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, OP.i64ReinterpretF64],
@@ -64,10 +44,7 @@ export function remainder(w: KernelWriter, left: Value, right: Value): Value {
   const isDivisor = [isWhole(b, wholeB), OP.i32And, I.localGet(wholeB), I.i32Const(0), OP.i32Ne, OP.i32And]
   const test = [isWhole(a, wholeA), by === undefined ? isDivisor : []]
   const whole = [I.localGet(wholeA), by ?? I.localGet(wholeB), OP.i32RemU, OP.f64ConvertI32U]
-  const own = w.imported('%', [
-    { type: F64, code: I.localGet(a) },
-    { type: F64, code: I.localGet(b) },
-  ])
+  const own = itself({ type: F64, code: I.localGet(a) }, { type: F64, code: I.localGet(b) })
   const sides = [asF64(left), I.localSet(a), asF64(right), I.localSet(b)]
   return { type: F64, code: [...sides, ...test, I.if('f64'), ...whole, OP.else, own.code, OP.end] }
 }

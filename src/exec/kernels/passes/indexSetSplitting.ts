@@ -17,9 +17,9 @@ import { type BinaryOperator, type Expr, expressionsOf, type Stmt, visitExpr, vi
 import { exprId } from '../../../core/ir/irFacts.ts'
 import { rewriteExpr, UNCHANGED } from '../../../core/ir/irRewrite.ts'
 import { type Code, codeId, I, OP } from '../../kir/instructions.ts'
+import { HIGHEST, LOWEST, type WasmType } from '../expressions/types.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { isSteady, type LoopIndex, offsetFrom, type Turning } from '../loops/wasmLoopAccess.ts'
-import { HIGHEST, LOWEST, type WasmType } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 /** Whole numbers from `low` to `high`. */

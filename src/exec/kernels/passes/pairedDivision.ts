@@ -15,11 +15,11 @@
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
 import { type Code, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
+import { asF64 } from '../expressions/types.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { type KnownAddress, LOG2_BYTES } from '../loops/wasmCode.ts'
 import { stepped } from '../loops/wasmIteration.ts'
 import { type Access, accessesOf, isSteady, type Turning } from '../loops/wasmLoopAccess.ts'
-import { asF64 } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { addedInOrder, termOf } from '../vectors/wasmVectorSums.ts'
 

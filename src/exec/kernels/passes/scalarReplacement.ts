@@ -13,11 +13,11 @@
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
+import { heldAs, type Value } from '../expressions/types.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { loadOf } from '../loops/wasmCode.ts'
 import { returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, accessesOf, elementMemory, isSteady, memoryOf, type Turning } from '../loops/wasmLoopAccess.ts'
-import { heldAs, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 export interface Carried {

@@ -12,7 +12,7 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
-import { asF64 } from '../loops/wasmTypes.ts'
+import { asF64 } from '../expressions/types.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 const SINGLE = { '+': OP.f32Add, '-': OP.f32Sub, '*': OP.f32Mul, '/': OP.f32Div } as const

@@ -6,8 +6,8 @@
  */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
+import type { WasmType } from '../expressions/types.ts'
 import { type Access, accessesOf, hoistedAccesses, type LoopIndex } from '../loops/wasmLoopAccess.ts'
-import type { WasmType } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 /** What of the writer belongs to an iteration. */

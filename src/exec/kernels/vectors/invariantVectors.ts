@@ -3,7 +3,7 @@
  */
 import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
-import { asBool, asF64, F64, type Value } from '../loops/wasmTypes.ts'
+import { asBool, asF64, F64, type Value } from '../expressions/types.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import type { LaneKind } from './wasmLanes.ts'
 
@@ -36,7 +36,7 @@ export class LaneConstants {
       case 'f32':
         return [asF64(value), OP.f32DemoteF64, SIMD.f32Splat]
       case 'i32':
-        return [...this.#w.int32(value), SIMD.i32Splat]
+        return [...this.#w.emitter.int32(value), SIMD.i32Splat]
       case 'mask':
         return [I.i32Const(0), asBool(value), OP.i32Sub, SIMD.i32Splat]
     }

@@ -7,8 +7,8 @@
  */
 import type { DType } from '../../../core/data/schema.ts'
 import { type Code, I, type Plain, SIMD } from '../../kir/instructions.ts'
+import { HIGHEST, LOWEST, type Value } from '../expressions/types.ts'
 import { LOG2_BYTES } from '../loops/wasmCode.ts'
-import { HIGHEST, LOWEST, type Value } from '../loops/wasmTypes.ts'
 
 export type Mode = 'f64' | 'i32' | 'f32'
 export const LANES: { readonly [M in Mode]: number } = { f64: 2, i32: 4, f32: 4 }
@@ -18,7 +18,8 @@ export type Vector =
   | { readonly kind: 'f64'; readonly code: Code; readonly low?: number; readonly high?: number }
   | { readonly kind: 'f32'; readonly code: Code }
   | { readonly kind: 'i32'; readonly code: Code; readonly low: number; readonly high: number }
-  | { readonly kind: 'mask'; readonly code: Code; readonly bits: 32 | 64 }
+  /** `isNumber`: what ToNumber makes of it, 1 and 0. */
+  | { readonly kind: 'mask'; readonly code: Code; readonly bits: 32 | 64; readonly isNumber?: true }
   /** The same in all lanes, and in all turns of the loop; `isInside`: it may differ between turns of loops inside. */
   | SteadyVector
 
@@ -116,7 +117,7 @@ export function boundsOf(vector: Vector): { readonly low: number; readonly high:
 }
 
 export function isTruth(vector: Vector): boolean {
-  return vector.kind === 'mask' || (vector.kind === 'steady' && vector.value.type.kind === 'bool')
+  return (vector.kind === 'mask' && vector.isNumber !== true) || (vector.kind === 'steady' && vector.value.type.kind === 'bool')
 }
 
 /** Integers within bounds, in 32-bit lanes where those hold them, else as doubles. `narrow` and `wide` leave them. */

@@ -4,10 +4,23 @@
  */
 
 import type { DType } from '../../../core/data/schema.ts'
-import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
-import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import type { Emitter, Kept, Leaf } from '../expressions/emitter.ts'
+import {
+  BITS,
+  type BitOperation,
+  COMPARE,
+  type Comparison,
+  FLOAT,
+  type FloatOperation,
+  INTEGER_LANES,
+  type IntegerOperation,
+} from '../expressions/instructions.ts'
+import { exactInverse } from '../expressions/operators.ts'
+import { withoutValue } from '../expressions/scalars.ts'
+import { BOOL, F64, HIGHEST, type IntegerType, integerType, LOWEST, literalValue, number, type WasmType } from '../expressions/types.ts'
 import { LOG2_BYTES, shifted } from '../loops/wasmCode.ts'
-import { BOOL, F64, HIGHEST, integerResult, integerType, LOWEST } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import type { LaneMath } from '../math/wasmLaneMath.ts'
 import { type LaneFunction, laneFunction } from '../math/wasmVectorMath.ts'
@@ -36,68 +49,219 @@ export interface VectorScope extends Constants {
   choice(mask: Vector, yes: Vector, no: Vector): Vector
 }
 
-export function vectorExpr(s: VectorScope, expr: Expr): Vector {
-  const steady = s.steady(expr)
-  if (steady !== undefined) return steady
-  if (s.isIndex(expr)) return s.index()
-  switch (expr.kind) {
-    case 'Local':
-      return s.local(expr.name)
-    case 'Read':
-      return s.read(expr)
-    case 'Lookup':
-      return lookup(s, expr)
-    case 'Input':
-    case 'Field':
-      return element(s, expr)
-    case 'Unary':
-      return unary(s, expr)
-    case 'Binary':
-      return binary(s, expr)
-    case 'Logical':
-      return logical(s, expr)
-    case 'Conditional':
-      return s.choice(vectorCondition(s, expr.test), s.expr(expr.then), s.expr(expr.else))
-    case 'Call':
-      return call(s, expr)
-    case 'Literal':
-    case 'Parameter':
-    case 'Key':
-    case 'Extent':
-    case 'LookupLength':
-    case 'Find':
-    case 'MethodCall':
-    case 'Matches':
-    case 'Has':
-    case 'Draw':
-    case 'ArrayLiteral':
-    case 'ObjectLiteral':
-      throw new Scalar('it is more than arithmetic')
+/** What can be said of a loop's expressions in lanes; what cannot is `Scalar`. */
+export class LaneEmitter implements Emitter<Vector> {
+  readonly #s: VectorScope
+
+  constructor(scope: VectorScope) {
+    this.#s = scope
+  }
+
+  get #float(): 'f64' | 'f32' {
+    return this.#s.mode === 'f32' ? 'f32' : 'f64'
+  }
+
+  // ---------------------------------------------------------------- expressions
+
+  whole(expr: Expr): Vector | undefined {
+    const s = this.#s
+    const steady = s.steady(expr)
+    if (steady !== undefined) return steady
+    if (s.isIndex(expr)) return s.index()
+    const fewer = expr.kind === 'Binary' ? s.regrouping?.regrouped(expr) : undefined
+    return fewer && s.expr(fewer)
+  }
+
+  leaf(expr: Leaf): Vector {
+    const s = this.#s
+    switch (expr.kind) {
+      case 'Local':
+        return s.local(expr.name)
+      case 'Read':
+        return s.read(expr)
+      case 'Lookup':
+        return lookup(s, expr)
+      case 'Input':
+      case 'Field':
+        return element(s, expr)
+      case 'Literal':
+      case 'Parameter':
+      case 'Key':
+      case 'Extent':
+      case 'LookupLength':
+      case 'Find':
+      case 'MethodCall':
+      case 'Matches':
+      case 'Has':
+      case 'Draw':
+      case 'ArrayLiteral':
+      case 'ObjectLiteral':
+        throw new Scalar('it is more than arithmetic')
+    }
+  }
+
+  truth(vector: Vector): Vector {
+    return truth(this.#s, vector)
+  }
+
+  logicalTruth(operator: '&&' | '||', left: Vector, right: () => Vector): Vector {
+    return this.truths(operator === '&&' ? 'and' : 'or', left, right())
+  }
+
+  logical(operator: '&&' | '||' | '??', left: Vector, compileRight: () => Vector): Vector {
+    if (operator === '??') return left
+    const s = this.#s
+    const right = compileRight()
+    const isAnd = operator === '&&'
+    if (isTruth(left) && isTruth(right)) return this.truths(isAnd ? 'and' : 'or', left, right)
+    if (left.kind === 'steady') return isAnd ? s.choice(left, right, left) : s.choice(left, left, right)
+    // Computed once: a choice evaluates its sides first, then its mask.
+    const { first, again } = this.kept(left)
+    return isAnd ? s.choice(this.truth(again), right, first) : s.choice(this.truth(again), first, right)
+  }
+
+  chosen(test: () => Vector, then: () => Vector, otherwise: () => Vector): Vector {
+    return this.#s.choice(test(), then(), otherwise())
+  }
+
+  declined(because: string): Error {
+    return new Scalar(because)
+  }
+
+  // ---------------------------------------------------------------- numbers
+
+  typeOf(vector: Vector): WasmType {
+    if (isTruth(vector)) return BOOL
+    const bounds = boundsOf(vector)
+    return (bounds && integerType(bounds.low, bounds.high)) ?? F64
+  }
+
+  literalOf(vector: Vector): number | undefined {
+    return vector.kind === 'steady' ? vector.value.literal : undefined
+  }
+
+  constant(value: number | boolean | bigint): Vector {
+    return { kind: 'steady', value: literalValue(value) }
+  }
+
+  /** A mask stays one: what computes with it makes 1 and 0 of it in the lanes that it needs. */
+  toNumber(vector: Vector): Vector {
+    if (!isTruth(vector)) return vector
+    if (vector.kind === 'steady') return { kind: 'steady', value: number(vector.value) }
+    return { ...vector, kind: 'mask', isNumber: true } as Vector
+  }
+
+  toFloat(vector: Vector): Vector {
+    return { kind: this.#float, code: asFloat(this.#s, vector) }
+  }
+
+  toInt32(vector: Vector): Vector {
+    const bounds = boundsOf(vector)
+    const known = isNarrow(vector) && bounds !== undefined ? bounds : { low: LOWEST, high: HIGHEST }
+    return { kind: 'i32', low: known.low, high: known.high, code: asIntegers(this.#s, vector) }
+  }
+
+  float(operation: FloatOperation, ...operands: readonly Vector[]): Vector {
+    const [x, y] = operands
+    const inverse = operation === '/' && y !== undefined ? exactInverse(this.literalOf(y)) : undefined
+    if (inverse !== undefined && x !== undefined) return this.#floats('*', [x, this.constant(inverse)])
+    const vector = this.#floats(operation, operands)
+    const { contraction } = this.#s
+    if (contraction === undefined || x === undefined || y === undefined || this.#s.mode === 'i32') return vector
+    if (operation !== '+' && operation !== '-' && operation !== '*') return vector
+    const [a, b] = [asFloat(this.#s, x), asFloat(this.#s, y)]
+    if (operation === '*') contraction.noteProduct(vector.code, a, b)
+    const sum = operation === '*' ? undefined : contraction.sum(this.#float, operation, a, b)
+    return sum === undefined ? vector : { kind: this.#float, code: sum }
+  }
+
+  #floats(operation: FloatOperation, operands: readonly Vector[]): { readonly kind: 'f64' | 'f32'; readonly code: Code } {
+    const kind = this.#float
+    const code = FLOAT[operation][kind === 'f32' ? 'f32x4' : 'f64x2']
+    return { kind, code: [...operands.map((operand) => asFloat(this.#s, operand)), ...code] }
+  }
+
+  integer(operation: IntegerOperation, { low, high }: IntegerType, a: Vector, b: Vector): Vector {
+    const s = this.#s
+    if (operation === '%') throw new Scalar('it uses %')
+    const wide = (): Code => this.#floats(operation, [a, b]).code
+    if (!isNarrow(a) || !isNarrow(b)) return s.mode === 'f64' ? { kind: 'f64', low, high, code: wide() } : this.#floats(operation, [a, b])
+    return integers(s, low, high, () => [asIntegers(s, a), asIntegers(s, b), INTEGER_LANES[operation]], wide)
+  }
+
+  bits(operation: BitOperation, { low, high }: IntegerType, ...operands: readonly Vector[]): Vector {
+    const s = this.#s
+    const [a, b] = operands
+    if (operation === '^' && a !== undefined && b !== undefined && this.literalOf(b) === -1)
+      return { kind: 'i32', low, high, code: [asIntegers(s, a), SIMD.not] }
+    const instruction = BITS[operation].i32x4
+    if (instruction === undefined) throw new Scalar('it calls Math.clz32')
+    return { kind: 'i32', low, high, code: [...operands.map((operand) => asIntegers(s, operand)), instruction] }
+  }
+
+  shifted(operation: '<<' | '>>' | '>>>', type: IntegerType, a: Vector, count: Vector): Vector {
+    if (count.kind !== 'steady') throw new Scalar('lanes are shifted by different counts')
+    const { low, high } = type
+    const code = [asIntegers(this.#s, a), this.#s.w.emitter.int32(count.value), SHIFT[operation]]
+    if (type.kind === 'i32') return { kind: 'i32', low, high, code }
+    if (this.#s.mode !== 'f64') throw new Scalar('32 bits do not hold its integers')
+    return { kind: 'f64', low, high, code: [code, SIMD.f64ConvertI32U] }
+  }
+
+  compared(operator: Comparison, a: Vector, b: Vector): Vector {
+    const s = this.#s
+    const opcodes = COMPARE[operator]
+    if (isNarrow(a) && isNarrow(b)) return { kind: 'mask', bits: 32, code: [asIntegers(s, a), asIntegers(s, b), opcodes.i32x4] }
+    return { kind: 'mask', bits: s.maskBits, code: [asFloat(s, a), asFloat(s, b), opcodes[this.#float === 'f32' ? 'f32x4' : 'f64x2']] }
+  }
+
+  /** Some that only f32 lanes have. */
+  called(name: string, [x, y]: readonly Vector[]): Vector {
+    const s = this.#s
+    if (s.mode !== 'f32' || x === undefined || !isLaneFunction(name)) throw new Scalar(name === '%' ? 'it uses %' : `it calls ${name}`)
+    const { contraction } = s
+    if (contraction !== undefined) contraction.isUsed = true
+    const m: LaneMath = {
+      isRelaxed: contraction !== undefined,
+      number: s.number.bind(s),
+      declare: s.w.declare.bind(s.w),
+      itself: (function_, code) => s.w.emitter.imported(function_, [{ type: F64, code }]).code,
+    }
+    return { kind: 'f32', code: laneFunction(m, name, asFloat(s, x), y && asFloat(s, y)) }
+  }
+
+  kept(vector: Vector): Kept<Vector> {
+    if (vector.kind === 'steady') return { first: vector, again: vector }
+    const slot = this.#s.w.declare('v128')
+    return { first: { ...vector, code: [vector.code, I.localTee(slot)] }, again: { ...vector, code: I.localGet(slot) } }
+  }
+
+  after(others: readonly Vector[], vector: Vector): Vector {
+    const kept = others.flatMap((other) => (other.kind === 'steady' ? [] : [withoutValue(other.code)]))
+    return vector.kind === 'steady' ? vector : { ...vector, code: [kept, vector.code] }
+  }
+
+  selected(test: Vector, yes: Vector, no: Vector): Vector {
+    return this.#s.choice(test, yes, no)
+  }
+
+  truths(operation: 'not' | 'and' | 'or', a: Vector, b: Vector = a): Vector {
+    const s = this.#s
+    if (operation === 'not') return s.negated(a)
+    return operation === 'and' ? s.both(a, b) : s.negated(s.both(s.negated(a), s.negated(b)))
   }
 }
 
-/** Truth of an expression. */
-export function vectorCondition(s: VectorScope, expr: Expr): Vector {
-  if (s.steady(expr) === undefined) {
-    if (expr.kind === 'Unary' && expr.operator === '!') return s.negated(vectorCondition(s, expr.operand))
-    if (expr.kind === 'Logical' && expr.operator !== '??') {
-      const [left, right] = [vectorCondition(s, expr.left), vectorCondition(s, expr.right)]
-      return expr.operator === '&&' ? s.both(left, right) : s.negated(s.both(s.negated(left), s.negated(right)))
-    }
-  }
-  return truth(s, s.expr(expr))
+const SHIFT = { '<<': SIMD.i32Shl, '>>': SIMD.i32ShrS, '>>>': SIMD.i32ShrU } as const
+
+const LANE_FUNCTIONS: ReadonlySet<string> = new Set<LaneFunction>(['Math.cos', 'Math.exp', 'Math.log', 'Math.pow', 'Math.sin', 'Math.tanh'])
+
+function isLaneFunction(name: string): name is LaneFunction {
+  return LANE_FUNCTIONS.has(name)
 }
 
 function truth(s: VectorScope, vector: Vector): Vector {
   return { kind: 'mask', bits: s.maskBits, code: masked(s, vector, s.maskBits) }
-}
-
-/** An instruction for each of f64 and f32. */
-type Pair = readonly [f64: Plain, f32: Plain]
-
-function floats(s: VectorScope, [double, single]: Pair, ...operands: readonly Vector[]): Vector {
-  const kind = s.mode === 'f32' ? 'f32' : 'f64'
-  return { kind, code: [...operands.map((operand) => asFloat(s, operand)), kind === 'f32' ? single : double] }
 }
 
 function lookup(s: VectorScope, expr: Extract<Expr, { kind: 'Lookup' }>): Vector {
@@ -126,262 +290,8 @@ function element(s: VectorScope, expr: Extract<Expr, { kind: 'Input' | 'Field' }
   return column.form === 'bool' ? truth(s, vector) : vector
 }
 
-function unary(s: VectorScope, { operator, operand }: Extract<Expr, { kind: 'Unary' }>): Vector {
-  if (operator === '!') return s.negated(vectorCondition(s, operand))
-  const vector = s.expr(operand)
-  switch (operator) {
-    case '+':
-      return number(s, vector)
-    case '-': {
-      const bounds = boundsOf(vector)
-      const negative = (): Vector => floats(s, [SIMD.f64Neg, SIMD.f32Neg], vector)
-      if (bounds === undefined || (bounds.low <= 0 && bounds.high >= 0)) return negative()
-      const narrow = (): Code => [s.number('i32', 0), asIntegers(s, vector), SIMD.i32Sub]
-      return integers(s, -bounds.high, -bounds.low, narrow, () => codeOf(negative()))
-    }
-    case '~':
-      return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, vector), SIMD.not] }
-    case 'typeof':
-      throw new Scalar('it asks for a type')
-  }
-}
-
-function codeOf(vector: Vector): Code {
-  return vector.kind === 'steady' ? [] : vector.code
-}
-
-/** ToNumber. */
-function number(s: VectorScope, vector: Vector): Vector {
-  return isTruth(vector) ? { kind: 'i32', low: 0, high: 1, code: asIntegers(s, vector) } : vector
-}
-
-const ARITHMETIC: { readonly [O in '+' | '-' | '*']: { readonly floats: Pair; readonly narrow: Plain } } = {
-  '+': { floats: [SIMD.f64Add, SIMD.f32Add], narrow: SIMD.i32Add },
-  '-': { floats: [SIMD.f64Sub, SIMD.f32Sub], narrow: SIMD.i32Sub },
-  '*': { floats: [SIMD.f64Mul, SIMD.f32Mul], narrow: SIMD.i32Mul },
-}
-const BITS = { '&': SIMD.and, '|': SIMD.or, '^': SIMD.xor } as const
-const COMPARE: { readonly [O in '<' | '<=' | '>' | '>=' | '==' | '!=']: { readonly floats: Pair; readonly narrow: Plain } } = {
-  '<': { floats: [SIMD.f64Lt, SIMD.f32Lt], narrow: SIMD.i32Lt },
-  '<=': { floats: [SIMD.f64Le, SIMD.f32Le], narrow: SIMD.i32Le },
-  '>': { floats: [SIMD.f64Gt, SIMD.f32Gt], narrow: SIMD.i32Gt },
-  '>=': { floats: [SIMD.f64Ge, SIMD.f32Ge], narrow: SIMD.i32Ge },
-  '==': { floats: [SIMD.f64Eq, SIMD.f32Eq], narrow: SIMD.i32Eq },
-  '!=': { floats: [SIMD.f64Ne, SIMD.f32Ne], narrow: SIMD.i32Ne },
-}
-
-function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector {
-  const fewer = s.regrouping?.regrouped(expr)
-  if (fewer !== undefined) return s.expr(fewer)
-  const { operator } = expr
-  const [left, right] = [s.expr(expr.left), s.expr(expr.right)]
-  switch (operator) {
-    case '+':
-    case '-':
-    case '*':
-      return arithmetic(s, operator, left, right)
-    case '/': {
-      const inverse = exactInverse(right)
-      if (inverse !== undefined) return floats(s, ARITHMETIC['*'].floats, left, inverse)
-      return floats(s, [SIMD.f64Div, SIMD.f32Div], left, right)
-    }
-    case '&':
-    case '|':
-    case '^': {
-      const highs = operator === '&' ? [left, right].flatMap((side) => nonNegative(side)) : []
-      const bounds = highs.length > 0 ? { low: 0, high: Math.min(...highs) } : { low: LOWEST, high: HIGHEST }
-      return { kind: 'i32', ...bounds, code: [asIntegers(s, left), asIntegers(s, right), BITS[operator]] }
-    }
-    case '<<':
-    case '>>':
-    case '>>>':
-      return shift(s, operator, left, right)
-    case '<':
-    case '<=':
-    case '>':
-    case '>=':
-      return compared(s, operator, left, right)
-    case '==':
-    case '!=':
-      return compared(s, operator, left, right)
-    case '===':
-    case '!==':
-      // A number is never a truth value.
-      if (isTruth(left) !== isTruth(right)) return { kind: 'steady', value: { type: BOOL, code: I.i32Const(operator === '===' ? 0 : 1) } }
-      return compared(s, operator === '===' ? '==' : '!=', left, right)
-    case '**': {
-      if (right.kind !== 'steady' || right.value.literal !== 2) return ofLanes(s, 'Math.pow', left, right, 'it uses **')
-      const base = s.w.declare('v128')
-      const kind = s.mode === 'f32' ? 'f32' : 'f64'
-      const mul = [kind === 'f32' ? SIMD.f32Mul : SIMD.f64Mul]
-      const factors = [[asFloat(s, left), I.localTee(base)], I.localGet(base)] as const
-      const code = [...factors, mul]
-      s.contraction?.noteProduct(code, ...factors)
-      return { kind, code }
-    }
-    case '%':
-      throw new Scalar(`it uses ${operator}`)
-  }
-}
-
-/** Of a power of two as a literal: dividing by it and multiplying by its inverse give the same bits, the one in eight times the time. */
-function exactInverse(vector: Vector): Vector | undefined {
-  const { literal } = vector.kind === 'steady' ? vector.value : {}
-  if (literal === undefined || literal === 0) return undefined
-  const exponent = Math.round(Math.log2(Math.abs(literal)))
-  // An f32 holds the inverse as well, with all of its digits.
-  if (Math.abs(exponent) > 126 || 2 ** exponent !== Math.abs(literal)) return undefined
-  return { kind: 'steady', value: { type: F64, code: I.f64Const(1 / literal), literal: 1 / literal } }
-}
-
-function nonNegative(vector: Vector): number[] {
-  const bounds = boundsOf(vector)
-  return bounds !== undefined && bounds.low >= 0 && bounds.high <= HIGHEST ? [bounds.high] : []
-}
-
 /** Whether 32-bit lanes hold a vector's values as they are. */
 function isNarrow(vector: Vector): boolean {
   const bounds = boundsOf(vector)
   return bounds !== undefined && bounds.low >= LOWEST && bounds.high <= HIGHEST
-}
-
-function arithmetic(s: VectorScope, operator: BinaryOperator & keyof typeof ARITHMETIC, left: Vector, right: Vector): Vector {
-  const { floats: pair, narrow } = ARITHMETIC[operator]
-  const [a, b] = [boundsOf(left), boundsOf(right)]
-  const [one, two] = [a && integerType(a.low, a.high), b && integerType(b.low, b.high)]
-  const result = one && two && integerResult(operator, one, two)
-  if (result === undefined) return fractions(s, operator, left, right)
-  const wide = (): Code => codeOf(floats(s, pair, left, right))
-  if (isNarrow(left) && isNarrow(right)) {
-    return integers(s, result.low, result.high, () => [asIntegers(s, left), asIntegers(s, right), narrow], wide)
-  }
-  return s.mode === 'f64' ? { kind: 'f64', low: result.low, high: result.high, code: wide() } : floats(s, pair, left, right)
-}
-
-function fractions(s: VectorScope, operator: keyof typeof ARITHMETIC, left: Vector, right: Vector): Vector {
-  const apart = floats(s, ARITHMETIC[operator].floats, left, right)
-  const { contraction } = s
-  if (contraction === undefined || apart.kind === 'steady' || s.mode === 'i32') return apart
-  const [a, b] = [asFloat(s, left), asFloat(s, right)]
-  if (operator === '*') contraction.noteProduct(apart.code, a, b)
-  const sum = operator === '*' ? undefined : contraction.sum(s.mode, operator, a, b)
-  return sum === undefined ? apart : { kind: s.mode, code: sum }
-}
-
-function shift(s: VectorScope, operator: '<<' | '>>' | '>>>', left: Vector, right: Vector): Vector {
-  if (right.kind !== 'steady') throw new Scalar('lanes are shifted by different counts')
-  const { literal } = right.value
-  const opcode = { '<<': SIMD.i32Shl, '>>': SIMD.i32ShrS, '>>>': SIMD.i32ShrU }[operator]
-  const code = [asIntegers(s, left), ...s.w.int32(right.value), opcode]
-  const bounds = boundsOf(left)
-  const isPositive = bounds !== undefined && bounds.low >= 0 && bounds.high <= HIGHEST
-  if (operator === '>>>' && !(literal !== undefined && (literal & 31) > 0)) {
-    if (s.mode !== 'f64') throw new Scalar('32 bits do not hold its integers')
-    return { kind: 'f64', low: 0, high: 2 ** 32 - 1, code: [code, SIMD.f64ConvertI32U] }
-  }
-  const low = operator === '>>>' || (operator === '>>' && isPositive) ? 0 : LOWEST
-  return { kind: 'i32', low, high: operator === '>>' && isPositive ? bounds.high : HIGHEST, code }
-}
-
-function compared(s: VectorScope, operator: keyof typeof COMPARE, left: Vector, right: Vector): Vector {
-  const { floats: pair, narrow } = COMPARE[operator]
-  if (isNarrow(left) && isNarrow(right)) {
-    return { kind: 'mask', bits: 32, code: [asIntegers(s, left), asIntegers(s, right), narrow] }
-  }
-  return { kind: 'mask', bits: s.maskBits, code: codeOf(floats(s, pair, left, right)) }
-}
-
-function logical(s: VectorScope, expr: Extract<Expr, { kind: 'Logical' }>): Vector {
-  const left = s.expr(expr.left)
-  if (expr.operator === '??') return left
-  const right = s.expr(expr.right)
-  if (isTruth(left) && isTruth(right)) {
-    const both = expr.operator === '&&'
-    return both ? s.both(left, right) : s.negated(s.both(s.negated(truth(s, left)), s.negated(truth(s, right))))
-  }
-  if (left.kind === 'steady') return expr.operator === '&&' ? s.choice(left, right, left) : s.choice(left, left, right)
-  // Computed once: a choice evaluates its sides first, then its mask.
-  const slot = s.w.declare('v128')
-  const first: Vector = { ...left, code: [left.code, I.localTee(slot)] }
-  const test = truth(s, { ...left, code: I.localGet(slot) })
-  return expr.operator === '&&' ? s.choice(test, right, first) : s.choice(test, first, right)
-}
-
-const ROUNDED = {
-  'Math.ceil': [SIMD.f64Ceil, SIMD.f32Ceil],
-  'Math.floor': [SIMD.f64Floor, SIMD.f32Floor],
-  'Math.trunc': [SIMD.f64Trunc, SIMD.f32Trunc],
-} as const
-
-function call(s: VectorScope, { callee, args }: Extract<Expr, { kind: 'Call' }>): Vector {
-  const values = args.map((arg) => number(s, s.expr(arg)))
-  const [x, y] = values
-  if (x === undefined) throw new Scalar(`it calls ${callee}`)
-  const bounds = boundsOf(x)
-  switch (callee) {
-    case 'Number':
-      return x
-    case 'Boolean':
-      return truth(s, x)
-    case 'Math.sqrt':
-      return floats(s, [SIMD.f64Sqrt, SIMD.f32Sqrt], x)
-    case 'Math.abs': {
-      if (bounds !== undefined && bounds.low >= 0) return x
-      const wide = (): Vector => floats(s, [SIMD.f64Abs, SIMD.f32Abs], x)
-      if (bounds === undefined || !isNarrow(x)) return wide()
-      const narrow = (): Code => [asIntegers(s, x), SIMD.i32Abs]
-      return integers(s, Math.max(0, -bounds.high), Math.max(-bounds.low, bounds.high), narrow, () => codeOf(wide()))
-    }
-    case 'Math.ceil':
-    case 'Math.floor':
-    case 'Math.trunc':
-      return bounds === undefined ? floats(s, ROUNDED[callee], x) : x
-    case 'Math.round':
-      if (bounds !== undefined) return x
-      break
-    case 'Math.fround':
-      if (s.mode === 'f32') return x
-      return { kind: 'f64', code: [asFloat(s, x), SIMD.demoteF64, SIMD.promoteF32] }
-    case 'Math.min':
-    case 'Math.max':
-      return values.slice(1).reduce((a, b) => extreme(s, callee, a, b), x)
-    case 'Math.imul':
-      if (y === undefined) break
-      return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, x), asIntegers(s, y), SIMD.i32Mul] }
-    case 'Math.cos':
-    case 'Math.exp':
-    case 'Math.log':
-    case 'Math.sin':
-    case 'Math.tanh':
-      return ofLanes(s, callee, x, undefined, `it calls ${callee}`)
-    case 'Math.pow':
-      if (y === undefined) break
-      return ofLanes(s, callee, x, y, `it calls ${callee}`)
-    default:
-  }
-  throw new Scalar(`it calls ${callee}`)
-}
-
-/** A function that only f32 lanes have. */
-function ofLanes(s: VectorScope, name: LaneFunction, x: Vector, y: Vector | undefined, because: string): Vector {
-  if (s.mode !== 'f32') throw new Scalar(because)
-  const { contraction } = s
-  if (contraction !== undefined) contraction.isUsed = true
-  const m: LaneMath = {
-    isRelaxed: contraction !== undefined,
-    number: s.number.bind(s),
-    declare: s.w.declare.bind(s.w),
-    itself: (function_, code) => s.w.imported(function_, [{ type: F64, code }]).code,
-  }
-  return { kind: 'f32', code: laneFunction(m, name, asFloat(s, x), y && asFloat(s, y)) }
-}
-
-function extreme(s: VectorScope, callee: 'Math.min' | 'Math.max', a: Vector, b: Vector): Vector {
-  const isMin = callee === 'Math.min'
-  const wide = floats.bind(undefined, s, isMin ? [SIMD.f64Min, SIMD.f32Min] : [SIMD.f64Max, SIMD.f32Max])
-  const [one, two] = [boundsOf(a), boundsOf(b)]
-  if (one === undefined || two === undefined || !isNarrow(a) || !isNarrow(b)) return wide(a, b)
-  const of = isMin ? Math.min : Math.max
-  const code = [asIntegers(s, a), asIntegers(s, b), isMin ? SIMD.i32Min : SIMD.i32Max]
-  return { kind: 'i32', low: of(one.low, two.low), high: of(one.high, two.high), code }
 }

@@ -11,11 +11,12 @@
 
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { type Code, codeId, type GrowingCode, I, SIMD } from '../../kir/instructions.ts'
+import { compiled, condition } from '../expressions/expressions.ts'
+import { BOOL, HIGHEST, type Value } from '../expressions/types.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { columnAddress, columnType } from '../loops/wasmIteration.ts'
 import { readsIn, returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, isSteady, type Turning } from '../loops/wasmLoopAccess.ts'
-import { BOOL, HIGHEST, type Value } from '../loops/wasmTypes.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { Contraction } from '../passes/contraction.ts'
 import { Regrouping } from '../passes/reassociation.ts'
@@ -38,7 +39,7 @@ import {
   type SteadyVector,
   type Vector,
 } from './wasmLanes.ts'
-import { type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
+import { LaneEmitter, type VectorScope } from './wasmVectorExpressions.ts'
 import { checkLanes, readAgain } from './wasmVectorMemory.ts'
 import { addedInOrder, LaneSums, termOf, UNROLLED, usesElement } from './wasmVectorSums.ts'
 
@@ -57,6 +58,7 @@ export class VectorWriter implements Constants, VectorScope {
   readonly #constants: LaneConstants
   #turn: Turn = newTurn()
   readonly #steady = new Map<Expr, Value>()
+  readonly #emitter: LaneEmitter = new LaneEmitter(this)
   #branches = false
   readonly #isInOrder: boolean
 
@@ -270,7 +272,7 @@ export class VectorWriter implements Constants, VectorScope {
   #if({ test, then: yes, else: no }: Extract<Stmt, { kind: 'If' }>): Code {
     this.#branches = true
     const outer = this.#turn.mask
-    const lanes = masked(this, vectorCondition(this, test), this.maskBits)
+    const lanes = masked(this, condition<Vector>(this.#emitter, test), this.maskBits)
     const [code, mask] = keptIn(this.w, { kind: 'mask', bits: this.maskBits, code: lanes })
     const side = (own: Vector, stmts: readonly Stmt[]): Code => {
       if (stmts.length === 0) return []
@@ -322,7 +324,7 @@ export class VectorWriter implements Constants, VectorScope {
   }
 
   expr(expr: Expr): Vector {
-    return vectorExpr(this, expr)
+    return compiled<Vector>(this.#emitter, expr)
   }
 
   get maskBits(): 32 | 64 {

@@ -16,6 +16,7 @@ import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { bucketStart } from '../../../core/time/bucket.ts'
 import { importedBucket } from '../../kernels/columns/columnBuckets.ts'
 import { BLOCK_ROWS } from '../../kernels/columns/wasmColumns.ts'
+import { functionOfNumbers } from '../../kernels/expressions/imported.ts'
 import { FOLD_STATE, FOLD_STATE_BYTES, type FoldName } from '../../kernels/tables/foldKernels.ts'
 import { putAddress } from '../../memory/addressWords.ts'
 import type { TaskHandler, WorkerContext } from '../../workers/worker.ts'
@@ -352,12 +353,8 @@ function instance(kernel: SentKernel, { cache, arena }: WorkerContext): Run {
   return run
 }
 
-/** JavaScript's own: `%`, a function of Math, or `Date.UTC`; or the library's, of buckets in a time zone. */
+/** JavaScript's own function; or the library's, of buckets in a time zone. */
 function importedFunction(name: string): (...args: number[]) => number {
-  const source = name.slice(0, name.lastIndexOf('/'))
-  if (source === '%') return (a, b) => (a as number) % (b as number)
-  const bucket = importedBucket(source)
-  if (bucket !== undefined) return bucketStart(...bucket) as (...args: number[]) => number
-  if (source === 'Date.UTC') return Date.UTC as (...args: number[]) => number
-  return (Math as unknown as Record<string, (...args: number[]) => number>)[source.slice('Math.'.length)] as (...args: number[]) => number // itself
+  const bucket = importedBucket(name.slice(0, name.lastIndexOf('/')))
+  return bucket === undefined ? functionOfNumbers(name) : (bucketStart(...bucket) as (...args: number[]) => number)
 }

@@ -3,11 +3,11 @@
  *
  * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: below 2 ** 53
  * sums, differences, products and comparisons are the same, and faster than what doubles take. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
- * truth make of undefined; whatever could tell the two apart is not compiled, unless the value is `never` NaN itself, as an element of a table of whole numbers. Bigints are in `wasmBigints.ts`: no number, and
+ * truth make of undefined; whatever could tell the two apart is not compiled, unless the value is `never` NaN itself, as an element of a table of whole numbers. Bigints are in `bigints.ts`: no number, and
  * whatever takes a number refuses them here.
  */
 import type { Span } from '../../../core/span.ts'
-import { type Code, I, OP, type Plain, SATURATE } from '../../kir/instructions.ts'
+import { type Code, I, OP } from '../../kir/instructions.ts'
 
 export type WasmType =
   | { readonly kind: 'i32'; readonly low: number; readonly high: number }
@@ -101,6 +101,11 @@ export function isUnsigned({ low, high }: BigintRange): boolean {
   return BigInt.asUintN(64, low) === low && BigInt.asUintN(64, high) === high
 }
 
+/** Whether some of them is beyond what 64 bits with a sign hold, so that all are taken without. */
+export function areUnsigned(types: readonly (WasmType | undefined)[]): boolean {
+  return types.some((type) => type?.kind === 'bigint' && type.range !== undefined && !isSigned(type.range))
+}
+
 /**
  * Bits of a bigint that a local takes from turn to turn. Growing by a few bits a turn it would keep JavaScript busy for days
  * until there are more than it allows, 2 ** 30; of products of two such there are soon too many, and JavaScript fails.
@@ -117,7 +122,7 @@ export function asBigint({ type, code }: Value): Code {
   return code
 }
 
-function refuseBigint(type: WasmType): void {
+export function refuseBigint(type: WasmType): void {
   if (type.kind === 'bigint') throw new NotCompiled('it uses a bigint where numbers are')
 }
 
@@ -177,18 +182,6 @@ export function asBool(value: Value): Code {
   return [value.code, OP.f64Abs, I.f64Const(0), OP.f64Gt]
 }
 
-/** JavaScript's ToInt32. `temporary` is a local of type f64; `slow` a function for what 63 bits do not hold, and NaN. */
-export function asInt32(value: Value, temporary: () => number, slow: () => number): Code {
-  if (value.type.kind === 'i64') return [value.code, OP.i32WrapI64]
-  refuseBigint(value.type)
-  if (value.type.kind !== 'f64') return value.code
-  const t = temporary()
-  return [
-    ...[value.code, I.localTee(t), OP.f64Abs, I.f64Const(2 ** 63), OP.f64Lt, I.if('i32')],
-    ...[I.localGet(t), SATURATE.i64S, OP.i32WrapI64, OP.else, I.localGet(t), I.call(slow()), OP.end],
-  ]
-}
-
 /** The values a sum, difference, product or remainder of integers takes, if all are integers and none is -0. */
 export function integerResult(operator: string, a: WasmType, b: WasmType): IntegerType | undefined {
   if (!isInteger(a) || !isInteger(b)) return undefined
@@ -210,16 +203,6 @@ export function integerResult(operator: string, a: WasmType, b: WasmType): Integ
   }
 }
 
-/** An operation on two integers, in 32 bits where they hold both and the result. */
-export function integerOperation(
-  type: IntegerType,
-  [left, right]: readonly [Value, Value],
-  [narrow, wide]: readonly [Plain, Plain],
-): Value {
-  if (type.kind === 'i32' && left.type.kind === 'i32' && right.type.kind === 'i32') return { type, code: [left.code, right.code, narrow] }
-  return { type, code: [asI64(left), asI64(right), wide, ...(type.kind === 'i32' ? [OP.i32WrapI64] : [])] }
-}
-
 /** The value as a local of the type holds it. */
 export function asType(value: Value, type: WasmType): Code {
   return type.kind === 'f64' ? asF64(value) : type.kind === 'i64' ? asI64(value) : value.code
@@ -235,7 +218,7 @@ export function known(value: Value): Value {
   return value.type.kind === 'f64' ? { ...value, type: F64 } : value
 }
 
-export function literalValue(value: unknown, span: Span): Value {
+export function literalValue(value: unknown, span?: Span): Value {
   if (typeof value === 'boolean') return { type: BOOL, code: I.i32Const(value ? 1 : 0) }
   if (value === undefined) return { type: ABSENT, code: I.f64Const(Number.NaN) }
   if (typeof value === 'bigint') return { type: bigintType(value, value), code: I.i64Const(BigInt.asIntN(64, value)) }

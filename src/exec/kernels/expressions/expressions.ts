@@ -1,0 +1,92 @@
+/**
+ * Expressions of the function IR in the kernel IR, for any emitter: what is evaluated, in which order, and what is known where.
+ *
+ *     a > 0 && b[i] > a      the right side is compiled as what runs where a > 0
+ *     Math.floor(i / 8)      one quotient of integers
+ */
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { calledOf } from './calls.ts'
+import type { Emitter, Rounding } from './emitter.ts'
+import { binary, isBigint, unary } from './operators.ts'
+
+export function compiled<V>(e: Emitter<V>, expr: Expr): V {
+  const whole = e.whole?.(expr)
+  if (whole !== undefined) return whole
+  switch (expr.kind) {
+    case 'Unary': {
+      const { operator, operand, span } = expr
+      if (operator === '!') return e.truths('not', condition(e, operand))
+      if (operator === 'typeof') throw e.declined('it asks for a type', span)
+      const bits = operator === '~' ? roundedQuotient(e, 'bits', operand)?.value : undefined
+      return unary(e, operator, bits ?? compiled(e, operand), span)
+    }
+    case 'Binary': {
+      const bits = BITS.has(expr.operator) ? roundedQuotient(e, 'bits', expr.left)?.value : undefined
+      const left = bits ?? compiled(e, expr.left)
+      return binary(e, expr.operator, left, compiled(e, expr.right), expr.span)
+    }
+    case 'Logical': {
+      const { operator, left, right, span } = expr
+      const compileRight = (): V => compiled(e, right)
+      return e.logical(
+        operator,
+        compiled(e, left),
+        operator === '??' ? compileRight : () => where(e, left, operator === '&&', compileRight),
+        span,
+      )
+    }
+    case 'Conditional':
+      return chosen(e, expr, (side) => compiled(e, side))
+    case 'Call':
+      return call(e, expr)
+    default:
+      return e.leaf(expr)
+  }
+}
+
+/** The truth of an expression, whose parts may be of different kinds. */
+export function condition<V>(e: Emitter<V>, expr: Expr): V {
+  const whole = e.whole?.(expr)
+  if (whole !== undefined) return e.truth(whole)
+  if (expr.kind === 'Literal') return e.constant(Boolean(expr.value))
+  if (expr.kind === 'Unary' && expr.operator === '!') return e.truths('not', condition(e, expr.operand))
+  if (expr.kind === 'Conditional') return chosen(e, expr, (side) => condition(e, side))
+  if (expr.kind !== 'Logical' || expr.operator === '??') return e.truth(compiled(e, expr))
+  const { operator, left, right } = expr
+  return e.logicalTruth(operator, condition(e, left), () => where(e, left, operator === '&&', () => condition(e, right)))
+}
+
+function where<V>(e: Emitter<V>, test: Expr, outcome: boolean, work: () => V): V {
+  return e.where === undefined ? work() : e.where(test, outcome, work)
+}
+
+function chosen<V>(e: Emitter<V>, { test, span, ...sides }: Extract<Expr, { kind: 'Conditional' }>, of: (side: Expr) => V): V {
+  const side = (outcome: boolean) => (): V => where(e, test, outcome, () => of(outcome ? sides.then : sides.else))
+  return e.chosen(() => condition(e, test), side(true), side(false), span)
+}
+
+function call<V>(e: Emitter<V>, { callee, args, span }: Extract<Expr, { kind: 'Call' }>): V {
+  const [first] = args
+  if (callee === 'Boolean') return first === undefined ? e.constant(false) : condition(e, first)
+  const rounding = callee === 'Math.floor' ? 'floor' : callee === 'Math.trunc' ? 'trunc' : undefined
+  const quotient = rounding && roundedQuotient(e, rounding, first)
+  if (quotient?.isWhole === true) return quotient.value
+  const values = args.map((arg, i) => (i === 0 ? quotient?.value : undefined) ?? compiled(e, arg))
+  return calledOf(e, callee, values, span)
+}
+
+const BITS: ReadonlySet<string> = new Set(['&', '|', '^', '<<', '>>', '>>>'])
+
+/** A quotient: of integers and rounded, or as it stands; undefined for another expression. Its sides are written once. */
+function roundedQuotient<V>(
+  e: Emitter<V>,
+  rounding: Rounding,
+  expr: Expr | undefined,
+): { readonly value: V; readonly isWhole: boolean } | undefined {
+  if (e.quotient === undefined || expr?.kind !== 'Binary' || expr.operator !== '/') return undefined
+  const [left, right] = [compiled(e, expr.left), compiled(e, expr.right)]
+  const areNumbers = !isBigint(e, left) && !isBigint(e, right)
+  const whole = areNumbers ? e.quotient(rounding, e.toNumber(left), e.toNumber(right)) : undefined
+  if (whole !== undefined) return { value: whole, isWhole: true }
+  return { value: binary(e, '/', left, right, expr.span), isWhole: false }
+}

@@ -1,0 +1,9 @@
+/** What kernels import of JavaScript, by the names that `scalars.ts` gives them: ToInt32, `%`, and functions themselves, which the engine knows. */
+export function functionOfNumbers(name: string): (...args: number[]) => number {
+  if (name === 'int32') return (value) => (value as number) | 0
+  const source = name.slice(0, name.lastIndexOf('/'))
+  if (source === '%') return (a, b) => (a as number) % (b as number)
+  const [object, property] = source.split('.') as [string, string] // Math.exp, Date.UTC
+  const owner = { Math, Date }[object] as unknown as Record<string, (...args: number[]) => number>
+  return owner[property] as (...args: number[]) => number
+}
