@@ -7,9 +7,9 @@ export type GivenFiles = Readonly<Record<string, GivenBytes>>
 
 /** One piece of a source. `detail` is the reader's own, structured-cloneable. */
 export interface SourceSplit {
-  readonly rows?: number
+  readonly rows?: number | undefined
   /** In the file. */
-  readonly bytes?: number
+  readonly bytes?: number | undefined
   /** Where it is, as `row group 3 of ratings.parquet`, and how to have smaller ones; for messages. */
   readonly place?: { readonly what: string; readonly cure: string }
   /** About how many bytes of memory each column takes once it is read, where that is known. */
@@ -19,9 +19,9 @@ export interface SourceSplit {
   /** The number of its file among those that are read as one table. */
   readonly file?: number
   /** Columns that are no part of the file and have one value in all of its rows: what the folders on the way to it say. */
-  readonly constants?: ReadonlyMap<string, Constant>
+  readonly constants?: ReadonlyMap<string, Constant> | undefined
   /** What its reader knows of each column, beside `detail`: a read needs that of its own columns. */
-  readonly columns?: ReadonlyMap<string, unknown>
+  readonly columns?: ReadonlyMap<string, unknown> | undefined
   readonly detail: unknown
 }
 

@@ -30,7 +30,7 @@ import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { inOrder } from './scheduler.ts'
-import type { PlacedRead, StageResult, StageTask } from './stage.ts'
+import type { PlacedSplit, StageResult, StageTask } from './stage.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 
@@ -144,18 +144,18 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
     const parts: LoadedPart[] = []
     const held: Block[][] = []
     let done = 0
-    const [first, ...others] = placedReads(scan, splits)
-    const works =
-      asked.size === 0 || first === undefined
-        ? piecesOf(placedReads(scan, splits), services.workers)
-        : [[first], ...piecesOf(others, services.workers)]
+    const all = placedSplits(splits)
+    const alone = asked.size === 0 ? 0 : 1 // the first split tells whether there are dictionaries
+    const works = [...(alone === 0 ? [] : [all.slice(0, alone)]), ...piecesOf(all.slice(alone), services.workers)]
+    const { source, columns: names } = scan
     const tasks = inOrder<StageResult & { readonly splits: number }>({
       next: () => {
-        const reads = works.shift()
-        return reads && (async () => ({ ...(await services.run({ kind: 'load', reads, wholes, asked: questions })), splits: reads.length }))
+        const own = works.shift()
+        const task = own && ({ kind: 'load', source, columns: names, splits: own, wholes, asked: questions } as const)
+        return task && (async () => ({ ...(await services.run(task)), splits: task.splits.length }))
       },
       window: 2 * services.workers,
-      firstWindow: asked.size === 0 ? 2 * services.workers : 1, // the first split tells whether there are dictionaries
+      firstWindow: alone === 0 ? 2 * services.workers : alone,
       drop: (result) => services.free(result.blocks),
     })
     let isAnswered = true
@@ -209,12 +209,12 @@ export function columnsFor(scan: Scan, { storage, name }: LoadedScan['plan']): L
 }
 
 /** The splits, each with the rows before it. */
-function placedReads({ source, columns }: Scan, splits: readonly SourceSplit[]): readonly PlacedRead[] {
+function placedSplits(splits: readonly SourceSplit[]): readonly PlacedSplit[] {
   let firstRow = 0
   return splits.map((split) => {
-    const read = { input: { kind: 'split', source, split, columns }, firstRow } as const
+    const placed = { split, firstRow }
     firstRow += split.rows ?? 0
-    return read
+    return placed
   })
 }
 

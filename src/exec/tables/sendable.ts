@@ -5,11 +5,12 @@
 import type { Column } from '../../core/data/column.ts'
 import { mapFolding } from '../../core/ir/folding.ts'
 import type { ArraySource } from '../../core/plan/logicalPlan.ts'
+import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { Aggregate, ExecFunction, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { AsofWork } from './asof/asofTask.ts'
 import { type ExecBatch, mapBatch } from './operators/batches.ts'
-import type { PlacedRead, StageTask, TaskInput } from './stage.ts'
+import type { StageTask, TaskInput } from './stage.ts'
 
 export function sendable(task: StageTask): StageTask {
   switch (task.kind) {
@@ -29,7 +30,11 @@ export function sendable(task: StageTask): StageTask {
     case 'place':
       return task // all its columns lie in the arena
     case 'load':
-      return { ...task, reads: task.reads.map((one) => ({ ...one, input: read(one.input) })) }
+      return {
+        ...task,
+        source: withoutSplits(task.source),
+        splits: task.splits.map(({ split, firstRow }) => ({ split: splitFor(task.columns, split), firstRow })),
+      }
     case 'together':
       return { ...task, batches: task.batches.map(compact) }
     case 'asof':
@@ -48,7 +53,7 @@ function sendableInput(input: TaskInput): TaskInput {
     case 'batches':
       return { ...input, batches: input.batches.map(compact) }
     case 'split':
-      return read(input)
+      return { ...input, source: withoutSplits(input.source), split: splitFor(input.columns, input.split) }
     case 'spilled':
       return input
     case 'worked':
@@ -63,21 +68,8 @@ function asofWork(work: AsofWork): AsofWork {
 }
 
 /** Of a split what a read of these columns needs: one of a wide table knows more of all columns than a task is long. */
-function read({ source, split, columns, ...rest }: PlacedRead['input']): PlacedRead['input'] {
-  const { rows, bytes, columns: known, constants, detail } = split
-  const own = known && new Map(columns.map((name) => [name, known.get(name)]))
-  return {
-    ...rest,
-    columns,
-    source: withoutSplits(source),
-    split: {
-      detail,
-      ...(rows === undefined ? {} : { rows }),
-      ...(bytes === undefined ? {} : { bytes }),
-      ...(own && { columns: own }),
-      ...(constants && { constants }),
-    },
-  }
+function splitFor(columns: readonly string[], { rows, bytes, columns: known, constants, detail }: SourceSplit): SourceSplit {
+  return { rows, bytes, columns: known && new Map(columns.map((name) => [name, known.get(name)])), constants, detail }
 }
 
 /** One for all tasks: what is named twice in a message is written once. */

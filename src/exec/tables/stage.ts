@@ -31,8 +31,8 @@ export type TaskInput =
   | WorkedInput
 
 /** A split, and where its rows go. */
-export interface PlacedRead {
-  readonly input: Extract<TaskInput, { kind: 'split' }>
+export interface PlacedSplit {
+  readonly split: SourceSplit
   readonly firstRow: number
 }
 
@@ -52,7 +52,9 @@ export type StageTask =
   /** Puts the columns of splits into those of all; their texts are the result, a batch for each split, but for columns that are asked. */
   | {
       readonly kind: 'load'
-      readonly reads: readonly PlacedRead[]
+      readonly source: ArraySource
+      readonly columns: readonly string[]
+      readonly splits: readonly PlacedSplit[]
       readonly wholes: readonly Column[]
       readonly asked: readonly (Asked | undefined)[]
     }

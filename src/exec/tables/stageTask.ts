@@ -171,7 +171,8 @@ function reading(signal: AbortSignal | undefined): Access {
 }
 
 /** The splits one after another. */
-async function loaded({ reads, wholes, asked }: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
+async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
+  const { source, columns, splits, wholes, asked } = task
   const { readSplit, arena, signal } = services
   const results: StageResult[] = []
   const answered = asked.map((one) => one && new AnsweredTexts(one))
@@ -184,11 +185,10 @@ async function loaded({ reads, wholes, asked }: Extract<StageTask, { kind: 'load
       // one for all splits: it is looked into at many places
       const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
       const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages }
-      for (const { input, firstRow } of reads) {
-        const { source, split, columns, predicate } = input
+      for (const { split, firstRow } of splits) {
         rows = split.rows
         before = firstRow
-        const batches = await readSplit(source, split, columns, predicate, access)
+        const batches = await readSplit(source, split, columns, undefined, access)
         results.push(placedSplit(batches, { wholes, answered, firstRow }, services))
         scratch.reset()
         packed.reset()

@@ -339,8 +339,9 @@ export function textOf(struct: ThriftStruct, id: number): string | undefined {
 /** Whether a value is this text. */
 export function isText(value: ThriftValue | undefined, known: string): boolean {
   if (!(value instanceof Uint8Array)) return false
-  if (value.length !== known.length) return decoder.decode(value) === known
-  return value.every((byte, i) => byte < 128 && byte === known.charCodeAt(i)) || decoder.decode(value) === known
+  let same = 0
+  while (same < value.length && value[same] === known.charCodeAt(same) && (value[same] ?? 0) < 128) same++
+  return (same === value.length && same === known.length) || decoder.decode(value) === known
 }
 export function structOf(struct: ThriftStruct, id: number): ThriftStruct | undefined {
   const value = struct.get(id)?.value
