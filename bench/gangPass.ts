@@ -49,6 +49,9 @@ export interface GangFigures {
   readonly processorsMs?: readonly [unwritten: number, served: number]
 }
 
+/** How many ratings there are of each movie: iterations for each row that goes round. */
+const ROTATED = 500
+
 const given = JSON.parse(process.argv[2] ?? '') as GangPass // of the bench
 const { program, samples, workers, passes, folder, checkpoint } = given
 writeFileSync(join(folder, `pid${process.env.DA_RANK ?? 0}`), String(process.pid))
@@ -199,7 +202,8 @@ function recurrence(): Program {
 /** Of ratings, at rank 32, with its dependences kept: a 2d schedule, whose columns go round. */
 function factorization(): Program {
   const rank = 32
-  const [users, movies] = [6_000, 4_000]
+  const movies = Math.ceil(samples / ROTATED)
+  const users = movies + (movies >> 1)
   const ratings = session
     .fromColumns({ ...generateRatings(samples, { users, movies }) })
     .index((r) => [r.user - 1, r.movie - 1], { shape: [users, movies] })

@@ -123,7 +123,7 @@ export function memoryGang(
       served.messages++
       served.bytes += rest
     }
-    if (message.type === 'edge') countLoad((fromBytes(message.head) as EdgeHead).block, rest)
+    if (message.type === 'edge') for (const [block] of (fromBytes(message.head) as EdgeHead).blocks) countLoad(block, rest)
     if (last !== undefined || isFlush) changed += rest
     if (message.type === 'make') made++
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`

@@ -63,10 +63,10 @@ export class AskedLoads {
 
   #edges(): Edges | undefined {
     const { gang, run, own, movement } = this.#asked
-    const { sends, takes } = movement.nodes[0] as NodeMoves // one for each process
+    const { sends, takes, together } = movement.nodes[0] as NodeMoves // one for each process
     const loads = this.#of(0)
     if (own.numbers === undefined || sends.length + takes.length + loads.takes.length === 0) return undefined
-    const edges = new Edges(run, { sends, takes: [...takes, ...takesOf(loads, own.numbers)] }, own.numbers, {
+    const edges = new Edges(run, { sends, together, takes: [...takes, ...takesOf(loads, own.numbers)] }, own.numbers, {
       storageOf: this.#storageOf,
       putRows: (head, values) => unpackRows(this.#storageOf(head.storage), this.#rowsOf(head), values),
       send: (to, head, parts) => gang.send(to, 'edge', head, parts),
@@ -114,8 +114,8 @@ export class AskedLoads {
 
   #sendOne({ block, to, rows }: LoadSend): void {
     const { gang, run } = this.#asked
-    const head: EdgeHead = { run, block }
     const parts = rows.map((one) => packRows(this.#storageOf(one.storage), this.#rowsOf(one)))
+    const head: EdgeHead = { run, blocks: [[block, parts.length]] }
     gang.send(to, 'edge', head, parts)
   }
 

@@ -134,7 +134,7 @@ export class AskedPass {
       const { tables } = loop.captured
       const isSame = part.tables.length === tables.length && part.tables.every((table, i) => sameTable(table, tables[i]))
       if (!isSame) part.tables = tables.map((table) => copied(table))
-      const { sends, takes, ends } = moves
+      const { sends, together, takes, ends } = moves
       const isKnown = part.moves === moves
       part.moves = moves
       const sharing = this.#sharedBy(part)
@@ -142,7 +142,7 @@ export class AskedPass {
       const told = {
         ...defined({ sharing, loads }),
         ...(isSame ? {} : { tables: part.tables }),
-        ...(isKnown ? {} : { moves: { sends, takes, ends } }),
+        ...(isKnown ? {} : { moves: { sends, together, takes, ends } }),
       }
       heads.set(part.other, { loop: formed.id, pass, parameters, ...(round === undefined ? {} : { round }), ...told })
     }

@@ -7,7 +7,7 @@ import { busiestShare } from '../loops/passCost.ts'
 import type { LinkCost } from './linkCost.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
 import type { Movement } from './movement/movement.ts'
-import type { NumberedBox } from './movement/moves.ts'
+import { messagesOf, type NumberedBox } from './movement/moves.ts'
 import { sizeOfRegion } from './movement/passWire.ts'
 import type { Placed, Placement } from './movement/placement.ts'
 
@@ -37,10 +37,10 @@ export function chosenProcesses(
   const once = missingBytes + fetched + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
   const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength : 0), 0)
   const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
-  const waits = Math.max(...nodes.map(({ takes }) => takes.length))
+  const messages = Math.max(...nodes.map(messagesOf))
   const part = order.isFree ? 1 / count : busiestShare(blocks, count * workers) / busiestShare(blocks, workers)
   const bytes = once / PASSES + compared + moved + rounds.bytes
-  const sendMs = bytes * links.msPerByte + (waits + 2 * rounds.count) * links.messageMs
+  const sendMs = bytes * links.msPerByte + (messages + 2 * rounds.count) * links.messageMs
   const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
   const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
   return { count: togetherMs < aloneMs ? count : 1, because: text }

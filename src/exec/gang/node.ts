@@ -65,7 +65,7 @@ interface KnownLoop {
   moves: Moves
 }
 
-const NO_MOVES: Moves = { sends: [], takes: [], ends: [] }
+const NO_MOVES: Moves = { sends: [], together: [], takes: [], ends: [] }
 const NO_LOADS: Loads = { sends: [], takes: [] }
 
 /** Serves rank 0; resolves with the exit code of its program, rejects with a GangError when it is lost. */
@@ -354,9 +354,9 @@ export class GangNode {
   }
 
   /** What the portion's blocks have to do with those of other processes, if they have. */
-  #edgesOf(run: number, { portion: { numbers }, moves: { sends, takes } }: KnownLoop, loads: Loads): Edges | undefined {
+  #edgesOf(run: number, { portion: { numbers }, moves: { sends, together, takes } }: KnownLoop, loads: Loads): Edges | undefined {
     if (numbers === undefined || sends.length + takes.length + loads.takes.length === 0) return undefined
-    const all = { sends, takes: [...takes, ...takesOf(loads, numbers)] }
+    const all = { sends, together, takes: [...takes, ...takesOf(loads, numbers)] }
     const edges = new Edges(run, all, numbers, {
       storageOf: (number) => this.#arrays.dense(number),
       putRows: (rows, values) => this.#arrays.putRows(rows, values),
@@ -369,8 +369,8 @@ export class GangNode {
   }
 
   #sendLoad(run: number, { block, to, rows }: LoadSend): void {
-    const head: EdgeHead = { run, block }
     const parts = rows.map((one) => this.#arrays.packedRows(one))
+    const head: EdgeHead = { run, blocks: [[block, parts.length]] }
     this.#links.send(to, { type: 'edge', head: toBytes(head, 'What a block reads'), parts })
   }
 

@@ -31,7 +31,7 @@ export interface CallerPass {
 }
 
 export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range, isEnough, gate }: CallerPass): Promise<ShareResult> {
-  const blocks = isEnough === undefined ? blocksInOrder(task, range) : blocksUntil(isEnough, task)
+  const blocks = isEnough === undefined ? blocksInOrder(task, range, gate?.order) : blocksUntil(isEnough, task)
   const run = startPass(task, { ...turn, share: 0, shares: 1 }, bound, flushEvery)
   const started = performance.now()
   let turnStarted = started
@@ -53,6 +53,7 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range,
     gate?.finished(block)
     if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
   }
+  gate?.end()
   const milliseconds = performance.now() - started
   const { failure } = run
   const isRound = task.schedule.rounds !== undefined
@@ -68,11 +69,11 @@ interface Blocks {
   finish(): void
 }
 
-/** All of them, one after another: in plan order every block comes after those that it waits for. */
-function blocksInOrder({ claims }: LoopTask, [from, to]: readonly [number, number]): Blocks {
-  let block = from - 1
+/** All of them, one after another: in plan order, as in any that is given, every block comes after those that it waits for. */
+function blocksInOrder({ claims }: LoopTask, [from, to]: readonly [number, number], order: Int32Array | undefined): Blocks {
+  let at = from - 1
   return {
-    next: () => (++block < to && !isAborted(claims) ? block : -1),
+    next: () => (++at < to && !isAborted(claims) ? (order?.[at] ?? at) : -1),
     finish: () => {},
   }
 }

@@ -134,7 +134,13 @@ function numberOf({ from, stretch }: Load): number {
 
 /** As blocks of a portion wait for what others have done. */
 export function takesOf({ takes }: Loads, numbers: Int32Array): readonly Take[] {
-  return takes.map(({ block, first, rows }) => ({ block, boxes: [], rows, releases: [...numbers].filter((number) => number >= first) }))
+  return takes.map(({ block, first, rows }) => ({
+    block,
+    boxes: [],
+    rows,
+    depth: 0,
+    releases: [...numbers].filter((number) => number >= first),
+  }))
 }
 
 /** Sends one after another, while blocks run here as well; no more of them once that is of no use. */

@@ -69,6 +69,7 @@ export class Movements<Other extends Ranked> {
     const nodes = movesOf(this.#blocks, order.owners, ranks.length, traffic).map((moves) => ({
       ...moves,
       sends: moves.sends.map((send) => ({ ...send, to: ranks[send.to] as number })), // of one of them
+      together: moves.together.map(([to, count]) => [ranks[to] as number, count] as const),
     }))
     const movement = { nodes, fetches, residences }
     if (this.#known.size >= MOST_MOVEMENTS) this.#known.clear()

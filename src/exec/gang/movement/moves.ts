@@ -23,6 +23,8 @@ export interface Take {
   readonly block: number
   readonly boxes: readonly NumberedBox[]
   readonly releases: readonly number[]
+  /** How many times what these blocks need has gone from process to process; 0 of what is read. */
+  readonly depth: number
   /** Of served arrays, instead of boxes: a part for each. */
   readonly rows?: readonly RowsHead[]
 }
@@ -49,10 +51,19 @@ export interface LoadSend {
 /** Of one process. Blocks are numbered as in the whole loop. */
 export interface Moves {
   readonly sends: readonly Send[]
+  /** How many of these go to a process in one message; to those that are not here, one. */
+  readonly together: readonly (readonly [to: number, count: number])[]
   readonly takes: readonly Take[]
   /** Sent to rank 0 after the pass. */
   readonly ends: readonly NumberedBox[]
 }
+
+/**
+ * What blocks of another process wait for goes to it in messages of this part of all that goes there, times the part of its blocks that
+ * wait for nothing: it has those to run meanwhile. Of a 2d schedule on two nodes, where a fourth of the blocks wait for nothing, a message
+ * has an eighth of the columns.
+ */
+const HELD_PART = 1 / 2
 
 export interface NodeMoves extends Moves {
   /** Sent by rank 0 before the pass. */
@@ -71,6 +82,7 @@ export function movesOf(
     ends: [] as NumberedBox[],
     sends: [] as Send[],
     takes: [] as Take[],
+    together: [] as (readonly [number, number])[],
   }))
   const edges = new Map<string, { block: number; to: number; boxes: NumberedBox[]; releases: Set<number> }>()
   const edge = (block: number, to: number) => {
@@ -96,9 +108,42 @@ export function movesOf(
       }
     }
   }
+  const depths = depthsOf({ count, successorStart, successors }, owners)
   for (const { block, to, boxes, releases } of edges.values()) {
     nodes[owners[block] as number]?.sends.push({ block, to, boxes })
-    nodes[to]?.takes.push({ block, boxes, releases: [...releases] })
+    nodes[to]?.takes.push({ block, boxes, releases: [...releases], depth: (depths[block] as number) + 1 })
+  }
+  for (const { sends, together } of nodes) {
+    for (let to = 0; to < world; to++) {
+      const own = depths.filter((_, block) => owners[block] === to)
+      const part = own.filter((depth) => depth === 0).length / Math.max(1, own.length)
+      const held = Math.floor(sends.filter((send) => send.to === to).length * part * HELD_PART)
+      if (held > 1) together.push([to, held])
+    }
   }
   return nodes
+}
+
+/** How many times what each block needs has gone from process to process. */
+function depthsOf(
+  { count, successorStart, successors }: Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>,
+  owners: Int32Array,
+): Int32Array {
+  const depths = new Int32Array(count)
+  for (let block = 0; block < count; block++) {
+    for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
+      const next = successors[i] as number
+      const depth = (depths[block] as number) + (owners[next] === owners[block] ? 0 : 1)
+      if (depth > (depths[next] as number)) depths[next] = depth
+    }
+  }
+  return depths
+}
+
+/** How many messages bring to others what a process sends while blocks run. */
+export function messagesOf({ sends, together }: Pick<Moves, 'sends' | 'together'>): number {
+  const counts = new Map<number, number>()
+  for (const { to } of sends) counts.set(to, (counts.get(to) ?? 0) + 1)
+  const held = new Map(together)
+  return [...counts].reduce((sum, [to, count]) => sum + Math.ceil(count / (held.get(to) ?? 1)), 0)
 }

@@ -10,6 +10,7 @@
 import type { Portion } from '../kernelLayout.ts'
 import { hasFailed, releaseBlock, reportFailure, smallestFailure } from './claim.ts'
 import { resetClaimsTo } from './claimWords.ts'
+import { depthOrder } from './depthOrder.ts'
 
 /** What a portion's blocks have to do with those of others, by their places in it. */
 export interface Outside {
@@ -17,13 +18,22 @@ export interface Outside {
   readonly waits: Int32Array
   /** 1 for each block that others wait for. */
   readonly tells: Uint8Array
+  /** How many times what each block waits for by itself has gone from process to process; 0 where it waits for nothing. */
+  readonly depths: Int32Array
   /** Blocks can be released from now on, and not before. */
   opened(gate: BlockGate): void
   /** No block runs until it is opened again, if it is. */
   closed(): void
   /** A block that others wait for is done; with it comes the smallest rank that has failed so far. */
   finished(block: number, failed: number | undefined): void
+  /** Whether something for others is held back, to go together with more. */
+  readonly holds: boolean
+  /** Sends it. */
+  flush(): void
 }
+
+/** What is held back is sent if nothing has been done for so long. */
+const HELD_MS = 4
 
 export class BlockGate {
   /** Milliseconds that this thread has waited for others. */
@@ -65,9 +75,16 @@ export class BlockGate {
     }
   }
 
+  /** The order in which a thread by itself runs all blocks; undefined for plan order. */
+  get order(): Int32Array | undefined {
+    const { blocks } = this.#portion
+    return blocks.steps === undefined && blocks.rounds === undefined ? depthOrder(blocks, this.#outside.depths) : undefined
+  }
+
   /** For a thread that runs blocks one after another. */
   async ready(block: number): Promise<void> {
     if (this.#left[block] === 0 || this.#isOver) return
+    this.#outside.flush() // the others may wait as well
     const started = performance.now()
     await new Promise<void>((resolve) => (this.#waiting = { block, resolve }))
     this.#waiting = undefined
@@ -82,6 +99,7 @@ export class BlockGate {
   /** Nobody waits any longer. */
   end(): void {
     this.#isOver = true
+    this.#outside.flush()
     this.#waiting?.resolve()
     const words = this.#portion.claims.outbox?.words
     if (words !== undefined) Atomics.notify(words, 0)
@@ -100,11 +118,12 @@ export class BlockGate {
         this.finished(block)
       }
       if (this.#isOver) {
-        if (Atomics.load(words, 0) === told) return
-        continue
+        if (Atomics.load(words, 0) !== told) continue
+        this.#outside.flush()
+        return
       }
-      const { async: isAsync, value } = Atomics.waitAsync(words, 0, told)
-      if (isAsync) await value
+      const { async: isAsync, value } = Atomics.waitAsync(words, 0, told, this.#outside.holds ? HELD_MS : Number.POSITIVE_INFINITY)
+      if (isAsync && (await value) === 'timed-out') this.#outside.flush()
     }
   }
 }
