@@ -29,8 +29,8 @@ const CALL_MS = 2000
 const RETRY_MS = 50
 /** Numbers given to those who said hello; more than there are processes to come. */
 const MOST_CHALLENGES = 10_000
-/** How long a process that exits waits for the others to have heard of it. */
-const RELEASE_MS = 1000
+/** How long a process that exits waits for the others to have heard of it, on a machine that may be busy. */
+const RELEASE_MS = 4000
 /** A thread that fails ends at once: who was refused hears of it before. */
 const ANSWER_MS = 200
 const NOTHING = new Uint8Array(0)

@@ -19,7 +19,7 @@ export interface LinkEvents {
 }
 
 /** Longer than the thread needs to tell the others. */
-const RELEASE_MS = 1500
+const RELEASE_MS = 5000
 
 export class Links {
   readonly settings: GangSettings
