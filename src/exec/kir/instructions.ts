@@ -115,3 +115,10 @@ export const I = {
   /** Bytes of two vectors, by their number among the 32; what is not said is the first. */
   shuffle: (bytes: readonly number[]): Code => [{ kind: 'shuffle', bytes: Array.from({ length: 16 }, (_, i) => bytes[i] ?? 0) }],
 } as const
+
+/** By short names, for kernels that are written by hand. */
+export const get: Indexed = I.localGet
+export const set: Indexed = I.localSet
+export const tee: Indexed = I.localTee
+export const num: (value: number) => Code = I.i32Const
+export const long = (value: bigint): Code => I.i64Const(BigInt.asIntN(64, value))

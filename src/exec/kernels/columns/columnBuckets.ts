@@ -46,7 +46,7 @@ function startInUtc(w: ColumnWriter, ms: Doubles, every: unknown): Doubles {
     c.plus(c.times(c.quotient(c.plus(of, -first), length), length), first)
   if (kind !== 'months') return floorTo(ms, count, FIRST_BUCKET_MS)
   const { year, month } = c.date(c.quotient(ms, MS_PER_DAY))
-  return c.times(c.firstDay(floorTo(c.plusEach(c.times(year, 12), month), count, FIRST_BUCKET_MONTH)), MS_PER_DAY)
+  return c.times(c.firstDay(floorTo(c.plus(c.times(year, 12), month), count, FIRST_BUCKET_MONTH)), MS_PER_DAY)
 }
 
 /** 0 where there is no Date. */

@@ -9,13 +9,12 @@
 import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import { typeText } from '../../../core/data/schema.ts'
 import type { Method } from '../../../core/ir/functionIr.ts'
-import { I, SIMD } from '../../kir/instructions.ts'
 import { NotCompiled } from '../expressions/types.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
 import { ColumnNumbers } from './columnNumbers.ts'
 import { presenceOf } from './columnPresence.ts'
 import type { ColumnValue } from './columnTypes.ts'
-import { type Doubles, doubles } from './columnValues.ts'
+import type { Doubles } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
 /** What a method of Date gives, in UTC; undefined where kernels do not have it. `present`: what tests around say is there. */
@@ -71,26 +70,19 @@ export class Calendar {
 
   /** Year, month from 0, day from 1. */
   date(days: Doubles): { readonly year: Doubles; readonly month: Doubles; readonly day: Doubles } {
-    const { w } = this.#numbers
     const fromMarch = this.plus(days, 719_468)
     const era = this.quotient(fromMarch, 146_097)
     const dayOfEra = this.minus(fromMarch, this.times(era, 146_097))
     const leaps = this.minus(this.quotient(dayOfEra, 1460), this.quotient(dayOfEra, 36_524))
-    const yearOfEra = this.quotient(this.minus(dayOfEra, this.plusEach(leaps, this.quotient(dayOfEra, 146_096))), 365)
-    const inYear = this.minus(this.plusEach(this.times(yearOfEra, 365), this.quotient(yearOfEra, 4)), this.quotient(yearOfEra, 100))
+    const yearOfEra = this.quotient(this.minus(dayOfEra, this.plus(leaps, this.quotient(dayOfEra, 146_096))), 365)
+    const inYear = this.minus(this.plus(this.times(yearOfEra, 365), this.quotient(yearOfEra, 4)), this.quotient(yearOfEra, 100))
     const dayOfYear = this.minus(dayOfEra, inYear)
     const monthFromMarch = this.quotient(this.plus(this.times(dayOfYear, 5), 2), 153)
     const day = this.plus(this.minus(dayOfYear, this.quotient(this.plus(this.times(monthFromMarch, 153), 2), 5)), 1)
-    const isNextYear = this.#numbers.compared('>=', monthFromMarch, w.number(10)).at
-    const carried = (yes: number, no: number): Doubles => {
-      const { lo, hi } = w.halves(isNextYear)
-      const [a, b] = [doubles(w, w.number(yes)), doubles(w, w.number(no))]
-      const half = (part: 'lo' | 'hi', mask: number): number =>
-        w.keep([...I.localGet(a[part]), ...I.localGet(b[part]), ...I.localGet(mask), SIMD.bitSelect])
-      return { kind: 'f64', lo: half('lo', lo), hi: half('hi', hi) }
-    }
-    const year = this.plusEach(this.plusEach(yearOfEra, this.times(era, 400)), carried(1, 0))
-    return { year, month: this.plusEach(monthFromMarch, carried(-10, 2)), day }
+    const isNextYear = this.#numbers.compared('>=', monthFromMarch, this.#constant(10))
+    const carried = (yes: number, no: number): ColumnValue => this.#numbers.selected(isNextYear, this.#constant(yes), this.#constant(no))
+    const year = this.plus(this.plus(yearOfEra, this.times(era, 400)), carried(1, 0))
+    return { year, month: this.plus(monthFromMarch, carried(-10, 2)), day }
   }
 
   /** The first day of a month, which is counted from January of the year 0. */
@@ -101,16 +93,12 @@ export class Calendar {
     const yearOfEra = this.minus(year, this.times(era, 400))
     const days = this.quotient(this.plus(this.times(this.minus(fromMarch, this.times(year, 12)), 153), 2), 5)
     const leaps = this.minus(this.quotient(yearOfEra, 4), this.quotient(yearOfEra, 100))
-    const dayOfEra = this.plusEach(this.plusEach(this.times(yearOfEra, 365), leaps), days)
-    return this.plus(this.plusEach(dayOfEra, this.times(era, 146_097)), -719_468)
+    const dayOfEra = this.plus(this.plus(this.times(yearOfEra, 365), leaps), days)
+    return this.plus(this.plus(dayOfEra, this.times(era, 146_097)), -719_468)
   }
 
-  plus(a: Doubles, by: number): Doubles {
-    return this.plusEach(a, this.#constant(by))
-  }
-
-  plusEach(a: Doubles, b: Doubles): Doubles {
-    return this.#numbers.float('+', a, b)
+  plus(a: Doubles, by: ColumnValue | number): Doubles {
+    return this.#numbers.float('+', a, typeof by === 'number' ? this.#constant(by) : by)
   }
 
   minus(a: Doubles, b: Doubles): Doubles {

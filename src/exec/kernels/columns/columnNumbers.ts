@@ -6,17 +6,8 @@
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { i64Const, lanesConst, shuffle32 } from '../../kir/simd.ts'
-import type { Kept, NumberEmitter } from '../expressions/emitter.ts'
-import {
-  BITS,
-  type BitOperation,
-  COMPARE,
-  type Comparison,
-  FLOAT,
-  type FloatOperation,
-  INTEGER_LANES,
-  type IntegerOperation,
-} from '../expressions/instructions.ts'
+import type { BitOperation, Comparison, FloatOperation, IntegerOperation, Kept, NumberEmitter } from '../expressions/emitter.ts'
+import { BITS, COMPARE, FLOAT, INTEGER_LANES } from '../expressions/instructions.ts'
 import { exactInverse } from '../expressions/operators.ts'
 import { ScalarEmitter } from '../expressions/scalars.ts'
 import {

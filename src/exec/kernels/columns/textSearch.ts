@@ -9,7 +9,7 @@
  * Places are offsets into the column's bytes, of 32 bits, so that addresses are added to where memory is reached.
  */
 
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set } from '../../kir/instructions.ts'
 import { vectorConst } from '../../kir/simd.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { sameBytes } from './textEquals.ts'
@@ -45,9 +45,6 @@ export function searchLocals(w: ColumnWriter, places: Pick<SearchLocals, 'values
   }
 }
 
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 const LANES = 16
 
 /** Sets `hit` where the text matches. */

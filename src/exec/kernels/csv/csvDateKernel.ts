@@ -3,7 +3,7 @@
  * the T, with up to three digits of a fraction, with a Z. All else is left to others.
  */
 
-import { type Code, I, OP } from '../../kir/instructions.ts'
+import { type Code, get, I, long, num, OP, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import {
@@ -21,12 +21,6 @@ import {
   valuePlace,
   ZERO,
 } from './csvLayout.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
-const long = (value: bigint): Code => I.i64Const(BigInt.asIntN(64, value))
 
 const { begin, end } = FIELD
 const L = localsFrom('year', 'month', 'day', 'part', 'digit', 'eight', 'time')

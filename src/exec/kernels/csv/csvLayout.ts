@@ -6,7 +6,7 @@
  * The piece comes last, since it is what pieces differ in. Places in it, as bounds have them, count from its first byte.
  */
 
-import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, set, tee, type ValueType } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 
 /** Two words a field, of as many records as are kept before their columns are read, and of one more. */
@@ -41,11 +41,6 @@ export const RETURN = 13
 export const MINUS = 45
 export const POINT = 46
 export const ZERO = 48
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 /** The byte at a place of the piece. */
 export function byteAt(place: number, behind = 0): Code {

@@ -9,7 +9,7 @@
  * numbers of more than 15 digits, what is not finite or smaller than 2^-1022, and all other forms are left to others.
  */
 
-import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import { type Code, get, I, long, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import {
@@ -34,12 +34,6 @@ import {
   valuePlace,
   ZERO,
 } from './csvLayout.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
-const long = (value: bigint): Code => I.i64Const(BigInt.asIntN(64, value))
 
 /** What a column of numbers is stored as. */
 export type CsvNumberForm = 'f64' | 'f32' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'i64' | 'u64'

@@ -6,16 +6,11 @@
  * has more or fewer fields, quotes that make no sense, no line end. What is wrong with it, if anything, others say.
  */
 
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import { numbered } from '../tables/sortKernels.ts'
 import { BOUNDS, byteAt, INPUT, NEWLINE, QUOTE, RESULT, RETURN } from './csvLayout.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 const LANES = 16
 

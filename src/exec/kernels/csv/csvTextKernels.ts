@@ -1,6 +1,6 @@
 /** Texts out of the bytes of CSV fields, with one quote for two; and truth values. */
 
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import {
@@ -20,11 +20,6 @@ import {
   VALUES,
   valuePlace,
 } from './csvLayout.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 const { begin, end, base, row } = FIELD
 const LANES = 16

@@ -102,4 +102,6 @@ export interface Pitfalls {
   readonly isSigned: boolean
 }
 
+export type { BigintOperation, BitOperation, Comparison, FloatOperation, IntegerOperation }
+
 export type Leaf = Exclude<Expr, { readonly kind: 'Unary' | 'Binary' | 'Logical' | 'Conditional' | 'Call' }>

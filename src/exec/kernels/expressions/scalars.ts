@@ -4,19 +4,17 @@ import { type Code, flat, I, OP, SATURATE, type ValueType } from '../../kir/inst
 import { exponential, isEngineExponential } from '../math/wasmExponential.ts'
 import { isEngineLogarithm, logarithm } from '../math/wasmLogarithm.ts'
 import { remainder, wholeQuotient } from '../math/wholeNumbers.ts'
-import type { Kept, NumberEmitter, Rounding } from './emitter.ts'
-import {
-  BIGINT,
-  BITS,
-  type BigintOperation,
-  type BitOperation,
-  COMPARE,
-  type Comparison,
-  FLOAT,
-  type FloatOperation,
-  INTEGER,
-  type IntegerOperation,
-} from './instructions.ts'
+import type {
+  BigintOperation,
+  BitOperation,
+  Comparison,
+  FloatOperation,
+  IntegerOperation,
+  Kept,
+  NumberEmitter,
+  Rounding,
+} from './emitter.ts'
+import { BIGINT, BITS, COMPARE, FLOAT, INTEGER } from './instructions.ts'
 import {
   areUnsigned,
   asF64,

@@ -9,17 +9,13 @@
  * where the keys are, or elsewhere. Tables are filled up with zeros; where all but one byte are, that key is compared instead.
  */
 
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { vectorConst } from '../../kir/simd.ts'
 import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
 import { element } from './groupFrame.ts'
 import { SEMI_FRAME, type SemiShape } from './semiKernel.ts'
 import { counting, numbered } from './sortKernels.ts'
-
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 
 /** Bytes of a vector. */
 export const TABLE_BYTES = 16

@@ -6,15 +6,10 @@
  *     texts     their bytes, and the ends moved by what lies before
  */
 
-import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, SIMD, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 const LOADS = [OP.i32Load8U, OP.i32Load16U, OP.i32Load, OP.i64Load]
 const STORES = [OP.i32Store8, OP.i32Store16, OP.i32Store, OP.i64Store]

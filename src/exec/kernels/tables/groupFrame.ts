@@ -4,7 +4,7 @@
  *     hashed   the slot is a code, which a table gave
  *     direct   the sum, over the parts of the key, of what each has over its base, times its stride
  */
-import { type Code, I, OP, type Plain, SATURATE } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, SATURATE, set } from '../../kir/instructions.ts'
 
 /** Types that kernels read: numbers, and 64-bit integers where they are keys. */
 export type KernelType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'
@@ -82,10 +82,6 @@ const FIRST_PART = 9
 const PART_WORDS = Object.keys(PART) as readonly (keyof typeof PART)[] // its own keys
 export const PARAMETERS = ['address', 'i32', 'i32'] as const
 const TRUNCATE_F64: Code = [SATURATE.i32S]
-
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 
 export function word(offset: number): Code {
   return [...get(FRAME_AT), ...I.memory(OP.i32Load, offset)]

@@ -3,7 +3,7 @@
  * addresses come from a frame, so that one module serves all data of the same types.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
-import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, set } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import {
   A,
@@ -27,10 +27,6 @@ import {
   SELECTION,
   SLOT,
 } from './groupFrame.ts'
-
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 
 /** A fold as a kernel knows it. */
 export interface KernelFold {

@@ -10,7 +10,7 @@
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { shuffle32 } from '../../kir/simd.ts'
 import { LOADS } from '../columns/columnLoads.ts'
@@ -64,10 +64,6 @@ export function passRecord(folds: readonly PassFold[]): PassRecord {
 
 /** The mean that squares are taken of, from their own double on. */
 export const MEAN_AT = 8
-
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 
 /** What `places` does: `copied` are the types of the columns whose values it lists; `isTouched`: it touches the key first. */
 export interface PlacesShape {

@@ -10,7 +10,7 @@
  * entries for all rows of a run. Equal bytes are equal texts; a text of up to 7 bytes is told by its hash and length.
  */
 
-import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
 import type { AddressType, KernelModule } from '../../kir/kernelModule.ts'
 import { i64Const } from '../../kir/simd.ts'
 import { bitOf, element } from './groupFrame.ts'
@@ -46,11 +46,6 @@ const [FRAME, ROW, TO, A, B, BITS, OUT, SLOTS, ENTRIES, MASK, SIZE] = [0, 1, 2, 
 const [HASH, PLACE, ID, LOW, HIGH, ENTRY, X, Y, WIDE, VALUE, SMALL] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]
 const LOCALS = [...new Array<'i32'>(16).fill('i32'), 'i64', 'f64', 'f32'] as const
 const [START, LENGTH] = [LOW, HIGH]
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 const PROLOGUE: Code = (['a', 'b', 'bits', 'out', 'slots', 'entries', 'mask', 'size'] as const).flatMap((name, i) => [
   ...get(FRAME),

@@ -10,7 +10,7 @@
  * Heads and links hold row + 1, and 0 for none. `heads` begins with one for place -1, which stays 0.
  */
 
-import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 
@@ -30,10 +30,6 @@ export interface MatchOptions {
 
 // run(frame, from, to)
 const [FRAME, ROW, TO, FIRST_ADDRESS] = [0, 1, 2, 3]
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 const PARAMETERS = ['address', 'i32', 'i32'] as const
 
 function i32s(count: number): 'i32'[] {

@@ -8,14 +8,11 @@
  */
 
 import type { Integers, NumberKernels } from '../../../core/ports.ts'
-import { type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, OP, type Plain, SIMD, set } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
-
-const get = I.localGet
-const set = I.localSet
 
 /** Lanes of 32 bits of one vector, as bytes; of the second half only zeros are used. */
 const [LOW_HALVES, HIGH_HALVES] = [0, 4].map((half) => I.shuffle([0, 8].flatMap((at) => [0, 1, 2, 3].map((byte) => at + half + byte))))

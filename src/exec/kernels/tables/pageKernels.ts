@@ -12,15 +12,11 @@
  *     [4 bytes of its length] [text] …     --plainTextsKernel-->     texts end to end, and where each of them ends
  */
 
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { vectorConst } from '../../kir/simd.ts'
 import { element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
-
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 
 /** Bits of a place at most: two of them, behind up to six bits of another, are read at once. */
 export const MOST_PLACE_BITS = 29

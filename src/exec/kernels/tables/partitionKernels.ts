@@ -9,7 +9,7 @@
  *     results              what was found for a partition's groups, each to the place of its number
  */
 
-import { type Code, I, OP, type Plain, type ValueType } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, set, tee, type ValueType } from '../../kir/instructions.ts'
 import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
 import {
   bitOf,
@@ -32,10 +32,6 @@ import { loadedDouble } from './groupKernels.ts'
 import type { WordForm } from './idKernels.ts'
 import { counting, numbered } from './sortKernels.ts'
 
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 function kernel(parameters: readonly ParameterType[], locals: readonly ValueType[], body: Code): KernelModule {
   return { imports: [], parameters, locals, body }
 }

@@ -5,7 +5,7 @@
  * up without a branch. Rows come in blocks, whose bits are counted.
  */
 
-import { type Code, I, OP } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, set } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 
 import { BLOCK_ROWS } from '../columns/wasmColumns.ts'
@@ -27,9 +27,6 @@ export const SEMI_FRAME = ['key', 'keyBits', 'base', 'span', 'present', 'bitmap'
 const [FRAME, ROW, TO] = [0, 1, 2]
 const [KEY, KEY_BITS, BASE, SPAN, PRESENT, BITMAP, COUNTS] = [3, 4, 5, 6, 7, 8, 9]
 const [AT, END, WORD, WHOLE, PLACE, COUNT, BIT] = [10, 11, 12, 13, 14, 15, 16]
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
 
 export function semiKernel({ type, nullable, anti, narrows }: SemiShape): KernelModule {
   const locals = [KEY, KEY_BITS, BASE, SPAN, PRESENT, BITMAP, COUNTS]

@@ -10,15 +10,10 @@
  *
  * https://github.com/google/snappy/blob/main/format_description.txt
  */
-import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, SIMD, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 /** Bytes that are copied at once: as many are written behind the last where there is room for them. */
 const VECTOR = 16

@@ -10,14 +10,9 @@
  * Everything is stable: rows of equal keys stay in their order.
  */
 
-import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, set, tee, type ValueType } from '../../kir/instructions.ts'
 import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 /** Names of parameters and locals, in their order, as numbers. */
 export function numbered<const N extends string>(...names: readonly N[]): { readonly [K in N]: number } {

@@ -9,16 +9,11 @@
  * What a column has over its least word takes as many bits as the most has, so that several parts of a key are one word.
  */
 
-import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
+import { type Code, get, I, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { i64Const } from '../../kir/simd.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, eachRun, numbered } from './sortKernels.ts'
-
-const get = I.localGet
-const set = I.localSet
-const tee = I.localTee
-const num = I.i32Const
 
 /** How values of a fixed width are read. */
 export type SortForm = 'f64' | 'f32' | 'i64' | 'u64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'

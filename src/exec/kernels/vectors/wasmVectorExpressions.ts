@@ -6,17 +6,8 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
-import type { Emitter, Kept, Leaf } from '../expressions/emitter.ts'
-import {
-  BITS,
-  type BitOperation,
-  COMPARE,
-  type Comparison,
-  FLOAT,
-  type FloatOperation,
-  INTEGER_LANES,
-  type IntegerOperation,
-} from '../expressions/instructions.ts'
+import type { BitOperation, Comparison, Emitter, FloatOperation, IntegerOperation, Kept, Leaf } from '../expressions/emitter.ts'
+import { BITS, COMPARE, FLOAT, INTEGER_LANES } from '../expressions/instructions.ts'
 import { exactInverse } from '../expressions/operators.ts'
 import { withoutValue } from '../expressions/scalars.ts'
 import { BOOL, F64, HIGHEST, type IntegerType, integerType, LOWEST, literalValue, number, type WasmType } from '../expressions/types.ts'
