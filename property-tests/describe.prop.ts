@@ -9,6 +9,7 @@ import type { Batch } from '../src/core/data/column.ts'
 import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import type { ColumnType, ElementType } from '../src/core/data/schema.ts'
 import { type ColumnSummary, Describer } from '../src/core/show/describe.ts'
+import type { Histogram } from '../src/core/show/histogram.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const LAW = announcedRun('describe.prop.ts')
@@ -17,6 +18,8 @@ type Value = number | bigint | string | boolean | Date
 
 const KINDS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<Value> }[] = [
   { type: { kind: 'f64' }, values: fc.oneof(fc.double(), fc.constantFrom(0, -0, NaN), fc.integer({ min: -2, max: 2 })) },
+  // that are next to each other
+  { type: { kind: 'f64' }, values: fc.integer({ min: 0, max: 5 }).map((n) => 1 + n * Number.EPSILON) },
   { type: { kind: 'i32' }, values: fc.integer({ min: -3, max: 3 }) },
   { type: { kind: 'i64' }, values: fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.bigInt({ min: -1n, max: 1n })) },
   { type: { kind: 'utf8' }, values: fc.oneof(fc.constantFrom('', 'a', 'b', '😀', '\ufffd'), fc.string({ maxLength: 3 })) },
@@ -52,10 +55,28 @@ function described(
   return describer.finish()
 }
 
+/** The narrowest bins that are few enough, and what is in them. */
+function plainHistogram(values: readonly (Value | null)[]): Histogram | null {
+  const numbers = values.filter((value) => value !== null && typeof value !== 'string' && typeof value !== 'boolean').map(Number)
+  const finite = numbers.filter(Number.isFinite)
+  const [min, max] = [Math.min(...finite), Math.max(...finite)]
+  if (finite.length === 0) return null
+  if (min === max) return { from: min + 0, width: 0, counts: [finite.length] }
+  // a quotient that is too small for a double is none below zero
+  const binOf = (value: number, width: number): number => (value < 0 ? Math.min(-1, Math.floor(value / width)) : Math.floor(value / width))
+  for (let exponent = -1074; ; exponent++) {
+    const width = 2 ** exponent
+    const [first, last] = [binOf(min, width), binOf(max, width)]
+    if (!(last - first < 12) || Math.abs(first) > 2 ** 52 || Math.abs(last) > 2 ** 52) continue
+    const counts = Array.from({ length: last - first + 1 }, (_, i) => finite.filter((one) => binOf(one, width) === first + i).length)
+    return { from: first * width + 0, width, counts }
+  }
+}
+
 /** The dullest way to the same. */
 function plain(
   values: readonly (Value | null)[],
-): Pick<ColumnSummary, 'nulls' | 'min' | 'max' | 'mean'> & { readonly different: Set<unknown> } {
+): Pick<ColumnSummary, 'nulls' | 'min' | 'max' | 'mean' | 'histogram'> & { readonly different: Set<unknown> } {
   const present = values.filter((value) => value !== null)
   const [one] = present
   const numbers = present.filter((value) => typeof value === 'number')
@@ -73,6 +94,7 @@ function plain(
     min: typeof one === 'number' ? numbers.reduce((a, b) => Math.min(a, b)) : least(1),
     max: typeof one === 'number' ? numbers.reduce((a, b) => Math.max(a, b)) : least(-1),
     mean,
+    histogram: plainHistogram(present),
     different: new Set(present.map((value) => (value instanceof Date ? value.getTime() : value))),
   }
 }

@@ -77,6 +77,7 @@ export {
 } from './core/plan/windows.ts'
 export type { SessionEvent } from './core/sessionEvent.ts'
 export type { ColumnSummary, Description } from './core/show/describe.ts'
+export type { Histogram } from './core/show/histogram.ts'
 export type { Preview } from './core/show/preview.ts'
 export type { Refusal, Span } from './core/span.ts'
 export { type BucketOptions, bucket } from './core/time/bucket.ts'

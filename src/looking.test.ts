@@ -304,6 +304,7 @@ test('preview() gives the first elements, as values, text and HTML', async () =>
 })
 
 test('describe() sums up each column, as data and as a table', async () => {
+  const ends = (from: number, width: number) => ({ from, width, counts: [1, 0, 0, 0, 0, 0, 0, 0, 1] })
   const table = session.fromRows([
     { n: 3, big: 2n ** 62n, text: 'b', flag: true, when: new Date(5), list: [1] },
     { n: -1, big: 2n ** 62n, text: 'a', flag: false, when: new Date(3), list: [1] },
@@ -313,10 +314,13 @@ test('describe() sums up each column, as data and as a table', async () => {
   expect(JSON.parse(JSON.stringify(description, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)))).toEqual({
     rows: 3,
     columns: [
-      { name: 'n', type: 'f64?', nulls: 1, min: -1, max: 3, mean: 1, distinct: 2, isDistinctExact: true },
-      { name: 'big', type: 'i64', nulls: 0, min: `${2n ** 62n}n`, max: `${2n ** 62n}n`, mean: 2 ** 62, distinct: 1, isDistinctExact: true },
-      { name: 'text', type: 'utf8', nulls: 0, min: 'a', max: 'b', mean: null, distinct: 2, isDistinctExact: true },
-      { name: 'flag', type: 'bool', nulls: 0, min: false, max: true, mean: null, distinct: 2, isDistinctExact: true },
+      { name: 'n', type: 'f64?', nulls: 1, min: -1, max: 3, mean: 1, histogram: ends(-1, 0.5), distinct: 2, isDistinctExact: true },
+      {
+        ...{ name: 'big', type: 'i64', nulls: 0, min: `${2n ** 62n}n`, max: `${2n ** 62n}n`, mean: 2 ** 62 },
+        ...{ histogram: { from: 2 ** 62, width: 0, counts: [3] }, distinct: 1, isDistinctExact: true },
+      },
+      { name: 'text', type: 'utf8', nulls: 0, min: 'a', max: 'b', mean: null, histogram: null, distinct: 2, isDistinctExact: true },
+      { name: 'flag', type: 'bool', nulls: 0, min: false, max: true, mean: null, histogram: null, distinct: 2, isDistinctExact: true },
       {
         name: 'when',
         type: 'timestamp(ms)?',
@@ -324,24 +328,47 @@ test('describe() sums up each column, as data and as a table', async () => {
         min: new Date(3).toISOString(),
         max: new Date(5).toISOString(),
         mean: null,
+        histogram: ends(3, 0.25),
         distinct: 2,
         isDistinctExact: true,
       },
-      { name: 'list', type: 'list<f64>', nulls: 0, min: null, max: null, mean: null, distinct: null, isDistinctExact: true },
+      {
+        name: 'list',
+        type: 'list<f64>',
+        nulls: 0,
+        min: null,
+        max: null,
+        mean: null,
+        histogram: null,
+        distinct: null,
+        isDistinctExact: true,
+      },
     ],
   })
   expect(inspect(await table.select('n', 'text', 'list').describe())).toBe(
     [
       'Description: 3 rows',
-      '  column  type       nulls  distinct  min  max  mean',
-      '  n       f64?           1         2   -1    3     1',
+      '  column  type       nulls  distinct  min  max  mean  histogram',
+      '  n       f64?           1         2   -1    3     1  █       █',
       '  text    utf8           0         2    a    b',
       '  list    list<f64>      0',
     ].join('\n'),
   )
   expect(await session.zeros([3]).describe()).toEqual({
     rows: 3,
-    columns: [{ name: 'value', type: 'f64', nulls: 0, min: 0, max: 0, mean: 0, distinct: 1, isDistinctExact: true }],
+    columns: [
+      {
+        name: 'value',
+        type: 'f64',
+        nulls: 0,
+        min: 0,
+        max: 0,
+        mean: 0,
+        histogram: { from: 0, width: 0, counts: [3] },
+        distinct: 1,
+        isDistinctExact: true,
+      },
+    ],
   })
 })
 
@@ -358,8 +385,8 @@ test('different values are counted up to a limit', async () => {
   expect(inspect(await many.select('n').describe())).toBe(
     [
       'Description: 100,001 rows',
-      '  column  type  nulls   distinct  min     max   mean',
-      '  n       f64       0  > 100,000    0  100000  50000',
+      '  column  type  nulls   distinct  min     max   mean  histogram',
+      '  n       f64       0  > 100,000    0  100000  50000  ██████▁',
     ].join('\n'),
   )
 })

@@ -13,6 +13,7 @@ import type { ColumnType, ElementType, Field } from '../data/schema.ts'
 import { isKnown, valueClassOf } from '../plan/elements.ts'
 import { cellText } from './cells.ts'
 import type { Grid } from './grid.ts'
+import { barsOf, type Histogram, HistogramCounts } from './histogram.ts'
 import { columnsOf, columnTypeText, MOST_TYPE, nameText } from './rows.ts'
 import { showAs } from './shown.ts'
 import { clipped, counted, countText } from './width.ts'
@@ -30,6 +31,8 @@ export interface ColumnSummary {
   readonly max: Extreme | null
   /** Of numbers and bigints; null of no values and of all else. */
   readonly mean: number | null
+  /** How many numbers, bigints (as numbers) or dates there are of each size, in at most twelve bins; null of none and of all else. */
+  readonly histogram: Histogram | null
   /** How many different values there are, nulls not counted; null of lists and objects. */
   readonly distinct: number | null
   /** false: there are more than `distinct` says, and they were not counted further. */
@@ -89,6 +92,7 @@ export class Describer {
 class Summary {
   readonly #limits: DistinctLimits
   readonly #sum = new NumberSum()
+  readonly #histogram = new HistogramCounts()
   readonly #different = new Set<unknown>()
   #field: Field
   #present = 0
@@ -110,6 +114,7 @@ class Summary {
     const isCompared = comparable(type)
     const isCounted = isCompared || type.kind === 'binary'
     const isNumeric = hasMean(type)
+    const hasSize = isNumeric || valueClassOf(type) === 'Date'
     if (isNumeric && valueClassOf(type) === 'number') this.#sum.addColumn(column)
     for (let i = 0; i < column.length; i++) {
       if (!isValid(column, i)) continue
@@ -118,6 +123,7 @@ class Summary {
       this.#present++
       if (typeof value === 'bigint' && isNumeric) this.#bigints += value
       if (isCompared) this.#compare(value as Extreme)
+      if (hasSize) this.#histogram.add(Number(value))
       if (isCounted && this.#isExact) this.#count(value)
     }
   }
@@ -155,6 +161,7 @@ class Summary {
       min: this.#min ?? null,
       max: this.#max ?? null,
       mean: hasValues && hasMean(type) ? Number(total) / this.#present : null,
+      histogram: this.#histogram.finish(),
       distinct: isCounted ? this.#different.size : null,
       isDistinctExact: this.#isExact,
     }
@@ -186,8 +193,9 @@ function gridOf({ columns }: Description): Grid {
       head('min', 'right'),
       head('max', 'right'),
       head('mean', 'right'),
+      head('histogram', 'left'),
     ],
-    rows: columns.map(({ name, type, nulls, distinct, isDistinctExact, min, max, mean }) => [
+    rows: columns.map(({ name, type, nulls, distinct, isDistinctExact, min, max, mean, histogram }) => [
       nameText(name),
       clipped(type, MOST_TYPE),
       countText(nulls),
@@ -195,6 +203,7 @@ function gridOf({ columns }: Description): Grid {
       cell(min, type),
       cell(max, type),
       mean === null ? '' : String(mean),
+      histogram === null ? '' : barsOf(histogram),
     ]),
   }
 }

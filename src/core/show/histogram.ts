@@ -1,0 +1,93 @@
+/**
+ * Counts of numbers by their size in one pass, whose range is not known before:
+ *
+ *     3.5, 12, 4.25     width 1     from 3     1 1 0 0 0 0 0 0 0 1
+ *     and then 900      width 128   from 0     3 0 0 0 0 0 0 1
+ *
+ * The width of a bin is a power of two, and bins begin at its multiples. So where the range grows, two neighbours are one bin of twice the
+ * width, and counts are exact whatever the order of the numbers: the width follows from the smallest and the largest alone.
+ */
+
+export interface Histogram {
+  /** Where the first bin begins. Of dates, in milliseconds since 1970. */
+  readonly from: number
+  /** Of each bin: it has the numbers from `from + i * width` on that are smaller than `from + (i + 1) * width`. 0 where all are the same. */
+  readonly width: number
+  readonly counts: readonly number[]
+}
+
+/** The most bins. */
+const MOST = 12
+/** Numbers of bins up to here have neighbours that are doubles. */
+const LARGEST = 2 ** 52
+const SMALLEST_EXPONENT = -1074
+const BARS = ' ▁▂▃▄▅▆▇█'
+
+export class HistogramCounts {
+  #exponent = SMALLEST_EXPONENT
+  /** Undefined until there are two different numbers. */
+  #counts: number[] | undefined
+  /** The number of the first bin: its bounds are this, and one more, times the width. */
+  #first = 0
+  #min = Number.NaN
+  #max = Number.NaN
+  /** Of numbers that are all the same. */
+  #same = 0
+
+  /** NaN and infinities are in no bin. */
+  add(value: number): void {
+    if (!Number.isFinite(value)) return
+    if (this.#counts === undefined && (this.#same === 0 || value === this.#min)) {
+      this.#min = this.#max = value
+      this.#same++
+      return
+    }
+    if (value < this.#min || value > this.#max || this.#counts === undefined) this.#widen(value)
+    const bin = binOf(value, 2 ** this.#exponent) - this.#first
+    this.#counts![bin]!++ // as wide as the numbers so far
+  }
+
+  finish(): Histogram | null {
+    if (Number.isNaN(this.#min)) return null
+    if (this.#counts === undefined) return { from: this.#min + 0, width: 0, counts: [this.#same] } // + 0 makes a zero of -0
+    const width = 2 ** this.#exponent
+    return { from: this.#first * width + 0, width, counts: this.#counts }
+  }
+
+  #widen(value: number): void {
+    this.#min = Math.min(this.#min, value)
+    this.#max = Math.max(this.#max, value)
+    const old = { exponent: this.#exponent, first: this.#first, counts: this.#counts }
+    // halves, since the range of doubles is no double
+    const range = 1 + Math.log2(this.#max / 2 - this.#min / 2)
+    const least = Math.floor(range - Math.log2(MOST)) - 2
+    if (this.#counts === undefined) this.#exponent = Math.max(SMALLEST_EXPONENT, least)
+    while (this.#isTooNarrow()) this.#exponent++
+    const width = 2 ** this.#exponent
+    this.#first = binOf(this.#min, width)
+    this.#counts = new Array<number>(binOf(this.#max, width) - this.#first + 1).fill(0)
+    if (old.counts === undefined) this.#counts[binOf(value === this.#min ? this.#max : this.#min, width) - this.#first] = this.#same
+    else {
+      const joined = 2 ** (this.#exponent - old.exponent)
+      for (const [i, count] of old.counts.entries()) this.#counts[binOf(old.first + i, joined) - this.#first]! += count
+    }
+  }
+
+  #isTooNarrow(): boolean {
+    const width = 2 ** this.#exponent
+    const [first, last] = [binOf(this.#min, width), binOf(this.#max, width)]
+    return !(last - first < MOST) || Math.max(-first, last) > LARGEST
+  }
+}
+
+/** Of a negative number that is nothing beside the width, -1 as of others. */
+function binOf(value: number, width: number): number {
+  const bin = Math.floor(value / width)
+  return bin === 0 && value < 0 ? -1 : bin
+}
+
+/** A bar for each bin, as high as its part of the fullest; of a bin with anything at all, not empty. */
+export function barsOf({ counts }: Histogram): string {
+  const most = Math.max(...counts)
+  return counts.map((count) => BARS[Math.ceil((count / most) * (BARS.length - 1))]).join('')
+}
