@@ -1,5 +1,5 @@
 /** Arrays that are saved and loaded, and what is said of files that hold something else. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createReadStream, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow'
@@ -37,6 +37,19 @@ test('a dense array comes back with shape, dtype and bits, and can be written', 
   await expect(again.sum()).rejects.toThrow(
     new PlanError('a.arrow was made with its elements and then released, so what it held is gone. Release it after its last use.'),
   )
+})
+
+test('an array comes back from bytes and from streams, be it saved or a tensor', async () => {
+  const array = session.random([3, 4], { seed: 1 })
+  for (const options of [{}, { as: 'tensor' } as const]) {
+    await array.save(path, options)
+    const bytes = readFileSync(path)
+    for (const given of [bytes, createReadStream(path), new Blob([bytes]).stream()]) {
+      const again = await session.load<number, [number, number]>(given)
+      expect(await again.shape()).toEqual([3, 4])
+      expect(await again.collect()).toEqual(await array.collect())
+    }
+  }
 })
 
 test('a sparse array comes back with its keys, and gets others', async () => {

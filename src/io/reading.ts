@@ -12,7 +12,9 @@ import type { ByteInput } from './bytes/givenBytes.ts'
 import { checkS3, isS3, settingsOf } from './remote/s3.ts'
 
 /** What to read: a path, a glob, an address, bytes that a program has, or several of them. */
-export type FileSource = string | URL | ByteInput | readonly (string | URL | ByteInput)[]
+export type FileSource = OneFile | readonly OneFile[]
+
+export type OneFile = string | URL | ByteInput
 
 /** Options of every reader. */
 export interface ReadOptions {

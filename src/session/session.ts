@@ -37,7 +37,7 @@ import { type BatchesOptions, type GivenBatches, openBatches } from '../io/memor
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from '../io/memory/memory.ts'
 import { openParquet } from '../io/parquet.ts'
 import type { PartitionOptions } from '../io/partitions/partitions.ts'
-import { checkReading, type FileSource, type ReadOptions } from '../io/reading.ts'
+import { checkReading, type FileSource, type OneFile, type ReadOptions } from '../io/reading.ts'
 import { openText } from '../io/text.ts'
 import { type Checkpoint, checkpointAskedFor, openedCheckpoint } from './checkpoint.ts'
 import { composed, type Joined, readingUntil, shownSession, sparkAskedFor } from './composition.ts'
@@ -216,24 +216,21 @@ export class Session implements AsyncDisposable {
    * of keys is yours to say, as in `readNpy<[number, number]>('W.npy')`. SourceError for another dtype, and for a file that is damaged.
    */
   async readNpy<K extends Key = Key>(
-    source: string | URL,
+    source: OneFile,
     options: ReadOptions & { readonly int64: 'bigint' },
   ): Promise<DistArray<number | bigint, K>>
-  async readNpy<K extends Key = Key>(
-    source: string | URL,
-    options?: ReadOptions & { readonly int64?: 'number' },
-  ): Promise<DistArray<number, K>>
-  async readNpy<K extends Key = Key>(source: string | URL, options: NpyOptions = {}): Promise<DistArray<never, K>> {
+  async readNpy<K extends Key = Key>(source: OneFile, options?: ReadOptions & { readonly int64?: 'number' }): Promise<DistArray<number, K>>
+  async readNpy<K extends Key = Key>(source: OneFile, options: NpyOptions = {}): Promise<DistArray<never, K>> {
     const runtime = this.#open()
     return new DistArray(this.#engine, await npyPlan(source, this.#reading(options), runtime))
   }
 
   /**
-   * An array that `save` wrote, or a dense tensor of Arrow, all of it read now: with the shape, the dtype and the keys that it had, and each bit of its elements. Their
-   * type and that of the keys are yours to say, as in `load<number, [number, number]>('W.arrow')`. SourceError for a file that is damaged, and for any other.
+   * An array that `save` wrote, or a dense tensor of Arrow, all of it read now: with the shape, the dtype and the keys that it had, and
+   * each bit of its elements. Their type and that of the keys are yours to say, as in `load<number, [number, number]>('W.arrow')`. SourceError for a file that is damaged, and for any other.
    */
   async load<T extends number | bigint | boolean = number, K extends Key = Key>(
-    source: string | URL,
+    source: OneFile,
     options: ReadOptions = {},
   ): Promise<DistArray<T, K>> {
     const runtime = this.#open()

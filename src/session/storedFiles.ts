@@ -15,7 +15,7 @@ import { digestOf } from '../exec/ledger/digest.ts'
 import type { ArrayStore } from '../exec/tables/store/arrayStore.ts'
 import { type NpyFile, type NpyOptions, withNpy, writeElements } from '../io/arrays/npy.ts'
 import { npyHeader } from '../io/arrays/npyHeader.ts'
-import { openSaved, type SavedFile, type SavedForm, type SavedPiece, writeSaved } from '../io/arrays/savedArray.ts'
+import { fileToLoad, openSaved, type SavedFile, type SavedForm, type SavedPiece, writeSaved } from '../io/arrays/savedArray.ts'
 import { tensorHeader, withTensor } from '../io/arrays/tensor.ts'
 import { checkFolder } from '../io/bytes/atomicFile.ts'
 import type { FileSource, ReadOptions } from '../io/reading.ts'
@@ -97,10 +97,11 @@ async function filePlan({ name, shape, dtype, fortran, pieces }: NpyFile, { aren
 
 /** The plan of an array that was saved, or of a tensor of Arrow. */
 export async function savedPlan(source: FileSource, options: ReadOptions, runtime: Runtime): Promise<LogicalPlan> {
-  const tensor = await withTensor(source, options, (file) => filePlan(file, runtime))
+  const given = await fileToLoad(source, options)
+  const tensor = await withTensor(given, (opened) => filePlan(opened, runtime))
   if (tensor !== undefined) return tensor
   const { arena, store } = runtime
-  const file = await openSaved(source, options, arena.budgetBytes)
+  const file = await openSaved(given, arena.budgetBytes)
   const { name, form } = file
   const storage =
     form.storage === 'dense' ? makeZeros(form.shape, form.dtype, name, arena) : copyStorage(await sparseFrom(file), arena, name)

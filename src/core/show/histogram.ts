@@ -20,11 +20,10 @@ export interface Histogram {
 const MOST = 12
 /** Numbers of bins up to here have neighbours that are doubles. */
 const LARGEST = 2 ** 52
-const SMALLEST_EXPONENT = -1074
 const BARS = ' ▁▂▃▄▅▆▇█'
 
 export class HistogramCounts {
-  #exponent = SMALLEST_EXPONENT
+  #width = Number.MIN_VALUE
   /** Undefined until there are two different numbers. */
   #counts: number[] | undefined
   /** The number of the first bin: its bounds are this, and one more, times the width. */
@@ -43,39 +42,38 @@ export class HistogramCounts {
       return
     }
     if (value < this.#min || value > this.#max || this.#counts === undefined) this.#widen(value)
-    const bin = binOf(value, 2 ** this.#exponent) - this.#first
+    const bin = binOf(value, this.#width) - this.#first
     this.#counts![bin]!++ // as wide as the numbers so far
   }
 
   finish(): Histogram | null {
     if (Number.isNaN(this.#min)) return null
     if (this.#counts === undefined) return { from: this.#min + 0, width: 0, counts: [this.#same] } // + 0 makes a zero of -0
-    const width = 2 ** this.#exponent
+    const width = this.#width
     return { from: this.#first * width + 0, width, counts: this.#counts }
   }
 
   #widen(value: number): void {
     this.#min = Math.min(this.#min, value)
     this.#max = Math.max(this.#max, value)
-    const old = { exponent: this.#exponent, first: this.#first, counts: this.#counts }
+    const old = { width: this.#width, first: this.#first, counts: this.#counts }
     // halves, since the range of doubles is no double
     const range = 1 + Math.log2(this.#max / 2 - this.#min / 2)
     const least = Math.floor(range - Math.log2(MOST)) - 2
-    if (this.#counts === undefined) this.#exponent = Math.max(SMALLEST_EXPONENT, least)
-    while (this.#isTooNarrow()) this.#exponent++
-    const width = 2 ** this.#exponent
+    if (this.#counts === undefined) this.#width = Math.max(Number.MIN_VALUE, 2 ** least)
+    while (this.#isTooNarrow()) this.#width *= 2
+    const width = this.#width
     this.#first = binOf(this.#min, width)
     this.#counts = new Array<number>(binOf(this.#max, width) - this.#first + 1).fill(0)
     if (old.counts === undefined) this.#counts[binOf(value === this.#min ? this.#max : this.#min, width) - this.#first] = this.#same
     else {
-      const joined = 2 ** (this.#exponent - old.exponent)
+      const joined = width / old.width
       for (const [i, count] of old.counts.entries()) this.#counts[binOf(old.first + i, joined) - this.#first]! += count
     }
   }
 
   #isTooNarrow(): boolean {
-    const width = 2 ** this.#exponent
-    const [first, last] = [binOf(this.#min, width), binOf(this.#max, width)]
+    const [first, last] = [binOf(this.#min, this.#width), binOf(this.#max, this.#width)]
     return !(last - first < MOST) || Math.max(-first, last) > LARGEST
   }
 }

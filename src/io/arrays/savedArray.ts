@@ -13,7 +13,7 @@ import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import type { Column, TypedArray } from '../../core/data/column.ts'
 import { type DType, type ElementType, type Field, sameType, VALUE_COLUMN } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
-import type { WriteAccess } from '../../core/ports.ts'
+import type { Access, WriteAccess } from '../../core/ports.ts'
 import { recordBatchWith } from '../arrow/arrowBatches.ts'
 import { openArrowFile, readArrowSplit } from '../arrow/arrowFile.ts'
 import { Schema } from '../arrow/arrowLibrary.ts'
@@ -92,15 +92,25 @@ export interface SavedFile {
   check(digest: string): void
 }
 
-/** Opens a file that was saved. SourceError for any other. */
-export async function openSaved(source: FileSource, options: ReadOptions, budgetBytes: number): Promise<SavedFile> {
+/** The file that `load` is asked for, and how it is opened, which may be more than once. */
+export interface LoadedFile {
+  readonly path: string
+  readonly access: ReadOptions & Pick<Access, 'given'>
+}
+
+export async function fileToLoad(source: FileSource, options: ReadOptions): Promise<LoadedFile> {
   checkReading('load', options, [])
   const { paths, given } = await filesOf(source, options)
   const [path = ''] = paths
   if (paths.length > 1) throw new SourceError(`load() reads one array, and ${paths.length} files were named. Load them one by one.`, path)
+  return { path, access: { ...options, given } }
+}
+
+/** Opens a file that was saved. SourceError for any other. */
+export async function openSaved({ path, access }: LoadedFile, budgetBytes: number): Promise<SavedFile> {
   const damaged = (what: string): SourceError =>
     new SourceError(`${path} is damaged: ${what}. Take a copy of it, or save the array again.`, path)
-  const file = await openArrowFile(path, { ...options, given }, budgetBytes)
+  const file = await openArrowFile(path, access, budgetBytes)
   const text = file.notes.get(NOTE)
   if (text === undefined)
     throw new SourceError(`${path} is an Arrow file, and no array that save() wrote. Read its rows with readArrow().`, path)
@@ -117,7 +127,7 @@ export async function openSaved(source: FileSource, options: ReadOptions, budget
   async function* pieces(): AsyncGenerator<SavedPiece, void, undefined> {
     const order = new KeyOrder(form, damaged)
     for (const split of splits) {
-      const read = await readArrowSplit(file.source, split, names, undefined, options)
+      const read = await readArrowSplit(file.source, split, names, undefined, access)
       for (const { columns } of read) {
         if (columns.some(({ validity }) => validity !== undefined)) throw damaged('an element of it is null')
         const all = columns.map(({ values, length }) => (values as TypedArray).subarray(0, length)) // of fixed width, as the fields say

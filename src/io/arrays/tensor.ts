@@ -11,11 +11,10 @@ import type { DType } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
 import { Fault, type FlatBuffer, faultOf } from '../arrow/flatBuffer.ts'
 import { nameOfPath, openBytes } from '../bytes/byteSource.ts'
-import { filesOf } from '../bytes/paths.ts'
 import type { ByteSource } from '../bytes/source.ts'
-import { checkReading, type FileSource, type ReadOptions } from '../reading.ts'
 import { type NpyFile, piecesOf } from './npy.ts'
 import type { NpyElements, NpyHeader } from './npyHeader.ts'
+import type { LoadedFile } from './savedArray.ts'
 
 /** Headers of tensors have some hundred bytes. */
 const LONGEST_HEADER_BYTES = 65_536
@@ -27,12 +26,8 @@ const INT = 2
 const FLOAT = 3
 
 /** Opens a tensor for as long as `use` takes; undefined where the file is something else. */
-export async function withTensor<T>(source: FileSource, options: ReadOptions, use: (file: NpyFile) => Promise<T>): Promise<T | undefined> {
-  checkReading('load', options, [])
-  const { paths, given } = await filesOf(source, options)
-  const [path = ''] = paths
-  if (paths.length > 1) return undefined
-  const bytes = await openBytes(path, { ...options, given })
+export async function withTensor<T>({ path, access }: LoadedFile, use: (file: NpyFile) => Promise<T>): Promise<T | undefined> {
+  const bytes = await openBytes(path, access)
   try {
     const header = await tensorIn(bytes, path)
     if (header === undefined) return undefined

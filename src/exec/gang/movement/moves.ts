@@ -113,11 +113,14 @@ export function movesOf(
     nodes[owners[block] as number]?.sends.push({ block, to, boxes })
     nodes[to]?.takes.push({ block, boxes, releases: [...releases], depth: (depths[block] as number) + 1 })
   }
+  const [all, free] = [new Int32Array(world), new Int32Array(world)]
+  for (const [block, owner] of owners.entries()) {
+    all[owner]!++
+    if (depths[block] === 0) free[owner]!++
+  }
   for (const { sends, together } of nodes) {
-    for (let to = 0; to < world; to++) {
-      const own = depths.filter((_, block) => owners[block] === to)
-      const part = own.filter((depth) => depth === 0).length / Math.max(1, own.length)
-      const held = Math.floor(sends.filter((send) => send.to === to).length * part * HELD_PART)
+    for (const [to, count] of countsOf(sends)) {
+      const held = Math.floor(count * ((free[to] as number) / (all[to] as number)) * HELD_PART)
       if (held > 1) together.push([to, held])
     }
   }
@@ -140,10 +143,14 @@ function depthsOf(
   return depths
 }
 
-/** How many messages bring to others what a process sends while blocks run. */
-export function messagesOf({ sends, together }: Pick<Moves, 'sends' | 'together'>): number {
+function countsOf(sends: readonly Send[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>()
   for (const { to } of sends) counts.set(to, (counts.get(to) ?? 0) + 1)
+  return counts
+}
+
+/** How many messages bring to others what a process sends while blocks run. */
+export function messagesOf({ sends, together }: Pick<Moves, 'sends' | 'together'>): number {
   const held = new Map(together)
-  return [...counts].reduce((sum, [to, count]) => sum + Math.ceil(count / (held.get(to) ?? 1)), 0)
+  return [...countsOf(sends)].reduce((sum, [to, count]) => sum + Math.ceil(count / (held.get(to) ?? 1)), 0)
 }

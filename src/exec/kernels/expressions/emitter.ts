@@ -3,7 +3,7 @@
  *
  *     loops/wasmExpressions.ts            a value is code that leaves one number
  *     vectors/wasmVectorExpressions.ts    a value is code that leaves the lanes of a vector
- *     columns/columnEmitter.ts            a value is four rows, in one or two vectors, and which of them are null
+ *     columns/columnNumbers.ts            a value is four rows, in one or two vectors, and which of them are null
  *
  * `expressions.ts`, `operators.ts` and `calls.ts` know JavaScript: what is evaluated when, which operation gives an integer and within
  * what bounds, what becomes of -0 and NaN. An emitter knows instructions, and what its leaves are. What it has no code for it declines
