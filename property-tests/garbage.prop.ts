@@ -85,14 +85,18 @@ const step = fc.record({
   n: fc.integer({ min: 2 ** 14, max: 2 ** 15 }),
 })
 
+async function answers(steps: readonly { readonly kind: keyof typeof STEPS; readonly n: number }[]): Promise<void> {
+  for (const { kind, n } of steps) {
+    const [found, expected] = await STEPS[kind](n)
+    expect([kind, found]).toEqual([kind, expected])
+  }
+}
+
 test('arrays that nobody holds are no reason to run out of memory', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
-      for (const { kind, n } of steps) {
-        const [found, expected] = await STEPS[kind](n)
-        expect([kind, found]).toEqual([kind, expected])
-      }
-    }),
-    RUN,
-  )
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), answers), RUN)
+})
+
+test('nor are arrays that functions hold which nobody holds', async () => {
+  const seen = step.map(({ n }) => ({ kind: 'seen' as const, n }))
+  await fc.assert(fc.asyncProperty(fc.array(seen, { minLength: 4, maxLength: 8 }), answers), RUN)
 })

@@ -36,7 +36,7 @@ const STEPS: readonly Step[] = [
   { name: 'types', command: 'npm run types' },
   { name: 'lint', command: 'npm run lint' },
   { name: 'units', command: 'npm run units' },
-  { name: 'laws, brief', command: 'npm run laws', env: { LAWS: '80' }, lists: ['test', 'ci'] },
+  { name: 'laws, brief', command: 'npm run laws', env: { LAWS: '50' }, lists: ['test', 'ci'] },
   { name: 'laws', command: 'npm run laws', lists: ['all'] },
   { name: 'Node 24', command: 'npm run other-engine', env: { LAWS: '250' }, lists: ['all'] },
   { name: 'faults, some', command: 'npm run faults -- --changed', lists: ['test'] },
