@@ -82,6 +82,7 @@ const USES: Readonly<Record<string, Use>> = {
   readCsv: (z) => session.readCsv(z),
   readNdjson: (z) => session.readNdjson(z),
   readText: (z) => session.readText([z]),
+  readFiles: (z) => session.readFiles([], z),
   zeros: (z) => session.zeros([z]),
   'the shape of zeros': (z) => session.zeros(short(z)),
   range: (z) => session.range(z),

@@ -111,6 +111,7 @@ const SESSION: Readonly<Record<string, Entry>> = {
   readCsv: () => session.readCsv(file, wrong),
   readNdjson: () => session.readNdjson(file, wrong),
   readText: () => session.readText(file, wrong),
+  readFiles: () => session.readFiles(file, { name: 'x', open: () => ({ columns: {}, pieces: [] }), read: () => [] }, wrong),
   load: () => session.load(file, wrong),
   readNpy: () => session.readNpy(file, wrong),
   table: () => session.table('sales', wrong),

@@ -7,6 +7,7 @@ import type { ReadSplit } from '../core/ports.ts'
 import { readArrowSplit } from './arrow/arrowFile.ts'
 import { readWithConstants } from './constantColumns.ts'
 import { readCsvSplit } from './csv/csv.ts'
+import { readFormatSplit } from './fileFormat.ts'
 import { readNdjsonSplit } from './json/ndjson.ts'
 import { readMemorySplit } from './memory/memory.ts'
 import { readParquetSplit } from './parquet.ts'
@@ -18,6 +19,7 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   csv: readCsvSplit,
   ndjson: readNdjsonSplit,
   text: readTextSplit,
+  format: readFormatSplit,
   memory: readMemorySplit,
   spark: ({ name }) => Promise.reject(new Bug(`The server was not asked for ${name}.`)),
 }

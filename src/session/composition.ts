@@ -116,3 +116,10 @@ export function readingUntil<O extends ReadOptions>(stopped: AbortSignal, option
   if (signal === undefined) return { ...options, signal: stopped }
   return isSignal(signal) ? { ...options, signal: joinedSignal([signal, stopped]) } : options
 }
+
+/** Of a session without a server. */
+export function noServer(): PlanError {
+  return new PlanError(
+    "table() opens tables of a Spark server, and this session has none. Start it with one: Session.start({ tables: 'sc://host:15002' }).",
+  )
+}

@@ -13,7 +13,6 @@ import { RngHandle } from '../core/arrays/rng.ts'
 import type { TypedArray } from '../core/data/column.ts'
 import type { DType } from '../core/data/schema.ts'
 import { valueText } from '../core/data/valueKinds.ts'
-import { PlanError } from '../core/errors.ts'
 import { type Accumulator, type AccumulatorKind, accumulatorOf } from '../core/loop/accumulator.ts'
 import { type Loop, RUN_OPTIONS, type RunOptions } from '../core/loop/loop.ts'
 import type { LoopReport } from '../core/loop/loopReport.ts'
@@ -31,16 +30,15 @@ import type { NpyOptions } from '../io/arrays/npy.ts'
 import { openArrow } from '../io/arrow/arrowFile.ts'
 import { loadArrow } from '../io/arrow/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from '../io/csv/csv.ts'
-import type { ExpectOptions } from '../io/expected.ts'
+import { type FileFormat, type FilePiece, type FilesOptions, openFiles } from '../io/fileFormat.ts'
 import { type NdjsonOptions, openNdjson } from '../io/json/ndjson.ts'
 import { type BatchesOptions, type GivenBatches, openBatches } from '../io/memory/givenBatches.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from '../io/memory/memory.ts'
-import { openParquet } from '../io/parquet.ts'
-import type { PartitionOptions } from '../io/partitions/partitions.ts'
+import { openParquet, type ParquetOptions } from '../io/parquet.ts'
 import { checkReading, type FileSource, type OneFile, type ReadOptions } from '../io/reading.ts'
 import { openText } from '../io/text.ts'
 import { type Checkpoint, checkpointAskedFor, openedCheckpoint } from './checkpoint.ts'
-import { composed, type Joined, readingUntil, shownSession, sparkAskedFor } from './composition.ts'
+import { composed, type Joined, noServer, readingUntil, shownSession, sparkAskedFor } from './composition.ts'
 import type { SessionEngine } from './engine.ts'
 import { gangAskedFor } from './gangAskedFor.ts'
 import { madePlan, type RandomOptions, randomInit, scanPlan, typedArrayPlan } from './givenArrays.ts'
@@ -155,9 +153,7 @@ export class Session implements AsyncDisposable {
    */
   async readParquet<Row = Record<string, unknown>>(
     source: FileSource,
-    options: ReadOptions &
-      PartitionOptions &
-      ExpectOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
+    options: ParquetOptions & { readonly columns?: readonly (keyof Row & string)[] } = {},
   ): Promise<DistArray<Row>> {
     const { spark } = this.#open()
     if (spark !== undefined) return this.#scan(await spark.parquet(source, this.#reading(options)))
@@ -167,7 +163,7 @@ export class Session implements AsyncDisposable {
   /** Rows of Arrow IPC files or streams. 64-bit integers as `readParquet` gives them. */
   async readArrow<Row = Record<string, unknown>>(
     source: FileSource,
-    options: ReadOptions & PartitionOptions & ExpectOptions & { readonly int64?: 'number' | 'bigint' } = {},
+    options: FilesOptions & { readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openArrow(source, this.#reading(options), this.#runtime.arena.budgetBytes))
@@ -197,10 +193,7 @@ export class Session implements AsyncDisposable {
   ): Promise<DistArray<Row>> {
     const { spark } = this.#open()
     checkReading('table', options, ['int64'])
-    if (spark === undefined)
-      throw new PlanError(
-        "table() opens tables of a Spark server, and this session has none. Start it with one: Session.start({ tables: 'sc://host:15002' }).",
-      )
+    if (spark === undefined) throw noServer()
     return this.#scan(await spark.table(name, this.#reading(options)))
   }
 
@@ -208,6 +201,16 @@ export class Session implements AsyncDisposable {
   async readText(source: FileSource, options: ReadOptions = {}): Promise<DistArray<string>> {
     this.#checkOpen()
     return this.#scan(await openText(source, this.#reading(options)))
+  }
+
+  /** Rows of files in a format of the program's own, whose functions run on this thread. SourceError where they throw, with the cause. */
+  async readFiles<Row = Record<string, unknown>, Piece extends FilePiece = FilePiece>(
+    source: FileSource,
+    format: FileFormat<Piece>,
+    options: FilesOptions = {},
+  ): Promise<DistArray<Row>> {
+    this.#checkOpen()
+    return this.#scan(await openFiles(source, format, this.#reading(options)))
   }
 
   /**

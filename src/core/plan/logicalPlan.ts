@@ -283,12 +283,12 @@ export function columnsOf(plan: LogicalPlan): readonly Field[] {
 }
 
 /**
- * A table to read: files or tables in memory. Plain data, so that it can be sent to a worker; `io/readSplit.ts` reads
- * every kind.
+ * A table to read: files or tables in memory. Plain data but for `format`, so that it can be sent to a worker; `io/readSplit.ts`
+ * reads every kind.
  */
 export interface ArraySource {
   /** Which reader: the keys of the table in `io/readSplit.ts`. */
-  readonly kind: 'parquet' | 'arrow' | 'csv' | 'ndjson' | 'text' | 'memory' | 'spark'
+  readonly kind: 'parquet' | 'arrow' | 'csv' | 'ndjson' | 'text' | 'format' | 'memory' | 'spark'
   /** For messages and plans, as `ratings.parquet` or `fromColumns`. */
   readonly name: string
   readonly element: ElementType
@@ -311,6 +311,8 @@ export interface ArraySource {
   readonly files?: { readonly read: number; readonly all: number }
   /** Of tables in memory: the whole columns of which the splits are slices. */
   readonly columns?: readonly Column[]
+  /** Of formats that a program brings along: its functions, which other threads have not. */
+  readonly format?: unknown
   /** Of tables on a server, which has no splits: it is asked before a plan runs, and its answer is a table in memory. */
   readonly remote?: RemoteTable
 }

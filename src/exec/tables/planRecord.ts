@@ -267,6 +267,7 @@ const PIECES = {
   csv: 'ranges',
   ndjson: 'ranges',
   text: 'ranges',
+  format: 'pieces',
   memory: 'batches',
   spark: 'answers',
 } as const

@@ -32,15 +32,13 @@ const TYPES: { readonly [K in CsvType]: true } = {
 
 export const CSV_TYPES: readonly string[] = Object.keys(TYPES)
 
-/** Throws PlanError unless `type` is one that `{ types }` may give a column. */
-export function checkCsvType(column: string, type: unknown): void {
+/** Throws PlanError unless `type` is one that `{ types }`, or what `says` it, may give a column. */
+export function checkCsvType(column: string, type: unknown, says = '{ types } says'): void {
   if (typeof type === 'string' && Object.hasOwn(TYPES, type)) return
   const names = Object.keys(TYPES)
   const near = typeof type === 'string' ? nearestNames(type, names) : []
   const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `'${one}'`).join(' or ')}?`
-  throw new PlanError(
-    `{ types } says that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${names.join(', ')}.`,
-  )
+  throw new PlanError(`${says} that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${names.join(', ')}.`)
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/

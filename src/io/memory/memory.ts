@@ -152,11 +152,12 @@ function isDetached({ buffer }: ArrayBufferView): boolean {
   }
 }
 
-function isValues(values: unknown): values is ColumnValues {
+export function isValues(values: unknown): values is ColumnValues {
   return Array.isArray(values) || (ArrayBuffer.isView(values) && !(values instanceof DataView))
 }
 
-function columnOfValues(name: string, values: ColumnValues, type: ColumnType | undefined): Column {
+/** A column of values; where a type is given, of that. PlanError for a value that it has not. */
+export function columnOfValues(name: string, values: ColumnValues, type: ColumnType | undefined): Column {
   const kind = kindOfArray(values)
   if (kind === undefined) return columnFromValues(values as Iterable<unknown>, type, name)
   const column: Column = { type: { kind }, length: values.length, values: values as TypedArray }
@@ -249,11 +250,11 @@ function hasSchema(table: unknown): table is { readonly schema: Schema } {
   return typeof table === 'object' && table !== null && 'schema' in table && isSchema(table.schema)
 }
 
-function isSchema(schema: unknown): schema is Schema {
+export function isSchema(schema: unknown): schema is Schema {
   return typeof schema === 'object' && schema !== null && 'fields' in schema && Array.isArray(schema.fields)
 }
 
-function wantedFields(schema: Schema, source: string): Field[] {
+export function wantedFields(schema: Schema, source: string): Field[] {
   if (!isSchema(schema)) throw new PlanError(`The schema of ${source}() is one of Arrow's; it was given ${valueText(schema)}.`)
   return schema.fields.map((field: ArrowField) => ({
     name: field.name,

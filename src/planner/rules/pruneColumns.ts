@@ -134,9 +134,9 @@ function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
   return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
 }
 
-/** Whether the footers of its files say how many rows each piece has. */
+/** Whether its files say how many rows each piece has, before one is read. */
 function saysRows({ kind, splits }: ArraySource): boolean {
-  return kind === 'parquet' && splits.every(({ rows }) => rows !== undefined)
+  return (kind === 'parquet' || kind === 'format') && splits.every(({ rows }) => rows !== undefined)
 }
 
 /** A stored table keeps its columns: those that nobody reads are not copied by filters and joins. */

@@ -1,6 +1,7 @@
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { Column } from '../../../core/data/column.ts'
 import { heardByMany, joinedSignal } from '../../../core/joinedSignal.ts'
+import type { ArraySource } from '../../../core/plan/logicalPlan.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import { addCost, fallbackEvent, fallbacksOf } from '../../kernels/fallbacks.ts'
 import type { Block } from '../block.ts'
@@ -91,7 +92,12 @@ export class RunState {
   async task(task: StageTask, inline: boolean, unwanted?: AbortSignal): Promise<StageResult> {
     const { pool, arena, readSplit } = this.options
     this.signal?.throwIfAborted()
-    if (inline) {
+    if (task.kind === 'narrow' && task.input.kind === 'split' && isReadHere(task.input.source)) {
+      const { source, split, columns, predicate } = task.input
+      const batches = await readSplit(source, split, columns, predicate, { signal: this.readingEnds() })
+      return await this.task({ ...task, input: { kind: 'batches', batches } }, inline, unwanted)
+    }
+    if (inline || (task.kind === 'load' && isReadHere(task.source))) {
       const result = await runStageTask(task, { readSplit, arena, signal: this.readingEnds() })
       this.blocks.add(result.blocks)
       addCosts(task, result)
@@ -133,6 +139,11 @@ export class RunState {
   emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {
     this.options.onEvent?.(event)
   }
+}
+
+/** Whether the functions that read it are this thread's alone. */
+function isReadHere({ format }: ArraySource): boolean {
+  return format !== undefined
 }
 
 /** What the task's functions took that are not compiled; of several in one step, the first is told of. */
