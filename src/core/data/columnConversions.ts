@@ -26,6 +26,9 @@ export function unifyTypes(a: ColumnType, b: ColumnType, name: string): ColumnTy
   if (NUMBERS.has(a.kind) && NUMBERS.has(b.kind)) return numberOfBoth(a, b)
   if (a.kind === 'utf8' && b.kind === 'utf8') return { kind: 'utf8' }
   if (a.kind === 'timestamp' && b.kind === 'timestamp') return FINER[a.unit] >= FINER[b.unit] ? a : b
+  // a day is its first instant in UTC, which is what JavaScript shows of both
+  if (a.kind === 'date' && b.kind === 'timestamp') return b
+  if (a.kind === 'timestamp' && b.kind === 'date') return a
   if (a.kind === 'list' && b.kind === 'list') return { kind: 'list', item: unifyTypes(a.item, b.item, `${name}[]`) }
   if (a.kind === 'struct' && b.kind === 'struct') return { kind: 'struct', fields: unifyFields(a.fields, b.fields, name) }
   throw mixedKinds(name, kindText(a), kindText(b))

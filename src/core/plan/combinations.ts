@@ -12,7 +12,7 @@ import { PlanError } from '../errors.ts'
 import { columnOf, keyText, listOf, madeFunction, memberText } from '../ir/madeFunctions.ts'
 import { missingColumnMessage } from '../nearestNames.ts'
 import { checkOptions } from '../options.ts'
-import { elementText, ROW_NUMBERS, typeOfBoth, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
+import { elementText, ROW_NUMBERS, typeOfBoth, UNKNOWN_ELEMENT, unifyElements, type ValueClass, valueClassOf } from './elements.ts'
 import { type JoinHow, type JoinKey, type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, lowerFunction } from './transformations.ts'
 
@@ -44,12 +44,13 @@ export function cannotUnite(names: readonly string[], at: number, before: Elemen
 
 function unionCure(before: ElementType, element: ElementType): string {
   const own = fieldsByName(fieldsOf(element))
-  for (const { name, type } of before.kind === 'row' && element.kind === 'row' ? before.fields : []) {
-    const other = own.get(name)
-    if (other === undefined || typeOfBoth(type, other.type) !== undefined) continue
-    const kinds = [valueClassOf(type), valueClassOf(other.type)]
-    const to = kinds.includes('number') && kinds.includes('bigint') ? 'Number' : 'String'
-    return `Make "${name}" one kind first, as in withColumns((row) => ({ ${keyText(name)}: ${to}(${memberText(name)}) })).`
+  for (const field of before.kind === 'row' && element.kind === 'row' ? before.fields : []) {
+    const other = own.get(field.name)
+    if (other === undefined || typeOfBoth(field.type, other.type) !== undefined) continue
+    const kinds = [valueClassOf(field.type), valueClassOf(other.type)]
+    const to = kinds.includes('number') && kinds.includes('bigint') ? 'number' : 'string'
+    const value = convertedText(kinds[0] === to ? other : field, to) as string // all values have a text, and all bigints a number
+    return `Make "${field.name}" one kind first, as in withColumns((row) => ({ ${keyText(field.name)}: ${value} })).`
   }
   return "Give both the same columns with select() or map(), or take those of all with { columns: 'all' }."
 }
@@ -142,7 +143,7 @@ function checkShared(left: LogicalPlan, right: LogicalPlan, column: string): voi
   const leftField = joinField(left, column, 'the left side')
   const rightField = joinField(right, column, 'the right side')
   if (leftField !== undefined && rightField !== undefined)
-    checkComparable(left, right, { leftType: leftField.type, rightType: rightField.type, column })
+    checkComparable(left, right, { leftType: leftField.type, rightType: rightField.type, field: leftField })
 }
 
 function notWhatToJoinOn(method: JoinMethod): PlanError {
@@ -171,34 +172,35 @@ function joinField(plan: LogicalPlan, name: string, side: string): Field | undef
 function checkComparable(
   left: LogicalPlan,
   right: LogicalPlan,
-  { leftType, rightType, column }: { readonly leftType: ColumnType; readonly rightType: ColumnType; readonly column?: string },
+  { leftType, rightType, field }: { readonly leftType: ColumnType; readonly rightType: ColumnType; readonly field?: Field },
 ): void {
   const ours = valueClassOf(leftType)
   const theirs = valueClassOf(rightType)
   if (ours === 'unknown' || theirs === 'unknown' || (ours === theirs && (ours !== 'other' || leftType.kind === rightType.kind))) return
-  const where = column === undefined ? ' by the given functions' : ` on "${column}"`
+  const where = field === undefined ? ' by the given functions' : ` on "${field.name}"`
   throw new PlanError(
-    `${cannotJoin(left, right)}${where}: ${typeText(leftType)} on the left, ${typeText(rightType)} on the right.\n${cure(left, rightType, column)}`,
+    `${cannotJoin(left, right)}${where}: ${typeText(leftType)} on the left, ${typeText(rightType)} on the right.\n${cure(left, field, rightType)}`,
   )
 }
 
-function cure(left: LogicalPlan, rightType: ColumnType, column: string | undefined): string {
-  const convert = {
-    number: 'Number',
-    bigint: 'BigInt',
-    string: 'String',
-    boolean: 'Boolean',
-    Date: undefined,
-    other: undefined,
-    unknown: undefined,
-  }[valueClassOf(rightType)]
-  if (column === undefined || convert === undefined) return 'Convert one side, so that both are of one kind.'
+function cure(left: LogicalPlan, field: Field | undefined, rightType: ColumnType): string {
+  const value = field && convertedText(field, valueClassOf(rightType))
+  if (field === undefined || value === undefined) return 'Convert one side, so that both are of one kind.'
   const name = nameOf(left, 'left').replace(/\.[^.]*$/, '')
   // of a file's name a variable is made, of a method's not
   const array = /^(?!from(?:Rows|Columns|Arrow)$)[A-Za-z_$][\w$]*$/.test(name) ? name : 'left'
-  const field = /^[A-Za-z_$][\w$]*$/.test(column) ? `row.${column}` : `row[${JSON.stringify(column)}]`
-  const property = /^[A-Za-z_$][\w$]*$/.test(column) ? column : JSON.stringify(column)
-  return `Convert one side, for example ${array}.withColumns((row) => ({ ${property}: ${convert}(${field}) })).`
+  return `Convert one side, for example ${array}.withColumns((row) => ({ ${keyText(field.name)}: ${value} })).`
+}
+
+/** Code that makes another kind of a row's value, and leaves a null what it is; undefined where there is none. */
+function convertedText({ name, type, nullable }: Field, to: ValueClass): string | undefined {
+  const value = memberText(name)
+  const from = valueClassOf(type)
+  if (from === 'Date' && to === 'string') return `formatTime(${value}, '%Y-%m-%d')`
+  if (from === 'string' && to === 'Date') return `parseTime(${value}, '%Y-%m-%d')`
+  const convert = { number: 'Number', bigint: 'BigInt', string: 'String', boolean: 'Boolean' }[to as string]
+  if (convert === undefined) return undefined
+  return nullable ? `${value} === null ? null : ${convert}(${value})` : `${convert}(${value})`
 }
 
 function cannotJoin(left: LogicalPlan, right: LogicalPlan): string {
