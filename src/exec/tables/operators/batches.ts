@@ -1,5 +1,5 @@
 /**
- * Batches as operators pass them on: with hidden columns beside the elements, taken, sliced and joined end to end.
+ * Batches as operators pass them on, with hidden columns beside the elements, and functions that take, slice and concatenate them.
  */
 
 import type { Batch, Column } from '../../../core/data/column.ts'
@@ -30,7 +30,7 @@ export function scalarBatch(column: Column): Batch {
   return { element: { kind: 'scalar', type, nullable: isNullable(plain) }, length: plain.length, columns: [plain] }
 }
 
-/** Rows when the column is a struct without nulls, scalars otherwise; of nothing, an element not yet known. */
+/** A batch of rows when the column is a struct without nulls, of scalars otherwise; the element is unknown where the column is empty and of type null. */
 export function structBatch(column: Column): Batch {
   if (column.type.kind === 'struct' && column.validity === undefined) {
     return { element: { kind: 'row', fields: column.type.fields }, length: column.length, columns: column.children ?? [] }
@@ -62,7 +62,7 @@ export function elementColumn(batch: Batch): Column {
   }
 }
 
-/** The elements at `indices`, in their order. `newArray` makes what their columns are copied into. */
+/** The elements at `indices`, in their order. `newArray` makes the buffers of the result. */
 export function takeBatch(batch: ExecBatch, indices: Int32Array, newArray: NewArray = ordinary): ExecBatch {
   return {
     element: batch.element,
@@ -90,7 +90,7 @@ export function sliceBatch(batch: ExecBatch, from: number, to: number): ExecBatc
   }
 }
 
-/** All batches as one; rows and null scalars among them become scalars of structs. Of none: `element`, no elements. `newArray` makes what columns are copied into. */
+/** Concatenates batches; rows with null scalars among them become scalars of structs. No batches give an empty one of `element`. `newArray` makes the buffers of the result. */
 export function concatBatches(
   batches: readonly ExecBatch[],
   element: ElementType = { kind: 'unknown' },
@@ -137,7 +137,7 @@ function concatKeys(parts: readonly Int32Array[], length: number, newArray: NewA
   return out
 }
 
-/** A batch of no elements. A column that only running could tell, and of which there is nothing, has no type but null. */
+/** A batch of no elements. A column whose type is known only when the plan runs has type null here. */
 export function emptyBatch(element: ElementType): Batch {
   const told: ElementType =
     isKnown(element) || element.kind !== 'row' ? element : { kind: 'row', fields: element.fields.map(nullIfUnknown) }
@@ -148,7 +148,7 @@ function nullIfUnknown(field: Field): Field {
   return isKnown({ kind: 'row', fields: [field] }) ? field : { ...field, type: { kind: 'null' } }
 }
 
-/** The element that holds the elements of all. */
+/** The element type that every one of `elements` can be converted to; unknown ones do not count. */
 export function unifyElements(elements: readonly ElementType[]): ElementType {
   return elements.reduce((a, b) => {
     if (a.kind === 'unknown') return b
@@ -170,7 +170,7 @@ function fieldOf(element: ElementType): Field {
   }
 }
 
-/** The batch's columns for a unified element. */
+/** The batch's columns converted to a unified element type. */
 function columnsAs(batch: Batch, target: ElementType): readonly Column[] {
   if (target.kind === 'scalar') return [convertColumn(elementColumn(batch), target.type)]
   const { element } = batch
@@ -182,7 +182,7 @@ function columnsAs(batch: Batch, target: ElementType): readonly Column[] {
   })
 }
 
-/** The same batch for a unified element. */
+/** The batch converted to a unified element type. */
 export function batchAs(batch: ExecBatch, target: ElementType): ExecBatch {
   if (sameElement(batch.element, target)) return batch
   return { ...batch, element: target, columns: columnsAs(batch, target) }
@@ -210,7 +210,7 @@ export function conform(batch: ExecBatch, declared: ElementType): ExecBatch {
   return { ...batch, element: { kind: 'row', fields }, columns: positions.map((position) => batch.columns[position] as Column) }
 }
 
-/** Values computed from values of `type`: a column of that type if all fit it, else of the type they have. */
+/** A column of computed values: of `type` if all fit it, else of the type they have. */
 export function fittingColumn(values: readonly unknown[], type: ColumnType): Column {
   try {
     return columnFromValues(values, type)
@@ -249,7 +249,7 @@ function widerType(actual: ColumnType, declared: ColumnType): ColumnType {
   }
 }
 
-/** The batch over other buffers. */
+/** The batch with each of its buffers replaced by what `change` returns for it. */
 export function mapBatch(batch: ExecBatch, change: <B extends NonNullable<Column['values']>>(buffer: B) => B): ExecBatch {
   return {
     ...batch,

@@ -6,7 +6,7 @@ import { wholeMilliseconds } from './sort/wholeMilliseconds.ts'
 
 export const distinctExec: RunWide<'DistinctExec'> = (_, [input]) => distinctOf(input as ExecBatch)
 
-/** The same within a partition: equal elements of one partition need not travel. */
+/** The first of equal elements within a partition, so that the others need not travel. */
 export const partialDistinctExec: OpenNarrow<'PartialDistinctExec'> = () => {
   const batches: ExecBatch[] = []
   return {

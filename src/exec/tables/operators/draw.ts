@@ -1,6 +1,6 @@
 /**
- * So many of all elements: each has a draw, by the seed and its number alone, and those with the least draws stay, in their order. A
- * partition hands on what can be among them, so that what is kept does not grow with the elements.
+ * A sample of a fixed number of elements: each has a draw, by the seed and its number alone, and those with the least draws stay, in their
+ * order. A partition hands on only those that can be among them, so memory does not grow with the elements.
  */
 
 import { fillUniform } from '../../../core/arrays/random.ts'
@@ -8,13 +8,13 @@ import type { Column } from '../../../core/data/column.ts'
 import { concatBatches, type ExecBatch, takeBatch } from './batches.ts'
 import { counting, type OpenNarrow, type RunWide } from './operator.ts'
 
-/** So many elements more than are wanted are kept before those that came too late are dropped. */
+/** The number of elements kept beyond those wanted, before the ones with the largest draws are dropped. */
 const MOST_WAITING = 65_536
 
 export const partialDrawExec: OpenNarrow<'PartialDrawExec'> = ({ count, seed }, context) => {
   let kept: ExecBatch[] = []
   let waiting = 0
-  /** No element whose draw is as large can stay any more. */
+  /** The least draw that cannot stay any more: enough elements with smaller ones have been seen. */
   let bound = 1
   const dropped = (): ExecBatch => {
     const all = leastDraws(concatBatches(kept), count)

@@ -1,4 +1,4 @@
-/** Steps that only hand columns on: running them anywhere but here costs more than running them. */
+/** Steps that only hand columns on: sending them to another thread costs more than running them here. */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { rowIrOf } from '../../../core/ir/functionUse.ts'
 import type { ExecFunction, Step } from '../../../planner/physical/physicalPlan.ts'
@@ -29,7 +29,7 @@ export function isFree(step: Step): boolean {
   }
 }
 
-/** Functions like r => r.price, and r => ({ a: r.a, b: r.b }). `inArrays`: r => [r.a, r.b] too, whose items are fields of an object there. */
+/** Whether the function only picks columns, as r => r.price and r => ({ a: r.a, b: r.b }); with `inArrays` also as r => [r.a, r.b]. */
 function handsOn(f: ExecFunction, how: { readonly inArrays: boolean }): boolean {
   const [only, ...rest] = rowIrOf(f)?.body ?? []
   return rest.length === 0 && only?.kind === 'Return' && only.value !== undefined && isColumns(only.value, how)

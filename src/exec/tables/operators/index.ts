@@ -1,4 +1,4 @@
-/** Physical operators by kind: what a task can be asked to do. */
+/** The implementations of physical operators, by kind. */
 import type { Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { ExecBatch } from './batches.ts'
 import { castExec } from './cast.ts'

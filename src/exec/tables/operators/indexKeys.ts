@@ -8,7 +8,7 @@ import { type RunWide, withoutKeys } from './operator.ts'
 import { rowFailure } from './rows/rowFailure.ts'
 import { callable } from './rows/rowKernel.ts'
 
-/** The first two rows of a batch that have one key; of several keys, that of the pair whose second row comes first. */
+/** Two rows of a batch with the same key: of all such pairs, the one whose second row comes first. */
 export interface Repeated {
   readonly first: number
   readonly second: number
@@ -21,7 +21,7 @@ export const indexExec: RunWide<'IndexExec'> = (operator, [input]) => {
   throw repeatedKey(indexed.repeated)
 }
 
-/** The elements in the order of their keys, unless a key is repeated that there is no way to combine. */
+/** The elements in the order of their keys; the repeated key where there is one and no `combine`. */
 export function indexedBatch(
   { combine, rank }: Pick<Extract<WideOperator, { kind: 'IndexExec' }>, 'combine' | 'rank'>,
   batch: ExecBatch,
@@ -34,7 +34,7 @@ export function indexedBatch(
   return { batch: combined(batch, keys, rows ?? asTheyAre(batch.length), callable(combine)) }
 }
 
-/** The rows in the order of their keys, undefined where they are in it; and which of them have one key, if any have. */
+/** The rows in the order of their keys, undefined where they are in that order already; and the repeated key, if there is one. */
 export function keysInOrder(
   keys: readonly Int32Array[],
   length: number,
@@ -51,7 +51,7 @@ function asTheyAre(length: number): Int32Array {
   return Int32Array.from({ length }, (_, i) => i)
 }
 
-/** The first position whose key is that of the position before; of several, the one that comes first in row order. */
+/** The position in `rows` whose key is that of the position before; of several, the one whose row comes first; undefined where all keys differ. */
 function repeatedFrom(keys: readonly Int32Array[], rows: Int32Array): number | undefined {
   let found: number | undefined
   for (let i = 1; i < rows.length; i++) {

@@ -23,7 +23,7 @@ export const keysExec: OpenNarrow<'KeysExec'> = ({ f, rank, shape }, context) =>
     return { ...batch, keys: axesOf(parts, row, shape) }
   })
 
-/** Keys may be whole numbers of any numeric type; anything else is an error naming key and row. */
+/** The keys by axis, from columns of any numeric type; PlanError with key and row where one is no whole number inside the shape. */
 function axesOf(parts: readonly Column[], row: RowContext, shape: readonly number[] | undefined): Int32Array[] {
   const plain = parts.map((part, axis) => plainAxis(part, shape?.[axis] ?? LARGEST_KEY))
   if (plain.every((axis) => axis !== undefined)) return plain
@@ -47,7 +47,7 @@ function axesOf(parts: readonly Column[], row: RowContext, shape: readonly numbe
   return axes
 }
 
-/** The axis of a column of numbers without nulls; undefined for any other, and where one of them is no key. */
+/** The keys of one axis, from a column of numbers without nulls; undefined for any other column, and where a number is no key. */
 function plainAxis({ type, values, validity, length }: Column, limit: number): Int32Array | undefined {
   if (validity !== undefined || values === undefined || !NUMBERS.has(type.kind)) return undefined
   const axis = new Int32Array(length)

@@ -1,7 +1,7 @@
 /** How data in memory is cut into partitions: by the data, never by the number of workers. */
 import { type ExecBatch, sliceBatch } from './batches.ts'
 
-/** Pieces when `repartition` is not told how many. */
+/** The number of pieces where `repartition` is given none. */
 export const PARTITIONS = 16
 /** Elements per partition of data in memory: enough work for a task, small enough for the caches. */
 export const PARTITION_ROWS = 65_536
@@ -18,7 +18,7 @@ export function cutPartitions(batches: readonly ExecBatch[], rows: number = PART
   return partitions.length === 0 && batches[0] !== undefined ? [[batches[0]]] : partitions
 }
 
-/** The batches in order, in as many ranges of about equal length as there are workers: what comes out must not depend on them. */
+/** Cuts the list of batches into a range for each worker, of about equal length. A result must not depend on where the cuts are. */
 export function rangesOf(batches: readonly ExecBatch[], workers: number): readonly (readonly ExecBatch[])[] {
   const rows = batches.reduce((sum, batch) => sum + batch.length, 0)
   const ranges: ExecBatch[][] = [[]]

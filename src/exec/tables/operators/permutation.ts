@@ -1,4 +1,4 @@
-/** Permutations by counter-based random numbers: fixed by the seed, whoever computes them. */
+/** Permutations by counter-based random numbers: fixed by the seed, on whatever thread they are computed. */
 import { uniformAt } from '../../../core/arrays/random.ts'
 
 /** A permutation of 0 to length - 1 (Fisher-Yates), fixed by the seed. */

@@ -10,7 +10,7 @@ import { counting, type OpenNarrow } from './operator.ts'
 export const projectExec: OpenNarrow<'ProjectExec'> = ({ columns }, context) =>
   counting('select', context, (batch) => projected(batch, columns))
 
-/** Throws PlanError for a column the elements do not have. */
+/** The batch with the columns `names` alone. PlanError for a column the elements do not have. */
 export function projected(batch: ExecBatch, names: readonly string[]): ExecBatch {
   const { element } = batch
   // counting needs no columns, and no rows to take them from

@@ -1,4 +1,4 @@
-/** Keeps an element when the draw at its position is below the fraction. */
+/** Keeps an element when the random number drawn for its row number is below the fraction. */
 import { uniformAt } from '../../../core/arrays/random.ts'
 import { takeBatch } from './batches.ts'
 import { counting, type OpenNarrow } from './operator.ts'

@@ -33,12 +33,12 @@ function idsOf(column: Column): Column {
   return { type: { kind: 'i32' }, length: column.length, values: new KeyIds(column.type).encode(column) }
 }
 
-/** The values of an order that are ordered each for itself. */
+/** The columns to order by, one after another: the items of a tuple without nulls, else the column itself. */
 function itemsOf(order: Column): readonly Column[] {
   return order.validity === undefined && isTuple(order.type) ? (order.children ?? []) : [order]
 }
 
-/** Columns as one key, the first of which decides first. */
+/** Columns as one struct to sort by, the first column first. */
 function together(keys: readonly Column[]): Column {
   const [first, second] = keys
   if (first !== undefined && second === undefined) return first
@@ -46,7 +46,7 @@ function together(keys: readonly Column[]): Column {
   return { type: { kind: 'struct', fields }, length: first?.length ?? 0, children: keys }
 }
 
-/** Of no rows the plan knows the columns. */
+/** The result for no rows, whose columns the plan declares. */
 function nothing({ hidden: _, ...batch }: ExecBatch): ExecBatch {
   return { ...batch, element: { kind: 'unknown' }, columns: [] }
 }

@@ -1,9 +1,9 @@
 /**
  * Bytes copied into the arena.
  *
- * V8 copies to shared memory word by word where source and target begin at the same place of a word, and byte by byte, at a
- * fourth of that speed or less, where they do not. So what begins elsewhere is brought to a place in the arena that begins as the
- * source does, a piece at a time, and from there by a kernel.
+ * V8 copies to shared memory word by word where source and target have the same address modulo 8, and byte by byte, at a fourth of
+ * that speed or less, where they do not. So bytes with another alignment go, a piece at a time, to a place in the arena that is aligned
+ * as the source is, and from there to the target by a kernel.
  */
 import { copyKernel } from '../../../kernels/tables/gatherKernels.ts'
 import type { Arena } from '../../../memory/arena.ts'
@@ -11,17 +11,17 @@ import { arenaKernel } from '../arenaKernels.ts'
 
 /** Bytes of a word. */
 const WORD = 8
-/** Below this many bytes a way around costs more than it spares. */
+/** Below this many bytes the copy by way of the arena costs more than it saves. */
 const SHORT = 256
-/** Bytes of a piece, which the processor's caches hold. */
+/** Bytes of a piece: few enough for the processor's caches. */
 const PIECE = 2 ** 17
 
-/** Whether bytes are copied fast from the one place to the other as they lie. */
+/** Whether two addresses have the same alignment, so that V8 copies fast between them. */
 export function beginAlike(from: number, to: number): boolean {
   return from % WORD === to % WORD
 }
 
-/** Copies `from`, of whatever memory, to `to`, which lies in the arena and has the same length. */
+/** Copies `from`, from inside or outside the arena, to `to`, which lies in the arena and has the same length. */
 export function copyBytes(arena: Arena, from: Uint8Array, to: Uint8Array): void {
   if (from.length < SHORT || beginAlike(from.byteOffset, to.byteOffset)) {
     to.set(from)

@@ -1,6 +1,6 @@
 /**
- * Rows of columns side by side, in blocks of the arena that are the result's: what `takeColumn` gives, without a copy in
- * ordinary memory. Kernels move numbers and texts; what holds something else is taken as ever.
+ * Gathers rows of columns into blocks of the arena that belong to the result: as `takeColumn` does, without a copy in ordinary
+ * memory. Kernels move numbers and texts; `takeColumn` takes columns of other types.
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { concatColumns } from '../../../../core/data/columnConcat.ts'
@@ -12,7 +12,7 @@ import type { ResultBlocks } from '../../columns/resultBlocks.ts'
 import type { GroupMemory, Kernel } from '../groupBy/groupMemory.ts'
 import { STRIDE } from '../groupBy/radixPartitions.ts'
 
-/** Rows of pieces of a table: those from cuts[p] to cuts[p + 1] are of piece `p`. */
+/** Row numbers in the pieces of a table: those from cuts[p] to cuts[p + 1] belong to piece `p`. */
 export interface PieceRows {
   readonly rows: Int32Array
   readonly cuts: readonly number[]
@@ -33,7 +33,7 @@ export class Gather {
     this.words = memory.integers(this.frame, GATHER_FRAME_BYTES / 4)
   }
 
-  /** The elements at the rows of a column that lies in pieces of one type. */
+  /** The values at the rows `from` of a column, whose pieces have one type. */
   take(pieces: readonly Column[], from: PieceRows): Column {
     const type = pieces[0]?.type ?? { kind: 'null' }
     const { rows, cuts, nullable } = from

@@ -1,5 +1,5 @@
 /**
- * Columns of rows in any order, by chunks of the rows that workers claim: what `takeColumn` does, over addresses of the arena.
+ * Gathers columns at rows in any order, by chunks of rows that workers claim: as `takeColumn` does, over addresses of the arena.
  *
  *     values, bits    in one pass
  *     texts           in two: `ends` finds where each text ends in its chunk, and the bytes of each chunk; `texts` has
@@ -9,11 +9,11 @@ import { endsKernel, gatherBitsKernel, gatherKernel, textsKernel } from '../../.
 import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../arenaKernels.ts'
 
-/** What is gathered, and where it goes: addresses. */
+/** One column to gather: the addresses of its buffers and of the result's. */
 export type Gathered =
   | { readonly kind: 'values'; readonly log2Bytes: number; readonly source: number; readonly out: number }
   | { readonly kind: 'bits'; readonly source: number; readonly out: number }
-  /** `bits` is 0 where no text is null; `totals`: a word for each chunk, its bytes, and for `texts` those before it. */
+  /** `bits` is 0 where no text is null. `totals` has a word for each chunk: its bytes here, the bytes of all chunks before it for `texts`. */
   | {
       readonly kind: 'ends'
       readonly offsets: number
@@ -35,7 +35,7 @@ export interface GatherWork {
   readonly columns: readonly Gathered[]
   readonly rows: number
   readonly length: number
-  /** The address of the word from which chunks are claimed. */
+  /** The address of the counter of the next chunk, from which workers claim. */
   readonly claims: number
 }
 

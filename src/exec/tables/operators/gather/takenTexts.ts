@@ -1,8 +1,8 @@
 /**
- * Texts of rows in any order, put one after another by a kernel: what `takeColumn` does to columns in ordinary buffers.
+ * Gathers texts at rows in any order by a kernel: as `takeColumn` does for columns in ordinary buffers.
  *
- * The kernel runs over a memory of the thread's own, into which the texts are copied and out of which they come: copies end to end cost
- * little beside finding each text, of which the kernel moves eight bytes at a time.
+ * The kernel runs over a WebAssembly memory of the thread; the texts are copied into it and the result out of it. These two copies are
+ * sequential and cost little beside the gather, in which the kernel moves eight bytes at a time.
  */
 
 import type { Column } from '../../../../core/data/column.ts'
@@ -10,14 +10,14 @@ import { bytesOf, type NewArray, ordinary, takeColumn, takenOffsets, takenValidi
 import { textsKernel } from '../../../kernels/tables/gatherKernels.ts'
 import { moduleBytes } from '../../../wasm/wasmEncoder.ts'
 
-/** Of fewer rows, or texts that take more bytes, JavaScript moves them where they are. */
+/** JavaScript gathers where there are fewer rows than this, or the memory would need more than `MOST_BYTES`. */
 const FEWEST_ROWS = 512
 const MOST_BYTES = 2 ** 26
-/** A memory of more is not kept. */
+/** A larger memory is not kept for the next column. */
 const KEPT_BYTES = 2 ** 25
 const PAGE_BYTES = 2 ** 16
 
-/** The elements at `indices`, in their order; -1 gives null. `newArray` makes what they are copied into. */
+/** The elements at `indices`, in their order; -1 gives null. `newArray` makes the buffers of the result. */
 export function takenColumn(column: Column, indices: Int32Array, newArray: NewArray = ordinary): Column {
   const { type, children } = column
   if (indices.length < FEWEST_ROWS) return takeColumn(column, indices, newArray)
@@ -54,7 +54,7 @@ function takenTexts(column: Column, indices: Int32Array, newArray: NewArray): Co
   return { type, length, ...(validity === undefined ? {} : { validity }), offsets, values }
 }
 
-/** Where the parts lie that the kernel reads and writes; the texts themselves from 0 on. */
+/** The offsets in the memory of what the kernel reads and writes; the texts themselves begin at 0. */
 function placesOf(bytes: number, rows: number, taken: number): Readonly<Record<'offsets' | 'rows' | 'ends' | 'out', number>> {
   const offsets = 8 + 8 * Math.ceil(bytes / 8) // what -1 reads lies before them
   const rowsAt = offsets + 4 * (rows + 1)

@@ -1,7 +1,6 @@
 /**
- * The aggregates, each as a function of the groups' rows. All skip null but first, last and collect, which give what the
- * rows hold. Sums and everything made of sums follow the
- * fixed tree over the group's own values in row order, so their bits do not depend on where the rows came from.
+ * The aggregates, each as a function of the groups' rows. All but first, last and collect skip nulls. Sums and everything made of
+ * sums follow the fixed tree over the group's own values in row order, so their bits do not depend on where the rows came from.
  */
 
 import { CHUNK, combinePairwise, sumByTree } from '../../../../core/arrays/fixedTree.ts'
@@ -21,7 +20,7 @@ import { correlationOf, covarianceOf, kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
 import { DistinctSketch, quantileSketchOf } from './sketches.ts'
 
-/** One value per group. `column` is the aggregate's argument, which count() has not, and `second` another's. */
+/** The aggregate's value for each group. `column` is its first argument, absent for count(); `second` its second, as for covariance. */
 export function aggregateColumn(call: Aggregate, column: Column | undefined, groups: RowsById, second?: Column): Column {
   const argument = column ?? emptyColumn({ kind: 'null' })
   const other = second ?? emptyColumn({ kind: 'null' })
@@ -104,7 +103,7 @@ function countOf(column: Column, rows: Int32Array, from: number, to: number): nu
   return count
 }
 
-/** The group's numbers that are not null, in row order. */
+/** A function that returns a group's numbers that are not null, in row order, in a buffer that the next call overwrites. */
 function gatherer(call: Aggregate, column: Column): (rows: Int32Array, from: number, to: number) => Float64Array {
   const number = numberReader(call, column)
   const present = presence(column)
@@ -120,7 +119,7 @@ function gatherer(call: Aggregate, column: Column): (rows: Int32Array, from: num
   }
 }
 
-/** A function from the row to its number; PlanError for what is no number. */
+/** A function from a row to its number; PlanError where the column holds no numbers. */
 export function numberReader(call: Aggregate, column: Column): (row: number) => number {
   const values = column.values
   switch (valueClassOf(column.type)) {
@@ -153,7 +152,7 @@ function statistic(call: Aggregate, column: Column, groups: RowsById, value: (va
   return columnFromValues(results, { kind: 'f64' }, call.name)
 }
 
-/** The same of two columns, of the rows in which neither is null. */
+/** A statistic of two columns, over the rows in which neither is null. */
 function pairStatistic(
   call: Aggregate,
   columns: readonly [Column, Column],
@@ -213,7 +212,7 @@ export function varianceOf(values: Float64Array): number | null {
   return squaresByTree(values, mean) / (values.length - 1)
 }
 
-/** The sum by the tree of how far the values are from their mean, squared: no array of the squares is made. */
+/** The sum by the fixed tree of the squared differences from the mean, without an array of the squares. */
 function squaresByTree(values: Float64Array, mean: number): number {
   const chunks: number[] = []
   for (let from = 0; from < values.length; from += CHUNK) {
@@ -259,7 +258,7 @@ function extremeRows(call: Aggregate, column: Column, groups: RowsById, which: '
   })
 }
 
-/** Whether some are true, and whether all are. */
+/** any() and all(): the greatest and the least of a group's booleans. */
 function truthColumn(call: Aggregate, column: Column, groups: RowsById): Column {
   if (column.type.kind !== 'bool' && column.type.kind !== 'null')
     throw new PlanError(
@@ -268,7 +267,7 @@ function truthColumn(call: Aggregate, column: Column, groups: RowsById): Column 
   return takeColumn(column, extremeRows(call, column, groups, call.kind === 'any' ? 'max' : 'min'))
 }
 
-/** The first row of the value that most rows of the group have, of as frequent ones that which comes first. */
+/** For each group the first row with its most frequent value; of equally frequent ones the value that comes first; -1 where all are null. */
 function modeRows(values: Column, groups: RowsById): Int32Array {
   const ids = new KeyIds(values.type)
   const encoded = ids.encode(wholeMilliseconds(values))

@@ -1,6 +1,6 @@
 /**
- * Groups of a table that is never in memory as a whole: what its partitions leave (`partialGroups.ts`) is taken in
- * their order, and what is kept grows with the groups, not with the rows.
+ * Groups of a table that is never in memory as a whole: the partial groups of its partitions (`partialGroups.ts`) are combined in
+ * their order, and memory grows with the groups, not with the rows.
  *
  *     partition 0, 1, 2, …  -->  key and aggregates of each group so far  -->  the result
  *
@@ -40,7 +40,7 @@ export class FoldedGroups {
     return this.keys.size
   }
 
-  /** Takes the next partition's part, and says how many groups that has; keeps none of its buffers. */
+  /** Adds the partial groups of the next partition, and returns how many these are; keeps none of their buffers. */
   add({ hidden = [] }: ExecBatch): number {
     const [forms, key, ...columns] = hidden
     if (key === undefined) throw new Bug('A partition left no groups.')
@@ -74,14 +74,14 @@ class GroupKeys {
   private type: ColumnType = { kind: 'null' }
   private ids: KeyIds | undefined
   private parts: Column[] = []
-  /** Of the columns, and about as much again for finding them. */
+  /** Bytes of the key columns, and about as many again for the hash table. */
   bytes = 0
 
   get size(): number {
     return this.ids?.size ?? 0
   }
 
-  /** The group of each key. */
+  /** The group number of each key; new keys get the next numbers. */
   add(key: Column): Int32Array {
     const type = this.ids === undefined ? key.type : unifyTypes(this.type, key.type, 'key')
     if (this.ids === undefined || type !== this.type) this.encodeAgain(type)
@@ -110,7 +110,7 @@ class GroupKeys {
     )
   }
 
-  /** The keys that there are as those of another type, which holds them all: they keep their numbers. */
+  /** Encodes the known keys again as `type`, which holds them all; they keep their group numbers. */
   private encodeAgain(type: ColumnType): void {
     this.type = type
     this.ids = new KeyIds(type)
@@ -118,13 +118,13 @@ class GroupKeys {
   }
 }
 
-/** What a partition leaves for one aggregate. */
+/** The partial results of one partition for one aggregate. */
 interface Part {
   readonly form: number
   readonly columns: readonly Column[]
-  /** The group of each of the partition's. */
+  /** The group number of each of the partition's groups. */
   readonly groups: Int32Array
-  /** Groups so far. */
+  /** The number of groups so far. */
   readonly size: number
 }
 
@@ -189,11 +189,11 @@ class CountFold implements Fold {
 
 class SumFold implements Fold {
   private readonly call: Aggregate
-  /** Of each group: the sum of its open chunk, how many values that has, and how many the group has. */
+  /** By group: the sum of its open chunk, the number of values in that chunk, and the number of values in the group. */
   private open = new Float64Array(0)
   private filled = new Int32Array(0)
   private counts = new Float64Array(0)
-  /** Sums of full chunks, of the groups that have such. */
+  /** The sums of full chunks, for groups that have any. */
   private readonly chunks = new Map<number, number[]>()
   private chunkCount = 0
   private bigints: bigint[] | undefined
@@ -238,7 +238,7 @@ class SumFold implements Fold {
       this.bigints[group] = (this.bigints[group] ?? 0n) + ((high[g] as bigint) << 32n) + (low[g] as bigint)
     }
   }
-  /** Numbers in one partition and bigints in another: the error of two kinds in one column. */
+  /** Throws the PlanError for two types in one column, where one partition has numbers and another bigints. */
   private checkOneKind(isOther: boolean): void {
     if (isOther) unifyTypes({ kind: 'i64' }, { kind: 'utf8' }, 'key')
   }
@@ -257,7 +257,7 @@ class SumFold implements Fold {
   }
 }
 
-/** A sketch of each group's values, which makes no difference between their orders. */
+/** A sketch for each group; the order of the values makes no difference to it. */
 class SketchFold<S extends { readonly bytes: number; add(value: number): void }> implements Fold {
   private readonly sketches: S[] = []
   private sizes = new Float64Array(0)
@@ -295,11 +295,11 @@ class SketchFold<S extends { readonly bytes: number; add(value: number): void }>
   }
 }
 
-/** Parts that are this many times what they come to are put together. */
+/** Partial results are combined when they hold this many times as many values as after the last time, and `FEWEST_VALUES` more. */
 const MOST_PARTS = 2
 const FEWEST_VALUES = 65_536
 
-/** Extremes, firsts and lasts: those of parts, in the order of the parts, are those of the whole. */
+/** Extremes, firsts and lasts: the aggregate of the partitions' aggregates, in their order, is that of all rows. */
 class ValueFold implements Fold {
   private readonly call: Aggregate
   private values: Column[] = []
@@ -349,12 +349,12 @@ class ValueFold implements Fold {
   }
 }
 
-/** All rows, in order: to take them is to copy the column. */
+/** The indices of all rows, in order: taking them copies the column. */
 function ALL(length: number): Int32Array {
   return Int32Array.from({ length }, (_, i) => i)
 }
 
-/** The array with room for so many groups, and more for those that will come. */
+/** The array, or a longer copy of it, with room for `size` groups. */
 function grown<A extends Float64Array | Int32Array>(array: A, size: number): A {
   if (array.length >= size) return array
   const larger = new (array.constructor as new (length: number) => A)(Math.max(size, 2 * array.length)) // the array's own class

@@ -1,12 +1,12 @@
 /**
- * Aggregates of the program's own: the values of each group folded by its functions.
+ * Aggregates by the user's functions (`aggregate()`): the values of each group are folded by init, step, merge and finish.
  *
  *     step    s = step(step(step(init(), a), b), c)          in row order, of 4,096 values at most where there is a merge
  *     merge   (s0 + s1) + s2                                 pairwise, as chunks of a sum are added
  *     finish  finish(s)
  *
- * Which function meets which values follows from the group's rows alone. A state may be changed in place: one that two groups
- * share would tell which task had which groups, and is refused.
+ * Which values a function is called with depends on the group's rows alone. A function may change the state in place, so an `init`
+ * that returns one object to two groups is refused: results would depend on which task has which groups.
  */
 
 import { CHUNK, combinePairwise } from '../../../../core/arrays/fixedTree.ts'
@@ -20,7 +20,7 @@ import type { RowsById } from '../hashing/keyIds.ts'
 import { RowFailure } from '../rows/rowFailure.ts'
 import { callable } from '../rows/rowKernel.ts'
 
-/** One value per group; RowFailure with the row where a function of the program throws. */
+/** The folded value of each group; RowFailure with the row where a function of the user's throws. */
 export function foldedColumn({ name, folding }: Aggregate, column: Column, { rows, starts }: RowsById): Column {
   if (folding === undefined) throw new Bug(`The aggregate "${name}" has no functions.`)
   const fold = new Fold(folding)
@@ -30,7 +30,7 @@ export function foldedColumn({ name, folding }: Aggregate, column: Column, { row
   return columnFromValues(results, undefined, name)
 }
 
-/** What there is of no values. */
+/** The aggregate of no values. */
 export function foldOfNothing(folding: Folding<ExecFunction>): unknown {
   return new Fold(folding).valueOf(() => null, new Int32Array())
 }

@@ -1,4 +1,4 @@
-/** What the kernels of a group-by need of the arena while a task runs: places for what they read, and for what they write. */
+/** Blocks of the arena for the inputs and outputs of kernels, held until a task ends; and the layout of the frame of group-by kernels. */
 
 import type { Column } from '../../../../core/data/column.ts'
 import type { ColumnType } from '../../../../core/data/schema.ts'
@@ -31,21 +31,21 @@ export class GroupMemory {
     this.operator = operator
   }
 
-  /** A zeroed block until `end`. */
+  /** The address of a zeroed block, held until `end`. */
   block(bytes: number): number {
     const offset = this.arena.allocate(bytes, this.operator)
     this.held.push(offset)
     return offset
   }
 
-  /** The same with whatever it held before, for what is written before it is read. */
+  /** The address of a block that is not zeroed, held until `end`: for memory that is written before it is read. */
   room(bytes: number): number {
     const offset = this.arena.reserve(bytes, this.operator)
     this.held.push(offset)
     return offset
   }
 
-  /** A block that is not needed any more. */
+  /** Frees a block before `end`. */
   release(offset: number): void {
     const at = this.held.indexOf(offset)
     if (at < 0) return
@@ -58,7 +58,7 @@ export class GroupMemory {
     return { at, words: this.integers(at, frameBytes(folds) / 4) }
   }
 
-  /** Where a buffer lies; one outside of the arena is copied there until `end`. */
+  /** The address of a buffer, which is copied into the arena until `end` if it lies elsewhere; 0 for an empty one or none. */
   addressOf(buffer: NonNullable<Column['values']> | undefined): number {
     if (buffer === undefined || buffer.length === 0) return 0
     if (this.arena.owns(buffer)) return buffer.byteOffset
@@ -71,7 +71,7 @@ export class GroupMemory {
     return copy
   }
 
-  /** The buffer in the arena: one outside of it is copied there until `end`. */
+  /** The buffer as one in the arena: copied there until `end` if it lies elsewhere. */
   copied<B extends NonNullable<Column['values']>>(buffer: B): B {
     if (this.owns(buffer) || buffer.length === 0) return buffer
     const ArrayOfBuffer = buffer.constructor as new (memory: ArrayBufferLike, byteOffset: number, length: number) => B // a typed array's own class
@@ -79,7 +79,7 @@ export class GroupMemory {
     return new ArrayOfBuffer(this.bytes(at, buffer.byteLength).buffer, at, buffer.length)
   }
 
-  /** How wide the addresses are that kernels use. */
+  /** The width of addresses in kernels. */
   get addresses(): Arena['addresses'] {
     return this.arena.addresses
   }
@@ -104,7 +104,7 @@ export class GroupMemory {
     return this.arena.view('f64', offset, length) as Float64Array
   }
 
-  /** The kernel by these bytes over the arena; the same key is the same kernel. */
+  /** The kernel of `module` over the arena; kernels are kept by `key`, which must tell different modules apart. */
   kernel(key: string, module: () => KernelModule): Kernel {
     return arenaKernel(this.arena, key, module)
   }
@@ -115,7 +115,7 @@ export class GroupMemory {
   }
 }
 
-/** How kernels read a type; undefined for what they do not. */
+/** The type as which kernels read a column's values; undefined for types that they do not read. */
 export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
   switch (kind) {
     case 'f64':
@@ -147,7 +147,7 @@ export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
   }
 }
 
-/** Writes what a frame has. */
+/** Writes fields of a group-by kernel's frame. */
 export function fill(words: Int32Array, values: Readonly<Partial<Record<keyof typeof FRAME, number>>>): void {
   for (const [name, value] of Object.entries(values)) {
     const field = name as keyof typeof FRAME // by type
@@ -156,17 +156,17 @@ export function fill(words: Int32Array, values: Readonly<Partial<Record<keyof ty
   }
 }
 
-/** Where a frame has the two addresses of fold `f`, in words. */
+/** The index in the frame, in words, of the two addresses of fold `f`. */
 export function foldWord(f: number): number {
   return (FRAME.folds + FOLD_COLUMN_BYTES * f) / 4
 }
 
-/** How kernels read the parts of a key, which have codes of their own. */
+/** The types as which kernels read the parts of a key that is its own code. */
 export function kernelParts(parts: readonly Column[]): readonly KeyPart[] {
   return parts.map(({ type, validity }) => ({ type: kernelType(type.kind) ?? 'i32', nullable: validity !== undefined }))
 }
 
-/** Writes where the parts of a key lie. */
+/** Writes the addresses of a key's parts into a frame. */
 export function fillParts(words: Int32Array, parts: readonly Column[], memory: GroupMemory): void {
   for (const [p, { values, validity }] of parts.entries()) {
     putAddress(words, partWord(p, 'key'), memory.addressOf(values))
@@ -174,7 +174,7 @@ export function fillParts(words: Int32Array, parts: readonly Column[], memory: G
   }
 }
 
-/** Writes the windows of a key's parts. */
+/** Writes the dense key ranges of a key's parts into a frame. */
 export function fillWindows(words: Int32Array, windows: readonly Window[]): void {
   const strides = stridesOf(windows)
   for (const [p, { base, span }] of windows.entries()) {
@@ -184,7 +184,7 @@ export function fillWindows(words: Int32Array, windows: readonly Window[]): void
   }
 }
 
-/** Where a frame has a word of part `p` of the key. */
+/** The index in the frame, in words, of a field of part `p` of the key. */
 export function partWord(p: number, name: keyof typeof PART): number {
   return (FRAME.parts + PART_BYTES * p + PART[name]) / 4
 }

@@ -1,4 +1,4 @@
-/** Aggregates that a group's numbers decide on, and the columns that they and other results become. */
+/** Aggregates that are functions of a group's numbers, and columns of aggregates' results. */
 import type { Column } from '../../../../core/data/column.ts'
 import { FIXED_FORMS, isFixedKind } from '../../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../../core/data/schema.ts'
@@ -8,7 +8,7 @@ import { kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
 import { quantileSketchOf } from './sketches.ts'
 
-/** What the aggregate gives of numbers in row order, which it may change; undefined where it needs more than them. */
+/** The aggregate as a function of a group's numbers in row order, which it may reorder; undefined for an aggregate that is none. */
 export function statisticOf(call: Aggregate): ((values: Float64Array) => number | null) | undefined {
   switch (call.kind) {
     case 'variance':
@@ -50,7 +50,7 @@ export function numbersColumn(values: Float64Array, counts?: Int32Array): Column
   return { type: { kind: 'f64' }, length: values.length, values, ...validityOf(counts) }
 }
 
-/** The extremes as values of the type they were found in. */
+/** A column of extremes in the type of their column; null where `counts` says there was no value. */
 export function extremesColumn(best: Float64Array, type: ColumnType, counts?: Int32Array): Column {
   const values = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(best.length) : new Float64Array(best.length)
   for (let i = 0; i < best.length; i++) values[i] = best[i] as number // folds are of types that hold numbers

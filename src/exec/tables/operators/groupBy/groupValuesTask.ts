@@ -1,4 +1,4 @@
-/** One aggregate by the rows of each group: for those that no kernel computes. */
+/** The task that computes one aggregate from the rows of each group, for aggregates that no kernel computes. */
 import type { Aggregate } from '../../../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, hiddenBatch } from '../batches.ts'
 import { rowsById } from '../hashing/keyIds.ts'

@@ -1,4 +1,4 @@
-/** Groups whose values a function of the user's sees: reduce and map of groupBy. */
+/** The operators of groupBy's reduce and map, which call a function of the user's with the values of a group. */
 
 import { CHUNK, combinePairwise } from '../../../../core/arrays/fixedTree.ts'
 import { createBuilder } from '../../../../core/data/columnBuilder.ts'

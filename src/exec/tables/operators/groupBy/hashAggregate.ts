@@ -14,7 +14,7 @@ export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, el
   return groupRows(groups.key, { method: method ?? 'agg', named: aggregates, columns: groups.results })
 }
 
-/** A row for each group: the key's columns, and others beside them. PlanError where one of these is named like one of the key's. */
+/** A row for each group: the key's columns and then `columns`. PlanError where two of them have one name. */
 export function groupRows(
   key: Column,
   {
@@ -33,7 +33,7 @@ export function groupRows(
   return rowBatch(names, [...keys.map(([, column]) => column), ...columns], key.length)
 }
 
-/** The same of one partition, as hidden columns for the operator that combines the partitions' results. */
+/** Groups one partition; its keys and results are hidden columns for the operator that combines the partitions. */
 export const partialAggregateExec: OpenNarrow<'PartialAggregateExec'> = ({ aggregates }) => {
   const batches: ExecBatch[] = []
   return {
@@ -49,7 +49,7 @@ export const partialAggregateExec: OpenNarrow<'PartialAggregateExec'> = ({ aggre
   }
 }
 
-/** Keys and results of the groups in order of first appearance; undefined of nothing. */
+/** Keys and results of the groups in order of first appearance; undefined for no rows. */
 function groupsOf(
   batch: ExecBatch,
   aggregates: readonly Aggregate[],

@@ -1,12 +1,12 @@
 /**
- * Statistics of samples from what values are off their mean, by the fixed tree: sums of powers of the values themselves would cancel. All
- * means are corrected once by the mean of what values are off them, so that values that are all the same are off by nothing.
+ * Statistics of samples from the values' differences from their mean, by the fixed tree: sums of powers of the values themselves would
+ * cancel. A mean is corrected once by the mean of the differences from it, so that the differences are 0 where all values are the same.
  *
  * Skew and kurtosis are those that DuckDB, pandas and spreadsheets compute: corrected for the sample, and of a normal distribution 0.
  */
 import { sumByTree, sumOfTerms } from '../../../../core/arrays/fixedTree.ts'
 
-/** Null of fewer than three values; NaN where all are the same. */
+/** The skewness; null for fewer than three values, NaN where all are the same. */
 export function skewOf(values: Float64Array): number | null {
   const n = values.length
   if (n < 3) return null
@@ -16,7 +16,7 @@ export function skewOf(values: Float64Array): number | null {
   return ((third / (second * Math.sqrt(second))) * Math.sqrt(n * (n - 1))) / (n - 2)
 }
 
-/** Above that of a normal distribution. Null of fewer than four values; NaN where all are the same. */
+/** The kurtosis in excess of a normal distribution's; null for fewer than four values, NaN where all are the same. */
 export function kurtosisOf(values: Float64Array): number | null {
   const n = values.length
   if (n < 4) return null
@@ -27,13 +27,13 @@ export function kurtosisOf(values: Float64Array): number | null {
   return ((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * excess + 6)
 }
 
-/** Divided by n - 1; null of fewer than two pairs. */
+/** The covariance of a sample, divided by n - 1; null for fewer than two pairs. */
 export function covarianceOf(x: Float64Array, y: Float64Array): number | null {
   if (x.length < 2) return null
   return productsOff(x, y, meanOf(x), meanOf(y)) / (x.length - 1)
 }
 
-/** Pearson's, from -1 to 1. Null of fewer than two pairs; NaN where the values of one side are all the same. */
+/** Pearson's correlation, from -1 to 1; null for fewer than two pairs, NaN where the values of one side are all the same. */
 export function correlationOf(x: Float64Array, y: Float64Array): number | null {
   if (x.length < 2) return null
   const [meanX, meanY] = [meanOf(x), meanOf(y)]

@@ -1,12 +1,12 @@
 /**
- * What one partition adds to the groups of all: its groups, and of each aggregate what the partitions before and after
- * it leave open.
+ * Partial groups of one partition: the keys of its groups and, for each aggregate, what combines with the partial groups of the
+ * other partitions.
  *
  *     hidden   forms | key of each group | columns of the first aggregate | of the second | …
  *
- * Counts, extremes, firsts and lasts are one value a group, sums of bigints two halves of one. Sums and means of numbers
- * are the values themselves, each with its group, and so are those of sketches, or their hashes: in which chunk of the fixed tree a value lies depends on how many
- * its group has in the partitions before. `foldedGroups.ts` takes this in the order of the partitions.
+ * Counts, extremes, firsts and lasts are one value a group, sums of bigints two halves of one. For sums and means of numbers, and
+ * for sketches, the values themselves (or their hashes) are handed on, each with its group: in which chunk of the fixed tree a value lies
+ * depends on how many its group has in the partitions before. `foldedGroups.ts` combines them in the order of the partitions.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { Bug } from '../../../../core/errors.ts'
@@ -20,10 +20,10 @@ import type { OpenNarrow } from '../operator.ts'
 import { wholeMilliseconds } from '../sort/wholeMilliseconds.ts'
 import { aggregateColumn, numberReader, presence } from './aggregates.ts'
 
-/** What the columns of an aggregate are: none, a value a group, a bigint a group in halves, or values with their groups. */
+/** The layouts of an aggregate's columns: none, a value a group, a bigint a group in halves, or values with their groups. */
 export const FORM = { none: 0, values: 1, halves: 2, rows: 3 } as const
 
-/** How many columns a form has. */
+/** The number of columns of each form. */
 export const COLUMNS_OF_FORM: readonly number[] = [0, 1, 2, 2]
 
 export const partialGroupsExec: OpenNarrow<'PartialGroupsExec'> = ({ aggregates }) => {
@@ -129,7 +129,7 @@ function rowCounts({ codes, size }: Coded): Column {
   return { type: { kind: 'f64' }, length: size, values: counts }
 }
 
-/** `Math.min` or `Math.max` of each group, which has a number at least; undefined for other values, and where some are null. */
+/** `Math.min` or `Math.max` of each group; undefined where the column holds no numbers, or may have nulls. */
 function numberExtremes(kind: 'min' | 'max', { type, values, validity }: Column, { codes, size }: Coded): Column | undefined {
   if (validity !== undefined || valueClassOf(type) !== 'number' || values === undefined) return undefined
   const numbers = values as Float64Array // the arrays of numbers hold numbers
@@ -142,7 +142,7 @@ function numberExtremes(kind: 'min' | 'max', { type, values, validity }: Column,
   return { type, length: size, values: best }
 }
 
-/** Values that are not null, as numbers, and the code of each. */
+/** Two columns: the group of each value that is not null, and the value as a number. */
 function numberedValues(call: Aggregate, column: Column, codes: Int32Array): readonly Column[] {
   const { length, values, type, validity } = column
   const read = numberReader(call, column)
@@ -161,7 +161,7 @@ function numberedValues(call: Aggregate, column: Column, codes: Int32Array): rea
   return [integers(kept.slice(0, n)), { type: { kind: 'f64' }, length: n, values: numbers.slice(0, n) }]
 }
 
-/** Hashes of the values that are not null, and the code of each. */
+/** Two columns: the group of each value that is not null, and the value's hash. */
 function numberedHashes(column: Column, codes: Int32Array): readonly Column[] {
   const hashes = valueHashes(wholeMilliseconds(column))
   const present = presence(column)
@@ -179,7 +179,7 @@ function integers(values: Int32Array): Column {
   return { type: { kind: 'i32' }, length: values.length, values }
 }
 
-/** The exact sum of each group's 64-bit integers, which may need more bits: what is above 32 bits, and what is not. */
+/** Two columns: the exact sum of each group's 64-bit integers, which may need more than 64 bits, divided by 2 ** 32, and the remainder. */
 function halves(column: Column, { starts, rows }: RowsById): readonly Column[] {
   const values = column.values as BigInt64Array // bigint types are stored as 64-bit integers
   const [high, low] = [new BigInt64Array(starts.length - 1), new BigInt64Array(starts.length - 1)]

@@ -1,6 +1,6 @@
 /**
- * What is computed of the groups of a partition: their rows are listed in order, so every sum follows the fixed tree of
- * its group; results go to the ranks of the groups, side by side for all partitions.
+ * Aggregates of the groups of a partition. Its rows are in row order, so every sum follows the fixed tree of its group. Results go to
+ * columns that all partitions share, at the ranks of the groups.
  */
 import { CHUNK, combinePairwise } from '../../../../core/arrays/fixedTree.ts'
 import type { Aggregate } from '../../../../planner/physical/physicalPlan.ts'
@@ -21,17 +21,17 @@ import { fill, foldWord } from './groupMemory.ts'
 import { statisticOf } from './groupStatistics.ts'
 import { type ComparedColumn, eachStride, type Partition, type Partitions, tableSlots } from './radixPartitions.ts'
 
-/** Where results go: doubles by rank, and how many values each group had where it may have had none. */
+/** Addresses of an aggregate's results by rank: doubles in `out`, and in `present` the number of values (0 where no group can be without). */
 export interface ResultPlace {
   readonly out: number
   readonly present: number
 }
 
-/** Numbers of a column. */
+/** The addresses of a column of numbers. */
 interface NumbersColumn {
   readonly type: KernelType
   readonly values: number
-  /** 0 where none is null. */
+  /** The validity bitmap; 0 where no value is null. */
   readonly bits: number
 }
 
@@ -44,7 +44,7 @@ export interface PartitionNumbers extends NumbersColumn {
 }
 
 export interface PartitionDistinct extends ComparedColumn {
-  /** A hash for each row. */
+  /** The address of the hash of each row's value. */
   readonly hashes: number
   readonly out: number
 }
@@ -53,16 +53,16 @@ export interface PartitionFolds extends Partitions {
   readonly kind: 'folds'
   readonly ranks: number
   readonly folds: readonly PartitionFold[]
-  /** Where the rows of each group go as doubles. */
+  /** The addresses to which the number of rows of each group goes, as doubles by rank. */
   readonly rowCounts: readonly number[]
   readonly numbers: readonly PartitionNumbers[]
   readonly distinct: readonly PartitionDistinct[]
-  /** Where the group of each row goes; 0 where nobody asks. */
+  /** The address to which the group of each row goes; 0 where it is not needed. */
   readonly groupOf: number
   readonly scratch: FoldScratch
 }
 
-/** This worker's own memory. */
+/** The addresses of a worker's scratch memory. */
 export interface FoldScratch {
   readonly frame: number
   readonly records: number
@@ -72,7 +72,7 @@ export interface FoldScratch {
   readonly table: number
 }
 
-/** How many bytes each part of the memory takes for partitions of at most so many rows and groups. */
+/** The bytes of each part of the scratch memory for partitions of at most so many rows and groups. */
 export function scratchSizes(
   { folds, numbers, distinct }: Pick<PartitionFolds, 'folds' | 'numbers' | 'distinct'>,
   { rows, groups }: { readonly rows: number; readonly groups: number },
@@ -101,7 +101,7 @@ class Folding {
   private readonly partition: Partition
   private readonly arena: Arena
   private readonly size: number
-  /** Addresses of what the partition has. */
+  /** Addresses of the first row of each of the partition's groups, and of the groups' numbers of rows. */
   private readonly firsts: number
   private readonly counts: number
 
@@ -179,7 +179,7 @@ class Folding {
     }
   }
 
-  /** Sums of groups with full chunks: their chunks pairwise, of which the open one is the last. */
+  /** Combines the chunk sums of the log pairwise, for groups that have full chunks; the open chunk is the last. */
   private combineChunks(layout: RecordLayout, entries: number): void {
     if (entries === 0) return
     const { work, arena, size } = this

@@ -1,10 +1,10 @@
 /**
  * The tasks of a group-by on all workers, over addresses of the arena: `exec/tables/wide/groupRun.ts` says in which order they come.
  *
- *     codes      the codes of a range of the rows, counted by partition
+ *     codes      the codes (hashes or dense places) of a range of rows, counted by partition
  *     scatter    the rows of a range, each to its partition, in their order
  *     groups     partitions that are claimed: the group of each row
- *     ranks      a range of the rows: which come first in their group, and how many did before
+ *     ranks      a range of the rows: the rank of each row that is the first of its group
  *     folds      partitions that are claimed: what is computed of each group (`partitionFolds.ts`)
  */
 import { FRAME, type KeyPart } from '../../../kernels/tables/groupFrame.ts'
@@ -40,11 +40,11 @@ interface CodesWork extends Range {
   readonly how: { readonly kind: 'hashed'; readonly parts: readonly ComparedColumn[] } | PlacedCodes
   readonly codes: number
   readonly shift: number
-  /** A count for each partition; 0 where there are none. */
+  /** The address of a count for each partition; 0 where rows are hashed but not partitioned. */
   readonly counts: number
 }
 
-/** The frame says where the parts lie, and which windows they have. */
+/** Codes that are places in dense key ranges; the frame has the addresses of the key's parts and their ranges. */
 interface PlacedCodes {
   readonly kind: 'placed'
   readonly frame: number
@@ -55,7 +55,7 @@ interface ScatterWork extends Range {
   readonly kind: 'scatter'
   readonly codes: number
   readonly shift: number
-  /** Where the next row of each partition goes. */
+  /** The address of the place of the next row, for each partition. */
   readonly places: number
   readonly rows: number
   readonly out: number
@@ -63,11 +63,11 @@ interface ScatterWork extends Range {
 
 export interface GroupsWork extends Partitions {
   readonly kind: 'groups'
-  /** Placed: how many places a partition has, as a power of two. */
+  /** `shift` is the binary logarithm of the number of places in a partition. */
   readonly how: { readonly kind: 'hashed'; readonly parts: readonly ComparedColumn[] } | { readonly kind: 'placed'; readonly shift: number }
-  /** A byte a row, zeros. */
+  /** The address of a byte for each row, 0 before, 1 for the first row of a group. */
   readonly flags: number
-  /** This worker's own: a table for the largest partition, and the hashes of its groups. */
+  /** The worker's scratch memory: a hash table for the largest partition, and the hashes of its groups. */
   readonly table: number
   readonly hashes: number
 }
@@ -75,9 +75,9 @@ export interface GroupsWork extends Partitions {
 interface RanksWork extends Range {
   readonly kind: 'ranks'
   readonly flags: number
-  /** How many first rows the range has; then the rank of the next. */
+  /** The address of a word: the number of first rows in the range when these are counted; after that the rank of the next one. */
   readonly next: number
-  /** Absent where they are counted. */
+  /** The addresses of the results; absent where first rows are only counted. */
   readonly ranked?: { readonly ranks: number; readonly order: number }
 }
 

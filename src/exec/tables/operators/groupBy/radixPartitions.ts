@@ -1,27 +1,27 @@
-/** Radix partitions of a group-by: where their rows and groups lie, and how workers take them. */
+/** Radix partitions of a group-by: the addresses of their rows and groups, and how workers claim them. */
 import type { ComparedPart } from '../../../kernels/tables/partitionKernels.ts'
 import type { Arena } from '../../../memory/arena.ts'
 
-/** Where a column lies that is hashed and compared; addresses that it does not need are 0. */
+/** The addresses of a column that is hashed and compared; those that its type does not need are 0. */
 export interface ComparedColumn extends ComparedPart {
   readonly values: number
   readonly offsets: number
   readonly bits: number
 }
 
-/** Partitions lie one after the other; what lies beside each other for their groups begins where their rows begin. */
+/** The addresses of radix partitions, which lie end to end; the arrays by group have their groups from the partition's first row on. */
 export interface Partitions {
-  /** Of the next partition that somebody takes. */
+  /** The address of the counter of the next partition to claim. */
   readonly claims: number
-  /** Where the rows of each begin, and those of the last end. */
+  /** The position of the first row of each partition, and the end of the last. */
   readonly starts: Int32Array
   readonly rows: number
-  /** Codes, which become the numbers of groups in their partition. */
+  /** The address of the rows' codes, which are overwritten by the numbers of their groups in the partition. */
   readonly codes: number
-  /** The first row of each group. */
+  /** The address of the first row of each group; after the folds' first step, of its rank. */
   readonly firsts: number
   readonly counts: number
-  /** How many groups each partition has. */
+  /** The address of the number of groups of each partition. */
   readonly sizes: number
 }
 
@@ -32,7 +32,7 @@ export interface Partition {
   readonly to: number
 }
 
-/** Partitions that nobody has taken, taken one after the other. */
+/** Claims partitions one after another, as long as there are unclaimed ones, and yields those with rows. */
 export function* claimed({ claims, starts }: Partitions, arena: Arena): Generator<Partition> {
   const next = arena.view('i32', claims, 1) as Int32Array
   for (let number = Atomics.add(next, 0, 1); number < starts.length - 1; number = Atomics.add(next, 0, 1)) {
@@ -41,7 +41,7 @@ export function* claimed({ claims, starts }: Partitions, arena: Arena): Generato
   }
 }
 
-/** The places of a table for so many rows: half of them stay free. */
+/** The slots of a hash table for so many rows: at most half full. */
 export function tableSlots(rows: number): number {
   return 2 ** Math.max(4, Math.ceil(Math.log2(2 * rows)))
 }

@@ -1,4 +1,4 @@
-/** What aggregates of a whole table are when it has no rows: one row all the same, as in SQL. */
+/** Aggregates of a whole table without rows: one row all the same, as in SQL. */
 import { createBuilder } from '../../../../core/data/columnBuilder.ts'
 import { type ColumnType, fieldsOf } from '../../../../core/data/schema.ts'
 import { asColumnType } from '../../../../core/plan/elements.ts'
@@ -7,7 +7,7 @@ import type { Aggregate, WideOperator } from '../../../../planner/physical/physi
 import { type ExecBatch, structBatch } from '../batches.ts'
 import { foldOfNothing } from './foldedValues.ts'
 
-/** The row; undefined where there are groups, or no rows are no group. */
+/** The row of aggregates of no values; undefined where there are rows, or the operator groups by a key. */
 export function rowOfNothing(operator: WideOperator, rows: number): ExecBatch | undefined {
   if (operator.kind !== 'HashAggregateExec' || operator.whole !== true || rows > 0) return undefined
   const { aggregates, element } = operator

@@ -1,11 +1,11 @@
-/** Values by their place in the order of numbers (-0 before 0, NaN last), found without sorting all: Hoare's selection. */
+/** The value at a place in the order of numbers (-0 before 0, NaN last), found without sorting all of them: Hoare's selection. */
 
-/** Fewer values are sorted. */
+/** A range of fewer values is sorted. */
 const FEW = 24
-/** After so many rounds that found no good pivots, values are sorted. */
+/** The most rounds of partitioning; after them the range that is left is sorted, as pivots were bad. */
 const MOST_ROUNDS = 64
 
-/** Linear interpolation between the two values nearest to the place `q`, which is 0 to 1; null of none. Changes the order of the values. */
+/** The quantile `q`, 0 to 1, by linear interpolation between the two nearest values; null for no values. Changes the order of the values. */
 export function quantileOf(values: Float64Array, q: number): number | null {
   if (values.length === 0) return null
   const numbers = withNaNsLast(values)
@@ -16,7 +16,7 @@ export function quantileOf(values: Float64Array, q: number): number | null {
   return below === above ? below : below + (above - below) * (position - place)
 }
 
-/** How many values are numbers; they come first from here on. */
+/** Moves NaNs behind all other values; returns the number of the others. */
 function withNaNsLast(values: Float64Array): number {
   let numbers = 0
   for (let i = 0; i < values.length; i++) {
@@ -28,7 +28,7 @@ function withNaNsLast(values: Float64Array): number {
   return numbers
 }
 
-/** The value of this place in the order; no lesser one lies behind it from here on. */
+/** The value at this place in the order; reorders the values so that none behind the place is less. */
 function valueAt(values: Float64Array, place: number, numbers: number): number {
   if (place >= numbers) return Number.NaN
   let [first, last] = [0, numbers - 1]
@@ -55,7 +55,7 @@ function middleOf(a: number, b: number, c: number): number {
   return a < b ? (b < c ? b : Math.max(a, c)) : a < c ? a : Math.max(b, c)
 }
 
-/** The value that lies at its place, but for the sign of a zero: those below it come first. */
+/** The value at its place; where it is a zero, with the sign that the zero of this place has: -0 comes first. */
 function signed(values: Float64Array, place: number, numbers: number): number {
   const value = values[place] as number // the caller's place lies inside
   if (value !== 0) return value
@@ -64,7 +64,7 @@ function signed(values: Float64Array, place: number, numbers: number): number {
   return place < before ? -0 : 0
 }
 
-/** The least value from a place on, behind which no lesser one than before it lies. */
+/** The least value from `place` on, which is the value of that place in the order, as `valueAt` has left the values. */
 function leastFrom(values: Float64Array, place: number, numbers: number): number {
   if (place >= numbers) return Number.NaN
   let least = Number.POSITIVE_INFINITY

@@ -1,12 +1,12 @@
 /**
- * Sketches: what is kept of values to tell about how many different ones there are, or about which value has which place in
- * their order, without keeping the values.
+ * Sketches: summaries of values that estimate how many different ones there are, or which value is at a place in their order,
+ * without keeping the values.
  *
  *     DistinctSketch   the hashes themselves, up to 256; of more, HyperLogLog: 4,096 registers of a byte
  *     QuantileSketch   the numbers themselves, up to 128; of more, how many lie in each bucket, whose ends are 1/64 apart
  *
- * Each is a function of the set, or of the multiset, of the values that it was given, so their order, and where they come from, make no
- * difference. Nothing is computed with logarithms, whose last bits engines may have otherwise: buckets are the highest bits of a number.
+ * A sketch depends on the set, or the multiset, of the values added, not on their order or on how they were partitioned. No logarithm is
+ * computed, since engines differ in their last bits: the bucket of a number is its highest bits.
  *
  * Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007); Ertl: New cardinality estimation algorithms for HyperLogLog sketches (2017),
  * algorithm 6; Masson, Rim, Lee: DDSketch (2019).
@@ -17,10 +17,10 @@ const REGISTER_BITS = 12
 const REGISTERS = 2 ** REGISTER_BITS
 /** Bits of a hash behind those that choose the register. */
 const RANKED_BITS = 53 - REGISTER_BITS
-/** So many different hashes are kept as they are. */
+/** The most different hashes that are kept themselves. */
 export const EXACT_HASHES = 256
 
-/** About how many different hashes were added. Hashes are whole numbers of 53 bits. */
+/** Estimates how many different hashes were added. Hashes are whole numbers of 53 bits. */
 export class DistinctSketch {
   private few: Set<number> | undefined = new Set()
   private registers: Uint8Array | undefined
@@ -47,7 +47,7 @@ export class DistinctSketch {
     return this.registers === undefined ? (this.few?.size ?? 0) : Math.round(estimated(this.registers))
   }
 
-  /** The register keeps where the first one is among the bits behind those that choose it, at most. */
+  /** Updates the hash's register with the position of the first 1 among the remaining bits, if that is greater. */
   private rank(registers: Uint8Array, hash: number): void {
     const high = Math.floor(hash / 2 ** 32) // 21 bits
     const register = high >>> (21 - REGISTER_BITS)
@@ -91,16 +91,16 @@ function tau(x: number): number {
   return z / 3
 }
 
-/** So many values are kept as they are. */
+/** The most values that are kept themselves. */
 export const EXACT_VALUES = 128
-/** Bits of a number's fraction that its bucket has: ends of buckets are at most 1/64 apart, and their middles at most 1/128 off. */
+/** Fraction bits of a number that are in its bucket: ends of buckets are at most 1/64 apart, and their middles at most 1/128 off. */
 const FRACTION_BITS = 6
-/** Bits of the highest word that a bucket has not. */
+/** Bits of a number's high word that are not in its bucket. */
 const DROPPED_BITS = 20 - FRACTION_BITS
-/** The most that an estimate is off, as a part of the value. */
+/** The greatest relative error of an estimate. */
 export const QUANTILE_ERROR: number = 2 ** -(FRACTION_BITS + 1)
 
-/** About which value has a place in the order of what was added, as `quantile` has it: -0 before 0, NaN behind all other numbers. */
+/** Estimates quantiles of the values added, ordered as for the aggregate `quantile`: -0 before 0, NaN behind all other numbers. */
 export class QuantileSketch {
   private few: number[] | undefined = []
   private readonly buckets = new Map<number, number>()
@@ -125,7 +125,7 @@ export class QuantileSketch {
     return 96 + 8 * (this.few?.length ?? 0) + 40 * this.buckets.size
   }
 
-  /** Of no values null. */
+  /** The estimated quantile `q`, 0 to 1; null for no values. */
   quantile(q: number): number | null {
     const { count } = this
     if (count === 0) return null
@@ -148,7 +148,7 @@ export class QuantileSketch {
     this.buckets.set(bucket, (this.buckets.get(bucket) ?? 0) + 1)
   }
 
-  /** What lies at a place, which is asked for in ascending order: the least and the greatest as they are, others by their bucket. */
+  /** A function from a place, to be called with ascending places, to its value: exact for the first and the last, else the middle of a bucket. */
   private valueAt(): (place: number) => number {
     const buckets = [...this.buckets].sort(([a], [b]) => a - b)
     const numbers = this.count - this.nans
@@ -172,14 +172,14 @@ function exactly(values: readonly number[]): (place: number) => number {
 const NUMBER = new Float64Array(1)
 const WORDS = new Int32Array(NUMBER.buffer)
 
-/** Buckets are in the order of their numbers: the highest bits of a number, which count down for negative ones. */
+/** The bucket of a number: its highest bits, inverted for negative ones, so that buckets are in the order of the numbers. */
 function bucketOf(value: number): number {
   NUMBER[0] = value
   const bits = (WORDS[1] as number) >> DROPPED_BITS // the highest word, on all engines that there are
   return bits >= 0 ? bits : ~(bits & (0x7fffffff >> DROPPED_BITS))
 }
 
-/** Zeros, infinities and numbers below 2.2e-308 have buckets of which that is the only value, or the least. */
+/** The value that stands for a bucket: its middle, but for a bucket that begins at 0 or infinity that value itself. */
 function middleOf(bucket: number): number {
   const bits = bucket >= 0 ? bucket : ~bucket
   WORDS[1] = bits << DROPPED_BITS

@@ -1,8 +1,8 @@
 /**
- * Tables of keys in the arena, whose loops are WebAssembly: the ids are those of `keyTable.ts`.
+ * Hash tables from keys to ids in the arena, with loops in WebAssembly; they give the same ids as those of `keyTable.ts`.
  *
- * All of it, the ids given out included, lies in blocks of a `GroupMemory`, and is gone when that ends. Texts are not
- * copied: an entry tells where its text lies in a column.
+ * The tables and the ids returned lie in blocks of a `GroupMemory` and are freed when it ends. Texts are not copied: an entry has the
+ * address of its text in a column.
  */
 
 import { Bug, PlanError } from '../../../../core/errors.ts'
@@ -22,7 +22,7 @@ import type { GroupMemory, Kernel } from '../groupBy/groupMemory.ts'
 import type { IdTables } from './keyIds.ts'
 import { hashOf, type Piece, type TextIds, type WordIds, type Words } from './keyTable.ts'
 
-/** Tables and ids in this memory; tables have room for so many different keys at once. */
+/** Tables and ids in this memory; tables begin with room for `expected` different keys. */
 export function arenaTables(memory: GroupMemory, expected = 0): IdTables {
   return {
     words: () => wordIds(memory, expected),
@@ -31,7 +31,7 @@ export function arenaTables(memory: GroupMemory, expected = 0): IdTables {
   }
 }
 
-/** Keys between two looks at whether the table must grow. */
+/** Keys between two checks whether the table must grow. */
 const STRIDE = 4096
 
 function wordIds(memory: GroupMemory, expected: number): WordIds {
@@ -72,7 +72,7 @@ function textIds(memory: GroupMemory, expected: number): TextIds {
     },
     encode(values, offsets, out, piece) {
       const [first, last] = [offsets[piece.begin] ?? 0, offsets[piece.end] ?? 0]
-      // of bytes that lie elsewhere only those of these texts are copied
+      // outside the arena: only the bytes of this piece's texts are copied into it
       const a = memory.owns(values) ? values.byteOffset : memory.addressOf(values.subarray(first, last)) - first
       table.run({ ...piece, out, a, b: memory.addressOf(offsets) }, (options) => ['texts', () => textIdsKernel(options, layout)])
     },
@@ -103,12 +103,12 @@ function formOf(words: Words): WordForm {
 
 interface Rows extends Piece {
   readonly out: Int32Array
-  /** Addresses of what the kernel reads. */
+  /** The addresses of the kernel's two inputs: words, texts' bytes, or the halves of a pair; and texts' offsets. */
   readonly a: number
   readonly b: number
 }
 
-/** Puts what the old slots hold into others that are free. Null's id is in none. */
+/** Inserts the ids of the old slots into new ones. Null's id is in no slot. */
 type FillSlots = (entries: Int32Array, slots: Int32Array, old: Int32Array) => void
 
 function putId(slots: Int32Array, hash: number, id: number): void {
@@ -118,7 +118,7 @@ function putId(slots: Int32Array, hash: number, id: number): void {
   slots[place] = id
 }
 
-/** Slots and entries, and the frame that kernels find them by. */
+/** The slots and entries of a hash table, and the frame through which kernels find them. */
 class ArenaTable {
   private readonly memory: GroupMemory
   private readonly entryBytes: number
@@ -180,7 +180,7 @@ class ArenaTable {
     this.words[ID_FRAME[name] / 4] = value
   }
 
-  /** At most half of the slots are taken after so many more. */
+  /** Grows the table so that at most half of its slots are full after `more` new keys. */
   private makeRoom(more: number): void {
     const wanted = Math.max(this.size + more, this.expected)
     if (wanted > this.entryCount) this.moveEntries(Math.max(wanted, 2 * this.entryCount))

@@ -1,6 +1,6 @@
 /**
- * Small integers for values: equal values (SameValueZero; dates by time, arrays and objects by content) get one id,
- * ids count up in order of first appearance. Null is a value like any other; `nullKeys.ts` tells where it is.
+ * Dense ids for keys: equal values (SameValueZero; dates by time, arrays and objects by content) get one id, and ids count
+ * up in order of first appearance. Null is a value like any other; `nullKeys.ts` tells where it is.
  *
  *     encode ['b', 'a', 'b', null]   gives   [0, 1, 0, 2]
  *
@@ -15,11 +15,11 @@ import { Bug } from '../../../../core/errors.ts'
 import { wordsOf } from '../../../kernels/js/typedLoops.ts'
 import { ByteTable, type Piece, type TextIds, type Unknown, type WordIds, type Words, WordTable } from './keyTable.ts'
 
-/** Where ids and the tables that give them lie. */
+/** Makes hash tables and arrays of ids, in ordinary memory or in the arena. */
 export interface IdTables {
   words(): WordIds
   texts(): TextIds
-  /** Room for so many ids. */
+  /** An array for so many ids. */
   ids(length: number): Int32Array
 }
 
@@ -40,9 +40,9 @@ export class KeyIds {
   private readonly tables: IdTables
   private readonly children: readonly KeyIds[]
   private readonly table: Table
-  /** For a struct: the tables of its first parts together. */
+  /** For a struct: the tables of pairs that combine the ids of its first two fields, of these with the third, and so on. */
   private readonly pairs: readonly WordIds[]
-  /** The id of null, once there was one. */
+  /** The id of null; -1 before the first one. */
   private nullId = -1
 
   constructor(type: ColumnType, tables: IdTables = ORDINARY) {
@@ -89,7 +89,7 @@ export class KeyIds {
     return out
   }
 
-  /** Columns of nothing but nulls go with any type, and empty ones with the type that is not known; children answer for themselves. */
+  /** Whether a column can be encoded: all nulls with any type, an empty column with an unknown type; fields and items check themselves. */
   private takes({ type, length }: Column): boolean {
     if (type.kind === 'null' || type.kind === 'unknown') return true
     if (this.type.kind === 'null' || this.type.kind === 'unknown') return length === 0
@@ -102,7 +102,7 @@ export class KeyIds {
     return this.table.kind === 'contents' ? idIn(this.table.ids, null, 'add') : this.table.ids.addOutside()
   }
 
-  /** Writes the ids of a piece of the column's values that are not null. */
+  /** A function that writes the ids of a piece of the column's values, leaving out nulls. */
   private encoderOf(column: Column, out: Int32Array, unknown: Unknown): (piece: Piece) => void {
     const { table } = this
     switch (table.kind) {
@@ -127,7 +127,7 @@ export class KeyIds {
     }
   }
 
-  /** Field by field: the ids of the first fields together, with those of the last. */
+  /** A struct's keys as pairs: the id of all fields but the last together, and the id of the last. */
   private pairsOf(column: Column, unknown: Unknown): Words {
     const none = (): Int32Array => this.tables.ids(column.length)
     const parts = this.children.map((child, i) => child.ids(column.children?.[i] ?? nullsOf(column.length), unknown))
@@ -141,7 +141,7 @@ export class KeyIds {
     return { kind: 'pair', first, second: last }
   }
 
-  /** Of a list or an object: something that equal contents share. */
+  /** A function from a row of lists or objects to a value that is equal for equal contents. */
   private contentsOf(column: Column, unknown: Unknown): (index: number) => unknown {
     if (column.type.kind === 'list') {
       const items = this.children[0]?.ids(column.children?.[0] ?? emptyColumn(column.type.item), unknown) ?? new Int32Array(0)
@@ -182,7 +182,7 @@ function tableFor(type: ColumnType, tables: IdTables): Table {
   }
 }
 
-/** What is stored of a fixed-width value is equal exactly when the value is. */
+/** The stored words of a column of fixed width: equal exactly when the values are. */
 function wordsOfColumn({ type, length, values }: Column): Words {
   const kind = wordsOf(type.kind)
   switch (kind) {
@@ -238,7 +238,7 @@ export interface RowsById {
   readonly rows: Int32Array
 }
 
-/** Counting sort; rows with a negative id are left out. */
+/** Groups rows by id with a counting sort; rows with a negative id are left out. */
 export function rowsById(ids: Int32Array, size: number): RowsById {
   const starts = new Int32Array(size + 1)
   for (let i = 0; i < ids.length; i++) {

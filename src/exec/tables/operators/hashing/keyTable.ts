@@ -13,17 +13,17 @@
 import { PlanError } from '../../../../core/errors.ts'
 import { typedLoop } from '../../../kernels/js/typedLoops.ts'
 
-/** Keys between two looks at whether the table must grow. */
+/** Keys between two checks whether the table must grow. */
 const STRIDE = 4096
-/** The first slots of a table. */
+/** The number of slots that a table begins with. */
 const FIRST_SLOTS = 16
-/** The widest window of small integers. */
+/** The widest window of small integers, in values. */
 const WIDEST_WINDOW = 2 ** 20
 
-/** What to do with a key that is not there: give it the next id, or answer -1. */
+/** The handling of an unknown key: it gets the next id, or -1. */
 export type Unknown = 'add' | 'missing'
 
-/** Which rows of a column to encode, and how. */
+/** A range of rows to encode. */
 export interface Piece {
   readonly begin: number
   readonly end: number
@@ -31,34 +31,34 @@ export interface Piece {
   readonly validity?: Uint8Array | undefined
 }
 
-/** Where the keys of a `WordTable` come from. */
+/** The keys of a `WordTable`. */
 export type Words =
   /** Whole numbers of at most 32 bits. */
   | { readonly kind: 'integer'; readonly values: ArrayLike<number> }
-  /** Floats, and the array over their bits: two words each, one for f32. */
+  /** Floats, compared by their bits: two words each, one for f32. */
   | { readonly kind: 'float'; readonly values: Float64Array | Float32Array }
   | { readonly kind: 'long'; readonly values: BigInt64Array | BigUint64Array }
-  /** Ids of two parts; a negative one is a part that is missing. */
+  /** Pairs of ids; a negative one is an unknown part, which makes the key unknown. */
   | { readonly kind: 'pair'; readonly first: Int32Array; readonly second: Int32Array }
 
-/** Ids of keys of two words. */
+/** A table from keys of two words to ids. */
 export interface WordIds {
   readonly size: number
   /** Writes the ids of the words from `begin` to `end` into `out`; where a bit of `validity` is 0, `out` is left as it is. */
   encode(words: Words, out: Int32Array, piece: Piece): void
-  /** The id that a key outside of all columns gets: null's. */
+  /** Gives the next id to a key that is in no slot: null. */
   addOutside(): number
 }
 
-/** Ids of texts: equal bytes are equal texts. */
+/** A table from texts, compared by their bytes, to ids. */
 export interface TextIds {
   readonly size: number
-  /** The ids of values[offsets[i]] to values[offsets[i + 1]] from `begin` to `end`, as `WordIds` gives them. */
+  /** Writes the ids of the texts values[offsets[i]] to values[offsets[i + 1]], as `WordIds.encode` does. */
   encode(values: Uint8Array, offsets: Int32Array, out: Int32Array, piece: Piece): void
   addOutside(): number
 }
 
-/** What a loop shares with its table. */
+/** The state of a table that its generated loops read and write. */
 interface WordState {
   size: number
   base: number
@@ -101,7 +101,7 @@ export class WordTable implements WordIds {
     return this.state.size++
   }
 
-  /** An array for the whole numbers around the first values, when they lie close together. */
+  /** Makes the array that is indexed by value, around the first values, where these are whole numbers close together. */
   private openWindow(words: Words, length: number, validity: Uint8Array | undefined): void {
     this.hasWindow = true
     if (words.kind === 'pair') return
@@ -148,13 +148,13 @@ function longer(words: Int32Array, length: number): Int32Array {
 }
 
 const HASH = `(h = Math.imul(low, 0x9e3779b1) ^ Math.imul(high, 0x85ebca6b), h ^= h >>> 15, h = Math.imul(h, 0xc2b2ae35), h ^ (h >>> 13))`
-/** Of the two words of a key. */
+/** The hash of a key's two words. */
 export const hashOf: (low: number, high: number) => number = typedLoop<(low: number, high: number) => number>(
   ['low', 'high'],
   `let h = 0;\nreturn ${HASH};`,
 )
 
-/** The least and greatest of the values when all are whole numbers of 32 bits. */
+/** The least and the greatest value; undefined where one is no whole number of 32 bits, or all are null. */
 function rangeOf(
   words: Exclude<Words, { kind: 'pair' }>,
   length: number,
@@ -180,14 +180,14 @@ return least <= most ? { least, most } : undefined;`,
 
 const SKIP_NULLS = 'if ((validity[i >> 3] & (1 << (i & 7))) === 0) continue;'
 
-/** The value as a number, and whether it is a whole number of 32 bits. */
+/** Source text for the value as a number, and for whether it is a whole number of 32 bits. */
 const SMALL = {
   integer: { value: 'a[i]', small: 'true' },
   float: { value: 'a[i]', small: '(value | 0) === value' },
   long: { value: 'b[2 * i]', small: 'b[2 * i + 1] === value >> 31' },
 } as const
 
-/** The two words of a key: equal exactly when the values are. Zeros are one value, and so is NaN. */
+/** Source text for the two words of a key, which are equal exactly when the values are. 0 and -0 are one value, and so are all NaNs. */
 const WORDS = {
   integer: 'const low = a[i] | 0, high = 0;',
   f64: `let low = b[2 * i], high = b[2 * i + 1];

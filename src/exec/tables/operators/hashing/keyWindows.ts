@@ -1,10 +1,11 @@
 /**
- * Keys that are their own codes: whole numbers, truth values and dates that lie together, and objects of a few of those.
+ * Dense key ranges (a perfect hash): whole numbers, booleans and dates that lie close together, and objects of a few of those, are their
+ * own codes. A range is called a window; it has a place for each key, and one for null.
  *
- *     a key        its place is what it has over `base`; null's is `span`
- *     { a, b }     the place of a times the places that b can have, and the place of b
+ *     a key        its place is key - base; null's place is `span`
+ *     { a, b }     place of a * (number of places of b) + place of b
  *
- * What the windows are is guessed from some of the keys; keys outside of them show when codes are made.
+ * Windows are guessed from a sample of the keys; keys outside of them are found when codes are made.
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { sliceColumn } from '../../../../core/data/columnSlices.ts'
@@ -12,26 +13,26 @@ import { type ColumnType, sameType } from '../../../../core/data/schema.ts'
 import { typedLoop, wordsOf } from '../../../kernels/js/typedLoops.ts'
 import { MOST_PARTS } from '../../../kernels/tables/groupFrame.ts'
 
-/** Keys from `base` to `base + span` (exclusive) have a place each. */
+/** The keys from `base` to `base + span` (exclusive), each of which has a place. */
 export interface Window {
   readonly base: number
   readonly span: number
 }
 
-/** The most places of all windows together: what is counted for each fits the caches of the core. */
+/** The most places of all windows together: a count for each fits the core's caches. */
 const MOST_PLACES = 2 ** 21
-/** Of objects, places that are few enough however few rows there are; more take a row each. */
+/** For objects: this many places are allowed for any number of rows; more only if there are as many rows. */
 const FEW_PLACES = 2 ** 16
-/** A table of hashes takes as much memory as so many places for each of its keys, and finds none of them sooner. */
+/** Places per row that are allowed for wide windows: a hash table takes as much memory for each key, and is no faster. */
 const PLACES_PER_ROW = 2
-/** The most places where there is one for so many rows: 64 MiB of counts for a thread. */
+/** The most places of wide windows, for any number of rows: 64 MiB of counts for a thread. */
 const MOST_WIDE_PLACES = 2 ** 24
 
-/** Rows looked at to guess windows, and pieces they are cut into: keys may rise from the first row to the last. */
+/** The sample to guess windows from: so many rows, in pieces from all of the table, as keys may rise from the first row to the last. */
 const LOOKED_AT = 65_536
 const PIECES = 16
 
-/** How much further than those seen keys may go, the widest first. */
+/** Functions from the width of the sample's range to the places added to it; the widest window that is allowed is taken. */
 const MARGINS: readonly ((width: number) => number)[] = [
   (width) => 2 * width + 1024,
   (width) => Math.floor(width / 2) + 16,
@@ -39,7 +40,7 @@ const MARGINS: readonly ((width: number) => number)[] = [
   () => 0,
 ]
 
-/** The columns that a key's code is made of: itself, or its fields; undefined where it has no code of its own. */
+/** The columns of a key that can be its own code: itself, or its fields; undefined for a key of other types, or of too many fields. */
 export function keyParts(key: Column): readonly Column[] | undefined {
   const parts = key.type.kind === 'struct' ? (key.children ?? []) : [key]
   if (key.type.kind === 'struct' && key.validity !== undefined) return undefined
@@ -47,24 +48,24 @@ export function keyParts(key: Column): readonly Column[] | undefined {
   return parts.every((part) => codeForm(part) !== undefined && part.values !== undefined) ? parts : undefined
 }
 
-/** Places of all windows together, null's included. */
+/** The number of places of all windows together, null's included. */
 export function placesIn(windows: readonly Window[]): number {
   return windows.reduce((places, { span }) => places * (span + 1), 1)
 }
 
-/** How many places of the key one place of each part takes. */
+/** For each part of the key, the distance between the codes of two neighboring places. */
 export function stridesOf(windows: readonly Window[]): readonly number[] {
   return windows.map((_, p) => placesIn(windows.slice(p + 1)))
 }
 
 export interface WindowOptions {
-  /** How many keys are looked at. */
+  /** The size of the sample, in keys. */
   readonly lookedAt?: number | undefined
-  /** Also windows beyond the caches, where there are rows enough to use their places. */
+  /** Allows windows larger than the caches, where there are enough rows for their places. */
   readonly wide?: boolean
 }
 
-/** A window for each part around the keys, where they are whole numbers that lie together. `type` is what all keys will be. */
+/** A window for each part of the key; undefined where the sample has other than whole numbers, or spans too many places. `type` is the type of all keys. */
 export function windowsOf(
   keys: readonly Column[],
   type: ColumnType,
@@ -104,7 +105,7 @@ function windowAround([from, to]: readonly [number, number], margin: (width: num
   return { base: Math.max(least, from - Math.floor(more / 2)), span: width + more }
 }
 
-/** All of few keys, or pieces from the first to the last. */
+/** A sample of the keys: all where they are few, else pieces spread from the first to the last. */
 function piecesOf(keys: readonly Column[], lookedAt: number): readonly Column[] {
   const rows = keys.reduce((sum, key) => sum + key.length, 0)
   if (rows <= lookedAt) return keys
@@ -119,7 +120,7 @@ function piecesOf(keys: readonly Column[], lookedAt: number): readonly Column[] 
   })
 }
 
-/** The least and the most of the first keys when all are whole numbers of 32 bits; the first is greater where there are none. */
+/** The least and the greatest of the first `length` keys, least > greatest where all are null; undefined where one is no whole number of 32 bits. */
 export function wholeRange(key: Column, length: number): readonly [number, number] | undefined {
   const form = codeForm(key)
   if (form === undefined || key.values === undefined) return undefined
@@ -138,7 +139,7 @@ return [least, most];`,
   return loop(form.array, key.validity, length)
 }
 
-/** The least and the most of some keys, from the first to the last, where they are whole numbers of 32 bits. */
+/** The least and the greatest key of a sample, as `wholeRange` gives them. */
 export function rangeSeen(key: Column, lookedAt: number): readonly [number, number] | undefined {
   let [least, most] = NOTHING
   for (const piece of piecesOf([key], lookedAt)) {
@@ -150,7 +151,7 @@ export function rangeSeen(key: Column, lookedAt: number): readonly [number, numb
   return [least, most]
 }
 
-/** Marks the places of whole keys, which lie in the window. */
+/** Sets `marks` to 1 at the places of the keys, all of which lie in the window. */
 export function markPlaces(key: Column, { base }: Window, marks: Uint8Array): void {
   const form = codeForm(key)
   if (form === undefined) return
@@ -164,7 +165,7 @@ marks[${form.value} - base] = 1;
   loop(form.array, key.validity, key.length, base, marks)
 }
 
-/** How the number in key `i` is read, for keys that can be codes. */
+/** Source text that reads key `i` as a number from array `k`, and tests that it is whole; undefined for types that cannot be codes. */
 export function codeForm(key: Column): { readonly value: string; readonly small: string; readonly array: unknown } | undefined {
   switch (wordsOf(key.type.kind)) {
     case 'integer':

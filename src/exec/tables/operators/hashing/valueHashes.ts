@@ -1,14 +1,14 @@
 /**
- * Hashes of 53 bits, of which two different values hardly ever have the same: for counting values without keeping them. Values that are
- * equal as keys (see `keyIds.ts`) have equal ones, whatever the types of their columns are.
+ * Hashes of 53 bits, so that collisions are rare enough to count different values without keeping them. Values that are equal as keys
+ * (see `keyIds.ts`) have equal hashes, whatever the types of their columns are.
  *
- * Two words are mixed with each other as in MurmurHash3's 128 bits for x86 (Appleby), of which these are half.
+ * The state is two words, mixed as in MurmurHash3 with 128 bits for x86 (Appleby), whose state is four.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { NUMBERS } from '../../../../core/data/columnConversions.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 
-/** The hash of each value, as a whole number; of null it means nothing. */
+/** The hash of each value, as a whole number; arbitrary for null. */
 export function valueHashes(column: Column): Float64Array {
   const { type, length, values, offsets } = column
   const hashes = new Float64Array(length)
@@ -69,7 +69,7 @@ function spread(word: number): number {
 const NUMBER = new Float64Array(1)
 const WORDS = new Int32Array(NUMBER.buffer)
 
-/** Zeros are one value, and so is NaN. */
+/** The hash of a number: 0 and -0 have one, and so have all NaNs. */
 function hashOfNumber(value: number): number {
   NUMBER[0] = Number.isNaN(value) ? Number.NaN : value + 0 // -0 + 0 is 0
   begin()
@@ -96,7 +96,7 @@ function hashOfText(text: string): number {
   return hashOfBytes(bytes, 0, bytes.length)
 }
 
-/** Of objects: of their fields, whose order makes no difference; one that is null is as none. Of lists: of their items. */
+/** The hash of any value: of an object by its fields in any order, without those that are null; of a list by its items in order. */
 function hashOfValue(value: unknown): number {
   switch (typeof value) {
     case 'number':

@@ -1,5 +1,5 @@
 /**
- * Rows that match, found by kernels over tables in the arena: those that `hashJoin.ts` finds, in their order.
+ * The probe of a hash join by kernels over tables in the arena; it finds the same pairs of rows as `hashJoin.ts`, in the same order.
  */
 import {
   emitKernel,
@@ -15,7 +15,7 @@ import type { PieceRows } from '../gather/gather.ts'
 import type { GroupMemory, Kernel } from '../groupBy/groupMemory.ts'
 import { STRIDE } from '../groupBy/radixPartitions.ts'
 
-/** The right side's rows by the numbers of their keys (`joinKeys.ts`), and a left side to be looked up, in pieces. */
+/** The build side's rows, chained by the numbers of their keys (`joinKeys.ts`), and the methods that probe with pieces of the left side. */
 export class ArenaMatches {
   private readonly memory: GroupMemory
   private readonly frame: number
@@ -37,7 +37,7 @@ export class ArenaMatches {
     this.chained = this.words[JOIN_FRAME.repeated / 4] !== 0
   }
 
-  /** The rows of each piece's keys that have a match, or have none. */
+  /** The rows of each piece that have a match; with `anti`, those that have none. */
   kept(pieces: readonly Int32Array[], how: { readonly anti: boolean }): PieceRows {
     const rows = this.room(rowsIn(pieces) + 1)
     this.place('left', rows.byteOffset)
@@ -51,7 +51,7 @@ export class ArenaMatches {
     return { rows: rows.subarray(0, this.written), cuts, nullable: false }
   }
 
-  /** For each row of a piece 1 more than its first match, or 0; and how many pairs there are. `keeps`: with those of rows that have no match. */
+  /** For each left row 1 + the right row of its first match, or 0; and the number of pairs. With `keeps` a row without a match counts as a pair. */
   found(
     pieces: readonly Int32Array[],
     how: Pick<MatchOptions, 'keeps'>,
@@ -69,7 +69,7 @@ export class ArenaMatches {
     return { found, pairs: high * 2 ** 32 + (low >>> 0) }
   }
 
-  /** The pairs of rows of what was found. */
+  /** The pairs of rows that match, from the result of `found`. */
   pairs(
     found: readonly Int32Array[],
     pairs: number,
@@ -92,7 +92,7 @@ export class ArenaMatches {
     }
   }
 
-  /** 1 for the rows of the right side that were found. */
+  /** A flag for each row of the right side: 1 where it is in a pair. */
   matched(found: readonly Int32Array[]): Uint8Array {
     const { next } = this
     const matched = new Uint8Array(next.length)

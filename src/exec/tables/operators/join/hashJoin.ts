@@ -1,9 +1,9 @@
 /**
- * Joins by equal keys: a table of the right side's rows by key, probed by the left side in its order.
+ * The hash join: the right side is the build side, the left side probes in its order.
  *
  * Matches of a left row come in the right side's order; right rows without a match (right, full) come last, in
- * theirs. A key that is null, or holds a null at any depth, matches nothing. Pieces of the left side are joined apart from each
- * other, in any thread; one after another they are the join.
+ * theirs. A key that is null, or holds a null at any depth, matches nothing. Pieces of the left side are joined independently, in any
+ * thread; the results in their order are the join.
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { concatColumns } from '../../../../core/data/columnConcat.ts'
@@ -23,7 +23,7 @@ import { ownNulls, withWholeNulls } from './nullKeys.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
-/** Whole inputs. */
+/** Joins whole inputs. */
 export const hashJoinExec: RunWide<'HashJoinExec'> = (join, inputs) => {
   const [left, right] = [inputs[0] as ExecBatch, inputs[1] as ExecBatch] // a join has two
   const { batch, matched } = joinPiece(join, left, right, keyTypeOf(join, [left], [right]))
@@ -31,13 +31,13 @@ export const hashJoinExec: RunWide<'HashJoinExec'> = (join, inputs) => {
   return [batch, unmatchedPiece(join, left, right, matched)]
 }
 
-/** A piece of the left side, whose rows keep their order, and which rows of the right side it matched, where that matters. */
+/** The joined rows of a piece of the left side, in its order; for right and full joins also a flag for each right row that matched. */
 export interface JoinedPiece {
   readonly batch: ExecBatch
   readonly matched?: Uint8Array
 }
 
-/** Joins a piece of the left side with the whole right side. `type`: of the keys of both. */
+/** Joins a piece of the left side with the whole right side. `type` is the common type of both sides' keys. */
 export function joinPiece(join: Join, leftPiece: ExecBatch, wholeRight: ExecBatch, type: ColumnType): JoinedPiece {
   const left = withoutKeys(leftPiece)
   const right = withoutKeys(wholeRight)
@@ -62,7 +62,7 @@ export function unmatchedPiece(join: Join, leftPiece: ExecBatch, wholeRight: Exe
   return joinedPairs(join, left, right, { left: new Int32Array(rows.length).fill(-1), right: rows })
 }
 
-/** The type of the keys of both sides. PlanError when they have none in common, or there is no such column. */
+/** The common type of both sides' keys. PlanError where there is none, or a side lacks the column. */
 export function keyTypeOf(join: Join, left: readonly ExecBatch[], right: readonly ExecBatch[]): ColumnType {
   if (join.how === 'cross') return { kind: 'null' }
   const [a, b] = [left, right].map((batches, side) =>
@@ -72,12 +72,12 @@ export function keyTypeOf(join: Join, left: readonly ExecBatch[], right: readonl
 }
 
 interface Pairs {
-  /** Row of the left side, or -1. */
+  /** Row of the left side; -1 for a right row without a match. */
   readonly left: Int32Array
   readonly right: Int32Array
 }
 
-/** More rows than an index can name. */
+/** The most rows of a table, since indices of rows are signed words of 32 bits. */
 export const MOST_ROWS: number = 2 ** 31 - 1
 
 function crossPairs(left: number, right: number): Pairs {
@@ -104,14 +104,14 @@ function idsOf(key: Column, type: ColumnType, encode: (key: Column) => Int32Arra
   return encoded
 }
 
-/** 1 at id + 1 for the ids that a row of the right side has: a null has an id in the table, but matches nothing. */
+/** 1 at id + 1 for the ids of the right side's rows that can match: a null has an id in the table, but matches nothing. */
 function presentIds(rightIds: Int32Array, size: number): Uint8Array {
   const present = new Uint8Array(size + 1)
   for (const id of rightIds) if (id >= 0) present[id + 1] = 1
   return present
 }
 
-/** Rows looked up at a time: their ids stay in the near caches. */
+/** Rows probed at a time, so that their ids stay in the core's caches. */
 const PROBE_ROWS = 16_384
 
 interface Probe {
@@ -129,7 +129,7 @@ function keptRows(key: Column, { ids, type, present, how }: Probe): Int32Array {
     const found = idsOf(sliceColumn(key, from, Math.min(from + PROBE_ROWS, key.length)), type, (piece) => ids.lookUp(piece))
     for (let i = 0; i < found.length; i++) {
       kept[count] = from + i
-      // ids are -1 or more; without a branch that no processor could guess
+      // ids are -1 or more; no branch, which would be mispredicted
       count += (present[(found[i] as number) + 1] as number) ^ other
     }
   }
@@ -164,14 +164,14 @@ function expanded(join: Join, leftIds: Int32Array, table: RowsById): Pairs {
   return { left, right }
 }
 
-/** 1 for the rows of the right side that a row of the left side matches. */
+/** A flag for each row of the right side: 1 where a row of the left side matches it. */
 function matchedRows(leftIds: Int32Array, rightIds: Int32Array, size: number): Uint8Array {
   const matched = new Uint8Array(size)
   for (const id of leftIds) if (id >= 0) matched[id] = 1
   return Uint8Array.from(rightIds, (id) => (id < 0 || matched[id] === 0 ? 0 : 1))
 }
 
-/** The keys of a side, null where they hold a null; those that functions return are so already. */
+/** The keys of a side, null where they hold a null at any depth; keys that functions return already are. */
 export function keysOf(join: Join, side: ExecBatch, which: 0 | 1): Column {
   const column = keyColumn(join, side, which)
   return join.on === undefined ? column : withWholeNulls(column)
@@ -206,15 +206,15 @@ function joinedPairs(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs
   })
 }
 
-/** What names the columns of joined rows. */
+/** The fields of a join that decide on the names of its columns. */
 type Named = Pick<Join, 'shared' | 'suffix' | 'names' | 'columns' | 'element'>
 
-/** The columns of joined rows, by their numbers. */
+/** Functions that make the columns of joined rows from the column's index on its side. */
 export interface JoinedColumns {
   readonly length: number
   readonly left: (i: number) => Column
   readonly right: (i: number) => Column
-  /** The left side's column that was joined on. */
+  /** The column that was joined on, at index `i` of the left side. */
   readonly shared: (i: number, name: string) => Column
 }
 
@@ -256,7 +256,7 @@ function joinedOf(
   const positions = sides.map(({ element }) => positionsOf(fieldsOf(element)))
   const taken = columns.map(({ from, name }) => {
     const at = positions[from]?.get(name)
-    // of a side without rows nobody may know the columns
+    // a side without rows may have no known columns
     if (at === undefined && sides[from].length === 0) return nullColumn({ kind: 'null' }, rows.length)
     if (at === undefined) throw new Bug(`A join carries ${name}, which its side does not have.`)
     if (from === 1) return rows.right(at)
@@ -269,7 +269,7 @@ function joinedOf(
   )
 }
 
-/** The join column: from the left side, and from the right where the left has no row. */
+/** The column that was joined on: from the left side, and from the right where the left has no row. */
 function sharedKey(name: string, column: Column, right: ExecBatch, pairs: Pairs): Column {
   const other = right.columns[fieldsOf(right.element).findIndex((field) => field.name === name)]
   if (other === undefined || !pairs.left.includes(-1)) return takenColumn(column, pairs.left)

@@ -1,11 +1,11 @@
 /**
- * Keys of a join as small whole numbers, by which kernels find the rows of the right side.
+ * Keys of a join as small whole numbers, by which kernels index the rows of the build side.
  *
- *     places    whole numbers that lie together, and lists of such: the place in a box around the right side's keys
- *     packed    lists of whole numbers in a box that is too large for that: the place as a key of its own, hashed
- *     ids       all other keys: by a table (`keyIds.ts`)
+ *     places    whole numbers close together, and tuples of such: the place in a box (a dense range a part) around the right side's keys
+ *     packed    tuples of whole numbers in a box that is too large for that: the place is a key itself, hashed
+ *     ids       all other keys: ids of a hash table (`keyIds.ts`)
  *
- * Equal keys have equal numbers, others have not; -1 is for keys that match nothing.
+ * Equal keys have equal numbers, different keys different ones; a key that matches nothing has -1.
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { convertColumn } from '../../../../core/data/columnConversions.ts'
@@ -20,20 +20,20 @@ import { asList } from '../hashing/tupleKeys.ts'
 import { inMilliseconds } from '../sort/wholeMilliseconds.ts'
 import { withoutNulls } from './nullKeys.ts'
 
-/** The numbers of the right side's keys, and how the left side's are found. */
+/** The numbers of the right side's keys, and a function to find those of the left side's. */
 export interface JoinKeys {
   readonly right: Int32Array
-  /** All numbers are below. */
+  /** All numbers are below it. */
   readonly size: number
   left(key: Column): Int32Array
 }
 
-/** Places that are few enough however few keys there are; of more, so many for a key: an entry of a table of hashes takes as much. */
+/** This many places are allowed for any number of keys; more only up to `PLACES_PER_KEY`, which take as much memory as a hash table's entry. */
 const FEW_PLACES = 2 ** 16
 const PLACES_PER_KEY = 8
-/** Most tables of keys have one for each row; of many rows not so many that a table of few would be wide. */
+/** The most keys that a hash table is made for at first, where a side has more rows: its keys may be few. */
 const MOST_EXPECTED = 2 ** 20
-/** A box of 256 MiB at most. */
+/** The most places of a box, which takes 256 MiB. */
 const MOST_PLACES = 2 ** 26
 
 export function joinKeys(rightKey: Column, type: ColumnType, memory: GroupMemory): JoinKeys {
@@ -55,13 +55,13 @@ export function joinKeys(rightKey: Column, type: ColumnType, memory: GroupMemory
   const ids = new KeyIds({ kind: 'f64' }, tables)
   const codes = packed(right)
   const encoded = ids.encode(codes)
-  // -1 has an id like any other, which no row of the right side keeps: so it matches none
+  // the packed key -1 of a null has an id like any other; no right row keeps it, so it matches nothing
   const { values } = codes
   if (right.validity !== undefined) for (let i = 0; i < encoded.length; i++) if (values?.[i] === -1) encoded[i] = -1
   return { right: encoded, size: ids.size, left: (key) => ids.lookUp(packed(keyAs(key, type))) }
 }
 
-/** The key as a column of the type that the keys of both sides have. */
+/** The key converted to the common type of both sides' keys. */
 function keyAs(key: Column, type: ColumnType): Column {
   return convertColumn(asList(inMilliseconds(key), type), type)
 }
@@ -78,14 +78,14 @@ function byIds(right: Column, type: ColumnType, ids: KeyIds): JoinKeys {
   }
 }
 
-/** The columns of a key's parts: itself, or its items or fields. */
+/** The columns of a key's parts: itself, or the fields of a struct. */
 function partsOf(key: Column): readonly Column[] {
   return key.type.kind === 'struct' ? (key.children ?? []) : [key]
 }
 
 /**
- * A window for each part around all keys; undefined where they are no whole numbers of 32 bits, where there is none, and where
- * a part of a key is null and the key is not: that is what follows the last item of a shorter list, and equals another such.
+ * A window for each part around all keys; undefined where a part is no whole number of 32 bits, where there are no keys, and where a
+ * part is null and its key is not: such a null stands for an item that a shorter array lacks, and equals another such.
  */
 function boxAround(key: Column): readonly Window[] | undefined {
   const box: Window[] = []
@@ -98,7 +98,7 @@ function boxAround(key: Column): readonly Window[] | undefined {
   return box.length === 0 ? undefined : box
 }
 
-/** Whether the part is null where the key is not. */
+/** Whether the part is null in a row where the key is not. */
 function hasOwnNulls(part: Column, key: Column): boolean {
   for (let byte = 0; byte < (part.validity?.length ?? 0); byte++) {
     const last = key.length - 8 * byte
@@ -108,7 +108,7 @@ function hasOwnNulls(part: Column, key: Column): boolean {
   return false
 }
 
-/** The place of each key in the box, -1 for what is null, or has a null, and for what lies outside of it. */
+/** Writes the place of each key in the box; -1 for a key that is null, has a null part, or lies outside. */
 function placesIn<A extends Int32Array | Float64Array>(key: Column, box: readonly Window[], out: A): A {
   const parts = partsOf(key)
   const forms = parts.map(codeForm)

@@ -1,4 +1,4 @@
-/** The task of a parallel join: a range of the left side with the whole right side. */
+/** The task of a parallel join: joins a range of the left side with the whole right side. */
 
 import type { ColumnType } from '../../../../core/data/schema.ts'
 import { MemoryError } from '../../../../core/errors.ts'
@@ -19,20 +19,20 @@ export interface JoinTask {
   readonly join: Extract<WideOperator, { kind: 'HashJoinExec' }>
   readonly left: readonly ExecBatch[]
   readonly right: readonly ExecBatch[]
-  /** Of the keys of both sides. */
+  /** The common type of both sides' keys. */
   readonly type: ColumnType
 }
 
 export interface JoinOutcome {
-  /** The joined rows; where it matters also a batch whose one hidden column tells the rows of the right side that were matched. */
+  /** The joined rows; for right and full joins also a batch whose one hidden column flags the right rows that matched. */
   readonly batches: readonly ExecBatch[]
-  /** What of them lies in blocks that are the result's. */
+  /** The blocks of the arena that hold the batches' buffers; they belong to the result. */
   readonly blocks: readonly Block[]
-  /** Why there is no table in the arena. */
+  /** The reason why there is no hash table in the arena. */
   readonly refused?: string
 }
 
-/** With tables in the arena where there is room for them. */
+/** Joins with hash tables in the arena, or in ordinary memory where the arena is too full. */
 export function runJoinTask(task: JoinTask, arena: Arena): JoinOutcome {
   const found = inArena(task, arena)
   const { batch, matched, blocks } = found ?? { ...inMemory(task), blocks: [] }
@@ -46,7 +46,7 @@ function inMemory({ join, left, right, type }: JoinTask): JoinedPiece {
   return joinPiece(join, concatBatches(left), concatBatches(right), type)
 }
 
-/** Undefined where memory is short, and for all pairs of rows, which need no table. */
+/** Joins by kernels in the arena; undefined where that is too full, and for a cross join, which needs no hash table. */
 function inArena(task: JoinTask, arena: Arena): (JoinedPiece & { readonly blocks: readonly Block[] }) | undefined {
   if (task.join.how === 'cross') return undefined
   const memory = new GroupMemory(arena, task.join.kind)

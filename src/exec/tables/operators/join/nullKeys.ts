@@ -1,12 +1,12 @@
 /**
  * Nulls in keys: a key of a join that is null, or holds a null at any depth, matches nothing.
  *
- * Keys that functions return are made null as a whole where they hold one. So an array of them that is shorter than others
- * can have null for the items that it has not, and is told apart from one that has a null.
+ * Keys that functions return are made null as a whole where they hold a null. So nulls inside a tuple only stand for items that a
+ * shorter array lacks, and are not confused with items that are null.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
 
-/** The key column with null for every key that holds one; itself where none does. */
+/** The key column with null for every key that holds a null; the column itself where none does. */
 export function withWholeNulls(column: Column): Column {
   if (column.type.kind !== 'struct' && column.type.kind !== 'list' && column.type.kind !== 'object') return column
   const mask = nullMask(column)
@@ -16,7 +16,7 @@ export function withWholeNulls(column: Column): Column {
   return { ...column, validity }
 }
 
-/** 1 where a key itself is null; undefined where none is. */
+/** A flag for each key: 1 where the key itself is null; undefined where the column has no validity bitmap. */
 export function ownNulls(column: Column): Uint8Array | undefined {
   if (column.type.kind === 'null' || column.type.kind === 'unknown') return new Uint8Array(column.length).fill(1)
   if (column.validity === undefined) return undefined
@@ -25,14 +25,14 @@ export function ownNulls(column: Column): Uint8Array | undefined {
   return mask
 }
 
-/** Ids of keys with -1 for nulls, which have one of their own. */
+/** Overwrites the ids of null keys with -1. */
 export function withoutNulls(ids: Int32Array, column: Column): Int32Array {
   const nulls = ownNulls(column)
   if (nulls !== undefined) for (let i = 0; i < ids.length; i++) if (nulls[i] === 1) ids[i] = -1
   return ids
 }
 
-/** 1 where a key is null, or holds a null at any depth: in a field, or an item; undefined where none does. */
+/** A flag for each key: 1 where it is null, or holds a null in a field or item at any depth; undefined where no key can. */
 export function nullMask(column: Column): Uint8Array | undefined {
   const { type, length } = column
   switch (type.kind) {
@@ -55,7 +55,7 @@ function eitherMask(a: Uint8Array | undefined, b: Uint8Array | undefined): Uint8
   return a
 }
 
-/** 1 for the lists that have an item with 1. */
+/** A flag for each list: 1 where one of its items has 1. */
 function listMask({ length, offsets }: Column, items: Uint8Array | undefined): Uint8Array | undefined {
   if (items === undefined || offsets === undefined) return undefined
   const mask = new Uint8Array(length)
@@ -65,7 +65,7 @@ function listMask({ length, offsets }: Column, items: Uint8Array | undefined): U
   return mask
 }
 
-/** The same of one value. */
+/** Whether a value is null, or holds a null at any depth. */
 export function holdsNull(value: unknown): boolean {
   if (value === null || value === undefined) return true
   if (Array.isArray(value)) return value.some(holdsNull)

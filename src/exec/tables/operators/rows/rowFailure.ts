@@ -10,7 +10,7 @@ import { Bug, PlanError, TaskError } from '../../../../core/errors.ts'
 import { isError } from '../../../../core/isError.ts'
 
 export interface RowContext {
-  /** For messages, as `filter`. */
+  /** The method's name in messages, as `filter`. */
   readonly method: string
   /** Row number of the batch's first element, which functions see as its key; only for elements without explicit keys. */
   readonly firstRow: number
@@ -22,9 +22,9 @@ export class RowFailure extends Error {
   readonly method: string
   position: number
   readonly key: readonly number[] | undefined
-  /** The partition that the position is in, where nothing tells the number in the whole table. */
+  /** The partition that the position counts in; absent where the position counts in all of the task's rows. */
   partition?: number
-  /** Which step of the pipeline. */
+  /** The index of the step in its pipeline. */
   step = 0
   constructor(method: string, at: { readonly position: number; readonly key?: readonly number[] }, cause: unknown) {
     super(isError(cause) ? cause.message : String(cause), { cause })
@@ -35,7 +35,7 @@ export class RowFailure extends Error {
   }
 }
 
-/** Names the element; errors that already say what is wrong stay as they are. */
+/** The failure with the position of the element in which `error` was thrown; errors of this library stay as they are. */
 export function rowFailure(error: unknown, batch: Batch, context: RowContext, index: number): Error {
   if (error instanceof PlanError || error instanceof RowFailure || error instanceof Bug) return error
   const position = context.position + index
@@ -46,7 +46,7 @@ export function rowFailure(error: unknown, batch: Batch, context: RowContext, in
   )
 }
 
-/** The error for the user; `rowsBefore` elements went before this task's. */
+/** The error for the user; `rowsBefore` is the number of elements before those of the task. */
 export function taskErrorOf(failure: RowFailure, rowsBefore: number): TaskError {
   const { partition, position } = failure
   if (partition !== undefined)
@@ -59,7 +59,7 @@ export function taskErrorOf(failure: RowFailure, rowsBefore: number): TaskError 
   return new TaskError(`${failure.method}: the function threw at ${place}: ${failure.message}`, { cause: failure.cause, key })
 }
 
-/** The failure at its row of the whole table, where it is known how many came before each partition. */
+/** The failure with its position in the whole table, where `rowsBefore` has the number of rows before each partition. */
 export function among(failure: RowFailure, rowsBefore: readonly number[] | undefined): RowFailure {
   const { partition } = failure
   if (partition === undefined || rowsBefore === undefined) return failure
@@ -68,7 +68,7 @@ export function among(failure: RowFailure, rowsBefore: readonly number[] | undef
   return failure
 }
 
-/** The failure in what a task was rejected with: its class may have been lost between threads. */
+/** The failure that a task was rejected with, whose class may have been lost between threads; undefined where it is another error. */
 export function asRowFailure(error: unknown): RowFailure | undefined {
   if (error instanceof RowFailure) return error
   return isError(error) && error.name === 'RowFailure' && 'position' in error ? (error as RowFailure) : undefined

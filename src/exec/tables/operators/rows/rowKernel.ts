@@ -41,7 +41,7 @@ export function selectRows(f: ExecFunction, batch: Batch, context: RowContext): 
   return selection.slice(0, count)
 }
 
-/** One column of what the function returns. `arrays`: what becomes of the arrays among it. */
+/** The column of the function's results. `arrays` says how arrays among them are stored. */
 export function columnOf(f: ExecFunction, batch: Batch, context: RowContext, { arrays }: { readonly arrays: ArrayForm }): Column {
   const compiled = compiledColumn(f, batch, context, arrays)
   if (compiled !== undefined) return arrays === 'match' ? withWholeNulls(compiled) : compiled
@@ -50,7 +50,7 @@ export function columnOf(f: ExecFunction, batch: Batch, context: RowContext, { a
   return builder.finish()
 }
 
-/** The column of a function that is compiled to columns; undefined where values come one by one. */
+/** The column of a function that a generated loop writes to typed columns; undefined where its values must be appended one by one. */
 function compiledColumn(f: ExecFunction, batch: Batch, context: RowContext, arrays: ArrayForm): Column | undefined {
   const ir = rowIrOf(f)
   const shape = ir === undefined ? undefined : returnShapeOf(ir)
@@ -67,7 +67,7 @@ function compiledColumn(f: ExecFunction, batch: Batch, context: RowContext, arra
   return undefined
 }
 
-/** The column when every value is a number or null, and one is a number; else undefined, and the loop is run again. */
+/** The column where every value is a number or null, and at least one is a number; else undefined, and the caller runs the function again. */
 function numberColumn(ir: FunctionIr, batch: Batch, context: RowContext): Column | undefined {
   const values = new Float64Array(batch.length)
   const nulls: number[] = []
@@ -98,7 +98,7 @@ function validityWithout(nulls: readonly number[], length: number): { readonly v
   return { validity }
 }
 
-/** The batch of what the function returns: rows when all are plain objects, scalars otherwise. Keys are kept. */
+/** The batch of the function's results: rows when all are plain objects, scalars otherwise. Keys are kept. */
 export function mapRows(f: ExecFunction, batch: Batch, context: RowContext, declared: ElementType): Batch {
   const mapped = mappedElements(f, batch, context, declared)
   return batch.keys === undefined ? mapped : { ...mapped, keys: batch.keys }
@@ -143,7 +143,7 @@ export function returnedValues(f: ExecFunction, batch: Batch, context: RowContex
     runKernel(ir, batch, context, { $visit: visit }, (value, print) => `$visit(${value === undefined ? 'undefined' : print(value)}, $i);`)
 }
 
-/** The function itself, of values: for two-argument functions and groups. `inputs` come first, then the key. */
+/** The function to be called with values: for functions of two arguments and of groups. The inputs come first, then the key. */
 export function callable(f: ExecFunction): (...args: readonly unknown[]) => unknown {
   const ir = rowIrOf(f)
   if (ir === undefined) return asItStands(f)
@@ -183,7 +183,7 @@ export function keyOf(batch: Batch, context: RowContext, index: number): number[
   return batch.keys === undefined ? [context.firstRow + index] : batch.keys.map((axis) => axis[index] ?? 0)
 }
 
-/** Compiles and runs a loop over the batch; gives what `$n` counted. */
+/** Compiles and runs a loop over the batch; returns the final value of its counter `$n`. */
 function runKernel(
   ir: FunctionIr,
   batch: Batch,
@@ -221,7 +221,7 @@ return $n;
   return compile(source, all)(batch.length) as number
 }
 
-/** Kernel factories by their source, so that V8 keeps what it learned about one from batch to batch. */
+/** Kernel factories by source text, so that V8 keeps the optimized code of one from batch to batch. */
 const factories = new Map<string, (bindings: Readonly<Record<string, unknown>>) => (...args: readonly unknown[]) => unknown>()
 const MOST_FACTORIES = 1000
 
@@ -236,7 +236,7 @@ function compile(source: string, bindings: Readonly<Record<string, unknown>>): (
   return factory(bindings)
 }
 
-/** The columns a kernel reads, each bound once and read once a row where that is cheap or the value is used again. */
+/** The columns a kernel reads: each is bound once, and read once a row. */
 class KernelInputs {
   readonly bindings: Record<string, unknown> = {}
   private readonly batch: Batch
@@ -303,7 +303,7 @@ class KernelInputs {
       return `$r${position}($i)`
     }
     this.bindings[`$v${position}`] = column.values
-    // the type keeps kernels over other arrays apart, of which V8 would learn too many
+    // the type in the comment gives kernels over other typed arrays another source, so that V8's access to each stays monomorphic
     const value = direct(`$v${position}[$i] /* ${column.type.kind} */`)
     if (column.validity === undefined) return value
     this.bindings[`$m${position}`] = column.validity
@@ -319,7 +319,7 @@ const DIRECT: ReadonlyMap<ColumnType['kind'], (element: string) => string> = new
   ['bool', (element: string) => `${element} !== 0`],
 ])
 
-/** A column per name; those that are plain fields of the row are its columns themselves. */
+/** A column for each name; where the part is a plain field of the row, that field's column itself. */
 function outputColumns(
   ir: FunctionIr,
   batch: Batch,
@@ -344,7 +344,7 @@ function outputColumns(
   return names.map((_, i) => copies[i] ?? (outputs[i] as Output).finish(batch.length)) // one of the two, by construction
 }
 
-/** For `(r) => ({ a: r.a, b: … })`: the input's columns for the parts that only name one. */
+/** The input's columns for the parts that are plain fields, as `a` in `(r) => ({ a: r.a, b: … })`; undefined for the others. */
 function copiedParts(ir: FunctionIr, batch: Batch, names: readonly string[]): readonly (Column | undefined)[] {
   const [only] = ir.body
   if (ir.body.length !== 1 || only?.kind !== 'Return' || only.value === undefined) return []

@@ -1,5 +1,5 @@
 /**
- * Where a row kernel puts what the function returns.
+ * The output columns of a row kernel.
  *
  * A *shape* says which columns a returned value has, read off the function's return statements: an object literal is
  * a column per field, `[a, b]` of a tuple a column per item, anything else one column. Declared f64 and bool columns
@@ -44,7 +44,7 @@ class BuilderOutput implements Output {
   }
 }
 
-/** Nulls and misfits of typed outputs, off the fast path. */
+/** The slow path of typed outputs: notes nulls, and throws PlanError for a value of another type. */
 class Exceptions {
   private nulls: Uint8Array | undefined
   private readonly capacity: number
@@ -109,7 +109,7 @@ class BooleanOutput implements Output {
   }
 }
 
-/** What a function returns, where its return statements alone tell. */
+/** The shape of what a function returns, as far as its return statements tell. */
 export type ReturnShape =
   | { readonly kind: 'object' | 'tuple'; readonly names: readonly string[] }
   /** The element itself, unchanged. */
@@ -161,7 +161,7 @@ function endsInReturn(stmts: readonly Stmt[]): boolean {
   }
 }
 
-/** The value of each name in a literal of a known shape; a name given twice has its last value. */
+/** The expression for each name in an object or array literal; a name given twice has its last one. Undefined for any other expression. */
 export function partsOf(expr: Expr, names: readonly string[]): readonly Expr[] | undefined {
   if (expr.kind === 'ArrayLiteral') return expr.items
   if (expr.kind !== 'ObjectLiteral') return undefined

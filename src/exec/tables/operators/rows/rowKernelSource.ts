@@ -1,8 +1,8 @@
 /**
  * Prints the IR of a row lambda as JavaScript. The IR's semantics are JavaScript's, so every node prints as itself;
- * what an element, a field or a returned value is, the caller says.
+ * the caller's `KernelWords` print elements, fields, keys and returned values.
  *
- * Names cannot meet: locals print as `l_…`, labels as `L_…`, captured numbers as `p_0`, tables as `t_0`, collections of keys as `f_0`; everything
+ * Names cannot collide: locals print as `l_…`, labels as `L_…`, captured numbers as `p_0`, tables as `t_0`, collections of keys as `f_0`; everything
  * else in a kernel starts with `$`.
  */
 
@@ -28,10 +28,10 @@ export interface KernelWords {
   input(argument: number): string
   /** Column `name` of the element, or undefined to read the property of `input(argument)`. */
   field(argument: number, name: string): string | undefined
-  /** What operators make of a column of Dates, `name` of the element or the element itself; undefined for any other. */
+  /** The milliseconds of a Date, in column `name` or of the element itself; undefined where the column holds no Dates. */
   time?(argument: number, name: string | undefined): string | undefined
   key(axis: number): string
-  /** Statements that take the returned value and leave the row; undefined: returned nothing. */
+  /** Statements that store the returned value and go on to the next row; `value` is undefined for a bare `return`. */
   returned(value: Expr | undefined, print: (expr: Expr) => string): string
 }
 
@@ -49,7 +49,7 @@ function libraryName(call: LibraryCall): string {
   return `$library_${call}`
 }
 
-/** What `p_…`, `t_…`, `f_…` and the functions of the library stand for. */
+/** The values bound to the names `p_…`, `t_…`, `f_…` and `$library_…`. */
 export function constantsOf(ir: FunctionIr): Record<string, unknown> {
   const called = new Set<LibraryCall>()
   visitStmts(ir.body, (stmt) => {
@@ -66,7 +66,7 @@ export function constantsOf(ir: FunctionIr): Record<string, unknown> {
   ])
 }
 
-/** Operators that make a number of a Date; `+` of two makes a text, and does not count. */
+/** Operators that convert a Date to a number; `+` is none of them, since it converts a Date to a text. */
 const NUMERIC: ReadonlySet<UnaryOperator | BinaryOperator> = new Set([
   '-',
   '~',
@@ -197,7 +197,7 @@ class Printer {
     }
   }
 
-  /** A Date is not made where all that is wanted of it is its number. */
+  /** Prints an operand; a Date under a numeric operator prints as its number, so that no Date object is made. */
   private operand(operator: UnaryOperator | BinaryOperator, expr: Expr): string {
     const time = NUMERIC.has(operator) ? this.time(expr) : undefined
     return time ?? this.expr(expr)

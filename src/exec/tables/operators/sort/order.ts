@@ -12,7 +12,7 @@ import { textComparator } from './textOrder.ts'
 
 export type Compare = (a: number, b: number) => number
 
-/** Positions of the elements in the order of `key`, equal ones in their old order; at most `limit`. */
+/** Positions of the elements in the order of `key`, equal ones in their old order; the first `limit` only. */
 export function sortedRows(key: Column, options: { readonly descending: Directions; readonly limit?: number }): Int32Array {
   const sorted = radixRows(key, directionOf(options.descending, 0))
   if (sorted !== undefined) return options.limit === undefined ? sorted : sorted.slice(0, options.limit)
@@ -22,12 +22,12 @@ export function sortedRows(key: Column, options: { readonly descending: Directio
   return options.limit === undefined ? rows : rows.slice(0, options.limit)
 }
 
-/** Whether the item of a key goes down. */
+/** Whether the order of an item of the key is descending. */
 export function directionOf(descending: Directions, item: number): boolean {
   return typeof descending === 'boolean' ? descending : descending[item] === true
 }
 
-/** Compares elements of the key by their positions. */
+/** A function that compares two elements of the key, given their positions. */
 export function comparatorOf(key: Column, descending: Directions): Compare {
   const validity = key.validity
   const present = presentComparator(key, descending)
@@ -93,7 +93,7 @@ function orderless(type: ColumnType): never {
   )
 }
 
-/** Item by item; what a shorter list has not is null, and comes last. */
+/** Compares lists item by item; an item that a shorter list lacks counts as null, which comes last. */
 function listComparator({ offsets = new Int32Array(1), children }: Column, descending: boolean): Compare {
   const items = children?.[0] ?? { type: { kind: 'null' }, length: 0 }
   const compare = presentComparator(items, descending)

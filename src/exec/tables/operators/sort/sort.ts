@@ -1,4 +1,4 @@
-/** Orders elements by the hidden key column; the result is a table, but of rows that are still to be computed with, which keep what they have. */
+/** Orders elements by the hidden key column; the result is a table. With `hiddenKey` rows keep their keys and all hidden columns, for later steps. */
 import { type ExecBatch, takeBatch } from '../batches.ts'
 import { type RunWide, withoutKeys } from '../operator.ts'
 import { sortedRows } from './order.ts'

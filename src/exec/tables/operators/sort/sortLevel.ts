@@ -1,14 +1,14 @@
-/** One of the values that rows are sorted by, and where its keys lie. */
+/** Sort levels: a sort key as 64-bit words (normalized keys), one level for the words that decide where all before are equal. */
 import type { SortForm } from '../../../kernels/tables/sortWords.ts'
 
-/** Where a column of numbers lies; `bits` is 0 where no value is null. */
+/** The addresses of a column of numbers; `bits`, its validity bitmap, is 0 where no value is null. */
 export interface FixedPlace {
   readonly form: SortForm
   readonly values: number
   readonly bits: number
 }
 
-/** Where a column of texts lies. */
+/** The addresses of a column of texts. */
 export interface TextPlace {
   readonly bytes: number
   readonly offsets: number
@@ -19,18 +19,18 @@ export type Span =
   | ({ readonly kind: 'fixed'; readonly out: number } & FixedPlace)
   | ({ readonly kind: 'text'; readonly out: number; readonly reference: number } & TextPlace)
 
-/** A part of a word: bits of what the column has over its base, or of what stands for null. */
+/** A field of a normalized key's word: the low bits of value - base, or `ofNull`. */
 export interface PackedPart extends FixedPlace {
   readonly flip: bigint
   readonly base: bigint
   readonly ofNull: bigint
-  /** Lowest bits that are left out: they come in the next word. */
+  /** The number of lowest bits that are left out here, and come in the next word. */
   readonly dropped: bigint
-  /** The bits of the part. */
+  /** The width of the field, in bits. */
   readonly width: bigint
 }
 
-/** What orders rows that all before it find equal. */
+/** A part of the sort key, which orders the rows that are equal by all levels before it. */
 export type SortLevel =
   | { readonly kind: 'words'; readonly words: number; readonly parts: readonly PackedPart[] }
   | ({ readonly kind: 'text'; readonly skip: number; readonly flip: bigint; readonly ofNull: bigint } & TextPlace)

@@ -1,4 +1,4 @@
-/** The parts of a sort key that kernels can read: numbers and all that is stored as such, and texts. */
+/** The parts of a sort key that kernels can read: texts, numbers and other types that are stored as numbers. */
 import type { Column } from '../../../../core/data/column.ts'
 import type { SortForm } from '../../../kernels/tables/sortWords.ts'
 import { isTuple } from '../hashing/tupleKeys.ts'
@@ -7,7 +7,7 @@ export type SortPart =
   | { readonly kind: 'fixed'; readonly column: Column; readonly form: SortForm }
   | { readonly kind: 'text'; readonly column: Column }
 
-/** Undefined for keys with lists, or with arrays that are null as a whole: those are compared row by row. An order is one of values, or arrays of them. */
+/** The parts of a sort key, which has values or tuples; undefined where it has lists, or tuples that may be null: those are compared row by row. */
 export function orderParts(key: Column): readonly SortPart[] | undefined {
   return isOrdered(key) ? sortParts(key) : undefined
 }
@@ -16,7 +16,7 @@ function isOrdered({ type, children = [] }: Column): boolean {
   return type.kind !== 'struct' || (isTuple(type) && children.every(isOrdered))
 }
 
-/** The same for keys that are equal or not, which may be objects. */
+/** The parts of a key that is only compared for equality, and so may have objects; undefined as for `orderParts`. */
 export function sortParts(key: Column): readonly SortPart[] | undefined {
   const { type, validity, children = [] } = key
   switch (type.kind) {

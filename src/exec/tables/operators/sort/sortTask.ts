@@ -1,10 +1,10 @@
 /**
  * The tasks of a sort on all workers, over addresses of the arena: `exec/tables/wide/sortRun.ts` says in which order they come.
  *
- *     spans      the least and the most word of each part of the key in a range of the rows, the prefix that all texts share
- *     words      the words of a range of the rows, and how many of the first have which digit
+ *     spans      the least and the greatest word of each part of the key in a range of the rows, or the prefix that all its texts share
+ *     words      the words (normalized keys) of a range of the rows, and a histogram of the first word's highest digit
  *     scatter    words and row numbers of a range, each to the bucket of its digit
- *     buckets    buckets that are claimed, each put in order (`sortedBuckets.ts`)
+ *     buckets    buckets that are claimed, each sorted (`sortedBuckets.ts`)
  *     gather     columns of rows in order, in chunks that are claimed (`gatheredColumns.ts`)
  */
 import { countKernel, scatterKernel } from '../../../kernels/tables/sortKernels.ts'
@@ -32,11 +32,11 @@ interface WordsWork {
   readonly levels: readonly SortLevel[]
   readonly from: number
   readonly to: number
-  /** Where the words of the first level go, and where their digits are counted. */
+  /** The address of the words of the first level; `counts` is that of the histogram of their digits, `shift` where the digit begins. */
   readonly words: number
   readonly shift: bigint
   readonly counts: number
-  /** Room for a run. */
+  /** The address of room for one run, two words. */
   readonly list: number
 }
 
@@ -49,7 +49,7 @@ interface ScatterWork {
   readonly places: number
   readonly keys: number
   readonly rows: number
-  /** Only buckets before this one are wanted. */
+  /** Rows of this bucket and later ones are left out: the sort is of a limited number of rows. */
   readonly bound?: number
 }
 

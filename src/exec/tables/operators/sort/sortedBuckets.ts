@@ -1,11 +1,11 @@
 /**
- * Buckets of a sort, each put in order by one worker: all rows whose first word begins with the same digit.
+ * Sorts the buckets of a radix sort, each by one worker: a bucket has all rows whose first word begins with the same digit.
  *
- *     radix     a digit of what the words of a run have over the least of them, the highest that tells most of them apart;
- *               runs of one digit that are long again, then all by insertion, which finds them almost in order
- *     levels    runs of equal words get the words of the next level, and are put in order by these
+ *     radix     a run is scattered by the highest digit of word - least word; runs of one digit that are still long are
+ *               sorted so again, then all of it by insertion sort, which finds it almost in order
+ *     levels    runs of equal words get the words of the next level, and are sorted by these
  *
- * A bucket is small enough for a core's cache where the words are spread evenly, and right where they are not.
+ * A bucket fits a core's cache where the words are spread evenly; the result is the same where they are not.
  */
 import { countKernel, type Equals, equalsKernel, insertKernel, refillKernel, scatterKernel } from '../../../kernels/tables/sortKernels.ts'
 import { spanKernel, textWordsKernel } from '../../../kernels/tables/sortWords.ts'
@@ -15,28 +15,28 @@ import type { SortLevel } from './sortLevel.ts'
 
 export interface BucketsWork {
   readonly kind: 'buckets'
-  /** The address of the word from which buckets are claimed. */
+  /** The address of the counter of the next bucket to claim. */
   readonly claims: number
-  /** Where each bucket begins, and where the last ends. */
+  /** The position of the first row of each bucket, and the end of the last. */
   readonly starts: Int32Array
   readonly keys: number
   readonly rows: number
-  /** Rows of the table. */
+  /** The number of rows of the table. */
   readonly length: number
   readonly levels: readonly SortLevel[]
-  /** This worker's own memory: see `scratchBytes`. */
+  /** The address of the worker's scratch memory: see `scratchBytes`. */
   readonly scratch: number
 }
 
-/** Runs up to this length are put in order by insertion. */
+/** Runs up to this length are sorted by insertion. */
 const SHORT = 32
-/** Bits of a digit: counts of all digits, and what is scattered to, stay in a core's cache. */
+/** The most bits of a digit: the histogram and the targets of the scatter stay in a core's cache. */
 const MOST_BITS = 11
 const COUNTS_BYTES = 4 * 2 ** MOST_BITS
-/** A span and two numbers. */
+/** Bytes of the words in which kernels return results: two of 64 bits, or two numbers. */
 const STATE_BYTES = 64
 
-/** What a worker needs for buckets of at most so many rows: a state, counts, a bucket's keys and rows, two lists of runs, and one of long runs. */
+/** Bytes of a worker's scratch memory for buckets of at most so many rows: a state, counts, a bucket's keys and rows, two lists of runs, and one of long runs. */
 export function scratchBytes(rows: number): number {
   return STATE_BYTES + COUNTS_BYTES + 12 * even(rows) + 2 * listBytes(rows) + listBytes(rows)
 }
@@ -45,7 +45,7 @@ function even(rows: number): number {
   return rows + (rows % 2)
 }
 
-/** Runs have two rows at least. */
+/** Bytes of a list of runs, a pair of words for each: a run has two rows at least. */
 function listBytes(rows: number): number {
   return 4 * even(rows) + 8
 }
@@ -95,7 +95,7 @@ export class SortedBuckets {
     }
   }
 
-  /** Puts a run in the order of its keys. */
+  /** Sorts a run by its words. */
   private radix(from: number, to: number): void {
     const { keys, rows } = this.work
     const size = to - from
@@ -156,7 +156,7 @@ export class SortedBuckets {
     }
   }
 
-  /** Gives the rows of the runs their words of a level, from so many bytes of a text on, and puts them in order. */
+  /** Gives the rows of the runs their words of a level (of a text those from byte `skipped` on) and sorts the runs by them. */
   private refill(level: SortLevel, list: number, runs: number, skipped: number): void {
     const { keys, rows } = this.work
     const end = list + 8 * runs
@@ -191,7 +191,7 @@ export class SortedBuckets {
   }
 }
 
-/** Runs of one digit, where each ends by `ends`, that insertion would take long for. */
+/** The runs of one digit that are too long for insertion sort; `ends` has the end of each digit's run. */
 function longRuns(ends: Int32Array): readonly (readonly [number, number])[] {
   const runs: [number, number][] = []
   let first = 0

@@ -5,10 +5,10 @@
 import type { Column } from '../../../../core/data/column.ts'
 import { bytesOf } from '../../../../core/data/columnSlices.ts'
 
-/** The place of each byte among those that may be in its place. */
+/** The rank of each byte among the bytes that can be at the same position of a text. */
 const PLACES = Uint8Array.from({ length: 256 }, (_, byte) => (byte < 0xee ? byte : byte < 0xf0 ? byte + 5 : byte < 0xf5 ? byte - 2 : byte))
 
-/** Compares texts of the column by their positions. */
+/** A function that compares two texts of the column, given their positions. */
 export function textComparator(column: Column): (a: number, b: number) => number {
   const [bytes, offsets] = [bytesOf(column), offsetsOf(column)]
   return (a, b) => {
@@ -24,12 +24,12 @@ export function textComparator(column: Column): (a: number, b: number) => number
   }
 }
 
-/** Bytes that a whole number of a double holds. */
+/** The bytes of a text that fit a double as a whole number. */
 const WORD_BYTES = 6
 
 /**
- * A number for each text, in the order of the texts; equal ones where it says too little. It is of the first bytes behind those
- * that all texts in [from, to) begin with; a text that does not begin with them comes before all of these, or behind.
+ * A number for each text, in the order of the texts; different texts may have equal ones. It has the six bytes behind the prefix that
+ * all texts in [from, to) share; a text without that prefix has a number below or above all of theirs.
  */
 export function textWords(column: Column, from: number, to: number): Float64Array {
   const { length } = column
@@ -54,7 +54,7 @@ export function textWords(column: Column, from: number, to: number): Float64Arra
   return words
 }
 
-/** How many bytes all texts in [from, to) begin with. */
+/** The length in bytes of the prefix that all texts in [from, to) share. */
 function sharedBytes(bytes: Uint8Array, offsets: Int32Array, from: number, to: number): number {
   const first = offsets[from] as number
   let shared = (offsets[from + 1] as number) - first

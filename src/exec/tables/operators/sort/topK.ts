@@ -1,4 +1,4 @@
-/** Of every partition only the elements that can be among the first `count` of the order; what the sort above sees is small. */
+/** Keeps the first `count` elements of each partition by the order, so that the sort above sees few. */
 import { concatBatches, type ExecBatch, takeBatch } from '../batches.ts'
 import type { OpenNarrow } from '../operator.ts'
 import { sortedRows } from './order.ts'

@@ -1,6 +1,6 @@
 /**
- * Timestamps as keys: JavaScript sees a Date, which has whole milliseconds, so two that differ in finer digits are equal
- * and neither comes first. Columns that are only handed on keep all digits.
+ * Timestamps as keys, rounded down to milliseconds: a function sees a Date, which has whole milliseconds, so two that differ in finer
+ * digits are equal. Columns that are only handed on keep all digits.
  *
  *     groupBy((r) => r.t)    1.000900 s and 1.000100 s are one key, 1.000 s
  *
@@ -23,17 +23,17 @@ export function isFinerThanMilliseconds(type: ColumnType): boolean {
   }
 }
 
-/** The column with whole milliseconds, in the units it has; itself where it has nothing finer. */
+/** The column with timestamps rounded down to whole milliseconds, in their own unit; itself where nothing is finer. */
 export function wholeMilliseconds(column: Column): Column {
   return isFinerThanMilliseconds(column.type) ? coarser(column, { keepsUnit: true }) : column
 }
 
-/** The column counted in milliseconds where it is counted in something finer. */
+/** The column with timestamps of finer units converted to milliseconds; itself where nothing is finer. */
 export function inMilliseconds(column: Column): Column {
   return isFinerThanMilliseconds(column.type) ? coarser(column, { keepsUnit: false }) : column
 }
 
-/** The type that `inMilliseconds` gives. */
+/** The type of `inMilliseconds`'s result. */
 export function millisecondType(type: ColumnType): ColumnType {
   if (!isFinerThanMilliseconds(type)) return type
   if (type.kind === 'timestamp') return { ...type, unit: 'ms' }
