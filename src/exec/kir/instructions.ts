@@ -1,9 +1,9 @@
 /**
- * Instructions of the kernel IR, and how code is written: one after another, each takes what those before it left.
+ * Instructions of the kernel IR, and how code is written: in postfix order, each instruction takes what those before it left.
  *
  *     [I.localGet(0), I.f64Const(0.5), OP.f64Mul]      local.get 0; f64.const 0.5; f64.mul
  *
- * What passes read is the tree of it (`tree.ts`), what runs are the bytes that `wasmEncoder.ts` makes.
+ * Passes read code as trees (`tree.ts`); what runs is the bytes that `wasmEncoder.ts` makes.
  */
 import { type Closing, OP, type Plain } from './namedOperations.ts'
 import type { ValueType } from './operations.ts'
@@ -14,24 +14,24 @@ export type { ValueType } from './operations.ts'
 export type Instruction =
   | Plain
   | Closing
-  /** `i64` holds a double that is an integer, or a bigint of 64 bits. */
+  /** A constant. The value of an `i64` is a double that is an integer, or a bigint of 64 bits. */
   | { readonly kind: 'const'; readonly type: 'i32' | 'i64' | 'f64'; readonly value: number | bigint }
-  /** A vector that is a constant, or bytes of two vectors by their number among the 32. */
+  /** A vector constant of 16 bytes, or a shuffle: 16 indices into the 32 bytes of its two operands. */
   | { readonly kind: 'vector' | 'shuffle'; readonly bytes: readonly number[] }
   | { readonly kind: 'local'; readonly name: 'local.get' | 'local.set' | 'local.tee'; readonly index: number }
   | { readonly kind: 'global' | 'call'; readonly index: number }
-  /** `depth` counts the blocks that are open, from the innermost. */
+  /** A jump; `depth` counts the open blocks outwards, 0 is the innermost. */
   | { readonly kind: 'branch'; readonly name: 'br' | 'br_if'; readonly depth: number }
   /** Opens a block, which `end` closes. */
   | { readonly kind: 'block' | 'loop' | 'if'; readonly result: ValueType | undefined }
 
-/** Instructions, in lists of lists: what contains code holds it as it is. */
+/** Instructions in nested lists: code that contains other code holds it unflattened. */
 export type Code = readonly (Instruction | Code)[]
 
-/** Code that is still written. */
+/** A list of code that is still being appended to. */
 export type GrowingCode = (Instruction | Code)[]
 
-/** Instructions one after another. */
+/** Flattens nested code into a list of instructions. */
 export function flat(code: Code): readonly Instruction[] {
   const instructions: Instruction[] = []
   append(instructions, code)
@@ -49,7 +49,7 @@ export function isEmpty(code: Code): boolean {
   return code.every((part) => !('kind' in part) && isEmpty(part))
 }
 
-/** Tells code apart. */
+/** Returns a text that is equal for equal code, and different for different code. */
 export function codeId(code: Code): string {
   return flat(code).map(instructionId).join()
 }
@@ -80,13 +80,13 @@ function instructionId(one: Instruction): string {
   }
 }
 
-/** An instruction with an index, made once: code has few indices, and many times each. */
+/** Makes an instruction per index, once each: code has few different indices, and uses each many times. */
 function indexed(make: (index: number) => Instruction): (index: number) => Code {
   const made: Code[] = []
   return (index) => (made[index] ??= [make(index)])
 }
 
-/** Instructions that hold an index. */
+/** Makes the instruction with this index. */
 type Indexed = (index: number) => Code
 
 export const I = {
@@ -104,19 +104,19 @@ export const I = {
   block: (result?: ValueType): Code => [{ kind: 'block', result }],
   loop: [{ kind: 'loop', result: undefined }] as Code,
   if: (result?: ValueType): Code => [{ kind: 'if', result }],
-  /** Loads and stores, with a constant offset. What is not an address is taken for unaligned. */
+  /** Loads and stores, with a constant offset, marked as unaligned: alignment is the mark of addresses (`addressLoad`). */
   memory: (operation: Plain, offset = 0): Code => [offset === 0 ? operation : { ...operation, offset }],
-  /** An address that lies in memory, where it has room of 8 bytes. Nothing else is loaded or stored as aligned (see `passes/wideAddresses.ts`). */
+  /** Loads an address from memory, where it occupies 8 bytes. Only addresses are marked as aligned (see `passes/wideAddresses.ts`). */
   addressLoad: (offset = 0): Code => [{ ...OP.i32Load, offset, alignment: 2 }],
   addressStore: (offset = 0): Code => [{ ...OP.i32Store, offset, alignment: 2 }],
-  /** Loads and stores of one lane. */
+  /** Loads and stores of one lane of a vector. */
   simdMemoryLane: (operation: Plain, lane: number, offset = 0): Code => [{ ...operation, offset, lane }],
   simdLane: (operation: Plain, lane: number): Code => [{ ...operation, lane }],
-  /** Bytes of two vectors, by their number among the 32; what is not said is the first. */
+  /** A shuffle: indices into the 32 bytes of two vectors; missing ones are 0. */
   shuffle: (bytes: readonly number[]): Code => [{ kind: 'shuffle', bytes: Array.from({ length: 16 }, (_, i) => bytes[i] ?? 0) }],
 } as const
 
-/** By short names, for kernels that are written by hand. */
+/** Short names for instructions, for kernels that are written by hand. */
 export const get: Indexed = I.localGet
 export const set: Indexed = I.localSet
 export const tee: Indexed = I.localTee

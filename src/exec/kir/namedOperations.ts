@@ -6,7 +6,7 @@
 import { Bug } from '../../core/errors.ts'
 import { ATOMIC_OPERATIONS, type Operation, SATURATING_OPERATIONS, SCALAR_OPERATIONS, VECTOR_OPERATIONS } from './operations.ts'
 
-/** What ends the first half of an `if`, and a block. */
+/** The instruction that ends the first arm of an `if`, or a block. */
 export interface Closing {
   readonly kind: 'else' | 'end'
 }
@@ -15,10 +15,10 @@ export interface Closing {
 export interface Plain {
   readonly kind: 'plain'
   readonly operation: Operation
-  /** Of what reaches memory: a constant that the address is moved by, and the power of two that it is a multiple of. */
+  /** For a memory access: the constant that is added to the address, and log2 of the alignment in bytes. */
   readonly offset: number
   readonly alignment: number
-  /** Of what is done to one lane: its number. */
+  /** For an operation on one lane: its number. */
   readonly lane: number
 }
 
@@ -151,7 +151,7 @@ const OP_NUMBERS = {
   i32Extend16S: 0xc1,
 } as const
 
-/** Scalar operations that kernels use, and what closes blocks. */
+/** The scalar operations that kernels use, and the instructions that close blocks. */
 export const OP: Named<typeof OP_NUMBERS> & { readonly else: Closing; readonly end: Closing } = {
   ...named(SCALAR_OPERATIONS, OP_NUMBERS),
   else: { kind: 'else' },
@@ -290,7 +290,7 @@ const SIMD_NUMBERS = {
   f64Div: 0xf3,
   f64Min: 0xf4,
   f64Max: 0xf5,
-  /** The lesser, or the first where they have no order. */
+  /** pmin: the lesser, or the first operand where the two are unordered or equal. */
   f64LesserOrFirst: 0xf6,
   f64GreaterOrFirst: 0xf7,
   i32TruncF32S: 0xf8,
@@ -298,7 +298,7 @@ const SIMD_NUMBERS = {
   i32TruncF64S: 0xfc,
   f64ConvertI32S: 0xfe,
   f64ConvertI32U: 0xff,
-  /** Relaxed SIMD: what the CPU decides is said where each is used. */
+  /** Relaxed SIMD: what the CPU decides is stated where each is used. */
   i32RelaxedTruncF32S: 0x101,
   f32RelaxedMadd: 0x105,
   f32RelaxedNmadd: 0x106,
@@ -306,7 +306,7 @@ const SIMD_NUMBERS = {
   f64RelaxedNmadd: 0x108,
 } as const
 
-/** Operations on vectors that kernels use. */
+/** The vector operations that kernels use. */
 export const SIMD: Named<typeof SIMD_NUMBERS> = named(VECTOR_OPERATIONS, SIMD_NUMBERS)
 
 const ATOMIC_NUMBERS = { i32Or: 0x33 } as const

@@ -1,5 +1,5 @@
 /**
- * The operations of kernels: what each is called, the types of the values that it takes and gives, and its number in
+ * The operations of kernels: the name of each, the types of the values that it takes and gives, and its number in
  * WebAssembly. Blocks, branches, calls, constants, locals and globals are instructions of their own (`instructions.ts`).
  *
  *     row(0x46, 2, 'i32', 'eq ne')      0x46 is i32.eq, 0x47 is i32.ne; both take two of i32 and give one
@@ -12,21 +12,21 @@ export type ValueType = 'i32' | 'i64' | 'f32' | 'f64' | 'v128'
 
 export interface Operation {
   readonly name: string
-  /** The types of what it takes; undefined is any, the same for all of them. */
+  /** The types of the operands; undefined stands for any type, the same one for all such operands. */
   readonly takes: readonly (ValueType | undefined)[]
   readonly gives: ValueType | 'same' | undefined
-  /** Behind the number: alignment and offset, a lane, both. */
+  /** The immediates that follow the number in the bytes: alignment and offset, a lane, or both. */
   readonly immediate: 'none' | 'memory' | 'lane' | 'memory lane'
-  /** Bytes in memory, where there are any: the alignment that is not written down. */
+  /** The number of bytes that a memory access transfers, and so its natural alignment; meaningless for other operations. */
   readonly bytes: number
-  /** Before the number in a module's bytes: 0xfc, 0xfd, 0xfe. */
+  /** The prefix byte before the number in a module's bytes: 0xfc, 0xfd or 0xfe; undefined where there is none. */
   readonly prefix: number | undefined
   readonly number: number
 }
 
 type Row = readonly (readonly [number, Omit<Operation, 'prefix' | 'number'>])[]
 
-/** Operations with numbers in a row, which take so many values; `-` is a number that stands for nothing. */
+/** Operations with consecutive numbers, all with `takes` operands; `-` skips a number that is not assigned. */
 function row(first: number, takes: number, type: string, names: string, immediate: Operation['immediate'] = 'none'): Row {
   return names.split(' ').flatMap((name, i) => {
     const full = type === '' ? name : `${type}.${name}`
@@ -34,16 +34,16 @@ function row(first: number, takes: number, type: string, names: string, immediat
   })
 }
 
-/** `load16x4_s` reads 8 bytes, `i64.load32_u` 4, `f64.load` those of its type. */
+/** Returns the bytes that a memory access transfers: `load16x4_s` reads 8, `i64.load32_u` 4, `f64.load` those of its type. */
 function bytesOf(type: string, name: string): number {
   const [, bits, lanes] = /^(?:load|store)(\d+)?(?:x(\d))?/.exec(name) ?? []
   return (Number(bits ?? type.slice(1)) * Number(lanes ?? 1)) / 8
 }
 
-/** What a lane of a vector is outside of it. */
+/** The type of a vector's lane as a scalar value. */
 const LANE: Readonly<Record<string, ValueType>> = { i8x16: 'i32', i16x8: 'i32', i32x4: 'i32', i64x2: 'i64', f32x4: 'f32', f64x2: 'f64' }
 
-/** The types of an operation follow from its name. */
+/** Derives the types of an operation from its name. */
 function typesOf(type: string, name: string, takes: number): Pick<Operation, 'takes' | 'gives'> {
   const lane = LANE[type]
   const own = type === '' ? undefined : lane !== undefined || type === 'v128' ? 'v128' : (type as ValueType) // what is no vector is named by its type
@@ -64,7 +64,7 @@ function typesOf(type: string, name: string, takes: number): Pick<Operation, 'ta
   return { takes: from === undefined ? all : [from as ValueType], gives: own } // the expression matches types only
 }
 
-/** The operations of a table, with what comes before their number. */
+/** The operations of a table by their number, behind a prefix byte. */
 function table(prefix: number | undefined, rows: readonly Row[]): ReadonlyMap<number, Operation> {
   return new Map(rows.flat().map(([number, one]) => [number, { ...one, prefix, number }]))
 }
@@ -75,7 +75,7 @@ const INTEGERS = 'add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u
 const FLOATS = 'add sub mul div min max copysign'
 const FLOAT = 'abs neg ceil floor trunc nearest sqrt'
 
-/** Numbers of one byte. */
+/** Operations whose number is a single byte. */
 export const SCALAR_OPERATIONS: ReadonlyMap<number, Operation> = table(undefined, [
   row(0x00, 0, '', 'unreachable'),
   row(0x0f, 0, '', 'return'),
@@ -119,16 +119,16 @@ export const SCALAR_OPERATIONS: ReadonlyMap<number, Operation> = table(undefined
   row(0xc2, 1, 'i64', 'extend8_s extend16_s extend32_s'),
 ])
 
-/** Numbers behind 0xfc. */
+/** Operations behind the prefix 0xfc. */
 export const SATURATING_OPERATIONS: ReadonlyMap<number, Operation> = table(0xfc, [
   row(0x00, 1, 'i32', 'trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u'),
   row(0x04, 1, 'i64', 'trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u'),
 ])
 
-/** Numbers behind 0xfe: the one that kernels use. */
+/** Operations behind the prefix 0xfe: the only one that kernels use. */
 export const ATOMIC_OPERATIONS: ReadonlyMap<number, Operation> = table(0xfe, [row(0x33, 2, 'i32', 'atomic.rmw.or', 'memory')])
 
-/** Relaxed SIMD, also behind 0xfd: of these the result may depend on the CPU. */
+/** Relaxed SIMD, also behind the prefix 0xfd: the results of these may depend on the CPU. */
 const RELAXED: readonly Row[] = [
   row(0x100, 2, 'i8x16', 'relaxed_swizzle'),
   row(
@@ -142,7 +142,7 @@ const RELAXED: readonly Row[] = [
   row(0x113, 3, 'i32x4', 'relaxed_dot_i8x16_i7x16_add_s'),
 ]
 
-/** Numbers behind 0xfd; constants (0x0c) and shuffles (0x0d) have bytes of their own. */
+/** Operations behind the prefix 0xfd; constants (0x0c) and shuffles (0x0d) are instructions of their own, for they carry 16 bytes. */
 export const VECTOR_OPERATIONS: ReadonlyMap<number, Operation> = table(0xfd, [
   row(0x00, 1, 'v128', 'load load8x8_s load8x8_u load16x4_s load16x4_u load32x2_s load32x2_u', 'memory'),
   row(0x07, 1, 'v128', 'load8_splat load16_splat load32_splat load64_splat', 'memory'),
@@ -201,7 +201,7 @@ export const VECTOR_OPERATIONS: ReadonlyMap<number, Operation> = table(0xfd, [
   ...RELAXED,
 ])
 
-/** Taking a value out of a lane, and putting one into it. */
+/** Extracts and replacements of one lane. */
 function lanes(first: number, type: string, extracts: string): readonly Row[] {
   return [row(first, 1, type, extracts, 'lane'), row(first + extracts.split(' ').length, 2, type, 'replace_lane', 'lane')]
 }

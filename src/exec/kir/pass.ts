@@ -1,6 +1,6 @@
 /**
- * Passes over the kernel IR: functions from kernel to kernel, in the order in which they are named. Under test what each
- * gives is verified.
+ * Passes over the kernel IR: functions from kernel to kernel, applied in the order of the list. Under test the result of each
+ * is verified.
  */
 import type { KernelModule } from './kernelModule.ts'
 import { verify } from './verify.ts'
@@ -12,7 +12,7 @@ export interface Pass {
 
 let isVerifying = false
 
-/** From now on kernels of this thread are verified, as they are written and after each pass. */
+/** Turns on verification of this thread's kernels, before the first pass and after each one. */
 export function verifyKernels(): void {
   isVerifying = true
 }

@@ -11,7 +11,7 @@ import type { Plain, ValueType } from './instructions.ts'
 import { EXPORTED, heldType, type Import, type KernelModule, MODULE, MOST_PAGES } from './kernelModule.ts'
 import { type Label, type Node, nameOf, treesOf } from './tree.ts'
 
-/** What can be said of a kernel's locals, parameters included: names by their number. */
+/** Names for a kernel's locals, parameters included, by index; those that are missing are printed as numbers. */
 export type LocalNames = ReadonlyMap<number, string>
 
 const WIDTH = 100
@@ -35,7 +35,7 @@ export function kernelText(kernel: KernelModule, locals: LocalNames = new Map())
   return `${lines.join('\n')}))`
 }
 
-/** Identifiers, `$` included: `$k`, or the number where there is no name. */
+/** The identifiers of the text form, with their `$`: `$k`, or the index of what has no name. */
 class Names {
   readonly #globals: readonly string[]
   readonly #functions: readonly string[]
@@ -53,7 +53,7 @@ class Names {
     }
   }
 
-  /** Before the type of a parameter or local: nothing where it has no name. */
+  /** Returns the identifier in front of the type of a parameter or local; undefined where it has no name. */
   declared(local: number): string | undefined {
     return this.#locals.get(local)
   }
@@ -71,7 +71,7 @@ class Names {
   }
 }
 
-/** A name as the text form takes it: what it does not take becomes its number. */
+/** Makes a name valid in the text form: other characters become `_` and their code point in hexadecimal. */
 function identifier(name: string): string {
   return `$${[...name].map((c) => (/[A-Za-z0-9!#$%&'*+\-./:<=>?@\\^_`|~]/.test(c) ? c : `_${c.codePointAt(0)?.toString(16)}`)).join('')}`
 }
@@ -92,7 +92,7 @@ function declaration(kind: 'param' | 'local', name: string | undefined, type: Va
   return `(${kind} ${name === undefined ? '' : `${name} `}${type})`
 }
 
-/** As many on a line as fit. */
+/** Joins parts into lines, as many on each as fit. */
 function wrapped(parts: readonly string[]): string[] {
   const lines: string[] = []
   for (const part of parts) {
@@ -103,7 +103,7 @@ function wrapped(parts: readonly string[]): string[] {
   return lines
 }
 
-/** The lines of an instruction and of what is below it. */
+/** Returns the lines of an instruction and its operands. */
 function nodeLines(node: Node, names: Names): readonly string[] {
   const head = `(${headOf(node, names)}`
   const below = node.operands.map((operand) => nodeLines(operand, names))
@@ -142,7 +142,7 @@ function headOf(node: Node, names: Names): string {
   }
 }
 
-/** Offset and alignment, each only where it is not what is meant without, and a lane. */
+/** Returns offset and alignment, each only where it differs from the default, and the lane. */
 function immediatesOf({ operation: { immediate, bytes }, offset, alignment, lane }: Plain): string[] {
   const memory = immediate.startsWith('memory')
     ? [...(offset === 0 ? [] : [`offset=${offset}`]), ...(2 ** alignment === bytes ? [] : [`align=${2 ** alignment}`])]
@@ -150,7 +150,7 @@ function immediatesOf({ operation: { immediate, bytes }, offset, alignment, lane
   return [...memory, ...(immediate.endsWith('lane') ? [String(lane)] : [])]
 }
 
-/** Decimal digits that give the same bits back. */
+/** Returns decimal digits that parse back to the same bits. */
 function floatText(value: number): string {
   if (Number.isNaN(value)) return 'nan'
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
@@ -161,7 +161,7 @@ function labelText({ number }: Label): string {
   return `$b${number}`
 }
 
-/** What stands inside of a block, in lines. */
+/** Returns the lines inside a block, one list for each body. */
 function bodiesOf(node: Node, names: Names): readonly (readonly string[])[] {
   const linesOf = (nodes: readonly Node[]): string[] => nodes.flatMap((one) => nodeLines(one, names))
   switch (node.kind) {

@@ -1,5 +1,5 @@
 /**
- * Code as trees: an instruction with those whose values it takes, a block with what stands inside it.
+ * Code as trees: an instruction with the instructions that compute its operands, a block with the code inside it.
  *
  *     local.get 0; f64.const 0.5; f64.mul      becomes      mul of (get, const)
  */
@@ -8,11 +8,11 @@ import { type Code, flat, type Instruction, OP } from './instructions.ts'
 import type { Import, KernelModule } from './kernelModule.ts'
 import type { Closing } from './namedOperations.ts'
 
-/** A block that branches may leave, or go to the start of. */
+/** A block as a target of branches, which leave it, or go to the start of a loop. */
 export interface Label {
-  /** Blocks in the order in which they begin, from 0. */
+  /** The number of the block, counted from 0 in the order in which blocks begin. */
   readonly number: number
-  /** Whether a branch goes there. */
+  /** Whether a branch targets the block. */
   used: boolean
 }
 
@@ -20,7 +20,7 @@ type Block = Extract<Instruction, { readonly result: unknown }>
 type Branch = Extract<Instruction, { readonly depth: number }>
 type Simple = Exclude<Instruction, Block | Branch | Closing>
 
-/** An instruction, below it those whose values it takes. What is missing below was left by the instructions before. */
+/** An instruction with its operands as subtrees. Operands that are missing here were left on the stack by the instructions before it. */
 export type Node = { readonly operands: readonly Node[]; readonly takes: number; readonly gives: 0 | 1 } & (
   | Simple
   | { readonly kind: 'branch'; readonly name: 'br' | 'br_if'; readonly label: Label; readonly depth: number }
@@ -34,7 +34,7 @@ export type Node = { readonly operands: readonly Node[]; readonly takes: number;
     }
 )
 
-/** What an instruction is called in the text form. */
+/** Returns the name of an instruction in the text form. */
 export function nameOf(one: Node | Instruction): string {
   switch (one.kind) {
     case 'plain':
@@ -60,19 +60,19 @@ export function nameOf(one: Node | Instruction): string {
   }
 }
 
-/** The trees of a kernel's body, in the order in which they are computed. */
+/** Builds the trees of a kernel's body, in the order of execution. */
 export function treesOf({ body, imports }: Pick<KernelModule, 'body' | 'imports'>): readonly Node[] {
   const functions = imports.flatMap((entry) => (entry.kind === 'function' ? [entry] : []))
   return new Folding(flat(body), functions).sequence().nodes
 }
 
-/** What an instruction becomes, and what comes behind it. */
+/** The instruction that a node is written as, and code to follow it. */
 export interface Written {
   readonly instruction: Exclude<Instruction, Closing>
   readonly after?: Code
 }
 
-/** The code of trees, the inverse of `treesOf` where every instruction is written as it is. */
+/** Writes trees as code: the inverse of `treesOf`, unless `write` replaces instructions. */
 export function codeOf(nodes: readonly Node[], write: (node: Node) => Written = (node) => ({ instruction: node })): Code {
   return nodes.map((node) => {
     const { instruction, after = [] } = write(node)
@@ -97,7 +97,7 @@ class Folding {
     this.#functions = functions
   }
 
-  /** Up to the `end` or `else` that closes the block, or to the end of the body. */
+  /** Reads nodes up to the `end` or `else` that closes the block, or to the end of the body. */
   sequence(): { readonly nodes: readonly Node[]; readonly closedBy: 'end' | 'else' } {
     const nodes: Node[] = []
     for (;;) {
@@ -162,7 +162,7 @@ function isClosing(one: Instruction): one is Closing {
   return one.kind === 'end' || one.kind === 'else'
 }
 
-/** The last instructions, as far as they leave values; they stand below what takes them. */
+/** Removes and returns the last nodes, at most so many, as far as each leaves a value: they are the operands of the next. */
 function taken(before: Node[], most: number): readonly Node[] {
   let count = 0
   while (count < most && before[before.length - 1 - count]?.gives === 1) count++

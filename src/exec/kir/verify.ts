@@ -1,23 +1,23 @@
 /**
  * The verifier of the kernel IR: whether an engine takes a kernel, by the validation algorithm of the WebAssembly
- * specification (its appendix), over the few types and instructions that kernels have. An engine says a byte, this says
- * which instruction, and which pass has written it.
+ * specification (its appendix), over the few types and instructions that kernels have. An engine reports a byte offset, the verifier
+ * the instruction, and the pass that wrote it.
  */
 import { Bug } from '../../core/errors.ts'
 import { flat, type Instruction, type ValueType } from './instructions.ts'
 import { globalsOf, heldType, type KernelModule } from './kernelModule.ts'
 import { nameOf } from './tree.ts'
 
-/** The type of a value, which may be any where nothing reaches the code. */
+/** The type of a value on the stack; `any` in code that is never reached. */
 type Given = ValueType | 'any'
 
-/** A block that is open. */
+/** A control frame: a block that is open. */
 interface Frame {
   readonly kind: 'body' | 'block' | 'loop' | 'if' | 'else'
   readonly result: ValueType | undefined
-  /** How many values lie below the block's own. */
+  /** The height of the stack where the block begins: values below belong to the blocks around it. */
   readonly height: number
-  /** Whether nothing reaches the code being checked: what it takes may then be anything. */
+  /** Whether the code being checked is never reached: its operands may then have any type. */
   isUnreachable: boolean
 }
 
@@ -47,7 +47,7 @@ class Verification {
     this.#functions = kernel.imports.flatMap((entry) => (entry.kind === 'function' ? [entry] : []))
   }
 
-  /** What is wrong with the next instruction, if something is. */
+  /** Checks the next instruction; returns what is wrong with it, or undefined. */
   step(one: Instruction): string | undefined {
     switch (one.kind) {
       case 'plain':
@@ -87,7 +87,7 @@ class Verification {
     }
   }
 
-  /** What is wrong with the kernel where its body ends. */
+  /** Checks the end of the body; returns what is wrong there, or undefined. */
   end(): string | undefined {
     if (this.#frames.length > 1) return 'leaves a block open'
     return this.#leavesOnly(this.#frame)
@@ -110,7 +110,7 @@ class Verification {
         this.#takeAll(takes.map((type, i) => (i === 0 && immediate.startsWith('memory') ? addresses : (type ?? 'any')))) ??
         this.#give(gives)
       )
-    // select: two of one type, whichever
+    // select: two operands of one type, whichever it is
     const wrong = this.#take('i32')
     if (wrong !== undefined) return wrong
     const second = this.#taken() ?? 'any'
@@ -146,7 +146,7 @@ class Verification {
     return by === 'else' ? this.#open('else', frame.result) : this.#give(frame.result)
   }
 
-  /** A block leaves its result and nothing else. */
+  /** Checks that the block leaves its result on the stack, and nothing else. */
   #leavesOnly({ result, height }: Frame): string | undefined {
     const wrong = result === undefined ? undefined : this.#take(result)
     return wrong ?? (this.#stack.length === height ? undefined : `leaves ${this.#stack.length - height} values that nothing takes`)
@@ -162,7 +162,7 @@ class Verification {
     if (type !== undefined) this.#stack.push(type)
   }
 
-  /** The type of the value that is taken; undefined where there is none. */
+  /** Pops a value and returns its type; undefined where the block has none left. */
   #taken(): Given | undefined {
     const { height, isUnreachable } = this.#frame
     if (this.#stack.length > height) return this.#stack.pop()
@@ -184,7 +184,7 @@ class Verification {
   }
 }
 
-/** How many lanes there are of which one is meant. */
+/** Returns the number of lanes among which an operation's lane is chosen. */
 function lanesOf({ name, bytes }: { readonly name: string; readonly bytes: number }): number {
   const [, lanes] = /^[if]\d+x(\d+)/.exec(name) ?? []
   return lanes === undefined ? 16 / bytes : Number(lanes)

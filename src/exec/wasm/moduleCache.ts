@@ -1,5 +1,5 @@
 /**
- * Modules by their bytes: the same bytes are compiled once, whatever asks for them, so that another captured number, or
+ * Cache of compiled modules by their bytes: equal bytes are compiled once, whoever asks for them, so that another captured number, or
  * another array of the same kind, compiles nothing.
  */
 import { type AddressType, globalsOf, type KernelModule } from '../kir/kernelModule.ts'
@@ -7,17 +7,17 @@ import { withAddresses } from '../kir/passes/wideAddresses.ts'
 import { moduleBytes } from './wasmEncoder.ts'
 
 export interface KeyedModule {
-  /** Tells modules apart: the bytes for addresses of 32 bits, one character each, and before them what makes them differ for others. */
+  /** The identity of the module: its 32-bit code, one character a byte; for 64-bit addresses preceded by its address types. */
   readonly key: string
   readonly module: WebAssembly.Module
 }
 
-/** Those used longest ago are let go. */
+/** The most modules that are kept; the least recently used are dropped. */
 const KEPT_MODULES = 256
 const modules = new Map<string, WebAssembly.Module>()
 let compiled = 0
 
-/** The module over a memory of such addresses. */
+/** Returns the compiled module of a kernel for a memory with addresses of this width. */
 export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedModule {
   const written = writtenOf(kernel)
   const key = addresses === 'i32' ? written : `${addresses} ${typesIn(kernel)} ${written}`
@@ -37,7 +37,7 @@ export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedMod
 
 const writtenKernels = new WeakMap<KernelModule, string>()
 
-/** The bytes of a kernel, one character each; encoded once, however often it is bound. */
+/** Returns the bytes of a kernel, one character each; they are encoded once, however often the kernel is bound. */
 function writtenOf(kernel: KernelModule): string {
   let written = writtenKernels.get(kernel)
   if (written === undefined) {
@@ -48,12 +48,12 @@ function writtenOf(kernel: KernelModule): string {
   return written
 }
 
-/** Which of what comes in are addresses and strides: other addresses make other modules of that. */
+/** Lists the types of parameters and imported numbers: equal 32-bit code with other addresses and strides widens differently. */
 function typesIn(kernel: KernelModule): string {
   return [...kernel.parameters, ...globalsOf(kernel).map(({ type }) => type)].join()
 }
 
-/** How many modules this thread has compiled. */
+/** Returns how many modules this thread has compiled. */
 export function modulesCompiled(): number {
   return compiled
 }

@@ -1,5 +1,5 @@
 /**
- * Whether the engine has relaxed SIMD: instructions of which the CPU decides the result within bounds, always in the same
+ * Detection of relaxed SIMD: instructions whose result the CPU decides within bounds, always in the same
  * way. An engine without them refuses a module that has one.
  */
 import { once } from '../../core/once.ts'

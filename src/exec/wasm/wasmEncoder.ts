@@ -1,5 +1,5 @@
 /**
- * Kernels as bytes of WebAssembly modules: instructions by their numbers, immediates in LEB128, and sections around the
+ * Encoder of kernels as WebAssembly modules: instructions by their numbers, immediates in LEB128, and sections around the
  * code of one function.
  */
 import { type Code, flat, type Instruction, type Plain, type ValueType } from '../kir/instructions.ts'
@@ -9,12 +9,12 @@ const TYPE = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const
 
 const MEMORY_KIND = { i32: 0x03, i64: 0x07 } as const
 
-/** Not shared, of addresses of 32 bits, and of any size. */
+/** Memory limits of a foreign memory: not shared, 32-bit addresses, no maximum. */
 const FOREIGN_MEMORY = 0x00
 
 const CODE_SECTION = 10
 
-/** A module that imports memory as `k.memory`, shared unless it is foreign, and exports its one function as `run`. */
+/** Encodes a module that imports memory as `k.memory`, shared unless it is foreign, and exports its one function as `run`. */
 export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
   const { imports, parameters, locals, body, addresses = 'i32', foreign } = kernel
   const functions = imports.filter((entry) => entry.kind === 'function')
@@ -40,7 +40,7 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
     ...section(7, vector([[...text(EXPORTED), 0x00, ...unsigned(functions.length)]])),
     ...[CODE_SECTION, ...unsigned(codeHead.length + functionBytes), ...codeHead, ...declared],
   ]
-  // The body is most of it, and is copied once.
+  // The body is the bulk of the bytes, and is copied once.
   const bytes = new Uint8Array(head.length + code.length + 1)
   bytes.set(head)
   bytes.set(code, head.length)
@@ -50,7 +50,7 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
 
 // ---------------------------------------------------------------- instructions
 
-/** Numbers of the instructions that are no operations. */
+/** The opcodes of instructions that are not in the tables of operations. */
 const NUMBER = {
   ...{ block: 0x02, loop: 0x03, if: 0x04, else: 0x05, end: 0x0b, br: 0x0c, br_if: 0x0d, call: 0x10 },
   ...{ 'local.get': 0x20, 'local.set': 0x21, 'local.tee': 0x22, global: 0x23, i32: 0x41, i64: 0x42, f64: 0x44 },
@@ -113,7 +113,7 @@ export function unsigned(value: number): number[] {
   return bytes
 }
 
-/** Signed LEB128 of an integer of 32 bits, or of one of 64 that a double or a bigint holds. */
+/** Signed LEB128 of a 32-bit integer, or of a 64-bit one in a double or a bigint. */
 function signed(value: number | bigint): number[] {
   const bytes: number[] = []
   if (typeof value === 'number' && value === (value | 0)) {
@@ -159,7 +159,7 @@ function typeList(types: readonly ValueType[]): number[] {
   return vector(types.map((type) => [TYPE[type]]))
 }
 
-/** Locals of one type in a row are declared together. */
+/** Encodes the declarations of locals: consecutive ones of one type share a declaration. */
 function localRuns(locals: readonly ValueType[]): number[] {
   const runs: { readonly type: ValueType; count: number }[] = []
   for (const type of locals) {

@@ -1,6 +1,6 @@
 /**
- * Bigints of columns, four rows at a time in two vectors. What lanes cannot, rows do one by one; nothing here can fail, so a divisor is
- * never 0n, and a bigint that may be null is JavaScript's.
+ * Bigints of columns, four rows at a time in two vectors; operations without vector instruction are computed row by row. No code here
+ * can fail, so a divisor is never 0n, and functions with bigints that may be null are left to JavaScript.
  */
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import { i64Const, shuffle32 } from '../../kir/simd.ts'
@@ -25,7 +25,7 @@ export class ColumnBigints extends ColumnNumbers implements BigintEmitter<Column
     const lanes = (part: 'lo' | 'hi'): number => {
       if (byConstant) return this.w.keep([I.localGet(x[part]), I.i32Const(Number(count)), SHIFT[operation]])
       if (i64x2 !== undefined) return this.w.keep([I.localGet(x[part]), I.localGet(y[part]), i64x2])
-      // of a literal divisor the engine makes a product
+      // engines turn division by a literal into multiplication
       const of = (operand: Bigints, lane: number): Code => {
         const literal = literalOf(operand)
         return literal !== undefined ? i64Const(literal) : [I.localGet(operand[part]), I.simdLane(SIMD.i64ExtractLane, lane)]

@@ -1,5 +1,5 @@
 /**
- * Buckets of time in column kernels: by arithmetic in UTC; in a time zone by the library's own function, which is called for
+ * Buckets of time in column kernels: by arithmetic in UTC; in a time zone by a call of the library's own function for
  * each row.
  */
 
@@ -17,7 +17,7 @@ import { type Doubles, validOf } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { clipped } from './madeDates.ts'
 
-/** `bucket(date, { every, zone })`, null of null. */
+/** Compiles `bucket(date, { every, zone })`; null gives null. */
 export function bucketsOf(numbers: ColumnNumbers, [date, every, zone]: readonly ColumnValue[], span: Span): ColumnValue {
   const { w } = numbers
   if (date === undefined || every?.kind !== 'constant' || zone?.kind !== 'constant')
@@ -49,26 +49,26 @@ function startInUtc(w: ColumnWriter, ms: Doubles, every: unknown): Doubles {
   return c.times(c.firstDay(floorTo(c.plus(c.times(year, 12), month), count, FIRST_BUCKET_MONTH)), MS_PER_DAY)
 }
 
-/** 0 where there is no Date. */
+/** Clears the lanes of null. */
 function cleared(w: ColumnWriter, { lo, hi }: Doubles, valid: number): Doubles {
   const halves = w.halves(valid)
   const half = (at: number, mask: number): number => w.keep([...I.localGet(at), ...I.localGet(mask), SIMD.and])
   return { kind: 'f64', lo: half(lo, halves.lo), hi: half(hi, halves.hi) }
 }
 
-/** What the function of such buckets is called among those that a kernel imports. */
+/** The name under which a kernel imports the function for such buckets in a time zone. */
 function bucketImport(every: unknown, zone: unknown): string {
   return `${BUCKET}${JSON.stringify([every, zone])}`
 }
 
 const BUCKET = 'bucket '
 
-/** Whether a function that a kernel imports is one of buckets in a time zone. */
+/** Whether an imported function computes buckets in a time zone. */
 export function isBucketImport(name: string): boolean {
   return name.startsWith(BUCKET)
 }
 
-/** `every` and `zone` of such a name; undefined for any other function's. */
+/** Parses `every` and `zone` from the name of such a function; undefined for any other name. */
 export function importedBucket(name: string): readonly [every: unknown, zone: unknown] | undefined {
   return isBucketImport(name) ? (JSON.parse(name.slice(BUCKET.length)) as [unknown, unknown]) : undefined // as it was written
 }

@@ -2,8 +2,8 @@
  * Methods of Dates in column kernels, in UTC.
  *
  * The civil calendar is that of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": days from March, in eras of
- * 400 years. It is computed in doubles: quotients of integers below 2 ** 53 have the floor of the exact ones, and what is
- * NaN stays so, as in JavaScript.
+ * 400 years. It is computed in doubles: quotients of integers below 2 ** 53 have the same floor as the exact ones, and NaN
+ * propagates, as in JavaScript.
  */
 
 import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
@@ -17,7 +17,7 @@ import type { ColumnValue } from './columnTypes.ts'
 import type { Doubles } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
-/** What a method of Date gives, in UTC; undefined where kernels do not have it. `present`: what tests around say is there. */
+/** Computes a method of Date in UTC; undefined for methods that kernels do not have. `present` names the values known to be not null. */
 export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): ColumnValue | undefined {
   const ms = millisecondsOf(w, method, value, present)
   if (ms === undefined) return undefined
@@ -60,7 +60,7 @@ function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue, pre
   return dateNumbers(w, value.column, type)
 }
 
-/** Arithmetic on whole numbers in doubles. */
+/** Arithmetic on integers in doubles. */
 export class Calendar {
   readonly #numbers: ColumnNumbers
 
@@ -68,7 +68,7 @@ export class Calendar {
     this.#numbers = new ColumnNumbers(w)
   }
 
-  /** Year, month from 0, day from 1. */
+  /** Converts days since 1970 to year, month from 0, day from 1. */
   date(days: Doubles): { readonly year: Doubles; readonly month: Doubles; readonly day: Doubles } {
     const fromMarch = this.plus(days, 719_468)
     const era = this.quotient(fromMarch, 146_097)
@@ -85,7 +85,7 @@ export class Calendar {
     return { year, month: this.plus(monthFromMarch, carried(-10, 2)), day }
   }
 
-  /** The first day of a month, which is counted from January of the year 0. */
+  /** The first day of a month, in days since 1970; months are counted from January of the year 0. */
   firstDay(month: Doubles): Doubles {
     const fromMarch = this.plus(month, -2)
     const year = this.quotient(fromMarch, 12)
@@ -121,7 +121,7 @@ export class Calendar {
     return this.floor(this.divided(a, by))
   }
 
-  /** From 0 to below `by`. */
+  /** The remainder, from 0 to below `by`, also for negative `a`. */
   rest(a: Doubles, by: number): Doubles {
     return this.minus(a, this.times(this.quotient(a, by), by))
   }

@@ -7,7 +7,7 @@ import type { ColumnWriter } from './columnWriter.ts'
 import { textEquals } from './textEquals.ts'
 import { choiceEquals } from './textPlaces.ts'
 
-/** What may equal one another. */
+/** The kind of a value for equality: values of different kinds are never `===`. */
 function sortOf(e: ColumnNumbers, value: ColumnValue): 'number' | 'bool' | 'bigint' | 'text' {
   const type = e.typeOf(value)
   if (type !== undefined) return type.kind === 'bool' || type.kind === 'bigint' ? type.kind : 'number'
@@ -17,7 +17,7 @@ function sortOf(e: ColumnNumbers, value: ColumnValue): 'number' | 'bool' | 'bigi
   throw new NotCompiled(`it compares a column of ${e.w.typeOf(value.column)}`)
 }
 
-/** `===`, or `==`. Null equals null only. */
+/** The mask of lanes where the values are equal by `===`, or by `==` where it is not strict. Null equals null only. */
 export function isEqual(e: ColumnNumbers, left: ColumnValue, right: ColumnValue, strict: boolean, bigints: () => number): number {
   const { w } = e
   if (strict && validOf(w, left) !== undefined && validOf(w, right) !== undefined) {
@@ -45,7 +45,7 @@ export function isEqual(e: ColumnNumbers, left: ColumnValue, right: ColumnValue,
   return bothNull === undefined ? present : or(w, present, bothNull)
 }
 
-/** Lanes where two texts, if they are not null, are the same. */
+/** The mask of lanes where two texts are the same; lanes in which one is null are arbitrary. */
 function textsEqual(w: ColumnWriter, left: ColumnValue, right: ColumnValue): number {
   return left.kind === 'text' || right.kind === 'text' ? choiceEquals(w, left, right) : textEquals(w, left, right)
 }

@@ -1,9 +1,9 @@
 /**
- * Columns of dates and timestamps in column kernels, as the numbers that JavaScript makes of a Date: milliseconds since
- * 1970, NaN where a Date would be invalid, 0 where there is none.
+ * Columns of dates and timestamps in column kernels, converted to the numbers that JavaScript makes of a Date: milliseconds since
+ * 1970, NaN where a Date would be invalid, 0 for null.
  *
  *     day >= from        i32 days, times 86,400,000
- *     at - start         i64 counts of the unit, divided towards the past where it is finer than a millisecond
+ *    at - start         i64 counts of the unit; units finer than a millisecond are divided, rounding down
  */
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
@@ -15,13 +15,13 @@ import type { ColumnWriter } from './columnWriter.ts'
 type DateType = Extract<ColumnType, { kind: 'date' | 'timestamp' }>
 type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>
 
-/** The type of a column whose values are Dates. */
+/** The type of a column whose values are Dates; undefined for any other value. */
 export function dateType(w: ColumnWriter, value: ColumnValue): DateType | undefined {
   const type = value.kind === 'other' ? w.columnType(value.column) : undefined
   return type?.kind === 'date' || type?.kind === 'timestamp' ? type : undefined
 }
 
-/** A column of Dates as numbers. */
+/** Converts a column of Dates to milliseconds in doubles. */
 export function dateNumbers(w: ColumnWriter, column: number, type: DateType): Doubles {
   const ms = type.kind === 'date' ? daysAsMs(w, column) : unitsAsMs(w, column, type)
   const limit = constant(w, MOST_MS)
@@ -58,12 +58,12 @@ function unitsAsMs(w: ColumnWriter, column: number, { unit }: Extract<DateType, 
   return { kind: 'f64', lo: half(0), hi: half(16) }
 }
 
-/** A 64-bit count divided towards the past. */
+/** Divides a 64-bit count, rounding down. */
 function quotient(w: ColumnWriter, count: Code, by: number): Code {
   if (by === 1) return count
   const at = w.keep(count, 'i64')
   const divided = w.keep([...I.localGet(at), ...I.i64Const(by), OP.i64DivS], 'i64')
-  // of what is left all bits but the sign's are shifted out
+  // the remainder's sign, as 0 or -1
   const rest = [...I.localGet(at), ...I.localGet(divided), ...I.i64Const(by), OP.i64Mul, OP.i64Sub, ...I.i64Const(63), OP.i64ShrS]
   return [...I.localGet(divided), ...rest, OP.i64Add]
 }

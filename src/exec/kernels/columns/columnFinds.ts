@@ -1,9 +1,9 @@
 /**
- * What a column kernel looks up in captured lists and collections, four rows at a time: the slots of four indices or keys, and what
- * memory has in these slots. Code and addresses are those of any list of as many kinds: its contents are copied for each run.
+ * Look-ups in captured lists and collections, four rows at a time: the slots of four indices or keys, and the contents of
+ * these slots in memory. Code and frame fit any list of the same kinds: its contents are copied for each run.
  *
  *     list[r.i]        slot i, where 0 <= i < length and i is whole
- *     map.get(r.k)     slot k - least where keys lie together, else by hash; what is not there is undefined
+ *    map.get(r.k)     slot k - least with direct addressing, else by hash; a key that is missing gives undefined
  */
 
 import type { Find } from '../../../core/ir/collections.ts'
@@ -20,13 +20,13 @@ import { constantNumbers } from './textPlaces.ts'
 
 type Table = FunctionIr['tables'][number]
 
-/** Slots in a table of memory, and the lanes in which there is one. Lanes without have slot 0. */
+/** The slots of four keys in a table, and the mask of lanes whose key is there. Other lanes have slot 0. */
 interface Slots {
   readonly at: number
   readonly found: number
 }
 
-/** `list[index]`, of numbers, of truth values or of texts. */
+/** Compiles `list[index]` of numbers, of truth values or of texts. */
 export function elementAt(w: ColumnWriter, table: Table, index: ColumnValue, span: Span): ColumnValue {
   const texts = textsIn(table)
   const held: Held | undefined = texts === undefined ? heldIn(table, table, undefined) : { kind: 'text', data: constantNumbers(w, texts) }
@@ -37,7 +37,7 @@ export function elementAt(w: ColumnWriter, table: Table, index: ColumnValue, spa
   return foundAt(w, held, atSlots(w, at, lanes(w, [inside, isWhole, index.valid])))
 }
 
-/** What a collection has for a number, or whether it has it. */
+/** Compiles a collection's value for a number, or whether it has the number. */
 export function foundKey(w: ColumnWriter, find: Find, tables: FunctionIr['tables'], key: ColumnValue): ColumnValue {
   const { span } = find
   const [keys, values] = [find.keys, find.values].map((name) => tables.find((table) => table.name === name))
@@ -59,22 +59,22 @@ export function foundKey(w: ColumnWriter, find: Find, tables: FunctionIr['tables
   return foundAt(w, held, atSlots(w, slots.at, lanes(w, [slots.found, key.valid])))
 }
 
-/** Whether the collection has a key that is no number. */
+/** Whether the collection has null or undefined as a key. */
 function holds({ of }: Find, { value }: Table, key: null | undefined): boolean {
   return Array.from(value).includes(of === 'keyed' ? key : String(key))
 }
 
-/** Lanes in which all is so. */
+/** The mask of lanes that are set in all masks. */
 function lanes(w: ColumnWriter, masks: readonly (number | undefined)[]): number {
   return masks.reduce((a, b) => and(w, a, b)) ?? w.constant(lanesConst([-1, -1, -1, -1]))
 }
 
-/** Slots only where there are some. */
+/** Clears the slots of lanes without one. */
 function atSlots(w: ColumnWriter, at: number, found: number): Slots {
   return { at: w.keep([...I.localGet(at), ...I.localGet(found), SIMD.and]), found }
 }
 
-/** A number as an integer of 32 bits, and the lanes where it is one; undefined where all are. */
+/** Converts a number to a 32-bit integer, with the mask of lanes where it is one; undefined where that is all. */
 function whole(w: ColumnWriter, key: Number): { readonly at: number; readonly isWhole: number | undefined } {
   if (key.kind === 'i32') return { at: key.at, isWhole: undefined }
   const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(key[part]), SIMD.i32TruncF64S])
@@ -84,13 +84,13 @@ function whole(w: ColumnWriter, key: Number): { readonly at: number; readonly is
   return { at, isWhole: w.joined(isSame(key.lo, lo), isSame(key.hi, hi)) }
 }
 
-/** Lanes from 0 up to a number. */
+/** The mask of lanes from 0 to below `length`. */
 function below(w: ColumnWriter, at: number, length: number): number {
   const lanes = I.localGet(lanesOf(w, length))
   return w.keep([...I.localGet(at), ...lanes, SIMD.i32LtU])
 }
 
-/** A number of 32 bits that the code does not hold, in every lane. */
+/** A 32-bit number that is passed in the frame, in every lane. */
 function lanesOf(w: ColumnWriter, value: number): number {
   const parameter = w.parameter(value)
   if (parameter.kind !== 'i32') throw new NotCompiled('a list is too long')
@@ -109,7 +109,7 @@ function slotsOf(w: ColumnWriter, index: KeyIndex, key: Number): Slots {
   return { at, found: or(w, slots.found, not(w, other)) }
 }
 
-/** The slots of numbers that are not NaN. */
+/** The slots of keys other than NaN. */
 function slotsOfOthers(w: ColumnWriter, { hasNaN, ...index }: KeyIndex, key: Number): Slots {
   const length = index.places.length - (hasNaN ? 1 : 0)
   if (length === 0) return { at: w.zeros(), found: w.zeros() }
@@ -124,7 +124,7 @@ function slotsOfOthers(w: ColumnWriter, { hasNaN, ...index }: KeyIndex, key: Num
   return { at: offset, found: lanes(w, [found, isKey]) }
 }
 
-/** A lane at a time: the slot of its hash, and those behind it up to one that has the key, or none. */
+/** Probes the hash table one lane at a time, from the slot of the key's hash to that of the key, or to an empty one. */
 function hashedSlots(w: ColumnWriter, { keys, length }: { readonly keys: Float64Array; readonly length: number }, key: ColumnValue): Slots {
   const base = w.table(keys)
   const numbers = both(w, [doubles(w, key)], ...lanesConst([0, 0, 0, 0]), SIMD.f64Add) // -0 is the key 0
@@ -155,16 +155,16 @@ function hashedSlots(w: ColumnWriter, { keys, length }: { readonly keys: Float64
   return { at: slots, found: w.keep([...I.localGet(slots), ...lanesConst([-1, -1, -1, -1]), SIMD.i32Gt]) }
 }
 
-/** What tables hold, as memory has it, in the order of slots. */
+/** The contents of a table as they lie in memory, in the order of slots. */
 type Held = { readonly kind: 'f64'; readonly data: Float64Array } | { readonly kind: 'i32' | 'bool' | 'text'; readonly data: Int32Array }
 
-/** The elements of a short list of texts. */
+/** The elements of a list of at most MOST_TEXTS texts; undefined for any other. */
 function textsIn({ value }: Table): readonly string[] | undefined {
   const all: readonly unknown[] = value.length > 0 && value.length <= MOST_TEXTS ? Array.from<unknown>(value) : []
   return all.length > 0 && all.every((one) => typeof one === 'string') ? all : undefined
 }
 
-/** Longer lists of texts would make long dictionaries. */
+/** The most texts of a list; longer ones would make long dictionaries. */
 const MOST_TEXTS = 1_024
 
 function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue {
@@ -187,7 +187,7 @@ function foundAt(w: ColumnWriter, held: Held, { at, found }: Slots): ColumnValue
   return { kind: 'f64', lo: there(pair(0), halves.lo), hi: there(pair(2), halves.hi), ...absent }
 }
 
-/** Integers of 32 bits in these slots. */
+/** Loads the 32-bit integers in four slots. */
 function gathered(w: ColumnWriter, base: number, slots: number): number {
   return w.eachInteger((lane) => [
     ...[...I.localGet(base), ...I.localGet(slots), ...I.simdLane(SIMD.i32ExtractLane, lane), ...I.i32Const(2), OP.i32Shl, OP.i32Add],
@@ -195,7 +195,7 @@ function gathered(w: ColumnWriter, base: number, slots: number): number {
   ])
 }
 
-/** Of tables that never change: what was made of them. */
+/** Caches for captured tables that never change (`made`). */
 const indexes = new WeakMap<object, Map<string, KeyIndex | undefined>>()
 const contents = new WeakMap<object, Map<string, Held | undefined>>()
 
@@ -207,12 +207,12 @@ function remembered<T>(known: WeakMap<object, Map<string, T>>, { value, made }: 
   return own.get(name) as T // just set
 }
 
-/** Where numbers are among the keys; undefined where they are too many. */
+/** Returns the index of a collection's numeric keys; undefined where there are too many. */
 function indexOf({ of }: Find, keys: Table): KeyIndex | undefined {
   return remembered(indexes, keys, of === 'keyed' ? 'keyed' : 'object', () => {
     const numbers = new Map<number, number>()
     for (const [place, key] of Array.from(keys.value).entries()) {
-      // the keys of an object are texts, of which those are found by a number that it is written as
+      // keys of an object are texts; a number finds those that equal its text
       const number = of === 'keyed' || typeof key !== 'string' || String(Number(key)) !== key ? key : Number(key)
       if (typeof number === 'number' && !numbers.has(number)) numbers.set(number, place)
     }
@@ -220,7 +220,7 @@ function indexOf({ of }: Find, keys: Table): KeyIndex | undefined {
   })
 }
 
-/** The elements of a table in the order of slots, or of its own; undefined where they are neither numbers nor truth values. */
+/** Returns the elements of a table in the order of slots, or of the list; undefined where they are neither all numbers nor all booleans. */
 function heldIn(table: Table, keys: Table, index: KeyIndex | undefined): Held | undefined {
   return remembered(contents, keys, index === undefined ? 'list' : `${table.name} by ${index.kind}`, () => {
     const { value } = table

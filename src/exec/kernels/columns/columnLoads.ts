@@ -1,10 +1,10 @@
-/** How four rows of a column are read from its values, by the column's type. */
+/** Loads of four rows of a column, by the column's type. */
 import type { ColumnType } from '../../../core/data/schema.ts'
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
 import { HIGHEST, LOWEST } from '../expressions/types.ts'
 
-/** `from` leaves the address of the first row; each vector is one of the value's. */
+/** `vectors` returns the code that loads each vector of a value; `from` leaves the address of the first row. */
 export type Loads = { readonly log2Bytes: number; readonly vectors: (from: Code) => readonly Code[] } & (
   | { readonly as: 'f64' | 'i64' | 'bool' }
   | { readonly as: 'i32'; readonly low: number; readonly high: number }

@@ -1,11 +1,11 @@
 /**
- * The IR of a row function as column code: what it returns for four rows at a time.
+ * Lowers the IR of a row function to column code, which computes its result for four rows at a time.
  *
  *     const t = r.a * 2                t: two vectors of doubles
  *     if (t > r.b) return 0            both results are computed,
  *     return t                         and taken lane by lane
  *
- * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that are made numbers or compared, questions about texts.
+ * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that become numbers or are compared, text searches.
  */
 
 import type { BinaryOperator, Callee, Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -27,13 +27,13 @@ import type { ColumnWriter } from './columnWriter.ts'
 import { dateOf } from './madeDates.ts'
 
 export interface ColumnLowering {
-  /** Arrays are objects with a field for each item, else they are not compiled. */
+  /** Compiles arrays as objects with a field for each item; else they are refused. */
   readonly arrays?: boolean
-  /** Only whether what it returns is true is asked for. */
+  /** Compiles only whether the result is truthy. */
   readonly truth?: boolean
 }
 
-/** What the function returns for the element. Throws NotCompiled where the code cannot say it. */
+/** Computes what the function returns for the element. Throws NotCompiled where column code cannot express it. */
 export function lowerColumns(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, how: ColumnLowering = {}): ColumnValue {
   try {
     const result = new Lowering(w, ir, element, how).body(ir.body, new Map())
@@ -45,12 +45,12 @@ export function lowerColumns(w: ColumnWriter, ir: FunctionIr, element: ColumnVal
   }
 }
 
-/** The name of the column of a function of a text; no column of the user's has such a name. */
+/** The name of the column that holds function `n` of a text; no column of the user's has such a name. */
 export function textFunctionName(n: number): string {
   return `${OF_TEXT}${n}`
 }
 
-/** Whether a field of an element is the column of a function of a text, which no step hands on. */
+/** Whether a field of an element is such a column, which no step passes on. */
 export function isTextFunction(name: string): boolean {
   return name.startsWith(OF_TEXT)
 }
@@ -64,9 +64,9 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   private readonly element: ColumnValue
   private readonly how: ColumnLowering
   private readonly parameters = new Map<string, ColumnValue>()
-  /** Columns, and validities of made Dates, that are there in the lanes which are taken: tests around say so. */
+  /** The columns and masks of made Dates that tests around the code show to be present in the lanes that are taken. */
   private presence: ReadonlySet<string> = new Set()
-  /** What follows a block that may be left early, by its label. */
+  /** The statements after each labeled block, by its label. */
   private readonly behind = new Map<string, readonly Stmt[]>()
   private statements = 0
   private locals: Locals = new Map()
@@ -78,7 +78,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     this.how = how
   }
 
-  /** What the statements return; undefined when they may end without. */
+  /** Compiles statements to the value that they return; undefined where they may end without returning. */
   body(stmts: readonly Stmt[], locals: Locals): ColumnValue | undefined {
     const outer = this.locals
     this.locals = locals
@@ -110,7 +110,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
           const test = this.test(stmt.test)
           const rest = stmts.slice(i + 1)
           if (rest.some(branches) && this.assigned(stmt, test, locals)) break
-          // what follows is part of both sides, so that a side may return or assign
+          // both sides are continued with the statements after the if, so that a side may return or assign
           const then = this.where(stmt.test, true, () => this.body([...stmt.then, ...rest], new Map(locals)))
           const otherwise = this.where(stmt.test, false, () => this.body([...stmt.else, ...rest], new Map(locals)))
           return then === undefined || otherwise === undefined ? undefined : choose(this.w, test, then, otherwise)
@@ -138,8 +138,8 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   }
 
   /**
-   * An if that assigns and does nothing else, before others: each variable is one value or the other, so that what follows is computed once.
-   * False where the two are of different kinds.
+   * Compiles an if that only assigns: each variable becomes a selection between both sides, so that the code after it is compiled once.
+   * Returns false where a variable's values are of different kinds.
    */
   private assigned(stmt: Extract<Stmt, { kind: 'If' }>, test: number, locals: Locals): boolean {
     if (![...stmt.then, ...stmt.else].every(onlyAssigns)) return false
@@ -162,7 +162,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     }
   }
 
-  /** Lanes in which an expression is true. */
+  /** The mask of lanes in which an expression is truthy. */
   private test(expr: Expr): number {
     return bool(condition(this, expr))
   }
@@ -181,7 +181,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     const { w } = this
     if (operator === '??') {
       const valid = validOf(w, left)
-      // where the left side is taken it is there
+      // lanes that take the left side have a value
       return valid === undefined ? left : choose(w, valid, present(left), asked(w, not(w, valid), right))
     }
     const test = truth(w, left)
@@ -284,7 +284,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     }
   }
 
-  /** The value of a field of the row, or of a local variable: finding it out computes nothing. */
+  /** The value of a field of the row, or of a local variable, which costs nothing to know; undefined for other expressions. */
   private held(expr: Expr): ColumnValue | undefined {
     if (expr.kind === 'Local') return this.locals.get(expr.name)
     if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== 0 || this.element.kind !== 'row') return undefined
@@ -294,7 +294,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   private literal(value: unknown, span: Span): ColumnValue {
     if (typeof value === 'number') return this.w.number(value)
     if (typeof value === 'boolean') return this.w.truth(value)
-    // each text has its number, whatever becomes of it: kernels for some of the outputs have the numbers of all
+    // every text gets its number even where it is unused: kernels for some of the outputs need the same numbers as those for all
     if (typeof value === 'string') this.w.textConstant(value)
     if (value === null || value === undefined || typeof value === 'string' || typeof value === 'bigint') return { kind: 'constant', value }
     throw new NotCompiled(`it uses ${String(value)}`, span)
@@ -308,7 +308,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     return lanes
   }
 
-  /** An element of a captured array: a number is an argument of the kernel, as a captured one is. */
+  /** An element of a captured array. A number is passed in the frame, like a captured one. */
   private tableElement(table: string, index: number, span: Span): ColumnValue {
     const value = this.table(table, span).value[index]
     return typeof value === 'number' ? this.w.parameter(value) : this.literal(value, span)
@@ -321,7 +321,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   }
 }
 
-/** So many statements are lowered at most, what follows an if once for each of its sides. */
+/** The most statements that are lowered; those after an if are lowered once for each of its sides. */
 const MOST_STATEMENTS = 4_096
 
 function branches(stmt: Stmt): boolean {

@@ -1,7 +1,7 @@
 /**
- * Numbers and truth values of four rows: lanes where there is an instruction for them, else the code of one number, row by row.
+ * Emitter for numbers and truth values of four rows: vector instructions where they exist, else scalar code row by row.
  *
- * Integers are kept as such while 32 bits surely hold them. Null is 0, and undefined NaN, wherever a number is made of them.
+ * Integers stay integers while 32 bits are known to hold them. Null converts to the number 0, undefined to NaN.
  */
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
@@ -45,7 +45,7 @@ type Bool = Extract<ColumnValue, { kind: 'bool' }>
 
 export class ColumnNumbers implements NumberEmitter<ColumnValue> {
   readonly w: ColumnWriter
-  /** What computes a row at a time. */
+  /** The emitter for scalar code, which computes a row at a time. */
   readonly rows: ScalarEmitter
 
   constructor(w: ColumnWriter) {
@@ -96,7 +96,7 @@ export class ColumnNumbers implements NumberEmitter<ColumnValue> {
     return doubles(this.w, value)
   }
 
-  /** What is undefined is NaN, which has no bits, as null has none. */
+  /** Undefined is converted like null here, to 0: the bits of NaN are 0, too. */
   toInt32(value: ColumnValue): Integers {
     const number = numeric(this.w, present(value))
     if (number.kind === 'i32') return number
@@ -128,7 +128,7 @@ export class ColumnNumbers implements NumberEmitter<ColumnValue> {
     return { kind: 'i32', at: this.w.keep(code), low, high }
   }
 
-  /** An operation on two integers, row by row. Of a literal divisor the engine makes a product. */
+  /** Applies an operation to two integers, row by row. Engines turn division by a literal into multiplication. */
   #eachInteger(a: Integers, b: Integers, operation: Code[number]): number {
     const second = (lane: number): Code => (b.low === b.high ? I.i32Const(b.low) : integerOf(b, lane))
     return this.w.eachInteger((lane) => [integerOf(a, lane), second(lane), operation])
@@ -155,7 +155,7 @@ export class ColumnNumbers implements NumberEmitter<ColumnValue> {
   compared(operator: Comparison, left: ColumnValue, right: ColumnValue): Bool {
     const { w } = this
     if (left.kind === 'i64' && right.kind === 'i64') {
-      // without a sign the order is that of a sign which is turned over
+      // unsigned order is signed order with the sign bits inverted
       const isUnsigned = areUnsigned([this.typeOf(left), this.typeOf(right)])
       const turned = isUnsigned ? [I.localGet(w.constant([i64Const(-(2n ** 63n)), SIMD.i64Splat])), SIMD.xor] : []
       const half = (part: 'lo' | 'hi'): Code => [I.localGet(left[part]), turned, I.localGet(right[part]), turned, COMPARE[operator].i64x2]
@@ -169,12 +169,12 @@ export class ColumnNumbers implements NumberEmitter<ColumnValue> {
     return { kind: 'bool', at: w.joined(half('lo'), half('hi')) }
   }
 
-  /** Of integers by instructions for them. */
+  /** The remainder of 32-bit integers by an integer instruction; undefined where an operand is none, or the divisor may be 0 or less. */
   #remainder(left: ColumnValue, right: ColumnValue): Doubles | undefined {
     const { w } = this
     const [a, b] = [numeric(w, left), numeric(w, right)]
     if (a.kind !== 'i32' || b.kind !== 'i32' || b.low <= 0) return undefined
-    // a remainder has the sign of what was divided, -0 included
+    // a remainder has the sign of the dividend, -0 included
     const size = doubles(w, { kind: 'i32', at: this.#eachInteger(a, b, OP.i32RemS), low: LOWEST, high: HIGHEST })
     const from = doubles(w, a)
     const sign = w.constant(lanesConst([0, LOWEST, 0, LOWEST]))

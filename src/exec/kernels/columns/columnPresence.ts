@@ -1,5 +1,5 @@
 /**
- * What tests say about nulls: in `r.at === null ? 0 : r.at.getTime()` the date is there where its time is asked for.
+ * Presence analysis: which values a test shows to be not null. In `r.at === null ? 0 : r.at.getTime()` the date is there where it is read.
  *
  * Statement: where the test has the outcome, each value whose name is given is not null. Values in other lanes are computed as well,
  * from whatever lies there, and not taken.
@@ -7,13 +7,13 @@
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { ColumnValue } from './columnTypes.ts'
 
-/** The name of what a value's being there depends on; undefined where that is no single column or mask. */
+/** Names the column or mask that decides whether a value is present; undefined where that is no single one. */
 export function presenceOf(value: ColumnValue): string | undefined {
   if (value.kind === 'other') return `column ${value.column}`
   return value.kind === 'date' && value.valid !== undefined ? `mask ${value.valid}` : undefined
 }
 
-/** `held` gives the value of an expression that only names one. */
+/** Names the values that are present where the test's outcome is `is`; `held` returns the value of an expression that only names one. */
 export function presentWhen(test: Expr, is: boolean, held: (expr: Expr) => ColumnValue | undefined): readonly string[] {
   const named = (expr: Expr): readonly string[] => {
     const value = held(expr)

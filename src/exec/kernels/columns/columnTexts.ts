@@ -1,5 +1,5 @@
 /**
- * Questions about a column of text that kernels answer from its bytes: `includes`, `startsWith`, `endsWith` of a constant, and
+ * Text predicates that kernels compute from the bytes of a column: `includes`, `startsWith`, `endsWith` of a constant, and
  * regular expressions that are sequences of constants.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
@@ -14,7 +14,7 @@ import { search, searchLocals } from './textSearch.ts'
 
 type MethodCall = Extract<Expr, { kind: 'MethodCall' }>
 
-/** The question that a method asks of the text; undefined where it asks none. */
+/** Compiles a text predicate that is a method call; undefined where the object is no column of text, or the method no such predicate. */
 export function textMethod(
   w: ColumnWriter,
   call: MethodCall,
@@ -41,7 +41,7 @@ const EDGES: ReadonlyMap<string, readonly [NeedleSequence['start'], NeedleSequen
   ['endsWith', ['anywhere', 'at']],
 ])
 
-/** `/x/.test(text)`; of null it is asked of the text null. */
+/** Compiles `/x/.test(text)`; null is converted to the text "null", as in JavaScript. */
 export function textMatches(w: ColumnWriter, regex: Extract<Expr, { kind: 'Matches' }>, of: ColumnValue): ColumnValue {
   if (of.kind !== 'other' || w.typeOf(of.column) !== 'utf8') throw new NotCompiled('it matches what is no column of text', regex.span)
   const found: ColumnValue = { kind: 'bool', at: matching(w, of.column, sequencesOf(regex)) }
@@ -49,14 +49,14 @@ export function textMatches(w: ColumnWriter, regex: Extract<Expr, { kind: 'Match
   return valid === undefined ? found : choose(w, valid, found, w.truth(new RegExp(regex.pattern, regex.flags).test('null')))
 }
 
-/** Lanes whose text matches one of the sequences; rows that nobody asks for are not looked at. */
+/** The mask of lanes whose text matches one of the sequences; lanes that are not needed are not searched. */
 function matching(w: ColumnWriter, column: number, sequences: readonly NeedleSequence[]): number {
   const offsets = w.address({ kind: 'offsets', column })
   const l = searchLocals(w, { values: w.address({ kind: 'values', column }), size: w.address({ kind: 'size', column }) })
   const [wanted, lane, hits] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
   const row: Code = [...w.place(offsets, 2), ...I.localGet(lane), ...I.i32Const(2), OP.i32Shl, OP.i32Add]
   const some = w.needed === undefined ? I.i32Const(15) : [...I.localGet(w.needed), SIMD.i32Bitmask]
-  // behind the last row there are no offsets
+  // after the last row there are no offsets to read
   const left: Code = [...w.rowsLeft(), ...I.localSet(lane), ...I.i32Const(15), ...I.i32Const(4), ...I.localGet(lane), OP.i32Sub, OP.i32ShrU]
   const isLast: Code = [...w.rowsLeft(), ...I.i32Const(4), OP.i32LtU]
   const hitBit: Code = [...I.localGet(hits), ...I.localGet(l.hit), ...I.localGet(lane), OP.i32Shl, OP.i32Or, ...I.localSet(hits)]
@@ -78,7 +78,7 @@ function matching(w: ColumnWriter, column: number, sequences: readonly NeedleSeq
   return w.keep([...I.localGet(bits), SIMD.i32Splat, ...I.localGet(ones), SIMD.and, ...I.localGet(ones), SIMD.i32Eq])
 }
 
-/** Lanes for which the right side of an operator, or a side of a condition, is asked at all. */
+/** Compiles the right side of an operator, or a side of a condition, of which only the lanes in `mask` are needed. */
 export function asked(w: ColumnWriter, mask: number, ask: () => ColumnValue): ColumnValue {
   const before = w.needed
   w.needed = and(w, before, mask)

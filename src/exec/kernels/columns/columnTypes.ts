@@ -1,39 +1,39 @@
-/** What column kernels compute with: columns, values of four rows, and slots of the frame that addresses and captured numbers lie in. */
+/** The types of column kernels: columns, values of four rows, and the slots of the frame, which holds addresses and numbers. */
 import type { ColumnType } from '../../../core/data/schema.ts'
 import type { BigintType } from '../expressions/types.ts'
 
-/** What the kernel finds in a slot of its frame. */
+/** A slot of the frame: an address unless it says otherwise. */
 export type FrameSlot =
   | { readonly kind: 'values' | 'validity' | 'offsets'; readonly column: number }
   | { readonly kind: 'codes'; readonly column: number }
-  /** How many bytes the values of a column have. */
+  /** The number of bytes in the values of a column. */
   | { readonly kind: 'size'; readonly column: number }
-  /** The code of a text in the column, -1 where no row has it. */
+  /** The dictionary code of a text in the column, -1 where the column does not have it. */
   | { readonly kind: 'code'; readonly column: number; readonly text: string }
-  /** Where the texts of a column begin behind the constants of the dictionary that texts are chosen from. */
+  /** The number of a column's first text in the dictionary of chosen texts, counted from behind the constants. */
   | { readonly kind: 'firstText'; readonly column: number }
   | { readonly kind: 'number'; readonly value: number }
-  /** What is copied for the run: elements of captured lists, keys and values of collections. */
+  /** The address of a table that is copied for the run: elements of captured lists, keys and values of collections. */
   | { readonly kind: 'table'; readonly data: Float64Array | Int32Array }
   | { readonly kind: 'bitmap' | 'counts' }
-  /** Of a word that becomes 1 where a double that was to be had as an integer is none, or a date that is stored is invalid. */
+  /** The address of a word that becomes 1 where a double to be stored as an integer is none, or a date that is stored is invalid. */
   | { readonly kind: 'inexact' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
 
-/** A column as kernels see it. */
+/** The description of a column that its kernels depend on. */
 export interface KernelColumn {
   readonly type: ColumnType
   readonly nullable: boolean
-  /** Of text that has codes: what they are. */
+  /** The type of the dictionary codes, where text has such. */
   readonly codes?: 'u8' | 'u16' | 'i32'
-  /** Whether it has codes alone: there are no bytes to look at. */
+  /** Whether text has codes alone, and no bytes to read. */
   readonly unspelled?: boolean
 }
 
 /**
- * What an expression is for four rows. Numbers in the fields are wasm locals. `valid` has ones where the value is not
- * null; where it is null the value itself is 0 or false, which is what JavaScript makes of null in arithmetic.
- * `column` is set when the value is that column and nothing else.
+ * The value of an expression for four rows. Numbers in `lo`, `hi`, `at`, `valid` are wasm locals. `valid` is a mask of lanes that are not
+ * null; in others the value itself is 0 or false, to which JavaScript converts null in arithmetic.
+ * `column` is set where the value is that column, unchanged.
  */
 export type ColumnValue =
   | {
@@ -42,9 +42,9 @@ export type ColumnValue =
       readonly hi: number
       readonly valid?: number
       readonly column?: number
-      /** Of computed bigints, what is known; those of a column are any of 64 bits. */
+      /** The type of a computed bigint; a column's may be any of 64 bits. */
       readonly bigint?: BigintType
-      /** What is not there is undefined, which is NaN to arithmetic and equals no null. */
+      /** Absent values are undefined, not null: NaN in arithmetic, and equal to no null. */
       readonly missing?: true
     }
   | {
@@ -52,7 +52,7 @@ export type ColumnValue =
       readonly at: number
       readonly low: number
       readonly high: number
-      /** The same number in every lane. */
+      /** Every lane has the same number. */
       readonly equal?: true
       readonly valid?: number
       readonly column?: number
@@ -63,22 +63,22 @@ export type ColumnValue =
       readonly at: number
       readonly valid?: number
       readonly column?: number
-      /** What is not there is undefined, which equals no null and is no 0. */
+      /** Absent values are undefined, not null: equal to no null, and not 0. */
       readonly missing?: true
     }
   /** Dates that were made: whole milliseconds since 1970 as doubles, NaN for an invalid one, 0 where there is none. */
   | { readonly kind: 'date'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: undefined }
-  /** One of several texts: the number of its entry, of constants or of texts of columns (`textPlaces.ts`). */
+  /** A chosen text: the number of its entry, which is a constant or a text of a column (`textPlaces.ts`). */
   | {
       readonly kind: 'text'
       readonly at: number
-      /** Which columns it may be of. */
+      /** The columns that the text may come from. */
       readonly columns: readonly number[]
       readonly valid?: number
       readonly missing?: true
       readonly column?: undefined
     }
-  /** A column that is only passed on, or compared as text. */
+  /** A column that is only passed on, searched, or compared as text. */
   | { readonly kind: 'other'; readonly column: number }
   | { readonly kind: 'constant'; readonly value: string | bigint | null | undefined }
   | { readonly kind: 'row'; readonly names: readonly string[]; readonly of: (name: string) => ColumnValue }

@@ -1,4 +1,4 @@
-/** What column kernels compute of four rows, as numbers, as truth, as one of two, and where it is null. */
+/** Conversions of column values, four rows at a time: to numbers, to truth, to a choice between two, to masks of nulls. */
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { i64Const, lanesConst, shuffle32 } from '../../kir/simd.ts'
 import { type BigintType, bigintType, joinTypes, LEAVES_64_BITS, NotCompiled } from '../expressions/types.ts'
@@ -45,13 +45,13 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
   }
 }
 
-/** The same number as doubles. */
+/** Converts a value to a number in doubles. */
 export function doubles(w: ColumnWriter, value: ColumnValue): Doubles {
   const number = numeric(w, value)
   return number.kind === 'i32' ? inDoubles(w, number) : number
 }
 
-/** Doubles of which those that are undefined are NaN. */
+/** Replaces the doubles of absent values by NaN, for values that may be undefined. */
 function orNaN(w: ColumnWriter, { lo, hi, valid }: { readonly lo: number; readonly hi: number; readonly valid?: number }): Doubles {
   if (valid === undefined) return { kind: 'f64', lo, hi }
   const halves = w.halves(valid)
@@ -69,13 +69,13 @@ function inDoubles(w: ColumnWriter, number: Pick<Integers, 'at' | 'equal'>): Ext
   return { kind: 'f64', lo, hi: w.keep([...high, SIMD.f64ConvertI32S]) }
 }
 
-/** Each half of doubles by the code. */
+/** Applies code to the two halves of values in doubles. */
 export function both(w: ColumnWriter, values: readonly Doubles[], ...code: Code): Doubles {
   const half = (part: 'lo' | 'hi'): number => w.keep([...values.flatMap((value) => I.localGet(value[part])), ...code])
   return { kind: 'f64', lo: half('lo'), hi: half('hi') }
 }
 
-/** Truth of each lane: null, 0 and NaN are false. */
+/** The mask of lanes whose value is truthy: null, 0 and NaN are false. */
 export function truth(w: ColumnWriter, value: ColumnValue): number {
   switch (value.kind) {
     case 'bool':
@@ -109,7 +109,7 @@ export function truth(w: ColumnWriter, value: ColumnValue): number {
   }
 }
 
-/** The lanes of a truth value. */
+/** The mask of a truth value; throws where the value is none. */
 export function bool(value: ColumnValue): number {
   if (value.kind !== 'bool') throw new NotCompiled('it is no truth value')
   return value.at
@@ -128,7 +128,7 @@ export function or(w: ColumnWriter, a: number, b: number): number {
   return w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or])
 }
 
-/** Lanes where the value is not null; undefined when it never is. */
+/** The mask of lanes where the value is neither null nor undefined; undefined where it always is. */
 export function validOf(w: ColumnWriter, value: ColumnValue): number | undefined {
   switch (value.kind) {
     case 'constant':
@@ -147,7 +147,7 @@ export function validOf(w: ColumnWriter, value: ColumnValue): number | undefined
   }
 }
 
-/** `test ? a : b`, both computed. */
+/** Selects `test ? a : b` lane by lane; both are computed. */
 export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnValue): ColumnValue {
   if (a === b) return a
   if (a.kind === 'row' && b.kind === 'row') {
@@ -161,7 +161,7 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   const missing = isMissing(w, a, b) ? { missing: true as const } : {}
   const [x, y] = [nullAs(w, a, b), nullAs(w, b, a)]
   if (x.kind === 'bool' && y.kind === 'bool') {
-    // `test && a` and `test || b`
+    // `test && a` and `test || b` need no selection
     const at = y.at === test ? and(w, test, x.at) : x.at === test ? or(w, test, y.at) : undefined
     return { kind: 'bool', at: at ?? select(test, x.at, y.at), ...nulls, ...missing }
   }
@@ -189,7 +189,7 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   return { kind: 'f64', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls, ...missing }
 }
 
-/** Whether what is not there is undefined; it may not be null on one side and undefined on the other. */
+/** Whether absent values are undefined; throws where they may be null on one side and undefined on the other. */
 function isMissing(w: ColumnWriter, a: ColumnValue, b: ColumnValue): boolean {
   const isAbsent = (value: ColumnValue): boolean => validOf(w, value) !== undefined
   const isUndefined = (value: ColumnValue): boolean => 'missing' in value || (value.kind === 'constant' && value.value === undefined)
@@ -198,14 +198,14 @@ function isMissing(w: ColumnWriter, a: ColumnValue, b: ColumnValue): boolean {
   return some.some(isUndefined)
 }
 
-/** The value where it is there, 0 or false elsewhere: what becomes of it where it is null. */
+/** The value without its mark of being undefined where absent: as null, which is 0 or false. */
 export function present(value: ColumnValue): ColumnValue {
   if (!('missing' in value)) return value
   const { missing: _, ...rest } = value
   return rest
 }
 
-/** A Date, or one of a column beside it. */
+/** The milliseconds of a Date that was made, or of a date in a column. */
 function madeDate(w: ColumnWriter, value: ColumnValue): Pick<Doubles, 'lo' | 'hi'> {
   const type = dateType(w, value)
   if (value.kind === 'other' && type !== undefined) return dateNumbers(w, value.column, type)
@@ -220,18 +220,18 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
   return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), SIMD.bitSelect])
 }
 
-/** A bigint in every lane. */
+/** A bigint constant in every lane. */
 export function bigintConstant(w: ColumnWriter, value: bigint): Doubles {
   const lanes = w.constant([i64Const(value), SIMD.i64Splat])
   return { kind: 'i64', lo: lanes, hi: lanes, bigint: bigintType(value, value) }
 }
 
-/** Those of a column are any of 64 bits. */
+/** The type of a bigint; a column's may be any of 64 bits. */
 export function bigintTypeOf({ bigint }: Doubles): BigintType {
   return bigint ?? bigintType(-(2n ** 63n), 2n ** 63n - 1n)
 }
 
-/** Null, or undefined, beside a value of some kind is of that kind. */
+/** Converts a constant null or undefined to the kind of the value beside it, and a constant bigint to lanes. */
 function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): ColumnValue {
   if (value.kind === 'constant' && typeof value.value === 'bigint') return bigintConstant(w, value.value)
   if (value.kind !== 'constant' || (value.value !== null && value.value !== undefined)) return value

@@ -1,9 +1,9 @@
 /**
- * Writes the loop of a column kernel: straight-line SIMD code that computes four rows a turn, each result in a local.
+ * Writes the loop of a column kernel: straight-line SIMD code that computes four rows an iteration, each result in a local.
  *
  *     run(frame, from, to)      from a multiple of 4; addresses and captured numbers lie in the frame, 8 bytes a slot
  *
- * Nothing in such code can fail or has an effect, so both sides of a condition are computed and one is taken. Rows
+ * Such code cannot fail and has no effects, so both sides of a condition are computed and one is selected. Rows
  * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
  */
 import type { ColumnType } from '../../../core/data/schema.ts'
@@ -17,22 +17,22 @@ import { HIGHEST, LOWEST, NotCompiled } from '../expressions/types.ts'
 import { LOADS } from './columnLoads.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 
-/** What comes of captured numbers and literals alone leaves the loop; then what nothing reads is left out. */
+/** Code that depends on captured numbers and literals alone leaves the loop; then results that nothing reads are removed. */
 const PASSES = [LOOP_INVARIANTS, UNREAD_LOCALS] as const
 
-/** What is a number of 32 bits, and no address. */
+/** Slots that hold a 32-bit number instead of an address. */
 const WORDS: ReadonlySet<FrameSlot['kind']> = new Set(['code', 'size', 'firstText'])
 
-/** What is read of texts themselves. */
+/** Slots by which code reads the bytes of texts. */
 const BYTES: ReadonlySet<FrameSlot['kind']> = new Set(['values', 'offsets', 'size'])
 
-/** Code besides the turn's: `after` runs when the loop has ended, `skip` before each turn; it may branch to the turn's end. */
+/** Code around the body: `after` runs when the loop has ended, `skip` before each iteration; it may branch to the iteration's end. */
 interface Around {
   readonly skip?: Code
   readonly after?: Code
 }
 
-/** Both sides of a condition continue with what follows it, so code may grow with every condition. */
+/** The most locals of a kernel. Both sides of a condition continue with the code after it, so code may grow with every condition. */
 const MOST_LOCALS = 5_000
 
 const FRAME = 0
@@ -43,19 +43,19 @@ const TO = 2
 
 export class ColumnWriter {
   readonly slots: FrameSlot[] = []
-  /** What locals are called where a person reads the code. */
+  /** Names of locals, for people who read the code. */
   readonly names: Map<number, string> = new Map([
     [FRAME, 'frame'],
     [FROM, 'from'],
     [TO, 'to'],
   ])
   readonly row: number
-  /** Lanes whose values somebody may ask for, as far as that is known: what costs much is not computed for others. */
+  /** The mask of lanes whose values are needed, undefined for all: costly code is not computed for others. */
   needed: number | undefined
-  /** Texts in the code, in the order in which they come. */
+  /** The distinct texts in the code, in order of appearance. */
   readonly textConstants: string[] = []
   private readonly textNumbers = new Map<string, number>()
-  /** Columns that texts are chosen from. */
+  /** The columns from which texts are chosen. */
   readonly chosenColumns: Set<number> = new Set()
   private readonly columns: readonly KernelColumn[]
   private readonly declared: ValueType[] = []
@@ -74,11 +74,11 @@ export class ColumnWriter {
     this.prologue.push(I.localGet(FROM), I.localSet(this.row))
   }
 
-  /** The kernel. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its columns are not read then. */
+  /** Returns the kernel without unread results: steps may compute values for later steps that the kernel does not need. */
   module({ skip, after = [] }: Around): KernelModule {
     const isLeft = [...I.localGet(this.row), ...I.localGet(TO), OP.i32LtU]
     const next = [...I.localGet(this.row), ...I.i32Const(4), OP.i32Add, ...I.localSet(this.row)]
-    // The end of a turn asks for the next: V8 keeps out of a loop only what all of its ways out come after.
+    // The loop is tested at its end: V8 hoists out of a loop only code that all of its exits come after.
     const body = [
       ...[this.prologue, isLeft, I.if(), I.loop],
       ...(skip === undefined ? [this.body] : [I.block(), skip, this.body, OP.end]),
@@ -88,7 +88,7 @@ export class ColumnWriter {
     return withPasses({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body }, PASSES)
   }
 
-  /** Names of imported functions, in order. */
+  /** The names of imported functions, by their number. */
   get functions(): readonly string[] {
     return this.imports.map((entry) => entry.name)
   }
@@ -99,19 +99,19 @@ export class ColumnWriter {
     return 2 + this.declared.length
   }
 
-  /** Appends code of the turn that leaves nothing. */
+  /** Appends code that leaves no value to the body of the loop. */
   write(...code: readonly Code[]): void {
     this.body.push(code)
   }
 
-  /** A new local with what the code leaves. */
+  /** Keeps the value that the code leaves, in a new local. */
   keep(code: Code, type: ValueType = 'v128'): number {
     const local = this.declare(type)
     this.body.push(code, I.localSet(local))
     return local
   }
 
-  /** A local with what the code leaves before the loop; the same one for the same code. */
+  /** Keeps the value that the code leaves in a local that is set before the loop; equal code shares a local. */
   constant(code: Code, type: ValueType = 'v128'): number {
     return this.once(`${type} ${codeId(code)}`, () => {
       const local = this.declare(type)
@@ -126,7 +126,7 @@ export class ColumnWriter {
     return local
   }
 
-  /** The address in a slot of the frame, or the code. */
+  /** The local that holds the address, or the 32-bit number, of a slot of the frame. */
   address(slot: Exclude<FrameSlot, { kind: 'number' | 'table' }>): number {
     const key = JSON.stringify(slot)
     if (BYTES.has(slot.kind) && 'column' in slot && this.columns[slot.column]?.unspelled === true)
@@ -141,7 +141,7 @@ export class ColumnWriter {
     })
   }
 
-  /** The address of a table. */
+  /** The local that holds the address of a table. */
   table(data: Float64Array | Int32Array): number {
     let local = this.tables.get(data)
     if (local === undefined) {
@@ -153,12 +153,12 @@ export class ColumnWriter {
     return local
   }
 
-  /** A captured number, in every lane. */
+  /** A captured number in every lane; its value is read from the frame. */
   parameter(value: number): ColumnValue {
     this.slots.push({ kind: 'number', value })
     const at = [...I.localGet(FRAME), ...I.memory(OP.f64Load, 8 * (this.slots.length - 1))]
     if (isInt32(value)) {
-      // which kind of number it is is part of the code, its value is not
+      // the kind of the number is part of the code, its value is not
       const lanes = this.constant([...at, ...TRUNCATE, SIMD.i32Splat])
       return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST, equal: true }
     }
@@ -175,14 +175,14 @@ export class ColumnWriter {
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
-  /** The number of a text in the code: below 0, from -1 on. */
+  /** Returns the number of a text constant, counted down from -1. */
   textConstant(text: string): number {
     let number = this.textNumbers.get(text)
     if (number === undefined) this.textNumbers.set(text, (number = -this.textConstants.push(text)))
     return number
   }
 
-  /** All bits 0, which is 0 in every lane of any kind. */
+  /** The local of a vector of zeros, which is 0 in every lane of any kind. */
   zeros(): number {
     return this.constant(lanesConst([0, 0, 0, 0]))
   }
@@ -192,14 +192,14 @@ export class ColumnWriter {
     return { kind: 'bool', at: this.constant(lanesConst([lane, lane, lane, lane])) }
   }
 
-  /** Where row `row` of a buffer of elements of this size lies. */
+  /** The address of row `row` in the buffer at `base`, whose elements have 2 ** log2Bytes bytes. */
   place(base: number, log2Bytes: number): Code {
     if (log2Bytes === 0) return [...I.localGet(base), ...I.localGet(this.row), OP.i32Add]
     const offset = this.once(`row ${log2Bytes}`, () => this.keep([...I.localGet(this.row), ...I.i32Const(log2Bytes), OP.i32Shl], 'i32'))
     return [...I.localGet(base), ...I.localGet(offset), OP.i32Add]
   }
 
-  /** Four bits of a bitmap as lanes. */
+  /** Expands four bits of a bitmap into a mask of four lanes. */
   bits(base: number): number {
     const byte = [...I.localGet(base), ...I.localGet(this.row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
     const nibble = [...byte, ...I.localGet(this.row), ...I.i32Const(4), OP.i32And, OP.i32ShrU]
@@ -240,7 +240,7 @@ export class ColumnWriter {
     }
   }
 
-  /** Lanes of a column that are not null; undefined when none can be. */
+  /** The mask of lanes that are not null in a column; undefined where the column has no nulls. */
   validity(index: number): number | undefined {
     if (this.columns[index]?.nullable !== true) return undefined
     return this.once(`valid ${index}`, () => this.bits(this.address({ kind: 'validity', column: index })))
@@ -254,26 +254,26 @@ export class ColumnWriter {
     return this.columns[index]?.type
   }
 
-  /** The codes of a column of text; undefined where it has none. */
+  /** The dictionary codes of a column of text; undefined where it has none. */
   codes(index: number): number | undefined {
     const loads = LOADS.get(this.columns[index]?.codes ?? 'unknown')
     const [code] = loads?.vectors(this.place(this.address({ kind: 'codes', column: index }), loads.log2Bytes)) ?? []
     return code === undefined ? undefined : this.keep(code)
   }
 
-  /** Lanes of four rows as lanes of the two vectors of doubles. */
+  /** Widens a mask of four lanes to masks for the two vectors of doubles. */
   halves(mask: number): { readonly lo: number; readonly hi: number } {
     const half = (opcode: Plain): number =>
       this.once(`half ${opcode.operation.name} ${mask}`, () => this.keep([...I.localGet(mask), opcode]))
     return { lo: half(SIMD.i64ExtendI32S), hi: half(SIMD.i64ExtendHighI32S) }
   }
 
-  /** Two vectors of 64-bit lanes, all ones or zeros, as four lanes. */
+  /** Narrows two vectors of 64-bit lanes, all ones or zeros, to a mask of four lanes. */
   joined(lo: Code, hi: Code): number {
     return this.keep([...lo, ...hi, ...shuffle32([0, 2, 4, 6])])
   }
 
-  /** A double a row, computed a row at a time. */
+  /** Computes a double for each row, one row at a time; `of` gets code that extracts the row's lane of a value. */
   eachDouble(
     of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code,
   ): Extract<ColumnValue, { kind: 'f64' | 'i64' }> {
@@ -284,7 +284,7 @@ export class ColumnWriter {
     return { kind: 'f64', lo: half('lo'), hi: half('hi') }
   }
 
-  /** A 32-bit integer a row, computed a row at a time; `code` is told the lane. */
+  /** Computes a 32-bit integer for each row, one row at a time; `code` gets the lane. */
   eachInteger(code: (lane: number) => Code): number {
     return this.keep([
       ...[...code(0), SIMD.i32Splat],
@@ -292,7 +292,7 @@ export class ColumnWriter {
     ])
   }
 
-  /** The number of an imported function, which is named with how many arguments it has. */
+  /** The number of an imported function; its name includes the number of its arguments. */
   function(name: string, parameters: readonly ValueType[], results: readonly ValueType[]): number {
     const known = this.imports.findIndex((entry) => entry.name === name)
     if (known >= 0) return known
@@ -300,26 +300,26 @@ export class ColumnWriter {
     return this.imports.length - 1
   }
 
-  /** Row number `lane` of the turn is one of the rows asked for. */
+  /** Whether row number `lane` of the iteration is before the end. */
   isRow(lane: number): Code {
     return [...I.localGet(this.row), ...I.i32Const(lane), OP.i32Add, ...I.localGet(TO), OP.i32LtU]
   }
 
-  /** The row behind the last that is asked for. */
+  /** The row after the last one. */
   end(): Code {
     return I.localGet(TO)
   }
 
-  /** How many rows are left, this turn's included. */
+  /** The number of rows left, those of this iteration included. */
   rowsLeft(): Code {
     return [...I.localGet(TO), ...I.localGet(this.row), OP.i32Sub]
   }
 }
 
-/** The local that holds the first row, for code behind the loop. */
+/** The local that holds the first row of the call, for code after the loop. */
 export const FIRST_ROW: number = FROM
 
-/** A double that is an integer of 32 bits, as one. */
+/** Converts a double that is a 32-bit integer to one. */
 const TRUNCATE: Code = [OP.i32TruncF64S]
 
 function isInt32(value: number): boolean {

@@ -1,27 +1,27 @@
 /**
- * Numbers among which kernels look one up: each has a slot.
+ * Index of the keys of a captured collection, for look-ups in kernels: each key has a slot.
  *
- *     keys 10 12 13     lie together: slots from the least key on            10 · 12 13
- *     keys 0.5 7 1e9    anything else: open addressing, linear probing       · 1e9 0.5 · · 7 · ·
+ *    keys 10 12 13     direct addressing: slots from the least key on       10 · 12 13
+ *    keys 0.5 7 1e9    anything else: open addressing, linear probing       · 1e9 0.5 · · 7 · ·
  */
 
-/** Where keys are, for code that looks among them. */
+/** The slots of keys, for code that looks keys up. */
 export type KeyIndex = {
-  /** For each slot the place of its key; -1 where it has none. That of NaN is behind the others. */
+  /** The place of the key in each slot, -1 in empty ones. NaN has a slot of its own, the last. */
   readonly places: Int32Array
   readonly hasNaN: boolean
 } & (
   | { readonly kind: 'direct'; readonly least: number; readonly isFull: boolean }
-  /** The keys in their slots, NaN in others. */
+  /** `keys` are those in the slots; NaN marks an empty one. */
   | { readonly kind: 'hashed'; readonly keys: Float64Array }
 )
 
-/** Slots a key may take where keys lie together, and how many there may be for few keys. */
+/** The slots that direct addressing may use: so many a key, or in all for few keys; and the most slots of any index. */
 const SLOTS_A_KEY = 8
 const FEW_SLOTS = 1_024
 export const MOST_SLOTS: number = 2 ** 22
 
-/** The index of keys with their places; undefined where they are too many. */
+/** Builds the index of keys with their places; undefined where there are too many keys. */
 export function keyIndexOf(keys: ReadonlyMap<number, number>): KeyIndex | undefined {
   const ofNaN = keys.get(Number.NaN)
   const others = ofNaN === undefined ? keys : new Map([...keys].filter(([key]) => !Number.isNaN(key)))
@@ -55,7 +55,7 @@ function hashed(keys: ReadonlyMap<number, number>): KeyIndex {
   const word = new Int32Array(2)
   const double = new Float64Array(word.buffer)
   for (const [key, place] of keys) {
-    double[0] = key + 0 // -0 is the key 0
+    double[0] = key + 0 // -0 is the same key as 0
     let slot = hashOf(word[0] as number, word[1] as number) & (slots - 1)
     while (places[slot] !== -1) slot = (slot + 1) & (slots - 1)
     places[slot] = place
@@ -74,7 +74,7 @@ function hashOf(low: number, high: number): number {
   return hash ^ (hash >>> 16)
 }
 
-/** Values of keys in the order of their slots; 0 where there is none. */
+/** Moves the values of keys to their slots in `to`; empty slots stay as they are. */
 export function inSlots<T extends Float64Array | Int32Array>(values: ArrayLike<number>, places: Int32Array, to: T): T {
   for (let slot = 0; slot < places.length; slot++) {
     const place = places[slot] as number // below the length

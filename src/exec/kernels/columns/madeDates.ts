@@ -1,9 +1,9 @@
 /**
- * Dates that column kernels make: `new Date(x)` of a number, and of what operators make a number of. They are doubles until
+ * Dates that column kernels make: `new Date(x)` of a number, or of any value that converts to one. They are doubles until
  * they are stored, as counts of milliseconds in 64 bits.
  *
- * No column holds an invalid Date, and JavaScript's row loop says in which row there is one; so kernels only find out that
- * there is one among the rows that get there, and the loop does the work instead.
+ * No column holds an invalid Date, and the row loop in JavaScript reports the row of one; so a kernel only detects
+ * that a row that is kept has one, and the row loop then does the work instead.
  */
 import { MOST_MS } from '../../../core/data/fixedValues.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
@@ -15,12 +15,12 @@ import type { ColumnWriter } from './columnWriter.ts'
 
 type Dates = Extract<ColumnValue, { kind: 'date' }>
 
-/** `new Date(x)`: whole milliseconds, towards 1970, without -0, NaN beyond what a Date holds. */
+/** The value of `new Date(x)`: milliseconds rounded towards 0, without -0, NaN outside the range of a Date. */
 export function dateOf(w: ColumnWriter, x: ColumnValue): Dates {
   return clipped(w, doubles(w, x))
 }
 
-/** The same of doubles, which are 0 where there is no Date. */
+/** The same for doubles, which are 0 where `valid` says that there is no Date. */
 export function clipped(w: ColumnWriter, ms: Doubles, valid?: number): Dates {
   const zero = I.localGet(w.zeros())
   const whole = both(w, [ms], SIMD.f64Trunc, ...zero, SIMD.f64Add)
@@ -30,7 +30,7 @@ export function clipped(w: ColumnWriter, ms: Doubles, valid?: number): Dates {
   return { kind: 'date', lo: half(whole.lo), hi: half(whole.hi), ...(valid === undefined ? {} : { valid }) }
 }
 
-/** Lanes of the rows asked for in which some of the Dates is invalid. `kept`: the rows that get there, where some do not. */
+/** The mask of rows in which one of the Dates is invalid, among those before the end and, where filters exist, `kept`. */
 export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: number | undefined): number {
   const invalid = dates.map(({ lo, hi }) => {
     const value: ColumnValue = { kind: 'f64', lo, hi }
@@ -42,20 +42,20 @@ export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: num
   return and(w, and(w, some, isAsked), kept) as number
 }
 
-/** Counts of milliseconds in 64 bits: a double is taken apart into what lies above 2 ** 32 and what lies below, which the last bits of larger doubles are. */
+/** Converts Dates to 64-bit counts of milliseconds: adding a magic number moves the parts above and below 2 ** 32 to the lowest bits. */
 export function countsOf(w: ColumnWriter, { lo, hi }: Dates): { readonly lo: number; readonly hi: number } {
   const splat = (value: number): Code => I.localGet(w.constant([...I.f64Const(value), SIMD.f64Splat]))
   const inBits = (magic: number): Code => [...splat(magic), SIMD.f64Add, ...splat(magic), SIMD.i64Sub]
   const half = (at: number): number => {
     const high = w.keep([...I.localGet(at), ...splat(2 ** -32), SIMD.f64Mul, SIMD.f64Floor])
     const low = [...I.localGet(at), ...I.localGet(high), ...splat(2 ** 32), SIMD.f64Mul, SIMD.f64Sub, ...inBits(2 ** 52)]
-    // above 2 ** 52 all of these are whole numbers, negative ones too
+    // above 2 ** 52 doubles are spaced by 1, also those for negative parts
     return w.keep([...I.localGet(high), ...inBits(1.5 * 2 ** 52), ...I.i32Const(32), SIMD.i64Shl, ...low, SIMD.i64Add])
   }
   return { lo: half(lo), hi: half(hi) }
 }
 
-/** Behind the loop: the word at `inexact` becomes 1 where some lane of what `off` collected is set. */
+/** Code after the loop: sets the word at `inexact` to 1 where a lane of the collected mask `off` is set. */
 export function reported(w: ColumnWriter, off: number): Code {
   return [
     ...[...I.localGet(off), SIMD.anyTrue, ...I.if(), ...I.localGet(w.address({ kind: 'inexact' }))],

@@ -1,4 +1,4 @@
-/** What the steps of a column program make of the columns of its source: their outputs, traced without writing a kernel. */
+/** The outputs of a column program, traced through its steps from the source's columns without writing a kernel. */
 import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../../../core/data/schema.ts'
 import { rowIrOf } from '../../../core/ir/functionUse.ts'
 import type { Span } from '../../../core/span.ts'
@@ -12,7 +12,7 @@ import { ColumnWriter } from './columnWriter.ts'
 import { invalidAmong } from './madeDates.ts'
 import type { ChosenTexts } from './textPlaces.ts'
 
-/** `utf8`: as numbers of the entries of the program's texts. */
+/** `utf8` is computed as numbers of entries in the program's dictionary. */
 export type ComputedType = 'f64' | 'bool' | 'i32' | 'timestamp' | 'utf8'
 
 /** The type of a column that a kernel has computed. */
@@ -20,19 +20,19 @@ export function computedType(kind: ComputedType): ColumnType {
   return kind === 'timestamp' ? { kind, unit: 'ms' } : { kind }
 }
 
-/** What a program's steps make of the source's element. */
+/** An output of a program: a computed column, or one of the source. */
 export type ProgramOutput =
-  /** Computed as doubles, as truth in a byte, as texts that are chosen, or as timestamps in milliseconds; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
+  /** A computed column: doubles, truth in a byte, chosen texts, or timestamps in ms. `whole`: the doubles can be stored as 32-bit integers. */
   | {
       readonly kind: 'computed'
       readonly name: string
       readonly type: ComputedType
       readonly nullable: boolean
       readonly whole?: true
-      /** Of a text: whether it may be one of a column. */
+      /** Whether a text may come from a column, not only from constants. */
       readonly ofColumns?: true
     }
-  /** A column of the source as it is. */
+  /** A column of the source, unchanged. */
   | { readonly kind: 'column'; readonly name: string; readonly column: number; readonly nullable: boolean }
 
 export interface ProgramShape {
@@ -40,15 +40,15 @@ export interface ProgramShape {
   readonly scalar: boolean
   /** Whether a step drops rows. */
   readonly filters: boolean
-  /** Whether steps make Dates, of which none may be invalid: kernels say at `inexact` that there is one. */
+  /** Whether steps make Dates that are stored: kernels report invalid ones at `inexact`. */
   readonly dates?: true
-  /** What the texts are that it chooses. */
+  /** The texts that the program chooses from. */
   readonly texts?: ChosenTexts
-  /** Whether buckets of time zones are found by JavaScript, a row at a time. */
+  /** Whether a kernel calls JavaScript for buckets in a time zone, a row at a time. */
   readonly zones?: true
-  /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
+  /** The hidden columns for a wide operator, where the outputs are such: one entry each, with its fields where it is an object. */
   readonly hidden?: readonly HiddenFields[]
-  /** Where the elements go on beside hidden columns: how many of the outputs, the first, are theirs. */
+  /** The number of leading outputs that belong to the elements, where these are handed on beside hidden columns. */
   readonly payload?: number
 }
 
@@ -59,7 +59,7 @@ export type HiddenFields =
 
 export type NotColumns = { readonly because: string; readonly span: Span | undefined }
 
-/** Runs something that compiles; what it cannot say becomes a reason. */
+/** Runs a compilation; a NotCompiled that it throws becomes the reason that is returned. */
 export function compiled<T>(compile: () => T): T | NotColumns {
   try {
     return compile()
@@ -72,15 +72,15 @@ export function compiled<T>(compile: () => T): T | NotColumns {
 interface Traced {
   readonly writer: ColumnWriter
   readonly result: ColumnValue
-  /** Lanes that every filter keeps; undefined when there is none. */
+  /** The mask of lanes that every filter keeps; undefined where there is no filter. */
   readonly kept: number | undefined
   readonly hidden?: readonly HiddenFields[]
   readonly payload?: ColumnValue
-  /** Of Dates that steps give the next: lanes in which one is invalid. */
+  /** Masks of the lanes in which a Date that a step stores is invalid. */
   readonly invalid: readonly number[]
 }
 
-/** The element after the steps, for four rows. */
+/** Traces the steps for four rows, from the source's element to the result. */
 export function trace(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): Traced {
   const writer = new ColumnWriter(columns)
   const columnNames = fieldsOf(element).map((field) => field.name)
@@ -138,12 +138,12 @@ export function trace(element: ElementType, columns: readonly KernelColumn[], st
   }
 }
 
-/** What is undefined is null once it is stored. */
+/** Makes undefined null, as it is once it is stored. */
 function withoutMissing(value: ColumnValue): ColumnValue {
   return value.kind === 'row' ? { ...value, of: (name) => present(value.of(name)) } : present(value)
 }
 
-/** The columns that a value is stored in. */
+/** The values of the columns in which a value is stored. */
 function partsOf(value: ColumnValue): readonly ColumnValue[] {
   return value.kind === 'row' ? value.names.map((name) => value.of(name)) : [value]
 }
@@ -153,7 +153,7 @@ function picked(row: ColumnValue, names: readonly string[]): ColumnValue {
   return { kind: 'row', names, of: row.of }
 }
 
-/** The columns of elements, under names that hidden columns do not have, and those. */
+/** Combines the columns of elements, renamed apart from hidden columns, with the hidden columns. */
 function beside(element: ColumnValue, hidden: ColumnValue): ColumnValue {
   if (hidden.kind !== 'row') return hidden
   const names = namesOf(element)
@@ -164,10 +164,10 @@ function beside(element: ColumnValue, hidden: ColumnValue): ColumnValue {
   return { kind: 'row', names: [...names.map((name) => ELEMENT + name), ...hidden.names], of }
 }
 
-/** Names of hidden columns begin with a digit. */
+/** The prefix of the elements' columns; names of hidden columns begin with a digit. */
 const ELEMENT = 'element.'
 
-/** The elements' own names of the first outputs of a program, which are theirs. */
+/** Restores the elements' own names of their columns, the first `payload` outputs of a program. */
 export function elementNames(outputs: readonly string[], payload: number): readonly string[] {
   return outputs.slice(0, payload).map((name) => name.slice(ELEMENT.length))
 }
@@ -181,7 +181,7 @@ function hiddenFields(column: ColumnValue, i: number): HiddenFields {
   return { kind: 'object', fields: column.names.map((name) => ({ name, output: `${i}.${name}` })) }
 }
 
-/** Hidden columns as one row, an object's fields each by itself. */
+/** Combines hidden columns into one row, with each field of an object as a column. */
 function flattened(columns: readonly ColumnValue[], hidden: readonly HiddenFields[]): ColumnValue {
   const parts = new Map<string, () => ColumnValue>()
   for (const [i, shape] of hidden.entries()) {
@@ -209,7 +209,7 @@ function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
   return { kind: 'row', names, of: (name) => (added.names.includes(name) ? added.of(name) : row.of(name)) }
 }
 
-/** What the steps yield. Throws NotCompiled when some step is not compiled. */
+/** Traces the steps and returns their outputs. Throws NotCompiled where a step cannot be compiled. */
 export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
   const { writer, result, kept, hidden, payload, invalid } = trace(element, columns, steps)
   const outputs =
@@ -235,7 +235,7 @@ function chosenTexts({ textConstants, chosenColumns }: ColumnWriter): ChosenText
   return { constants: [...textConstants].reverse(), columns: [...chosenColumns].sort((a, b) => a - b) }
 }
 
-/** Whether the bytes of a text are those of no other. */
+/** Whether a text survives UTF-8: lone surrogates would all become the same bytes. */
 function isStored(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
 }

@@ -12,10 +12,10 @@ import { NotCompiled } from '../expressions/types.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
-/** Longer constants would make much code. */
+/** The most bytes of a constant; longer ones would make too much code. */
 const MOST_BYTES = 64
 
-/** Lanes where the text, if it is not null, is the constant. */
+/** The mask of lanes where the text equals the constant; lanes in which it is null are arbitrary. */
 export function textEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValue): number {
   const [column, constant] = left.kind === 'other' ? [left, right] : [right, left]
   if (column.kind !== 'other' || constant.kind !== 'constant' || typeof constant.value !== 'string') {
@@ -39,7 +39,7 @@ export function textEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValu
     const length = [...at, ...I.memory(OP.i32Load, 4 * lane + 4), ...at, ...I.memory(OP.i32Load, 4 * lane), ...I.localTee(start), OP.i32Sub]
     const same = [...[...I.localGet(start), ...I.localGet(values), OP.i32Add, ...I.localSet(bytes)], ...sameBytes(text, bytes)]
     const hasLength = [...length, ...I.i32Const(text.length), OP.i32Eq, ...I.if('i32'), ...same, OP.else, ...I.i32Const(0), OP.end]
-    // behind the last row there are no offsets
+    // after the last row there are no offsets to read
     const isSame = [...w.isRow(lane), ...I.if('i32'), ...hasLength, OP.else, ...I.i32Const(0), OP.end]
     return [...I.i32Const(0), ...isSame, OP.i32Sub]
   })
@@ -49,7 +49,7 @@ function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
 }
 
-/** 1 when the bytes at the address are these. */
+/** 1 where the bytes at the address are these, else 0. */
 export function sameBytes(text: Uint8Array, address: number): Code {
   const view = new DataView(text.buffer)
   const tests: Code[] = []

@@ -1,33 +1,33 @@
 /**
- * What a text is searched for, as sequences of needles: texts that follow one another, with anything in between.
+ * Text patterns as sequences of needles: texts that follow one another, with anything in between.
  *
  *     /special.*requests/        special, then requests, in one line
  *     /^PROMO/, startsWith       PROMO at the start
  *     /a|b$/                     a anywhere, or b at the end
  *
- * Only patterns that mean the same in UTF-8 and in UTF-16 are taken. A needle of whole characters is found in the bytes of
- * a text exactly where it is found in the text, since the first byte of a character is no other byte of any; only U+FFFD also
- * stands for bytes that are no UTF-8. `.` is not taken alone, and `.*` only where it does not matter how long it is.
+ * Only patterns that mean the same in UTF-8 and in UTF-16 are compiled. A needle of whole characters occurs in the bytes of
+ * a text exactly where it occurs in the text, since UTF-8 is self-synchronizing; only U+FFFD also
+ * stands for bytes that are no UTF-8. A lone `.` is not compiled, and `.*` only where its length does not matter.
  */
 import { regexText } from '../../../core/ir/functionIr.ts'
 import { NotCompiled } from '../expressions/types.ts'
 
-/** Where a sequence begins or ends: anywhere, at the end of the text, or with anything between it and that. */
+/** The binding of a sequence's start or end: none, to the edge of the text, or to that edge with anything in between. */
 export type Edge = 'anywhere' | 'at' | 'gap'
 
 export interface NeedleSequence {
   readonly needles: readonly Uint8Array[]
   readonly start: Edge
   readonly end: Edge
-  /** Whether no gap holds an end of line: U+000A, U+000D, U+2028 or U+2029. */
+  /** Whether gaps must not contain a line end: U+000A, U+000D, U+2028 or U+2029. */
   readonly oneLine: boolean
 }
 
-/** Longer needles would make much code. */
+/** The most bytes of a needle; longer ones would make too much code. */
 const MOST_BYTES = 64
 const MOST_NEEDLES = 8
 
-/** The bytes of a text that is searched for. */
+/** Encodes a text that is searched for; throws where its bytes could match other texts or are too many. */
 export function needleOf(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text)
   if (bytes.length > MOST_BYTES || /[\ufffd\ufeff]/.test(text) || /\p{Surrogate}/u.test(text)) {
@@ -36,7 +36,7 @@ export function needleOf(text: string): Uint8Array {
   return bytes
 }
 
-/** A regular expression as sequences of which one has to match. */
+/** Converts a regular expression to alternative sequences, of which one has to match. */
 export function sequencesOf(regex: { readonly pattern: string; readonly flags: string }): readonly NeedleSequence[] {
   if (/[^dsu]/.test(regex.flags)) throw new NotCompiled(`it searches by ${regexText(regex)}`)
   const oneLine = !regex.flags.includes('s')
@@ -47,7 +47,7 @@ export function sequencesOf(regex: { readonly pattern: string; readonly flags: s
 
 type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind: '^' | '$' | 'gap' }
 
-/** `.*` and `.*?`, an escaped sign, `^`, `$`, `|`, and all that stands for itself. */
+/** Matches `.*` and `.*?`, an escaped character, `^`, `$`, `|`, and any character that stands for itself. */
 const TOKEN = /\.\*\??|\\[$()*+./?[\\\]^{|}]|[\^$|]|[^$()*+./?[\\\]^{|}\n\r\u2028\u2029]/uy
 
 function tokensOf(regex: { readonly pattern: string; readonly flags: string }): readonly Token[][] {

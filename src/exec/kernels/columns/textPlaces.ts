@@ -1,14 +1,14 @@
 /**
- * Texts that a function chooses: numbers of entries in a dictionary of the program, which has the function's constants and the texts
+ * Texts that a function chooses, as numbers of entries in the program's dictionary of the function's constants and the texts
  * of the columns that it takes some from.
  *
  *     r.age < 30 ? 'young' : r.city ?? 'none'
  *
- *     dictionary     none young | Bern Oslo Rome     the texts of city, or where they are not few those of all its rows
- *     numbers        -2 is none, -1 young            in code, where it is not yet known how many constants there will be
+ *    dictionary     none young | Bern Oslo Rome     column texts are the entries of its dictionary, or one a row where it has none
+ *    numbers        -2 is none, -1 is young         in code, before the number of constants is known
  *
- * A dictionary holds the constants in the order of the code, the last first, and then the columns in their order: what a
- * kernel stores is the number of an entry. The texts themselves are no part of the code.
+ * A dictionary holds the constants in reverse order of appearance, and then the columns in their order: a kernel
+ * stores the number of an entry. The texts themselves are no part of the code.
  */
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
@@ -16,16 +16,16 @@ import { NotCompiled } from '../expressions/types.ts'
 import type { ColumnValue } from './columnTypes.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
-/** What the texts that a program chooses are entries of. */
+/** The contents of the dictionary from which a program chooses texts. */
 export interface ChosenTexts {
   readonly constants: readonly string[]
-  /** Of the source, in order. */
+  /** Indices of columns of the source, in order. */
   readonly columns: readonly number[]
 }
 
 export type TextChoice = Extract<ColumnValue, { kind: 'text' }>
 
-/** Constants and columns of text as entries of the dictionary; undefined for what is no text. */
+/** Converts constants and columns of text to numbers of entries; undefined for any other value. */
 export function asChoice(w: ColumnWriter, value: ColumnValue): TextChoice | undefined {
   if (value.kind === 'text') return value
   if (value.kind === 'constant' && typeof value.value === 'string') return { kind: 'text', at: constantLanes(w, value.value), columns: [] }
@@ -38,21 +38,21 @@ export function asChoice(w: ColumnWriter, value: ColumnValue): TextChoice | unde
   return { kind: 'text', at, columns: [column], ...(valid === undefined ? {} : { valid }) }
 }
 
-/** Elements of a list of texts, in whose slots kernels find the numbers of entries. */
+/** The entry numbers of a captured list of texts, for a table. */
 export function constantNumbers(w: ColumnWriter, texts: readonly string[]): Int32Array {
   return Int32Array.from(texts, (text) => w.textConstant(text))
 }
 
-/** Lanes in which a text that is chosen equals a constant, or another; it may be null in others. */
+/** The mask of lanes where two chosen texts are the same constant; lanes in which one is null are arbitrary. */
 export function choiceEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValue): number {
   const [a, b] = [left, right].map((value) => (value.kind === 'other' ? undefined : asChoice(w, value)))
-  // an entry of a column may be the same text as a constant
+  // a column may have an entry with the same text as a constant, so numbers do not decide
   if (a === undefined || b === undefined || a.columns.length + b.columns.length > 0)
     throw new NotCompiled('it compares texts that are not constant')
   return w.keep([...I.localGet(a.at), ...I.localGet(b.at), SIMD.i32Eq])
 }
 
-/** What is stored of a text that is chosen. */
+/** Converts the numbers used in code to those of dictionary entries, which are stored. */
 export function entryNumbers(w: ColumnWriter, { at }: TextChoice): number {
   const count = w.textConstants.length
   return w.keep([...I.localGet(at), ...lanesConst([count, count, count, count]), SIMD.i32Add])
@@ -63,7 +63,7 @@ function constantLanes(w: ColumnWriter, text: string): number {
   return w.constant(lanesConst([number, number, number, number]))
 }
 
-/** The numbers of the four rows. */
+/** The row numbers of the four rows. */
 function rowLanes(w: ColumnWriter): number {
   const row: Code = [...I.localGet(w.row), SIMD.i32Splat]
   return w.keep([...row, ...lanesConst([0, 1, 2, 3]), SIMD.i32Add])

@@ -1,12 +1,12 @@
 /**
- * Code that searches a text's bytes for a sequence of needles, 16 places at a time: those are looked at further where both the
- * first and the last byte of the needle are right (Muła, "SIMD-friendly algorithms for substring searching").
+ * Code that searches a text's bytes for a sequence of needles, 16 positions at a time: only those are compared further at which both
+ * the first and the last byte of the needle match (Muła, "SIMD-friendly algorithms for substring searching").
  *
- * Each needle is searched behind the one before it, as early as possible. Where gaps must not hold the end of a line, what was
- * found may span some; then every match begins behind the last of them: one that ended before what was found would have been
- * found, and no match holds the end of a line.
+ * Each needle is searched behind the one before it, at the earliest position. Where gaps must not contain the end of a line, such a match
+ * may span some; then every valid match begins behind the last of them: one that ended earlier would have been
+ * found, and no valid match contains the end of a line.
  *
- * Places are offsets into the column's bytes, of 32 bits, so that addresses are added to where memory is reached.
+ * Places are 32-bit offsets into the column's bytes; the address is added where memory is read.
  */
 
 import { type Code, get, I, num, OP, SIMD, set } from '../../kir/instructions.ts'
@@ -15,17 +15,17 @@ import type { ColumnWriter } from './columnWriter.ts'
 import { sameBytes } from './textEquals.ts'
 import type { NeedleSequence } from './textPattern.ts'
 
-/** What code that searches works with: locals. */
+/** The locals that the code of a search uses. */
 export interface SearchLocals {
-  /** The address of the column's bytes, and how many there are. */
+  /** The address of the column's bytes, and their number. */
   readonly values: number
   readonly size: number
-  /** Where the text begins and ends. */
+  /** The places of the text's begin and end. */
   readonly start: number
   readonly end: number
-  /** Becomes 1 where the text matches, and is left alone elsewhere. */
+  /** Set to 1 where the text matches, and left unchanged elsewhere. */
   readonly hit: number
-  /** For the code itself. */
+  /** Scratch. */
   readonly place: number
   readonly limit: number
   readonly last: number
@@ -47,7 +47,7 @@ export function searchLocals(w: ColumnWriter, places: Pick<SearchLocals, 'values
 
 const LANES = 16
 
-/** Sets `hit` where the text matches. */
+/** Code that sets `hit` to 1 where the text matches. */
 export function search(w: ColumnWriter, l: SearchLocals, sequence: NeedleSequence): Code {
   const { needles, start, end, oneLine } = sequence
   const bytes = needles.reduce((sum, { length }) => sum + length, 0)
@@ -58,13 +58,13 @@ export function search(w: ColumnWriter, l: SearchLocals, sequence: NeedleSequenc
   const inner = needles.slice(prefix === undefined ? 0 : 1, suffix === undefined ? undefined : -1)
   const finds = (depth: number): Code =>
     inner.map((needle, i) => [find(w, l, needle, depth), i === 0 ? [...get(l.place), ...set(l.first)] : [], moved(l.place, needle.length)])
-  // a gap is any but those that an edge makes needless
+  // a gap matters where it lies between needles, or at an edge that is bound by a gap
   const hasGap = needles.length > 1 || start === 'gap' || end === 'gap'
   const spans = oneLine && hasGap
   const isFree = start === 'anywhere' && end === 'anywhere'
   const found: Code =
     spans && isFree
-      ? // until what is found lies in one line
+      ? // repeats until the match lies in one line
         [
           ...[I.loop, finds(1), behindLine(l, get(l.first), get(l.place))],
           ...[...get(l.line), ...get(l.first), OP.i32GtS, ...I.if(), ...get(l.line), ...set(l.place), ...I.br(1), OP.end, OP.end],
@@ -89,12 +89,12 @@ function moved(local: number, by: number): Code {
   return [...get(local), ...num(by), OP.i32Add, ...set(local)]
 }
 
-/** Leaves the block where the bytes at the place are not these. */
+/** Leaves the block where the bytes at the place differ from the needle. */
 function differs(l: SearchLocals, needle: Uint8Array, place: number): Code {
   return [...get(l.values), ...get(place), OP.i32Add, ...set(l.address), ...sameBytes(needle, l.address), OP.i32Eqz, ...I.brIf(0)]
 }
 
-/** Moves `place` to the first of the needle that ends before `limit`; branches out of so many blocks where there is none. */
+/** Moves `place` to the first occurrence that ends before `limit`; branches `fails` blocks out where there is none. */
 function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: number): Code {
   const { length } = needle
   const lanes = (byte: number | undefined): number => w.constant(vectorConst(new Array(LANES).fill(byte ?? 0)))
@@ -112,7 +112,7 @@ function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: numbe
   ]
   const many: Code = [...address(l.place), ...both, SIMD.i8Bitmask, ...set(l.bits), ...candidates, ...moved(l.place, LANES), ...I.br(1)]
   const one: Code = [...address(l.place), ...sameBytes(needle, l.address), ...I.brIf(2), ...moved(l.place, 1), ...I.br(1)]
-  // 16 places can be looked at where the column's bytes reach as far
+  // 16 positions are read at once where the column's bytes reach that far
   const isInside = [...get(l.place), ...get(l.size), ...num(LANES + length - 1), OP.i32Sub, OP.i32LeS]
   return [
     ...[...get(l.limit), ...num(length), OP.i32Sub, ...set(l.last)],
@@ -121,7 +121,7 @@ function find(w: ColumnWriter, l: SearchLocals, needle: Uint8Array, fails: numbe
   ]
 }
 
-/** `line` becomes the place behind the last end of a line between the two, or the first of them. */
+/** Sets `line` to the place behind the last line end between the two places, or to the first place. */
 function behindLine(l: SearchLocals, from: Code, to: Code): Code {
   const byte = (back: number): Code => [...get(l.values), ...get(l.line), OP.i32Add, ...num(back), OP.i32Sub]
   const is = (value: number): Code => [...get(l.at), ...num(value), OP.i32Eq]

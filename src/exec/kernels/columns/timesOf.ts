@@ -1,8 +1,8 @@
 /**
- * A column of dates or timestamps as the numbers that operators make of Dates: milliseconds since 1970, NaN where a Date
- * would be invalid, 0 where there is none.
+ * Converts a column of dates or timestamps to the numbers that JavaScript makes of Dates: milliseconds since 1970, NaN where a Date
+ * would be invalid, 0 for null.
  *
- * A 64-bit count is divided by halves, in doubles that hold every step exactly: bigints would take ten times as long.
+ * A 64-bit count is divided in two words, by doubles that hold every step exactly: bigints would take ten times as long.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
@@ -26,10 +26,10 @@ export function timesOf({ type, values, validity, length }: Column): Float64Arra
   return times
 }
 
-/** The count divided towards the past. */
+/** Returns floor(count / by) of a 64-bit count. */
 function quotient(high: number, low: number, by: number): number {
   if (by === 1) return high * WORD + low
   const whole = Math.floor(high / by)
-  // below by * 2 ** 32, which a double holds
+  // below by * 2 ** 32, so that a double holds it exactly
   return whole * WORD + Math.floor(((high - whole * by) * WORD + low) / by)
 }

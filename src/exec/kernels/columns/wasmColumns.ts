@@ -1,11 +1,11 @@
 /**
- * Column programs as WebAssembly: the narrow steps of a pipeline over a table in memory as one pass over its columns,
- * with no column in between.
+ * Column programs as WebAssembly: the narrow steps of a pipeline over a table in memory, fused into one pass over its columns,
+ * without intermediate columns.
  *
- *     select     steps -> a bit a row (1: it is kept, and what is asked for is not null), and how many there are in each block
- *     values     steps -> columns of values, a value for each row, kept or not
+ *    select     steps -> a bit a row (1: it is kept, and the value asked for is not null), and the number of set bits in each block
+ *    values     steps -> columns of values, a value for each row, kept or not
  *
- * A module holds no address and no captured number, so that the same question about other data compiles nothing.
+ * A module contains no address and no captured number, so that the same query over other data compiles nothing.
  */
 
 import type { ColumnType, ElementType } from '../../../core/data/schema.ts'
@@ -20,7 +20,7 @@ import { countsOf, reported } from './madeDates.ts'
 import { trace } from './programShape.ts'
 import { asChoice, entryNumbers } from './textPlaces.ts'
 
-/** Rows that are counted, claimed and selected together; as many as a reduction has in a chunk. */
+/** The rows of a block, which are counted, claimed and selected together; the same as in a chunk of a reduction. */
 export const BLOCK_ROWS = 4096
 
 const LOG2_BLOCK = 12
@@ -28,13 +28,13 @@ const LOG2_BLOCK = 12
 export interface ColumnKernel {
   readonly module: KernelModule
   readonly slots: readonly FrameSlot[]
-  /** Imported functions by name, as `Math.exp/1`. */
+  /** The names of imported functions, such as `Math.exp/1`. */
   readonly functions: readonly string[]
-  /** Of locals, by their number. */
+  /** The names of locals by index. */
   readonly names: ReadonlyMap<number, string>
 }
 
-/** A bit a row and a count a block. `skipsNulls`: only rows whose value is not null; the element is then no row. */
+/** Makes the kernel that writes a bit a row and a count a block. `skipsNulls`: null is dropped; the element is then no row. */
 export function selectKernel(
   element: ElementType,
   columns: readonly KernelColumn[],
@@ -48,7 +48,7 @@ export function selectKernel(
   return kernelOf(writer, { after: [...storeCount(writer.address({ kind: 'counts' }), count), ...reportedInvalid(writer, invalid)] })
 }
 
-/** Values of outputs for each row. `asDoubles`: truth too, and 0 for null; `integers`: outputs as integers of 32 bits; where a double of a row, kept or not, is none, not even -0, the word at `inexact` becomes 1. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
+/** Makes the kernel that stores outputs for each row. `asDoubles`: truth as doubles, too, and null as 0. `integers`: outputs to be stored as 32-bit integers; where the double of any row is none (-0 included), the word at `inexact` becomes 1. `sparse`: groups of 32 rows without a bit in the bitmap are skipped. */
 export function valuesKernel(
   element: ElementType,
   columns: readonly KernelColumn[],
@@ -80,7 +80,7 @@ function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly 
   return { module: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
 }
 
-/** Collects lanes in which a Date is invalid; what to do behind the loop. */
+/** Collects the lanes in which a Date is invalid; returns the code after the loop that reports them. */
 function reportedInvalid(writer: ColumnWriter, invalid: readonly number[]): Code {
   if (invalid.length === 0) return []
   const off = writer.declare('v128')
@@ -92,7 +92,7 @@ function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
   writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.memory(SIMD.store))
 }
 
-/** Doubles that are hoped to be integers; what to do behind the loop. */
+/** Stores doubles as 32-bit integers; returns the code after the loop that reports where one was none. */
 function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; readonly hi: number }, output: number): Code {
   const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), SIMD.i32TruncF64S])) as [number, number]
   const off = writer.declare('v128')
@@ -124,7 +124,7 @@ function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): v
   writer.write(place, I.localGet(lo), I.memory(SIMD.store), place, I.localGet(hi), I.memory(SIMD.store, 16))
 }
 
-/** Collects bits of lanes into words of a bitmap, from above, and counts those set; bits behind the last row are 0. */
+/** Packs masks into words of a bitmap, shifted in from above, and counts the set bits; bits after the last row are 0. */
 function bitWriter(writer: ColumnWriter, bitmap: number): { write: (mask: number) => void; count: number } {
   const [word, bits, count] = [writer.declare('i32'), writer.declare('i32'), writer.declare('i32')]
   const { row } = writer
@@ -146,13 +146,13 @@ function bitWriter(writer: ColumnWriter, bitmap: number): { write: (mask: number
   return { write, count }
 }
 
-/** The count goes to the block of the first row. */
+/** Stores the count for the block of the first row. */
 function storeCount(counts: number, count: number): Code {
   const block = [...I.localGet(FIRST_ROW), ...I.i32Const(LOG2_BLOCK), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl]
   return [...I.localGet(counts), ...block, OP.i32Add, ...I.localGet(count), ...I.memory(OP.i32Store)]
 }
 
-/** Before a turn: where the next 32 rows have no bit, it is the last of their turns, and computes nothing. */
+/** Code before an iteration: where the next 32 rows have no bit in the bitmap, it moves to their last four, and skips the body. */
 function skipEmpty(writer: ColumnWriter): Code {
   const bitmap = writer.address({ kind: 'bitmap' })
   const { row } = writer
@@ -163,7 +163,7 @@ function skipEmpty(writer: ColumnWriter): Code {
   ]
 }
 
-/** Columns of a source as kernels see them. */
+/** Describes the columns of a source for kernels. */
 export function kernelColumns(columns: readonly { readonly type: ColumnType; readonly validity?: Uint8Array }[]): readonly KernelColumn[] {
   return columns.map(({ type, validity }) => ({ type, nullable: validity !== undefined }))
 }

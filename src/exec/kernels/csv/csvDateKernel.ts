@@ -1,6 +1,6 @@
 /**
- * Dates and times out of the bytes of CSV fields: `2024-03-01`, and for times also `2024-03-01T12:34:56`, with a space for
- * the T, with up to three digits of a fraction, with a Z. All else is left to others.
+ * Kernels that parse dates and times from the bytes of CSV fields: `2024-03-01`, and for times also `2024-03-01T12:34:56`, with a space
+ * for the T, with up to three digits of a fraction, with a Z. All other forms are left to JavaScript.
  */
 
 import { type Code, get, I, long, num, OP, set, tee } from '../../kir/instructions.ts'
@@ -29,9 +29,9 @@ const odd = (deeper = 0): Code => I.brIf(ODD + deeper)
 
 const word = (text: string): bigint => Buffer.from(text, 'latin1').readBigUInt64LE(0)
 
-/** `eight` is the eight bytes with digits as numbers and the other characters of the form as zeros; else the field is odd. */
+/** Checks eight bytes against a form (0: a digit, else this character) and sets `eight` to the digits, 0 elsewhere; or the field is odd. */
 function formed(form: string, behind: number, deeper = 0): Code {
-  // digits are at most 9, and what is to be 0 is
+  // 6 more than a digit stays below 16, and so does 15 more than 0
   const room = BigInt(
     `0x${[...form]
       .map((one) => (one === '0' ? '06' : '0f'))
@@ -44,7 +44,7 @@ function formed(form: string, behind: number, deeper = 0): Code {
   ]
 }
 
-/** Two digits of `eight` as a number. */
+/** The number that two digits of `eight` make. */
 function two(at: number): Code {
   const digit = (byte: number): Code => [get(L.eight), long(BigInt(8 * byte)), OP.i64ShrU, OP.i32WrapI64, num(15), OP.i32And]
   return [digit(at), num(10), OP.i32Mul, digit(at + 1), OP.i32Add]
@@ -53,13 +53,13 @@ function two(at: number): Code {
 const isOver = (most: number, deeper = 0): Code => [num(most), OP.i32GtU, odd(deeper)]
 const over = (by: number): Code => [num(by), OP.i32DivU]
 
-/** 29 February is in years that 4 divides, but of those that 25 divides only in those that 16 does. */
+/** Whether 29 February exists: years that 4 divides, but of those that 25 divides only those that 16 does. */
 const IS_LEAP: Code = [
   [get(L.year), num(3), OP.i32And, OP.i32Eqz, get(L.year), num(25), OP.i32RemU, num(0), OP.i32Ne],
   [get(L.year), num(15), OP.i32And, OP.i32Eqz, OP.i32Or, OP.i32And],
 ]
 const IS_FEBRUARY: Code = [get(L.month), num(2), OP.i32Eq]
-/** 31 days have January, March, May, July, and then August, October, December. */
+/** The last day of the month. 31 days have January, March, May, July, and then August, October, December. */
 const LAST_DAY: Code = [
   [
     [num(28), IS_LEAP, OP.i32Add],
@@ -68,10 +68,10 @@ const LAST_DAY: Code = [
   [IS_FEBRUARY, OP.select],
 ]
 
-/** From 0000-03-01 to 1970-01-01, and of 400 years, so that no year is negative. */
+/** The days from 0000-03-01 to 1970-01-01, and those of 400 years, which are added so that no year is negative. */
 const [DAYS_BEFORE_EPOCH, ERA_DAYS] = [719_468, 146_097]
 
-/** `part` is the day's number; years begin in March (Hinnant, 2013: days_from_civil). */
+/** Sets `part` to the number of the day since 1970; years begin in March (Hinnant, 2013: days_from_civil). */
 const DATE: Code = [
   [formed('0000-00-', 0), two(0), num(100), OP.i32Mul, two(2), OP.i32Add, set(L.year), two(5), tee(L.month), num(1), OP.i32Sub, isOver(11)],
   [byteAt(begin, 8), num(ZERO), OP.i32Sub, tee(L.day), isOver(9), byteAt(begin, 9), num(ZERO), OP.i32Sub, tee(L.digit), isOver(9)],
@@ -92,7 +92,7 @@ export function csvDateKernel(): KernelModule {
   return columnKernel([eachField({ plain, absent: [valuePlace(2), num(0), I.memory(OP.i32Store, VALUES)] })], TYPES)
 }
 
-/** The milliseconds of up to three digits behind a point; `begin` is behind them. One block inside of a field's code, as CLOCK. */
+/** Adds up to three digits of a fraction to `time` as milliseconds; `begin` is left behind them. One block deep in a field's code. */
 const FRACTION: Code = [
   [get(begin), get(end), OP.i32LtS, byteAt(begin), num(POINT), OP.i32Eq, OP.i32And, I.if(), added(begin, 1), num(100), set(L.day)],
   [I.block(), I.loop, get(begin), get(end), OP.i32GeS, I.brIf(1)],
@@ -106,7 +106,7 @@ const CLOCK: Code = [
   [byteAt(begin, DAY_CHARACTERS), tee(L.digit), num(LETTER_T), OP.i32Ne, get(L.digit), num(SPACE), OP.i32Ne, OP.i32And, odd(1)],
 ]
 
-/** Milliseconds since 1970 in UTC, which a text without a zone is in. */
+/** Parses times as milliseconds since 1970 in UTC, which is also the zone of texts without one. */
 export function csvTimeKernel(): KernelModule {
   const clock = (at: number, most: number, scale: number): Code => [
     [two(at), tee(L.digit), isOver(most, 1), get(L.time), get(L.digit), num(scale), OP.i32Mul, OP.i64ExtendI32U, OP.i64Add, set(L.time)],

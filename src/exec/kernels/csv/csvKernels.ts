@@ -1,7 +1,7 @@
 /**
- * The kernels over CSV as `io` knows them: memories that hold a piece of a file, and what is read off it.
+ * The kernels over CSV behind the interface of `io`: a memory holds a piece of a file, and kernels read its records and columns.
  *
- * A memory is a thread's own, and is used again by the next piece: what a call gives lies there until the next call.
+ * A memory is used by one thread at a time, and reused for later pieces: results lie in it until the next call.
  */
 import type { CsvField, CsvKernels, CsvMemory, CsvStaged } from '../../../core/ports.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
@@ -13,7 +13,7 @@ import { csvQuotesKernel, csvRecordsKernel } from './csvRecordsKernel.ts'
 import { csvTextKernel, csvTruthKernel } from './csvTextKernels.ts'
 
 const PAGE_BYTES = 65_536
-/** Memories of more than this are not kept, and no more than so many. */
+/** The greatest capacity of a memory that is kept for reuse, and the most memories that are kept. */
 const KEPT_BYTES = 2 ** 25
 const KEPT = 2
 

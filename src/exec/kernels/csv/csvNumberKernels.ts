@@ -1,12 +1,12 @@
 /**
- * Numbers out of the bytes of CSV fields: what `Number(text)` gives, to the bit.
+ * Kernels that parse numbers from the bytes of CSV fields, to the same bits as `Number(text)`.
  *
  *     -12.5      125 / 10: both are exact, so that one division rounds once (Clinger, 1990)
  *     0.1234567890123456     a product with the digits of a power of five, of which 128 bits always tell how it is rounded
  *                            (Lemire, "Number parsing at a gigabyte per second", 2021; Mushtak and Lemire, 2022)
  *
- * Plain is `-`, digits without a leading zero, a point with digits behind it, an exponent; at most 19 digits that count. Whole
- * numbers of more than 15 digits, what is not finite or smaller than 2^-1022, and all other forms are left to others.
+ * Plain numbers have an optional `-`, digits without a leading zero, a fraction, an exponent, and at most 19 significant digits. Whole
+ * numbers of more than 15 digits, results that are infinite or below 2^-1022, and all other forms are left to JavaScript.
  */
 
 import { type Code, get, I, long, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
@@ -35,7 +35,7 @@ import {
   ZERO,
 } from './csvLayout.ts'
 
-/** What a column of numbers is stored as. */
+/** The element type of a column of numbers. */
 export type CsvNumberForm = 'f64' | 'f32' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'i64' | 'u64'
 
 const LOCALS = ['sign', 'first', 'digits', 'digit', 'power', 'mark', 'by', 'whole', 'eight', 'high', 'low', 'most', 'value'] as const
@@ -44,10 +44,10 @@ const TYPES = [...new Array<'i32'>(7).fill('i32'), ...new Array<'i64'>(5).fill('
 const { begin, end } = FIELD
 const odd = (deeper = 0): Code => I.brIf(ODD + deeper)
 
-/** Digits from `begin` on go to `whole`, eight at a time, then one by one; `begin` is behind them. */
+/** Appends digits from `begin` on to `whole`, eight at a time, then one by one, and moves `begin` behind them. */
 const DIGITS: Code = [
   [I.block(), I.loop, get(end), get(begin), OP.i32Sub, num(8), OP.i32LtS, I.brIf(1)],
-  // the high halves of digits are 3, and those of six more
+  // the upper half of a digit's byte is 3, and still is with 6 added
   [get(begin), I.memory(OP.i64Load, INPUT), tee(L.eight), long(0xf0f0f0f0f0f0f0f0n), OP.i64And],
   [get(L.eight), long(0x0606060606060606n), OP.i64Add, long(0xf0f0f0f0f0f0f0f0n), OP.i64And, long(4n), OP.i64ShrU, OP.i64Or],
   [long(0x3333333333333333n), OP.i64Ne, I.brIf(1)],
@@ -60,13 +60,13 @@ const DIGITS: Code = [
   [get(L.whole), long(10n), OP.i64Mul, get(L.digit), OP.i64ExtendI32U, OP.i64Add, set(L.whole), added(begin, 1), I.br(0), OP.end, OP.end],
 ]
 
-/** A sign, and then digits: `first` is where they begin, `digits` how many there are. */
+/** Reads a sign and digits; `first` is the place of the first digit, `digits` their number. */
 const SIGNED_DIGITS: Code = [
   [UNQUOTED, byteAt(begin), num(MINUS), OP.i32Eq, tee(L.sign), get(begin), OP.i32Add, tee(begin), set(L.first)],
   [long(0n), set(L.whole), DIGITS, get(begin), get(L.first), OP.i32Sub, tee(L.digits), OP.i32Eqz, odd()],
 ]
 
-/** Whether a byte is at `begin`, before the end. */
+/** Whether the byte at `begin` is this one, and lies before the end. */
 function isAt(byte: number, form: Code = []): Code {
   return [get(begin), get(end), OP.i32LtS, byteAt(begin), form, num(byte), OP.i32Eq, OP.i32And]
 }
@@ -93,7 +93,7 @@ const EXPONENT: Code = [
 const MOST_WHOLE_DIGITS = 15
 const MOST_DIGITS = 19
 
-/** Zeros in front do not count: of more than 19 digits, as many have to be such. */
+/** Discounts leading zeros where there are more than 19 digits, so that only significant ones are limited. */
 const COUNTED: Code = [
   [get(L.digits), num(MOST_DIGITS), OP.i32GtS, I.if(), byteAt(L.first), num(ZERO), OP.i32Ne, odd(1)],
   [get(L.digits), num(1), OP.i32Sub, set(L.digits), get(L.first), num(2), OP.i32Add, set(L.mark)],
@@ -101,7 +101,7 @@ const COUNTED: Code = [
   [added(L.mark, 1), added(L.digits, -1), I.br(0), OP.end, OP.end, get(L.digits), num(MOST_DIGITS), OP.i32GtS, odd(1), OP.end],
 ]
 
-/** The upper 64 bits of a product of two words of 64. */
+/** The upper 64 bits of the product of two 64-bit words. The lower operand stays in `eight`; `most` is scratch. */
 function upperProduct(a: number, b: Code): Code {
   const [low, high] = [
     [long(0xffffffffn), OP.i64And],
@@ -118,26 +118,26 @@ function upperProduct(a: number, b: Code): Code {
 
 const FRACTION_BITS = 52n
 const BIAS = 1023
-/** Bits of the product that are dropped, unless its highest is set. */
+/** The lowest bits of the product's upper word that are dropped; one more where its highest bit is set. */
 const DROPPED = 9n
 
-/** `whole * 10 ** power` in `value`: `digit` becomes the exponent of two. Inside of two blocks. */
+/** Sets `value` to `whole * 10 ** power`, and `digit` to the biased exponent. The code stands two blocks deep in a field's code. */
 const LONG_PRODUCT: Code = [
   [get(L.power), num(LEAST_POWER), OP.i32LtS, get(L.power), num(MOST_POWER), OP.i32GtS, OP.i32Or, odd(2)],
   [get(L.power), num(LEAST_POWER), OP.i32Sub, num(Math.log2(POWER_BYTES)), OP.i32Shl, set(L.mark)],
   [get(L.whole), OP.i64Clz, OP.i32WrapI64, set(L.by), get(L.whole), get(L.by), OP.i64ExtendI32U, OP.i64Shl, set(L.whole)],
   [upperProduct(L.whole, [get(L.mark), I.memory(OP.i64Load, POWERS)]), set(L.high)],
   [get(L.whole), get(L.eight), OP.i64Mul, set(L.low)],
-  // only where its last bits are all set can the rest of the power's digits change more of it
+  // only where the lowest 9 bits are all ones can the power's lower word carry into the bits that are kept
   [get(L.high), long(0x1ffn), OP.i64And, long(0x1ffn), OP.i64Eq, I.if()],
   [upperProduct(L.whole, [get(L.mark), I.memory(OP.i64Load, POWERS + 8)]), tee(L.most)],
   [get(L.low), OP.i64Add, tee(L.low), get(L.most), OP.i64LtU, I.if(), get(L.high), long(1n), OP.i64Add, set(L.high), OP.end, OP.end],
-  // `most`: how far the mantissa, with a bit to round, lies from the lowest bit
+  // `most`: the number of bits below the mantissa and its rounding bit
   [get(L.high), long(63n), OP.i64ShrU, long(DROPPED), OP.i64Add, set(L.most)],
   [get(L.high), get(L.most), OP.i64ShrU, set(L.eight)],
   [get(L.power), num(217_706), OP.i32Mul, num(16), OP.i32ShrS, num(63 + BIAS - Number(DROPPED)), OP.i32Add],
   [get(L.most), OP.i32WrapI64, OP.i32Add, get(L.by), OP.i32Sub, tee(L.digit), num(0), OP.i32LeS, odd(2)],
-  // half way between two doubles: to the even one
+  // exactly half way between two doubles: round to even
   [get(L.low), long(1n), OP.i64LeU, get(L.power), num(-4), OP.i32GeS, OP.i32And, get(L.power), num(23), OP.i32LeS, OP.i32And],
   [get(L.eight), long(3n), OP.i64And, long(1n), OP.i64Eq, OP.i32And],
   [get(L.eight), get(L.most), OP.i64Shl, get(L.high), OP.i64Eq, OP.i32And, I.if()],
@@ -151,7 +151,7 @@ const LONG_PRODUCT: Code = [
 
 const exactPower = (power: Code): Code => [power, num(3), OP.i32Shl, I.memory(OP.f64Load, EXACT_POWERS)]
 
-/** `whole * 10 ** power` in `value`. */
+/** Sets `value` to `whole * 10 ** power`: exactly by one operation where both are exact doubles, else by the long product. */
 const PRODUCT: Code = [
   [get(L.whole), long(53n), OP.i64ShrU, OP.i64Eqz, get(L.power), num(MOST_EXACT_POWER), OP.i32LeS, OP.i32And],
   [get(L.power), num(-MOST_EXACT_POWER), OP.i32GeS, OP.i32And, I.if(), get(L.whole), OP.f64ConvertI64U, set(L.value)],
@@ -165,7 +165,7 @@ const PRODUCT: Code = [
 const DECIMAL: Code = [
   [SIGNED_DIGITS, num(0), set(L.power), get(L.digits), num(1), OP.i32GtS, byteAt(L.first), num(ZERO), OP.i32Eq, OP.i32And, odd()],
   [FRACTION, EXPONENT, get(begin), get(end), OP.i32Ne, odd()],
-  // digits alone
+  // whole numbers of many digits are left to JavaScript
   [get(begin), get(L.first), OP.i32Sub, num(MOST_WHOLE_DIGITS), OP.i32GtS],
   [get(begin), get(L.first), OP.i32Sub, get(L.digits), OP.i32Eq, OP.i32And, odd(), COUNTED, PRODUCT],
 ]
@@ -176,7 +176,7 @@ const STORED: { readonly [F in 'f64' | 'f32']: { readonly stored: Code; readonly
     absent: [valuePlace(3), I.f64Const(0), I.memory(OP.f64Store, VALUES)],
   },
   f32: {
-    // beyond its range is nothing that the column holds
+    // what is finite as a double and infinite as f32 is left to JavaScript
     stored: [
       [get(L.value), OP.f32DemoteF64, OP.f64PromoteF32, OP.f64Abs, I.f64Const(Number.POSITIVE_INFINITY), OP.f64Eq, odd()],
       [valuePlace(2), get(L.value), OP.f32DemoteF64, I.memory(OP.f32Store, VALUES)],
@@ -202,7 +202,7 @@ const INTEGERS: { readonly [F in Exclude<CsvNumberForm, 'f64' | 'f32'>]: Integer
   i64: { log2Bytes: 3, store: OP.i64Store, bits: 64n, signed: true },
   u64: { log2Bytes: 3, store: OP.i64Store, bits: 64n, signed: false },
 }
-/** Their number is below 2^63. */
+/** The most digits of an integer; all such are below 2^63. */
 const MOST_INTEGER_DIGITS = 18
 
 function integer({ log2Bytes, store, bits, signed }: IntegerForm): { readonly plain: Code; readonly absent: Code } {
@@ -218,7 +218,7 @@ function integer({ log2Bytes, store, bits, signed }: IntegerForm): { readonly pl
   }
 }
 
-/** Numbers of a column, in its form. */
+/** Makes the kernel that parses a column of numbers of this type. */
 export function csvNumberKernel(form: CsvNumberForm): KernelModule {
   if (form === 'f64' || form === 'f32') {
     const { stored, absent } = STORED[form]
@@ -227,7 +227,7 @@ export function csvNumberKernel(form: CsvNumberForm): KernelModule {
   return columnKernel([eachField(integer(INTEGERS[form]))], TYPES)
 }
 
-/** What the kernels find at POWERS and EXACT_POWERS. */
+/** Computes the tables that kernels read at POWERS and EXACT_POWERS. */
 export function csvPowers(): { readonly digits: BigUint64Array; readonly exact: Float64Array } {
   const words: bigint[] = []
   let five = 1n
@@ -237,7 +237,7 @@ export function csvPowers(): { readonly digits: BigUint64Array; readonly exact: 
   const below: bigint[] = []
   for (let power = -1; power >= LEAST_POWER; power--) {
     five *= 5n
-    // rounded up, so that powers that are no whole number are never too small
+    // negative powers are rounded up, so that none is too small
     const bits = BigInt(five.toString(2).length)
     below.push(power >= -27 ? 2n ** (bits + 127n) / five + 1n : leading128(2n ** (2n * bits + 128n) / five + 1n))
   }
@@ -248,7 +248,7 @@ export function csvPowers(): { readonly digits: BigUint64Array; readonly exact: 
   }
 }
 
-/** The first 128 bits of a number, of which the first is 1. */
+/** Returns the leading 128 bits of a number, shifted so that the highest is 1. */
 function leading128(value: bigint): bigint {
   const bits = value.toString(2).length
   return bits <= 128 ? value << BigInt(128 - bits) : value >> BigInt(bits - 128)

@@ -1,9 +1,9 @@
 /**
- * Where the fields of CSV records begin and end: 16 bytes are compared with the delimiter, the line end and the quote at
- * once, and only those that are one of them are looked at.
+ * The kernel that finds where the fields of CSV records begin and end: 16 bytes at once are compared with the delimiter, the line end
+ * and the quote, and only those that equal one of them are looked at.
  *
- * A record goes into the bounds only whole. Before one that is not plain the kernel ends, and says where that begins: one that
- * has more or fewer fields, quotes that make no sense, no line end. What is wrong with it, if anything, others say.
+ * Only whole records are entered into the bounds. The kernel stops before a record that is not plain, and returns where it begins: too
+ * many or too few fields, misplaced quotes, no line end. JavaScript decides what is wrong with it, if anything.
  */
 
 import { type Code, get, I, num, OP, SIMD, set, tee } from '../../kir/instructions.ts'
@@ -14,7 +14,7 @@ import { BOUNDS, byteAt, INPUT, NEWLINE, QUOTE, RESULT, RETURN } from './csvLayo
 
 const LANES = 16
 
-/** The lanes of 16 bytes that are one of the vectors' bytes, as bits. */
+/** The bit mask of the 16 bytes at a place that equal one of the vectors' bytes. */
 function maskAt(place: number, wanted: readonly number[]): Code {
   const [load, same] = [I.memory(SIMD.load, INPUT), SIMD.i8Eq]
   const vector = wanted.length > 1 ? [get(place), load, set(wanted[0] as number), get(wanted[0] as number)] : [get(place), load]
@@ -23,14 +23,14 @@ function maskAt(place: number, wanted: readonly number[]): Code {
   return [compared, SIMD.i8Bitmask]
 }
 
-/** The place of the lowest bit behind a place. */
+/** The place of the mask's lowest bit, counted from `place`. */
 function lowest(mask: number, place: number): Code {
   return [get(place), get(mask), OP.i32Ctz, OP.i32Add]
 }
 
 /**
- * run(at, end, slot, most, step, delimiter): bounds of records from the byte `at` on go to `slot`, with `step` bytes for each
- * record, as long as that is below `most`. Tells where the first record begins that is not kept, and its slot.
+ * run(at, end, slot, most, step, delimiter): writes bounds of the records from byte `at` on to `slot`, `step` bytes for each
+ * record, as long as the slot is below `most`. RESULT gets the place of the first record that is not kept, and its slot.
  */
 export function csvRecordsKernel(): KernelModule {
   const { at, end, slot, most, step, delimiter, begin, place, mask, byte, next, found, from, bytes, commas, lines, quotes } = numbered(
@@ -40,13 +40,13 @@ export function csvRecordsKernel(): KernelModule {
   const [NEXT, SCAN] = [I.br(0), I.br(0)]
   const bound = (local: number, offset: number): Code => [get(slot), get(local), I.memory(OP.i32Store, BOUNDS + offset)]
   const out = (depth: number): Code => I.brIf(depth)
-  /** Within the loop over bits (0), its block (1), that over bytes (2), its block (3): the quote's own are inside of an if. */
+  /** Stands in the loop over bits (depth 0), its block (1), the loop over bytes (2) and its block (3), and here in an `if` as well. */
   const closing: Code = [
     [get(found), num(1), OP.i32Add, set(from), I.block(), I.loop],
     [get(from), get(end), OP.i32GeS, out(6)],
     [maskAt(from, [quotes]), tee(mask), OP.i32Eqz, I.if(), get(from), num(LANES), OP.i32Add, set(from), I.br(1), OP.end],
     [lowest(mask, from), tee(from), get(end), OP.i32GeS, out(6)],
-    // two quotes are one of the text
+    // a doubled quote is part of the text
     [get(from), num(1), OP.i32Add, get(end), OP.i32GeS, I.brIf(1), byteAt(from, 1), num(QUOTE), OP.i32Ne, I.brIf(1)],
     [get(from), num(2), OP.i32Add, set(from), I.br(0), OP.end, OP.end],
   ]
@@ -57,7 +57,7 @@ export function csvRecordsKernel(): KernelModule {
     [byteAt(found), tee(byte), num(RETURN), OP.i32Eq, I.if(), get(found), num(1), OP.i32Add, tee(found), get(end), OP.i32GeS, out(5)],
     [byteAt(found), tee(byte), num(NEWLINE), OP.i32Ne, out(5), OP.end],
     [get(byte), get(delimiter), OP.i32Ne, get(byte), num(NEWLINE), OP.i32Ne, OP.i32And, out(4)],
-    // bytes behind the field are looked at anew
+    // the bytes behind the field are compared again
     [num(0), set(mask), get(found), num(LANES - 1), OP.i32Sub, set(place)],
   ]
   const hasReturn: Code = [get(byte), num(NEWLINE), OP.i32Eq, get(found), get(begin), OP.i32GtS, OP.i32And]
@@ -96,7 +96,7 @@ export function csvRecordsKernel(): KernelModule {
   }
 }
 
-/** run(from, to): tells the parity of the quotes between two places, which are a multiple of 16 apart. */
+/** run(from, to): writes the parity of the number of quotes between two places, which are a multiple of 16 apart. */
 export function csvQuotesKernel(): KernelModule {
   const { from, to, odd, quotes } = numbered('from', 'to', 'odd', 'quotes')
   const body: Code = [

@@ -1,4 +1,4 @@
-/** Texts out of the bytes of CSV fields, with one quote for two; and truth values. */
+/** Kernels that read texts from the bytes of CSV fields, with doubled quotes undoubled, and truth values. */
 
 import { type Code, get, I, num, OP, SIMD, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
@@ -24,7 +24,7 @@ import {
 const { begin, end, base, row } = FIELD
 const LANES = 16
 
-/** The texts of a column lie side by side from TEXTS on; OFFSETS has where each ends, over `base`. */
+/** Writes the texts of a column side by side from TEXTS on; OFFSETS gets the end of each, plus `base`. */
 export function csvTextKernel(): KernelModule {
   const { used, to, mask, quotes, bytes } = localsFrom('used', 'to', 'mask', 'quotes', 'bytes')
   const move = [get(to), get(begin), I.memory(SIMD.load, INPUT), tee(bytes), I.memory(SIMD.store, TEXTS)]
@@ -32,7 +32,7 @@ export function csvTextKernel(): KernelModule {
     [I.loop, move, get(bytes), get(quotes), SIMD.i8Eq, SIMD.i8Bitmask, tee(mask), OP.i32Eqz, I.if()],
     [added(begin, LANES), added(to, LANES), OP.else, get(mask), OP.i32Ctz, tee(mask), get(begin), OP.i32Add, set(begin)],
     [get(to), get(mask), OP.i32Add, set(to)],
-    // one of two; the quote that closes the field is behind its end
+    // the first of two quotes is kept; the quote that closes the field lies behind its end
     [get(begin), get(end), OP.i32LtS, I.if(), added(begin, 2), added(to, 1), OP.end, OP.end],
     [get(begin), get(end), OP.i32LtS, I.brIf(0), OP.end, get(to), get(begin), get(end), OP.i32Sub, OP.i32Sub, set(used)],
   ]
@@ -51,7 +51,7 @@ export function csvTextKernel(): KernelModule {
   return columnKernel(body, ['i32', 'i32', 'i32', 'v128', 'v128'])
 }
 
-/** `true` and `false` in letters of any case, as one of four bytes. */
+/** The words `true` and `fals`, four bytes each; letters may be of either case. */
 const [TRUE, FALS] = ['true', 'fals'].map((text) => Buffer.from(text).readUInt32LE(0) | 0) as [number, number]
 const LOWER_CASES = 0x20202020
 const LETTER_E = 101

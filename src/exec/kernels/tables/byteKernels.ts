@@ -1,12 +1,12 @@
 /**
- * Bytes looked up in tables, sixteen rows at a time:
+ * Look-ups of bytes in tables, sixteen rows at a time:
  *
- *     keys     3 0 0 2 …       a byte each, from 0 on
- *     table    a b c d …       a byte for every key, in vectors of sixteen: of each a swizzle by the keys less its first gives
- *     found    d a a c …       0 for those of others, and so what is found is one of them
+ *    keys     3 0 0 2 …       a byte each, counted from 0
+ *    table    a b c d …       a byte for every key, in vectors of sixteen: one swizzle each, by the keys less its first key
+ *    found    d a a c …       the or of all swizzles, which give 0 for keys of other vectors
  *
- * The set kernel does what `semiKernel` does, by the same frame: a row's bit is the byte of its key. The map kernel puts the bytes
- * where the keys are, or elsewhere. Tables are filled up with zeros; where all but one byte are, that key is compared instead.
+ * The set kernel does what `semiKernel` does, by the same frame: a row's bit is the byte of its key. The map kernel writes bytes
+ * over the keys, or elsewhere. Tables are padded with zeros; where a single byte is not 0, its key is compared instead.
  */
 
 import { type Code, get, I, num, OP, SIMD, set } from '../../kir/instructions.ts'
@@ -17,24 +17,24 @@ import { element } from './groupFrame.ts'
 import { SEMI_FRAME, type SemiShape } from './semiKernel.ts'
 import { counting, numbered } from './sortKernels.ts'
 
-/** Bytes of a vector. */
+/** The bytes of a vector. */
 export const TABLE_BYTES = 16
 const LOG2_TABLE = 4
 const WORD_ROWS = 32
 const splat = (byte: number): Code => vectorConst(new Uint8Array(TABLE_BYTES).fill(byte))
 
-/** Loads the vectors of a table that lies at an address, into locals from `first` on. */
+/** Loads the vectors of the table at the address in local `table` into locals from `first` on. */
 function loaded(table: number, first: number, tables: number): Code {
   return Array.from({ length: tables }, (_, t) => [...get(table), ...I.memory(SIMD.load, TABLE_BYTES * t), ...set(first + t)])
 }
 
-/** What is found for the keys in a local. */
+/** Looks up the keys in local `keys`. */
 function found(keys: number, first: number, tables: number): Code {
   const inTable = (t: number): Code => [...get(first + t), ...get(keys), ...(t === 0 ? [] : [...splat(TABLE_BYTES * t), SIMD.i8Sub])]
   return Array.from({ length: tables }, (_, t) => [...inTable(t), SIMD.i8Swizzle, ...(t === 0 ? [] : [SIMD.or])])
 }
 
-/** run(frame, from, to): of a set whose table has so many vectors of bytes that are 0 or 1. */
+/** run(frame, from, to): the semi-join kernel for a set of `tables` vectors, whose bytes are 0 or 1. */
 export function byteSetKernel({ nullable, anti, narrows }: Omit<SemiShape, 'type'>, tables: number): KernelModule {
   const { frame, row, to, key, keyBits, present, bitmap, counts, word, place, count, keys, first } = numbered(
     ...(['frame', 'row', 'to', 'key', 'keyBits', 'present', 'bitmap', 'counts', 'word', 'place', 'count', 'keys', 'first'] as const),
@@ -73,7 +73,7 @@ export function byteSetKernel({ nullable, anti, narrows }: Omit<SemiShape, 'type
   }
 }
 
-/** run(table, keys, count, out): writes a byte for each key, which may be where the key is. */
+/** run(table, keys, count, out): writes the byte of each key; `out` may be `keys`. */
 export function byteMapKernel(tables: number): KernelModule {
   const { table, keys, count, out, at, whole, vector, first } = numbered('table', 'keys', 'count', 'out', 'at', 'whole', 'vector', 'first')
   const byte = [...get(table), ...element(keys, at, 0), ...I.memory(OP.i32Load8U), OP.i32Add, ...I.memory(OP.i32Load8U)]
@@ -88,7 +88,7 @@ export function byteMapKernel(tables: number): KernelModule {
   }
 }
 
-/** run(keys, count, out, key, byte): writes this byte where the key is this one, and 0 for all others; it may be where the key is. */
+/** run(keys, count, out, key, byte): writes `byte` where the key equals `key`, and 0 for all others; `out` may be `keys`. */
 export function byteIsKernel(): KernelModule {
   const { keys, count, out, key, byte, at, whole } = numbered('keys', 'count', 'out', 'key', 'byte', 'at', 'whole')
   const vector = [...get(key), SIMD.i8Splat, SIMD.i8Eq, ...get(byte), SIMD.i8Splat, SIMD.and]
@@ -109,7 +109,7 @@ interface ByteLocals {
   readonly whole: number
 }
 
-/** Writes what becomes of each key: of the sixteen on the stack by `vector`, of those that are left one by one. */
+/** Writes the result for each key: for sixteen on the stack by `vector`, for the rest one at a time by `byte`. */
 function eachByte({ keys, count, out, at, whole }: ByteLocals, vector: Code, byte: Code): Code {
   const load = [...element(keys, at, LOG2_TABLE), ...I.memory(SIMD.load)]
   return [

@@ -1,13 +1,13 @@
 /**
- * Kernels that are the same for every question: they take values a column kernel left, or a column itself, in row order.
+ * Generic fold and compaction kernels: they take values that a column kernel left, or a column itself, in row order.
  *
- *     sum        adds the selected rows from left to right, and begins anew with every chunk of 4,096 of them
- *     sum4       four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
- *     least, most    of the selected rows; least64, most64 of 64-bit integers
- *     sum64      of 64-bit integers, exactly: the sum of their low halves, and of their high halves
- *     compact    the selected rows end to end; compactBits the bits of a bitmap that belong to them
+ *    sum        adds the selected rows from left to right, and starts a new sum with every chunk of 4,096 of them
+ *    sum4       sums four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
+ *    least, most    the extremes of the selected rows; least64, most64 those of 64-bit integers
+ *    sum64      the exact sum of 64-bit integers: the sum of their low halves, and that of their high halves
+ *    compact    copies the selected rows side by side; compactBits does so with the bits of a bitmap
  *
- * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
+ * A bitmap has a bit a row; `values` is the address of row 0, which may lie outside of what is read.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { ATOMIC, type Code, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
@@ -15,11 +15,11 @@ import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
 import { i64Const, shuffle32 } from '../../kir/simd.ts'
 
 /**
- * Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (an address). Of `sum64`: two
- * i64. Of extremes: the value. Of `compactBits`: where the bits go (an address), and behind how many others (i32).
+ * The bytes of a fold's state. `sum`: the open sum (f64), the number of its values (i32), the address for the next full chunk's sum.
+ * `sum64`: two i64. Extremes: the value. `compactBits`: the address of the target bitmap, and the number of bits that it has (i32).
  */
 export const FOLD_STATE_BYTES = 32
-/** Where in it, in bytes. */
+/** The offsets of the state's fields, in bytes. */
 export const FOLD_STATE = { filled: 8, out: 16, target: 0, at: 8 } as const
 
 export type FoldName =
@@ -70,7 +70,7 @@ const [VALUES, BITMAP, ROW, TO, STATE] = [0, 1, 2, 3, 4]
 const PARAMETERS: readonly ParameterType[] = ['address', 'address', 'i32', 'i32', 'address']
 const [WORD, SPAN, AT] = [5, 6, 7]
 
-/** `each` runs for every selected row, whose address (its number for 'row') is in local AT; rows begin and end anywhere. */
+/** Runs `each` for every selected row, with its address in local AT (its number for 'row'); `from` and `to` need not be multiples of 32. */
 function eachSelected(log2Bytes: number | 'row', each: Code): Code {
   const word = [...I.localGet(BITMAP), ...I.localGet(ROW), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
   const inWord = [...I.localGet(ROW), ...I.i32Const(31), OP.i32And]
@@ -130,13 +130,13 @@ function sumKernel(): KernelModule {
   return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64', 'i32', 'i32'], body }
 }
 
-/** run(values of the first chunk, where the four sums go) */
+/** run(address of the first chunk's values, address for the four sums) */
 function sum4Kernel(): KernelModule {
   const [values, out, end, low, high] = [0, 1, 2, 3, 4]
   const chunkBytes = 8 * CHUNK
   const load = (chunk: number): Code => [...I.localGet(values), ...I.memory(SIMD.load, chunk * chunkBytes)]
   const [a, b] = [5, 6]
-  /** Two rows of two chunks: the first rows, then the second rows, each in the lane of its chunk. */
+  /** Adds two rows of two chunks: both first rows, then both second rows, each in the lane of its chunk. */
   const add = (sum: number, first: number): Code => [
     ...[...load(first), ...I.localSet(a), ...load(first + 1), ...I.localSet(b)],
     ...[...I.localGet(sum), ...I.localGet(a), ...I.localGet(b), ...shuffle32([0, 1, 4, 5]), SIMD.f64Add],
@@ -213,7 +213,7 @@ function compactKernel(log2Bytes: 0 | 1 | 2 | 3): KernelModule {
   return { imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32'], body: eachSelected(log2Bytes, each) }
 }
 
-/** Units write neighbouring bits of one word at the same time: words are joined by an atomic or. */
+/** Concurrent morsels write neighbouring bits of one word, so words are merged by an atomic or. */
 function compactBitsKernel(): KernelModule {
   const [target, at, word] = [8, 9, 10]
   const orInto: Code = [{ ...ATOMIC.i32Or, alignment: 2 }]

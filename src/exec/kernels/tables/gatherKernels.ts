@@ -1,9 +1,9 @@
 /**
- * Values of rows in any order put one after another, in WebAssembly: what `takeColumn` does, over the arena.
+ * Gathers the values of rows in any order, in WebAssembly: what `takeColumn` does, over the arena.
  *
- *     values    of 1, 2, 4 or 8 bytes                 bits    of bitmaps, from a multiple of 32 on
- *     ends      where texts end, counted from the first of these rows, and the bytes of all
- *     texts     their bytes, and the ends moved by what lies before
+ *    values    of 1, 2, 4 or 8 bytes                 bits    of bitmaps, from a multiple of 32 on
+ *    ends      the ends of the rows' texts, counted from the first of these rows, and the bytes of all
+ *    texts     the bytes of the texts; the ends are moved by the bytes before these rows
  */
 
 import { type Code, get, I, num, OP, type Plain, SIMD, set, tee } from '../../kir/instructions.ts'
@@ -14,10 +14,10 @@ import { counting, numbered } from './sortKernels.ts'
 const LOADS = [OP.i32Load8U, OP.i32Load16U, OP.i32Load, OP.i64Load]
 const STORES = [OP.i32Store8, OP.i32Store16, OP.i32Store, OP.i64Store]
 
-/** Rows that one turn gathers. */
+/** The rows that an iteration of the unrolled loop gathers. */
 const TURN = 8
 
-/** run(source, rows, from, to, out): values of 2 ** log2 bytes, by rows whose numbers have 2 ** by. */
+/** run(source, rows, from, to, out): gathers values of 2 ** log2 bytes; row numbers have 2 ** by bytes. */
 export function gatherKernel(log2: number, by = 2): KernelModule {
   const { source, rows, from, to, out, row, number, target, end } = numbered(
     ...(['source', 'rows', 'from', 'to', 'out', 'row', 'number', 'target', 'end'] as const),
@@ -42,7 +42,7 @@ export function gatherKernel(log2: number, by = 2): KernelModule {
   }
 }
 
-/** run(source, length, out): bytes, of places that have none in common. */
+/** run(source, length, out): copies bytes; source and target must not overlap. */
 export function copyKernel(): KernelModule {
   const { source, length, out, at, whole } = numbered('source', 'length', 'out', 'at', 'whole')
   const vector = [...element(out, at, 4), ...element(source, at, 4), ...I.memory(SIMD.load), ...I.memory(SIMD.store)]
@@ -58,7 +58,7 @@ export function copyKernel(): KernelModule {
   }
 }
 
-/** run(bits, rows, from, to, out): `from` is a multiple of 32; bits behind the last are 0. */
+/** run(bits, rows, from, to, out): gathers bits; `from` is a multiple of 32, and bits behind the last are 0. */
 export function gatherBitsKernel(): KernelModule {
   const { bits, rows, from, to, out, row, word } = numbered('bits', 'rows', 'from', 'to', 'out', 'row', 'word')
   const place = [...get(from), ...num(5), OP.i32ShrU]
@@ -76,7 +76,7 @@ export function gatherBitsKernel(): KernelModule {
   }
 }
 
-/** run(offsets, bits, rows, from, to, ends, total) */
+/** run(offsets, bits, rows, from, to, ends, total): writes the ends of the texts, and their total bytes; null has none. */
 export function endsKernel(nullable: boolean): KernelModule {
   const { offsets, bits, rows, from, to, ends, total, row, sum } = numbered(
     ...(['offsets', 'bits', 'rows', 'from', 'to', 'ends', 'total', 'row', 'sum'] as const),
@@ -96,7 +96,7 @@ export function endsKernel(nullable: boolean): KernelModule {
   }
 }
 
-/** run(bytes, offsets, rows, from, to, ends, before, out); `foreign`: over a memory that is no arena. */
+/** run(bytes, offsets, rows, from, to, ends, before, out): copies the texts; `foreign`: in a memory that is no arena. */
 export function textsKernel({ foreign }: { readonly foreign?: true } = {}): KernelModule {
   const { bytes, offsets, rows, from, to, ends, before, out, row, source, target, left, last, end } = numbered(
     ...(['bytes', 'offsets', 'rows', 'from', 'to', 'ends', 'before', 'out', 'row', 'source', 'target', 'left', 'last', 'end'] as const),
@@ -106,7 +106,7 @@ export function textsKernel({ foreign }: { readonly foreign?: true } = {}): Kern
     return [...at(target), ...at(source), ...I.memory(load), ...I.memory(store)]
   }
   const moved = (local: number): Code => [...get(local), ...num(8), OP.i32Add, ...set(local)]
-  // eight bytes at a time, then the last eight, four or single ones: nothing behind the text is written
+  // eight bytes at a time, then the last eight, four or single bytes, which may overlap: nothing behind the text is written
   const long = [
     ...[...I.loop, ...copied(OP.i64Load, OP.i64Store, 0), ...moved(source), ...moved(target)],
     ...[...get(left), ...num(8), OP.i32Sub, ...tee(left), ...num(8), OP.i32GeS, ...I.brIf(0), OP.end],

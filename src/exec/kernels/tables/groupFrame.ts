@@ -1,35 +1,35 @@
 /**
- * What the kernels of a group-by share: the frame that they find everything by, and how a row's slot comes from its key.
+ * The parts shared by the kernels of a group-by: the frame through which they get all addresses, and the computation of a row's slot.
  *
- *     hashed   the slot is a code, which a table gave
- *     direct   the sum, over the parts of the key, of what each has over its base, times its stride
+ *    hashed   the slot is a code that a hash table assigned to the row
+ *    direct   the slot is the sum over the parts of the key of (value - base) * stride
  */
 import { type Code, get, I, num, OP, type Plain, SATURATE, set } from '../../kir/instructions.ts'
 
-/** Types that kernels read: numbers, and 64-bit integers where they are keys. */
+/** Types that kernels read; 64-bit integers only as keys. */
 export type KernelType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'
 
-/** A part of a key: the key itself, or a field of one that is an object. */
+/** A part of a key: the key itself, or a field where the key is an object. */
 export interface KeyPart {
   readonly type: KernelType
   readonly nullable: boolean
 }
 
-/** What a row's slot comes from. */
+/** The origin of a row's slot. */
 export type KernelKey =
-  /** Codes from a hash table. */
+  /** Codes from a hash table, one a row. */
   | { readonly kind: 'hashed' }
-  /** The parts themselves: what each has over its base times its stride; null is `span` over the base. */
+  /** The key itself: the sum of (value - base) * stride over its parts, where null counts as the value base + span. */
   | { readonly kind: 'direct'; readonly parts: readonly KeyPart[] }
 
-/** The most parts of a key that is its own code: the frame has room for so many. */
+/** The most parts of a direct key: the frame has room for so many. */
 export const MOST_PARTS = 4
 
-/** What a frame has of a part of the key, in bytes from its start: addresses first, with 8 bytes each. */
+/** The offsets in the frame of a key part's words, in bytes from the part's start: addresses of 8 bytes first, then 32-bit words. */
 export const PART = { key: 0, bits: 8, base: 16, span: 20, stride: 24 } as const
 export const PART_BYTES = 32
 
-/** What a frame has, in bytes from its start: addresses with 8 bytes each, then words. Columns of folds come last, two addresses each. */
+/** The offsets of the frame's fields in bytes: addresses of 8 bytes, 32-bit words, and then the columns of folds, two addresses each. */
 export const FRAME = {
   codes: 0,
   records: 8,
@@ -43,7 +43,7 @@ export const FRAME = {
 } as const
 const FIRST_WORD: number = FRAME.size
 
-/** Bytes of a fold's two addresses. */
+/** The bytes of a fold's two addresses. */
 export const FOLD_COLUMN_BYTES = 16
 
 /** Whether a field of the frame, or of a part of the key, is an address. */
@@ -55,7 +55,7 @@ export function frameBytes(folds: number): number {
   return FRAME.folds + FOLD_COLUMN_BYTES * folds
 }
 
-/** The bits of a 32-bit or narrower value are its slot's number. */
+/** How a value is loaded, and log2 of its bytes. Of a 64-bit integer only the lower word is loaded. */
 export const LOAD: { readonly [K in KernelType]: { readonly opcode: Plain; readonly log2: number } } = {
   f64: { opcode: OP.f64Load, log2: 3 },
   f32: { opcode: OP.f32Load, log2: 2 },
@@ -68,7 +68,7 @@ export const LOAD: { readonly [K in KernelType]: { readonly opcode: Plain; reado
   u8: { opcode: OP.i32Load8U, log2: 0 },
 }
 
-// run(frame, from, to); every kernel has these locals first, then those of the key's parts
+// run(frame, from, to); the first locals of every kernel, followed by those of the key's parts
 export const FRAME_AT = 0
 export const ROW = 1
 export const TO = 2
@@ -87,7 +87,7 @@ export function word(offset: number): Code {
   return [...get(FRAME_AT), ...I.memory(OP.i32Load, offset)]
 }
 
-/** An address of the frame. */
+/** Loads an address from the frame. */
 export function addressWord(offset: number): Code {
   return [...get(FRAME_AT), ...I.addressLoad(offset)]
 }
@@ -96,12 +96,12 @@ export function element(base: number, row: number, log2: number): Code {
   return [...get(base), ...get(row), ...(log2 === 0 ? [] : [...num(log2), OP.i32Shl]), OP.i32Add]
 }
 
-/** The number of the row so many after that in the local. */
+/** The number of the row `ahead` rows after that in local `row`. */
 export function rowAfter(row: number, ahead: number): Code {
   return ahead === 0 ? get(row) : [...get(row), ...num(ahead), OP.i32Add]
 }
 
-/** 1 where the bit of the row is set. */
+/** 1 where the bit of the row is set in the bitmap, else 0. */
 export function bitOf(bits: number, row: number, ahead = 0): Code {
   const at = rowAfter(row, ahead)
   const byte = [...get(bits), ...at, ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
@@ -112,17 +112,17 @@ function partsOf(key: KernelKey): readonly KeyPart[] {
   return key.kind === 'direct' ? key.parts : []
 }
 
-/** The local with a word of part `p`. */
+/** The local that holds a word of key part `p`. */
 export function partLocal(p: number, name: keyof typeof PART): number {
   return FIRST_PART + PART_WORDS.length * p + PART_WORDS.indexOf(name)
 }
 
-/** The first local that a kernel has for itself. */
+/** The first local that is free for a kernel's own use. */
 export function firstOwn(key: KernelKey): number {
   return partLocal(partsOf(key).length, 'key')
 }
 
-/** The types of a kernel's locals: `own` of its own. */
+/** The types of a kernel's locals, of which `own` are for its own use. */
 export function localsOf(key: KernelKey, own: number): readonly 'i32'[] {
   return new Array<'i32'>(firstOwn(key) - PARAMETERS.length + own).fill('i32')
 }
@@ -137,7 +137,7 @@ export function prologue(key: KernelKey): Code {
   return [...[...addressWord(FRAME.codes), ...set(CODES)], ...[...addressWord(FRAME.selection), ...set(SELECTION), ...parts]]
 }
 
-/** The key of the row in column `column` as a 32-bit integer. */
+/** The key of the row as a 32-bit integer; of other numbers something that `isWhole` tells apart. */
 export function keyOf(type: KernelType, row: number, column: number, ahead = 0): Code {
   const { opcode, log2 } = LOAD[type]
   const loaded = [...element(column, row, log2), ...I.memory(opcode, ahead << log2)]
@@ -146,7 +146,7 @@ export function keyOf(type: KernelType, row: number, column: number, ahead = 0):
   return loaded
 }
 
-/** Whether the key of the row is the 32-bit integer in local `whole`, which `keyOf` gave; undefined where it always is. */
+/** Whether the key of the row is the 32-bit integer in local `whole`, which `keyOf` gave; undefined where the type has no other values. */
 export function isWhole(type: KernelType, row: number, whole: number, column: number, ahead = 0): Code | undefined {
   const { log2 } = LOAD[type]
   const at = element(column, row, log2)
@@ -168,7 +168,7 @@ export function isWhole(type: KernelType, row: number, whole: number, column: nu
   }
 }
 
-/** Sets SLOT from the row, whatever the key; `outside` is what is done where a part of it lies outside of its window, and does not go on. */
+/** Sets SLOT to the row's slot. Runs `outside` where a part of the key is not within its span; that code must not fall through. */
 export function checkedSlot(parts: readonly KeyPart[], row: number, outside: Code, ahead = 0): Code {
   return parts.flatMap(({ type, nullable }, p): Code => {
     const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
@@ -184,16 +184,16 @@ export function checkedSlot(parts: readonly KeyPart[], row: number, outside: Cod
   })
 }
 
-/** The place of part `p` as it goes into the slot; the last part's stride is 1. */
+/** Adds the place of part `p` to the slot on the stack, times its stride; the last part's stride is 1. */
 export function added(parts: readonly KeyPart[], p: number, place: Code): Code {
   const strided = p === parts.length - 1 ? place : [...place, ...get(partLocal(p, 'stride')), OP.i32Mul]
   return p === 0 ? strided : [...strided, OP.i32Add]
 }
 
 /**
- * Loads each line of the only part of the key from row ROW to TO, so that they are near when they are read. A processor
- * waits for several lines at once, but sees only so many instructions ahead: of a kernel that reads nothing else it finds
- * few. Uses SLOT.
+ * Touches each cache line of the key's only part from row ROW to TO, so that the values are cached when they are read. A processor
+ * waits for several lines at once, but sees only so many instructions ahead: in a kernel that reads nothing else it finds few
+ * loads to overlap. Overwrites SLOT.
  */
 export function touchedKey([part]: readonly KeyPart[]): Code {
   const { log2 } = LOAD[part?.type ?? 'i32']
@@ -207,21 +207,21 @@ export function touchedKey([part]: readonly KeyPart[]): Code {
 
 const LINE_BYTES = 64
 
-/** A column from so many bytes on is not near when it is read: near caches hold less, and others share the far ones. */
+/** The size in bytes from which a column is not cached when it is read: near caches hold less, and others share the far ones. */
 const FAR_BYTES = 2 ** 22
 
-/** Whether a kernel that reads nothing but the key touches it first. */
+/** Whether a kernel that reads nothing but the key touches it first: one part, and a column that is too large for the near caches. */
 export function isTouched(parts: readonly KeyPart[], rows: number): boolean {
   const [part, ...others] = parts
   return part !== undefined && others.length === 0 && rows * 2 ** LOAD[part.type].log2 >= FAR_BYTES
 }
 
-/** Rows a turn of a kernel takes. */
+/** The rows that an iteration of a kernel's unrolled loop takes. */
 const AT_ONCE = 4
 
 /**
- * `each` for every row from ROW to TO, which is left at TO; it is told how many rows after ROW its own is. `four`: the same
- * for four rows.
+ * Runs `each` for every row from ROW to TO, and leaves ROW at TO; unrolled, `each` is passed how many rows after ROW its own is.
+ * `four`: code for four rows at once, instead of four times `each`.
  */
 export function eachRow(each: (ahead: number) => Code, four?: Code): Code {
   const rows = four ?? Array.from({ length: AT_ONCE }, (_, ahead) => each(ahead)).flat()

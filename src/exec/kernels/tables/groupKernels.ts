@@ -1,5 +1,5 @@
 /**
- * Folds of columns by group, over rows that are listed in order: sums, extremes and counts, in one record a group. All
+ * Folds of columns by group, over a list of rows in order: sums, extremes and counts, in one record a group. All
  * addresses come from a frame, so that one module serves all data of the same types.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
@@ -28,23 +28,23 @@ import {
   SLOT,
 } from './groupFrame.ts'
 
-/** A fold as a kernel knows it. */
+/** The description of a fold that its kernel depends on. */
 export interface KernelFold {
   readonly kind: 'sum' | 'min' | 'max' | 'count'
   readonly type: KernelType
-  /** The column has nulls. */
+  /** Whether the column has nulls. */
   readonly nulls: boolean
-  /** Counts the values that are not null. */
+  /** Whether the record counts the values that are not null. */
   readonly counts: boolean
 }
 
-/** Where a record keeps what, in bytes from its start. */
+/** The layout of a group's record: offsets in bytes from its start. */
 export interface RecordLayout {
   readonly bytes: number
-  /** By fold; undefined for counts. */
+  /** The offset of each fold's value; undefined for counts. */
   readonly value: readonly (number | undefined)[]
   readonly count: readonly (number | undefined)[]
-  /** Values left until the chunk is full: of sums without nulls together, of the others each. */
+  /** The offset of each fold's number of values left until its chunk is full; undefined for all but sums with nulls. */
   readonly left: readonly (number | undefined)[]
   readonly sharedLeft: number
 }
@@ -59,10 +59,10 @@ export function recordLayout(folds: readonly KernelFold[]): RecordLayout {
   return { bytes: Math.ceil(at / 8) * 8, value, count, left, sharedLeft }
 }
 
-/** An entry of the log of full chunks: slot and fold (i32), sum (f64). */
+/** The bytes of an entry in the log of full chunks: slot and fold (i32), sum (f64). */
 export const LOG_ENTRY_BYTES = 16
 
-/** The value of a row in column `values`, as a double. */
+/** Loads the value of a row in the column at `values`, as a double. */
 export function loadedDouble(type: KernelType, values: number, row: number, ahead = 0): Code {
   const { opcode, log2 } = LOAD[type]
   const loaded = [...element(values, row, log2), ...I.memory(opcode, ahead << log2)]
@@ -83,17 +83,17 @@ export function loadedDouble(type: KernelType, values: number, row: number, ahea
   }
 }
 
-/** The records of the groups that codes are. */
+/** Rows find their records by codes. */
 const KEY: KernelKey = { kind: 'hashed' }
 
-/** run(frame, from, to): folds columns of the rows that `selection` lists from place `from` to `to`, by the groups that `codes` has there. */
+/** run(frame, from, to): folds the rows in places `from` to `to` of the list `selection`, by the groups in the same places of `codes`. */
 export function foldKernel(folds: readonly KernelFold[]): KernelModule {
   const layout = recordLayout(folds)
   const [records, record, entry] = [0, 1, 2].map((i) => firstOwn(KEY) + i) as [number, number, number]
   const values = (f: number): number => entry + 1 + 2 * f
   const bits = (f: number): number => entry + 2 + 2 * f
 
-  /** The value of the record put together with the column's. */
+  /** Combines the record's value with the column's. */
   const combined = (f: number, operation: Plain): Code => {
     const at = layout.value[f] ?? 0
     const value = loadedDouble((folds[f] as KernelFold).type, values(f), I_ROW) // f is the index of a fold
@@ -104,7 +104,7 @@ export function foldKernel(folds: readonly KernelFold[]): KernelModule {
     if (at === undefined) return []
     return [...get(record), ...get(record), ...I.memory(OP.i32Load, at), ...num(1), OP.i32Add, ...I.memory(OP.i32Store, at)]
   }
-  /** Takes one off the values left of a chunk; puts the sums of a full one into the log. */
+  /** Counts down the values left in the chunk; a full chunk's sums go to the log. */
   const chunked = (at: number, sums: readonly number[]): Code => {
     const put = sums.flatMap((f) => [
       ...[...addressWord(FRAME.log), ...I.localTee(entry), ...get(SLOT), ...I.memory(OP.i32Store)],
@@ -143,7 +143,7 @@ export function foldKernel(folds: readonly KernelFold[]): KernelModule {
   const each = (ahead: number): Code => [
     ...[...element(CODES, ROW, 2), ...I.memory(OP.i32Load, 4 * ahead), ...set(SLOT)],
     ...[...element(SELECTION, ROW, 2), ...I.memory(OP.i32Load, 4 * ahead), ...set(I_ROW)],
-    // counted in units of 8 bytes: 32 bits hold those of any arena
+    // the offset is counted in units of 8 bytes, so that 32 bits suffice for any arena
     ...[...get(records), ...get(SLOT), ...num(layout.bytes / 8), OP.i32Mul, ...num(3), OP.i32Shl, OP.i32Add, ...set(record)],
     ...[...others.flatMap(extreme), ...nullable.flatMap(nullableSum), ...plainSums],
   ]

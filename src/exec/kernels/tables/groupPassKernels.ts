@@ -1,11 +1,11 @@
 /**
- * Kernels of a group-by in one pass over the rows: what each row adds where is listed first, and added then.
+ * Kernels of a group-by in one pass over the rows: `places` lists what each row adds to which record, `add` adds it.
  *
- *     places    rows -> where the record of each selected row's group lies, and the values that are to be added, end to end
+ *    places    rows -> for each selected row the byte offset of its group's record, and the values to be added, in lists
  *     add       those lists -> records, group by group and row by row; full chunks of sums go to a log
  *
- * Only `add` must see the rows in order. A record begins with how many rows its group had so far; a chunk is closed by
- * the row behind it, so that the open one is never empty.
+ * Only `add` must see the rows in order. A record begins with the number of rows that its group had so far; a full chunk of sums is
+ * logged when its group's next row comes, so that the open chunk is never empty.
  */
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
@@ -40,18 +40,18 @@ import {
 } from './groupFrame.ts'
 import { LOG_ENTRY_BYTES, loadedDouble } from './groupKernels.ts'
 
-/** What is kept of a column's values by group; squares are those of what values are off the group's mean, which is there before. */
+/** A fold of a column's values by group; `squares` sums squared differences from the group's mean, which the record has already. */
 export type PassFold = 'sum' | 'min' | 'max' | 'squares'
 
 const COUNT_BYTES = 8
 
 export interface PassRecord {
   readonly bytes: number
-  /** Where the double of each fold lies; the mean that squares are taken of lies behind it. */
+  /** The offset of each fold's double in the record; for `squares` the mean follows it. */
   readonly at: readonly number[]
 }
 
-/** A record: how many rows (i32), then a double for each fold, and the mean of squares. */
+/** Lays out a record: the number of rows (i32, padded), then a double for each fold, followed by the mean where it is `squares`. */
 export function passRecord(folds: readonly PassFold[]): PassRecord {
   let bytes = COUNT_BYTES
   const at = folds.map((fold) => {
@@ -62,10 +62,10 @@ export function passRecord(folds: readonly PassFold[]): PassRecord {
   return { bytes, at }
 }
 
-/** The mean that squares are taken of, from their own double on. */
+/** The offset of the mean from the double of its `squares`. */
 export const MEAN_AT = 8
 
-/** What `places` does: `copied` are the types of the columns whose values it lists; `isTouched`: it touches the key first. */
+/** The variant of `places`: `copied` are the types of the columns whose values it lists; `isTouched`: it touches the key column first. */
 export interface PlacesShape {
   readonly parts: readonly KeyPart[]
   readonly recordBytes: number
@@ -75,8 +75,8 @@ export interface PlacesShape {
 }
 
 /**
- * Appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and lists of values as the
- * two addresses of folds, and in `size` how long the lists are: -1 when a key lies outside of its window, which ends the run.
+ * run(frame, from, to): appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and the lists of values
+ * as the two addresses of folds, and in `size` the length of the lists: -1 once a key is not within its span, which ends the run.
  */
 export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): KernelModule {
   const key = { kind: 'direct', parts } as const
@@ -124,21 +124,21 @@ interface PlacesLocals {
   readonly size: number
   readonly from: (fold: number) => number
   readonly list: (fold: number) => number
-  /** The first of `VECTORS`. */
+  /** The first of the `VECTORS` vector locals. */
   readonly vectors: number
   readonly outside: Code
 }
 
 /**
- * The next four rows at once: a processor sees only so many instructions ahead, and waits for the lines of columns that it
- * does not see. Undefined where a key has parts, or nulls, or need not be an integer of 32 bits.
+ * Code for the next four rows at once, which overlaps their cache misses: a processor sees only so many instructions ahead.
+ * Undefined where the key has several parts or nulls, or a type with values other than 32-bit integers.
  */
 function fourPlaces(
   { parts: [part, ...others], recordBytes, copied }: Pick<PlacesShape, 'parts' | 'recordBytes' | 'copied'>,
   { size, from, list, vectors, outside }: PlacesLocals,
 ): { readonly before: Code; readonly turn: Code } | undefined {
   if (part === undefined || others.length > 0 || part.nullable) return undefined
-  const key = LOADS.get(part.type === 'u32' ? 'i32' : part.type) // what it has over its base is the same
+  const key = LOADS.get(part.type === 'u32' ? 'i32' : part.type) // unsigned or not: the difference to the base has the same bits
   if (key?.as !== 'i32') return undefined
   const [base, span, bytes, value] = [0, 1, 2, 3].map((i) => vectors + i) as [number, number, number, number]
   const listed = copied.flatMap((type, f): Code => {
@@ -158,7 +158,7 @@ function fourPlaces(
   }
 }
 
-/** Four values from ROW on, in two vectors of doubles; `value` is a local for integers. */
+/** The four values from ROW on, in two vectors of doubles; `value` is a local for their integers. */
 function doublesOf(type: KernelType, column: number, value: number): readonly [Code, Code] {
   const loads = LOADS.get(type)
   if (loads === undefined) throw new Bug(`Four values of ${type} were to be listed.`)
@@ -171,12 +171,12 @@ function doublesOf(type: KernelType, column: number, value: number): readonly [C
   ]
 }
 
-/** Rows a turn of `add` takes. */
+/** The rows that an iteration of `add`'s unrolled loop takes. */
 const AT_ONCE = 4
 
 /**
- * Adds `to` entries of the lists, of which `from` is 0. The frame has the list of places in `selection`, and for each fold its
- * values; a group's first row appends its place to `slots`.
+ * run(frame, 0, to): adds the first `to` entries of the lists to the records. The frame has the list of offsets in `selection`, and each
+ * fold's list of values; the offset of a group's record is appended to `slots` when its first row comes.
  */
 export function addKernel(folds: readonly PassFold[]): KernelModule {
   const key = { kind: 'hashed' } as const

@@ -15,22 +15,22 @@ import type { AddressType, KernelModule } from '../../kir/kernelModule.ts'
 import { i64Const } from '../../kir/simd.ts'
 import { bitOf, element } from './groupFrame.ts'
 
-/** Where the words of a key come from. */
+/** The storage of a key from which its two words are read; `pair`: two columns of ids. */
 export type WordForm = 'byte' | 'half' | 'word' | 'f32' | 'f64' | 'long' | 'pair'
 
-/** `adds`: keys that are not there get the next id, else -1; `nullable`: rows whose bit is 0 are left out. */
+/** `adds`: unknown keys get the next id, else -1; `nullable`: rows whose validity bit is 0 are skipped. */
 export interface IdOptions {
   readonly adds: boolean
   readonly nullable: boolean
 }
 
-/** What a frame has, in bytes from its start: six addresses of 8 bytes each, and two words. Entries count from the one before the first. */
+/** The offsets of the frame's fields in bytes: six addresses of 8 bytes, then two words. `entries` lies one entry before the first one. */
 export const ID_FRAME = { a: 0, b: 8, bits: 16, out: 24, slots: 32, entries: 40, mask: 48, size: 52 } as const
 export const ID_FRAME_BYTES = 56
 
 export const WORD_ENTRY_BYTES = 8
 
-/** An entry of a text, in bytes from its start; the place needs 8 bytes only where addresses have 64 bits. */
+/** The offsets of the fields in a text's entry, in bytes; only 64-bit addresses need 8 bytes for the place. */
 export interface TextEntry {
   readonly log2Bytes: number
   readonly place: number
@@ -54,14 +54,14 @@ const PROLOGUE: Code = (['a', 'b', 'bits', 'out', 'slots', 'entries', 'mask', 's
 ])
 const EPILOGUE: Code = [...get(FRAME), ...get(SIZE), ...I.memory(OP.i32Store, ID_FRAME.size)]
 
-/** HASH from LOW and HIGH: as `hashOf` of the table in JavaScript, by which tables grow. */
+/** Sets HASH from LOW and HIGH, to the same as `hashOf` of the table in JavaScript, which rehashes when tables grow. */
 const HASHED: Code = [
   ...[...get(LOW), ...num(0x9e3779b1), OP.i32Mul, ...get(HIGH), ...num(0x85ebca6b), OP.i32Mul, OP.i32Xor, ...tee(HASH)],
   ...[...get(HASH), ...num(15), OP.i32ShrU, OP.i32Xor, ...num(0xc2b2ae35), OP.i32Mul, ...tee(HASH)],
   ...[...get(HASH), ...num(13), OP.i32ShrU, OP.i32Xor, ...set(HASH)],
 ]
 
-/** LOW and HIGH of the row: equal exactly when the values are. Zeros are one value, and so is NaN. */
+/** Sets LOW and HIGH from the row, so that they are equal exactly where the values are: 0 and -0 are one value, and so are all NaNs. */
 const WORDS: { readonly [F in WordForm]: Code } = {
   byte: [...element(A, ROW, 0), ...I.memory(OP.i32Load8U), ...set(LOW)],
   half: [...element(A, ROW, 1), ...I.memory(OP.i32Load16U), ...set(LOW)],
@@ -81,7 +81,7 @@ const WORDS: { readonly [F in WordForm]: Code } = {
   pair: [...element(A, ROW, 2), ...I.memory(OP.i32Load), ...set(LOW), ...element(B, ROW, 2), ...I.memory(OP.i32Load), ...set(HIGH)],
 }
 
-/** Ids of words; a pair with a negative part is one that is missing. */
+/** Ids of two-word keys. Where nothing is added, a pair with a negative part gets -1 without a look-up: that part is missing. */
 export function wordIdsKernel(form: WordForm, options: IdOptions): KernelModule {
   const same = [
     ...get(ENTRY),
@@ -103,7 +103,7 @@ export function wordIdsKernel(form: WordForm, options: IdOptions): KernelModule 
 const FACTOR = i64Const(0x9e3779b97f4a7c15n)
 const SECOND = i64Const(0xd6e8feb86659fd93n)
 
-/** WIDE with what the code leaves mixed in: for one length, another value gives another result. Each half has a say in both. */
+/** Mixes a value into WIDE: for texts of one length, different values give different results. Each half affects both halves. */
 function mixed(value: Code): Code {
   const folded = [...tee(WIDE), ...get(WIDE), ...i64Const(32n), OP.i64ShrU, OP.i64Xor]
   return [...get(WIDE), ...value, OP.i64Xor, ...folded, ...SECOND, OP.i64Mul, ...folded, ...set(WIDE)]
@@ -115,7 +115,7 @@ function bytesAt(address: Code, opcode: Plain, offset = 0): Code {
 
 const END_OF_TEXT: Code = [...get(START), ...get(LENGTH), OP.i32Add]
 
-/** `each` for X = START, START + 8, … as long as 8 bytes are left. There are 8 at least; Y moves along. */
+/** Runs `each` for X = START, START + 8, … as long as 8 bytes are left; there are 8 at least. Y advances with X. */
 function eightByEight(each: Code): Code {
   const step = (local: number): Code => [...get(local), ...num(8), OP.i32Add, ...set(local)]
   return [
@@ -124,7 +124,7 @@ function eightByEight(each: Code): Code {
   ]
 }
 
-/** The last 8 bytes of the text that begins at the code's address. */
+/** Loads the last 8 bytes of the text that begins at address `start`. */
 function lastEight(start: Code): Code {
   return bytesAt([...start, ...get(LENGTH), OP.i32Add, ...num(8), OP.i32Sub], OP.i64Load)
 }
@@ -147,18 +147,18 @@ const TEXT_HASHED: Code = [
   ...[OP.end, OP.end, OP.end, ...get(WIDE), OP.i32WrapI64, ...set(HASH)],
 ]
 
-/** The text of the row: where it begins, and how many bytes it has. */
+/** Sets START and LENGTH, the address and the number of bytes of the row's text. */
 const TEXT: Code = [
   ...[...get(A), ...element(B, ROW, 2), ...I.memory(OP.i32Load), OP.i32Add, ...set(START)],
   ...[...element(B, ROW, 2), ...I.memory(OP.i32Load, 4), ...element(B, ROW, 2), ...I.memory(OP.i32Load), OP.i32Sub, ...set(LENGTH)],
 ]
 
-/** Hashed in place of what is null. */
+/** The hash of null. */
 const NULL_HASH = 0x2545f491
 
 /**
- * run(0, from, to, a, b, bits, out): 32 bits for each value, the same for equal ones; with all of them before where it is
- * not the first part of a key.
+ * run(0, from, to, a, b, bits, out): writes a 32-bit hash for each row, the same for equal values; unless the column is the `first` part of
+ * the key, it is combined with the hash that `out` has from the parts before.
  */
 export function hashKernel(
   form: WordForm | 'texts',
@@ -180,11 +180,11 @@ export function hashKernel(
   return { imports: [], parameters, locals: LOCALS.slice(parameters.length - 3), body }
 }
 
-/** Ids of texts: the bytes from offsets b[row] to b[row + 1] of a. */
+/** Ids of texts: the row's text is the bytes from offset b[row] to b[row + 1] of a. */
 export function textIdsKernel(options: IdOptions, layout: TextEntry): KernelModule {
   const place = [...get(ENTRY), ...I.addressLoad(layout.place)]
   const otherBytes = (here: Code, there: Code): Code => [...here, ...there, OP.i64Ne, ...I.brIf(2)]
-  // a branch that leaves goes on with the next slot: one further out from inside of `if`, two from the loop in it
+  // a difference branches to the next slot: depth 1 inside the `if`, depth 2 in the loop inside it
   const differs: Code = [
     ...[...bytesAt(get(ENTRY), OP.i64Load, layout.hash), ...get(WIDE), OP.i64Ne],
     ...[...bytesAt(get(ENTRY), OP.i32Load, layout.length), ...get(LENGTH)],
@@ -202,14 +202,14 @@ export function textIdsKernel(options: IdOptions, layout: TextEntry): KernelModu
 
 interface Probe {
   readonly log2Bytes: number
-  /** Branches by `brIf(0)`, at its own level, where the entry at ENTRY is another key. */
+  /** Code that branches by `brIf(0)`, at its own level, where the entry at ENTRY has another key. */
   readonly differs: Code
-  /** Writes the entry at ENTRY. */
+  /** Code that writes the new entry at ENTRY. */
   readonly added: Code
   readonly adds: boolean
 }
 
-/** Looks for the key from slot HASH on, adds it if it is to be, and stores its id. */
+/** Probes the table from slot HASH on, adds the key where it is missing and `adds` is set, and stores its id. */
 function probe({ log2Bytes, differs, added, adds }: Probe): Code {
   const entry = [...get(ENTRIES), ...get(ID), ...num(log2Bytes), OP.i32Shl, OP.i32Add, ...set(ENTRY)]
   const isNew = adds
@@ -222,7 +222,7 @@ function probe({ log2Bytes, differs, added, adds }: Probe): Code {
     ...[...I.block(), ...I.loop],
     ...[...get(SLOTS), ...get(HASH), ...get(MASK), OP.i32And, ...num(2), OP.i32Shl, OP.i32Add, ...tee(PLACE), ...I.memory(OP.i32Load)],
     ...[...tee(ID), OP.i32Eqz, ...I.if(), ...isNew, ...I.br(2), OP.end],
-    // this key leaves, another goes on with the next slot
+    // an equal key leaves the loop, another one continues with the next slot
     ...[...entry, ...I.block(), ...differs, ...I.br(2), OP.end],
     ...[...get(HASH), ...num(1), OP.i32Add, ...set(HASH), ...I.br(0), OP.end, OP.end],
     ...stored([...get(ID), ...num(1), OP.i32Sub]),

@@ -1,28 +1,28 @@
 /**
- * The kernels of a join, over keys that are places from 0 on, -1 for a key that matches nothing.
+ * The kernels of a hash join, over keys numbered from 0 on (a key's place), -1 for a key that matches nothing.
  *
- *     link     right side: rows by place, as a chain from the first row of each to its next
- *     find     left side: the first match of every row, and how many matches there are
- *     emit     left side: the pairs of rows
- *     keep     left side of a semi-join or anti-join: the rows that have a match, or have none
- *     gather   values, or texts, of listed rows side by side
+ *    link     build side: chains the rows of each place, from the first to the next
+ *    find     probe side: the first match of every row, and the number of matches
+ *    emit     probe side: the pairs of rows
+ *    keep     probe side of a semi-join or anti-join: the rows that have a match, or have none
+ *    gather   the values, or texts, of a list of rows, side by side
  *
- * Heads and links hold row + 1, and 0 for none. `heads` begins with one for place -1, which stays 0.
+ * Heads and links hold row + 1, or 0 for none. `heads` begins with the head of place -1, which stays 0.
  */
 
 import { type Code, get, I, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 
-/** What a frame has, in bytes from its start: addresses of 8 bytes each, two words, and a count of 64 bits. */
+/** The offsets of a join's frame in bytes: addresses of 8 bytes, two words, and a count of 64 bits. */
 export const JOIN_FRAME = { places: 0, heads: 8, next: 16, found: 24, left: 32, right: 40, at: 48, repeated: 52, count: 56 } as const
 export const JOIN_FRAME_BYTES = 64
 
-/** The same for what is gathered: `bytes` are a text column's, or the values of any other. */
+/** The offsets of a gather's frame in bytes; `bytes` are the bytes of a text column, or the values of any other. */
 export const GATHER_FRAME = { rows: 0, bytes: 8, out: 16, offsets: 24, outOffsets: 32 } as const
 export const GATHER_FRAME_BYTES = 40
 
-/** `chained`: some place has several rows. `keeps`: rows without a match are paired with none. */
+/** `chained`: a place may have several rows. `keeps`: rows without a match are paired with -1. */
 export interface MatchOptions {
   readonly chained: boolean
   readonly keeps: boolean
@@ -36,7 +36,7 @@ function i32s(count: number): 'i32'[] {
   return new Array<'i32'>(count).fill('i32')
 }
 
-/** Loads addresses of a frame into locals, from the first on. */
+/** Loads addresses from a frame into consecutive locals. */
 function addresses(offsets: readonly number[]): Code {
   return offsets.flatMap((offset, i) => [...get(FRAME), ...I.addressLoad(offset), ...set(FIRST_ADDRESS + i)])
 }
@@ -45,13 +45,13 @@ function wordAt(base: number, index: number): Code {
   return [...element(base, index, 2), ...I.memory(OP.i32Load)]
 }
 
-/** `each` for ROW up to TO. */
+/** Runs `each` while ROW counts up to TO. */
 function upwards(each: Code): Code {
   const isLeft = [...get(ROW), ...get(TO), OP.i32LtS]
   return [...isLeft, ...I.if(), ...I.loop, ...each, ...get(ROW), ...num(1), OP.i32Add, ...set(ROW), ...isLeft, ...I.brIf(0), OP.end, OP.end]
 }
 
-/** Links the rows down from `to` to `from`, so that chains rise; `repeated` is not 0 once a place had two. */
+/** Chains the rows from `to` down to `from`, so that chains ascend; `repeated` becomes nonzero where a place has two rows. */
 export function linkKernel(): KernelModule {
   const [places, heads, next, head, place, before, repeated] = [3, 4, 5, 6, 7, 8, 9]
   const each: Code = [
@@ -92,7 +92,7 @@ export function findKernel({ chained, keeps }: MatchOptions): KernelModule {
   return { imports: [], parameters: PARAMETERS, locals: [...i32s(6), 'i64'], body }
 }
 
-/** Writes one pair more than there are, behind the last. */
+/** Emits the pairs. Without chains it writes each pair and advances only where it counts, so one more may lie behind the last. */
 export function emitKernel({ chained, keeps }: MatchOptions): KernelModule {
   const [next, found, left, right, match, at, place] = [3, 4, 5, 6, 7, 8, 9]
   const pair = [
@@ -116,7 +116,7 @@ export function emitKernel({ chained, keeps }: MatchOptions): KernelModule {
   return { imports: [], parameters: PARAMETERS, locals: i32s(7), body }
 }
 
-/** Writes one row more than are kept, behind the last. */
+/** Lists the rows. It writes each one and advances only where it is kept, so one more may lie behind the last. */
 export function keepKernel({ anti }: { readonly anti: boolean }): KernelModule {
   const [places, heads, left, place, at] = [3, 4, 5, 6, 7]
   const each = [
@@ -131,7 +131,7 @@ export function keepKernel({ anti }: { readonly anti: boolean }): KernelModule {
   return { imports: [], parameters: PARAMETERS, locals: i32s(5), body }
 }
 
-/** Values have 1, 2, 4 or 8 bytes. */
+/** log2 of the bytes of a value: 1, 2, 4 or 8. */
 export type Log2Bytes = 0 | 1 | 2 | 3
 
 const MOVES: { readonly [L in Log2Bytes]: readonly [load: Plain, store: Plain] } = {
@@ -141,7 +141,7 @@ const MOVES: { readonly [L in Log2Bytes]: readonly [load: Plain, store: Plain] }
   3: [OP.i64Load, OP.i64Store],
 }
 
-/** Values of 2 ** log2 bytes at `rows`; where some are -1, those values are left as they are. */
+/** Gathers the values of `rows`, 2 ** log2 bytes each; where it is nullable and a row is -1, the output is left as it is. */
 export function gatherKernel(log2: Log2Bytes, { nullable }: { readonly nullable: boolean }): KernelModule {
   const [rows, bytes, out, row] = [3, 4, 5, 6]
   const [load, store] = MOVES[log2]
@@ -154,7 +154,7 @@ export function gatherKernel(log2: Log2Bytes, { nullable }: { readonly nullable:
   return { imports: [], parameters: PARAMETERS, locals: i32s(4), body }
 }
 
-/** Texts at `rows`, whose places in what comes out are there already; those of no bytes are not looked at. */
+/** Gathers the texts of `rows`; their offsets in the output are there already. Rows of empty texts are not looked at. */
 export function textsKernel(): KernelModule {
   const [rows, bytes, out, offsets, outOffsets, row, from, to, length] = [3, 4, 5, 6, 7, 8, 9, 10, 11]
   const move = (log2: Log2Bytes): Code => [...get(to), ...get(from), ...I.memory(MOVES[log2][0]), ...I.memory(MOVES[log2][1])]

@@ -1,9 +1,9 @@
 /**
- * Integers of 64 bits as numbers, two at a time: where they lie in the memory of another module, or over the arena.
+ * Converts 64-bit integers to doubles, two at a time, in the memory of another module or in the arena.
  *
  *     high * 2 ** 32 + low, divided by `divisor`
  *
- * Both halves and their sum are exact, as long as the sum is between ±2^53: one beyond is rounded to one that is no smaller, and
+ * Both halves and their sum are exact, as long as the sum is between ±2^53: a greater one is rounded to at least that, and
  * is found by the comparison with `limit`.
  */
 
@@ -14,10 +14,10 @@ import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 import { element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
 
-/** Lanes of 32 bits of one vector, as bytes; of the second half only zeros are used. */
+/** Shuffles that move the low or the high halves of two integers into lanes 0 and 1; the other lanes are not read. */
 const [LOW_HALVES, HIGH_HALVES] = [0, 4].map((half) => I.shuffle([0, 8].flatMap((at) => [0, 1, 2, 3].map((byte) => at + half + byte))))
 
-/** run(address, out, from, to, limit, divisor): pairs of integers; traps where one is not between ±limit. */
+/** run(address, out, from, to, limit, divisor): scales pairs of integers; traps where one is not between ±limit. */
 export function scaledKernel({ signed, foreign }: { readonly signed: boolean; readonly foreign?: true }): KernelModule {
   const { address, out, from, to, limit, divisor, pair, far, most, by } = numbered(
     ...(['address', 'out', 'from', 'to', 'limit', 'divisor', 'pair', 'far', 'most', 'by'] as const),
@@ -47,14 +47,14 @@ export function scaledKernel({ signed, foreign }: { readonly signed: boolean; re
 type Run = (address: number, out: number, from: number, to: number, limit: number, divisor: number) => void
 
 const modules = new Map<boolean, WebAssembly.Module>()
-/** A decoder's memory is kept for many columns. */
+/** The instantiated kernels of a memory, by signedness: a decoder's memory serves many columns. */
 const instances = new WeakMap<WebAssembly.Memory, Map<boolean, Run>>()
 
 export const numberKernels: NumberKernels = {
   scaled: (memory, integers) => scaledBy(instanceOver(memory, integers.signed), memory, integers, integers.address),
 }
 
-/** Writes the numbers from `out` on; false where one of the integers is not between ±limit. `out` may be where they lie. */
+/** Writes the numbers from address `out` on, which may be that of the integers; returns false where one is not between ±limit. */
 export function scaledBy(run: Run, memory: WebAssembly.Memory, { address, count, signed, limit, divisor }: Integers, out: number): boolean {
   try {
     run(address, out, 0, count >> 1, limit, divisor)
@@ -63,7 +63,7 @@ export function scaledBy(run: Run, memory: WebAssembly.Memory, { address, count,
     throw error
   }
   if (count % 2 === 0) return true
-  // the one that has no other beside it
+  // the last of an odd number of integers
   const last = 8 * (count - 1)
   const view = new DataView(memory.buffer, address + last, 8)
   const sum = (signed ? view.getInt32(4, true) : view.getUint32(4, true)) * 2 ** 32 + view.getUint32(0, true)

@@ -1,11 +1,11 @@
 /**
- * Values of pages in WebAssembly over the arena: of those that name entries of a dictionary the entries, or their numbers in bytes, and texts.
+ * Decoders of Parquet pages in WebAssembly over the arena: dictionary indices to entries, or to the indices as bytes, and plain texts.
  *
- *     [header of a run] [value] …          header even   its half is how often the value comes
- *     [header of a run] [8 values] …       header odd    its half is how many groups of eight values follow, `width` bits each
+ *    [header of a run] [value] …          header even   repeated: half of it is how often the value comes
+ *    [header of a run] [8 values] …       header odd    packed: half of it is the number of groups of eight values, `width` bits each
  *
- * Statement: the kernel writes `count` values, or traps: where bytes end too early, and where a value names no entry. It may
- * read bytes behind `source + length`, which decide nothing, and writes none but those of the values.
+ * Statement: the kernel writes `count` values, or traps: where bytes end too early, and where an index has no entry. It may
+ * read bytes behind `source + length`, which affect nothing, and writes none but those of the values.
  *
  * https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE
  *
@@ -18,29 +18,29 @@ import { vectorConst } from '../../kir/simd.ts'
 import { element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
 
-/** Bits of a place at most: two of them, behind up to six bits of another, are read at once. */
+/** The most bits of an index: two of them, and up to six bits before them, are read as one word. */
 export const MOST_PLACE_BITS = 29
-/** Values of a page at most, so that its bits can be counted. */
+/** The most values of a page, so that its bits can be counted in 32 bits. */
 export const MOST_PAGE_VALUES: number = 2 ** 26
-/** What may be read behind the bytes of a page. */
+/** The bytes behind those of a page that may be read. */
 export const READ_BEHIND = 64
 
 const GROUP = 8
-/** Places that one word of 64 bits has, and the most bits of each. */
+/** The number of indices that are taken from one 64-bit word, and the most bits of each. */
 const WORDS = [
   { places: 8, bits: 8 },
   { places: 4, bits: 16 },
   { places: 2, bits: MOST_PLACE_BITS },
 ] as const
 
-/** Places that become bytes all at once, and the most bits of each: two bytes hold one, wherever it begins. */
+/** The number of indices that become bytes at once, and the most bits of each: two bytes always contain it, wherever it begins. */
 const SPREAD = 16
 const SPREAD_BITS = 8
-/** Lanes of 16 bits. */
+/** A constant vector of eight 16-bit lanes. */
 const eachLane = (lane: (i: number) => number): Code =>
   vectorConst(new Uint8Array(Uint16Array.from({ length: 8 }, (_, i) => lane(i)).buffer))
 
-/** run(source, length, width, count, entries, dictionary, out): entries of 2 ** log2 bytes, or for 0 their numbers, of which a byte has all. */
+/** run(source, length, width, count, entries, dictionary, out): writes entries of 2 ** log2 bytes, or for log2 = 0 the indices as bytes. */
 export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
   const { source, length, width, count, entries, dictionary, out, ...locals } = numbered(
     ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out'] as const),
@@ -82,7 +82,7 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     ...[...get(byte), ...num(128), OP.i32And, OP.i32Eqz, OP.i32Eqz, ...get(shift), ...num(35), OP.i32LtU, OP.i32And, ...I.brIf(0), OP.end],
     ...trapIf([...get(at), ...get(length), OP.i32GtS]),
   ]
-  /** The word that begins at so many bits, in a local of 64. */
+  /** Loads the word that begins `bit` bits after the current position into local `word`. */
   const wordAt = (bit: Code): Code => [
     ...[...bit, ...set(bits), ...get(source), ...get(at), OP.i32Add, ...get(bits), ...num(3), OP.i32ShrU, OP.i32Add],
     ...[...I.memory(OP.i64Load), ...get(bits), ...num(7), OP.i32And, OP.i64ExtendI32U, OP.i64ShrU, ...set(word)],
@@ -106,7 +106,7 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     [OP.unreachable],
   )
   const splat = (byte: Code): Code => [...byte, SIMD.i8Splat]
-  /** Eight places in lanes of 16 bits: the two bytes that hold one are multiplied until it ends with the upper of them. */
+  /** Eight indices in 16-bit lanes: a multiplication shifts the two bytes that contain one until it begins in the upper byte. */
   const lanes = (bytes: number): Code => [
     ...[...get(vector), ...get(bytes), SIMD.i8Swizzle, ...get(factors), SIMD.i16Mul],
     ...[...num(8), SIMD.i16ShrU],
@@ -121,7 +121,7 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
       ...[...moved(done, num(SPREAD)), ...moved(at, [...get(width), ...num(1), OP.i32Shl])],
     ],
   )
-  /** For each lane the bit where its place begins, the two bytes from there on, and two to the power of eight less the bits before it in these. */
+  /** Sets for each lane the two bytes that contain its index, and the factor 2 ** (8 - bits before the index in these bytes). */
   const byLane = [
     ...[...eachLane((i) => i), ...get(width), SIMD.i16Splat, SIMD.i16Mul, ...set(vector)],
     ...[...get(vector), ...num(3), SIMD.i16ShrU, ...eachLane(() => 0x101), SIMD.i16Mul],
@@ -136,12 +136,12 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
   ]
   const left = [...get(count), ...get(done), OP.i32Sub]
   const packed = [
-    // as many groups as could be needed: what is behind the last value is not looked at
+    // at most as many groups as are needed: bits after the last value are not looked at
     ...[...least([...get(header), ...num(1), OP.i32ShrU], [...left, ...num(3), OP.i32ShrU, ...num(1), OP.i32Add]), ...set(groups)],
     ...[...get(done), ...least([...get(groups), ...num(3), OP.i32Shl], left), OP.i32Add, ...set(end)],
     ...[...get(end), ...get(done), OP.i32Sub, ...get(width), OP.i32Mul, ...num(7), OP.i32Add, ...num(3), OP.i32ShrU],
     ...trapIf([...get(length), ...get(at), OP.i32Sub, OP.i32GtS]),
-    // values that are no whole group are the last of the page
+    // values that do not fill a group are the last of the page
     ...[byWidth, ...num(0), ...set(last), while_([...get(done), ...get(end), OP.i32LtS], single)],
   ]
   const repeated = [
@@ -177,7 +177,7 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     while_(
       [...get(done), ...get(count), OP.i32LtS],
       [
-        ...[...readHeader, ...trapIf([...get(header), ...num(1), OP.i32LeU, ...get(entries), OP.i32Eqz, OP.i32Or])], // no run at all, or no entries
+        ...[...readHeader, ...trapIf([...get(header), ...num(1), OP.i32LeU, ...get(entries), OP.i32Eqz, OP.i32Or])], // no values, or no entries
         ...[...get(header), ...num(1), OP.i32And, ...I.if(), packed, OP.else, repeated, OP.end],
       ],
     ),
@@ -192,13 +192,13 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
   }
 }
 
-/** Bytes of a text that are copied at once. */
+/** The bytes of a text that are copied at once. */
 const VECTOR = 16
 
 /**
- * run(source, length, count, ends, out, before): writes `count` texts behind the `before` bytes of those that lie at `out`, and where each
- * ends; or traps, where they do not end with the source, or one begins with a byte that continues a character. It may read READ_BEHIND
- * bytes behind the source, and write as many behind the `length - 4 * count` bytes that all texts take together.
+ * run(source, length, count, ends, out, before): appends `count` texts to the `before` bytes that `out` has, and writes where each ends.
+ * Traps where the texts do not end with the source, or one begins with a continuation byte of UTF-8. It may read READ_BEHIND
+ * bytes behind the source, and write as many behind the `length - 4 * count` bytes of all texts together.
  */
 export function plainTextsKernel(): KernelModule {
   const { source, length, count, ends, out, before, at, row, size, from, left, odd, room } = numbered(
@@ -210,7 +210,7 @@ export function plainTextsKernel(): KernelModule {
   const vector = (shift: Code): Code => [[to, shift], [get(from), shift, I.memory(SIMD.load)], I.memory(SIMD.store)]
   const nothing: Code = []
   const further = [get(left), OP.i32Add]
-  // no text takes what the lengths of those behind it need, so that these lie in the source as well
+  // `room` is what the lengths of the texts still to come leave to texts: no text takes more, so those lengths lie in the source
   const each = [
     [element(source, at, 0), I.memory(OP.i32Load), set(size), moved(at, num(4)), trapIf([get(size), get(room), OP.i32GtU])],
     [get(room), get(size), OP.i32Sub, set(room)],

@@ -1,12 +1,12 @@
 /**
  * Kernels of a radix-partitioned group-by, over addresses of the arena (`exec/tables/wide/groupRun.ts` says in which order they run).
  *
- *     places               a row's code is the place of its key in its windows
- *     count, scatter       rows are counted by the partition of their code, and listed partition after partition
- *     groups               the group of each row of a partition: by place, or by hash and comparison of keys
+ *    places               a row's code is the slot of its key, computed from its parts
+ *    count, scatter       rows are counted by the partition of their code, and sorted by partition
+ *    groups               the group of each row of a partition: by slot, or by hash table
  *     ranks                groups are numbered in order of their first rows
- *     numbers, distinct    the numbers of each group side by side; how many different values each has
- *     results              what was found for a partition's groups, each to the place of its number
+ *    numbers, distinct    the numbers of each group gathered side by side; the number of different values in each group
+ *    results              the results of a partition's groups, moved to the groups' ranks
  */
 
 import { type Code, get, I, num, OP, type Plain, set, tee, type ValueType } from '../../kir/instructions.ts'
@@ -40,7 +40,7 @@ const loadWord = (base: number, at: number): Code => [...element(base, at, 2), .
 const storeWord = (base: number, at: number, value: Code): Code => [...element(base, at, 2), ...value, ...I.memory(OP.i32Store)]
 const plusOne = (local: number): Code => [...get(local), ...num(1), OP.i32Add]
 
-/** run(frame, from, to): the place of each row's key goes to `codes`; `size` is -1 once a key lies outside of its window. */
+/** run(frame, from, to): writes the slot of each row's key to `codes`; `size` becomes -1 once a key is not within its span. */
 export function codePlacesKernel(parts: readonly KeyPart[]): KernelModule {
   const key: KernelKey = { kind: 'direct', parts }
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), OP.return]
@@ -51,7 +51,7 @@ export function codePlacesKernel(parts: readonly KeyPart[]): KernelModule {
   return kernel(PARAMETERS, localsOf(key, 0), [...prologue(key), ...eachRow(each)])
 }
 
-/** run(codes, from, to, shift, counts) */
+/** run(codes, from, to, shift, counts): counts the rows of each partition, which is `code >>> shift`. */
 export function countCodesKernel(): KernelModule {
   const { codes, from, to, shift, counts, at } = numbered('codes', 'from', 'to', 'shift', 'counts', 'at')
   const each = [
@@ -61,7 +61,7 @@ export function countCodesKernel(): KernelModule {
   return kernel(['address', 'i32', 'i32', 'i32', 'address'], ['i32'], counting(from, to, each))
 }
 
-/** run(codes, from, to, shift, places, rows, out): rows, and their codes to `out`, in their order. */
+/** run(codes, from, to, shift, places, rows, out): writes rows and their codes to the next place of their partition, in order. */
 export function scatterCodesKernel(): KernelModule {
   const { codes, from, to, shift, places, rows, out, at, place, code } = numbered(
     ...(['codes', 'from', 'to', 'shift', 'places', 'rows', 'out', 'at', 'place', 'code'] as const),
@@ -75,11 +75,11 @@ export function scatterCodesKernel(): KernelModule {
   return kernel(parameters, ['i32', 'i32', 'i32'], counting(from, to, each))
 }
 
-/** What a kernel of groups has of a partition; codes of rows become their groups' numbers. `size` lies in memory. */
+/** The parameters of the kernels of groups. Codes of rows are overwritten by group numbers; `size` is where the number of groups lies. */
 const OF_PARTITION = ['rows', 'codes', 'from', 'to', 'start', 'table', 'firsts', 'counts', 'flags', 'size'] as const
 const PARTITION_TYPES = ['address', 'address', 'i32', 'i32', 'i32', 'address', 'address', 'address', 'address', 'address'] as const
 
-/** Adds a row, whose number is in a local, as the first of a group; `groups` is how many there are. */
+/** Adds a group whose first row is in local `row`; `groups` is the local with the number of groups. */
 function added({ firsts, counts, flags, row, groups }: { readonly [K in 'firsts' | 'counts' | 'flags' | 'row' | 'groups']: number }): Code {
   return [
     ...[...storeWord(firsts, groups, get(row)), ...storeWord(counts, groups, num(1))],
@@ -94,7 +94,7 @@ function addedTo(counts: number, group: number): Code {
 const SIZE_IN = (size: number, groups: number): Code => [...get(size), ...I.memory(OP.i32Load), ...set(groups)]
 const SIZE_OUT = (size: number, groups: number): Code => [...get(size), ...get(groups), ...I.memory(OP.i32Store)]
 
-/** run(…OF_PARTITION): codes from `start` on are places of the table. */
+/** run(…OF_PARTITION): `table` is a direct-address table of groups; the partition's codes begin with `start`. */
 export function placedGroupsKernel(): KernelModule {
   const n = numbered(...([...OF_PARTITION, 'groups', 'row', 'place', 'group'] as const))
   const { rows, codes, from, to, start, table, counts, size, groups, row, place, group } = n
@@ -111,20 +111,20 @@ export function placedGroupsKernel(): KernelModule {
   )
 }
 
-/** A column whose values are compared: how they are stored, and whether some are null. */
+/** A column whose values are compared: how they are stored, and whether it has nulls. */
 export interface ComparedPart {
   readonly form: Exclude<WordForm, 'pair'> | 'texts'
   readonly nullable: boolean
 }
 
-/** Locals with where a part lies. */
+/** The locals with the addresses of a key part's buffers. */
 interface PartLocals {
   readonly values: number
   readonly offsets: number
   readonly bits: number
 }
 
-/** Locals that a comparison has for itself. */
+/** The scratch locals of a text comparison. */
 interface OwnLocals {
   readonly here: number
   readonly there: number
@@ -140,7 +140,7 @@ const LOADS = {
   f64: [OP.f64Load, 3],
 } as const
 
-/** Branches `depth` levels out where the values of two rows differ: zeros are one value, and so is NaN, and null. */
+/** Branches `depth` levels out where rows `x` and `y` have different values. 0 and -0 are equal, and so are all NaNs, and nulls. */
 function differs({ form, nullable }: ComparedPart, at: PartLocals, own: OwnLocals, x: number, y: number, depth: number): Code {
   if (nullable) {
     const same = differs({ form, nullable: false }, at, own, x, y, depth + 1)
@@ -195,8 +195,8 @@ function partLocals(first: number, p: number): PartLocals {
 }
 
 /**
- * run(…OF_PARTITION, hashes, and values, offsets and bits of each part): codes are hashes; `start` is the mask of the
- * table's places, of which half are free at least.
+ * run(…OF_PARTITION, hashes, and values, offsets and bits of each part): a hash table of groups. Codes are hashes; `start` is the mask
+ * of the slots of `table`, of which at least half are free.
  */
 export function hashedGroupsKernel(parts: readonly ComparedPart[]): KernelModule {
   const first = OF_PARTITION.length + 1
@@ -215,7 +215,7 @@ export function hashedGroupsKernel(parts: readonly ComparedPart[]): KernelModule
   const each = [
     ...[...loadWord(codes, from), ...tee(hash), ...get(mask), OP.i32And, ...set(place), ...loadWord(rows, from), ...set(row)],
     ...[...I.block(), ...I.loop, ...loadWord(table, place), ...tee(group), OP.i32Eqz, ...I.if(), ...isNew, ...I.br(2), OP.end],
-    // an equal key leaves, another goes on with the next place
+    // an equal key leaves the loop, another one continues with the next slot
     ...[
       ...nextGroup,
       ...I.block(),
@@ -237,7 +237,7 @@ export function hashedGroupsKernel(parts: readonly ComparedPart[]): KernelModule
   return kernel(types, new Array<'i32'>(9).fill('i32'), [...SIZE_IN(size, groups), ...counting(from, to, each), ...SIZE_OUT(size, groups)])
 }
 
-/** run(flags, from, to, count): how many flags are set is added to `count`. */
+/** run(flags, from, to, count): adds the number of flags that are set to the word at `count`. */
 export function countFlagsKernel(): KernelModule {
   const { flags, from, to, count, found } = numbered('flags', 'from', 'to', 'count', 'found')
   const each = [...get(flags), ...get(from), OP.i32Add, ...I.memory(OP.i32Load8U), ...get(found), OP.i32Add, ...set(found)]
@@ -251,7 +251,7 @@ export function countFlagsKernel(): KernelModule {
   )
 }
 
-/** run(flags, from, to, ranks, order, next): flagged rows get the numbers from `next` on, which lies in memory, and are listed by them. */
+/** run(flags, from, to, ranks, order, next): numbers the flagged rows from the word at `next` on, and lists them in `order` by number. */
 export function ranksKernel(): KernelModule {
   const { flags, from, to, ranks, order, next, rank } = numbered('flags', 'from', 'to', 'ranks', 'order', 'next', 'rank')
   const flagged = [...storeWord(ranks, from, get(rank)), ...storeWord(order, rank, get(from)), ...plusOne(rank), ...set(rank)]
@@ -266,17 +266,17 @@ export function ranksKernel(): KernelModule {
   )
 }
 
-/** run(firsts, from, to, ranks): first rows become their ranks. */
+/** run(firsts, from, to, ranks): replaces the first row of each group by its rank. */
 export function rankedKernel(): KernelModule {
   const { firsts, from, to, ranks, row } = numbered('firsts', 'from', 'to', 'ranks', 'row')
   const each = [...loadWord(firsts, from), ...set(row), ...storeWord(firsts, from, loadWord(ranks, row))]
   return kernel(['address', 'i32', 'i32', 'address'], ['i32'], counting(from, to, each))
 }
 
-/** What results are: doubles, doubles by counts, counts as doubles, counts. */
+/** The computation of a result: a double, a double divided by a count, a count as a double, or a count. */
 export type ResultForm = 'value' | 'mean' | 'number' | 'count'
 
-/** run(ranks, from, to, source, step, out, counts, countStep): results lie so many bytes apart, and each goes to its rank. */
+/** run(ranks, from, to, source, step, out, counts, countStep): writes each group's result to its rank; steps are strides in bytes. */
 export function resultsKernel(form: ResultForm): KernelModule {
   const { ranks, from, to, source, step, out, counts, countStep, rank } = numbered(
     ...(['ranks', 'from', 'to', 'source', 'step', 'out', 'counts', 'countStep', 'rank'] as const),
@@ -295,7 +295,7 @@ export function resultsKernel(form: ResultForm): KernelModule {
   return kernel(parameters, ['i32'], counting(from, to, each))
 }
 
-/** run(rows, codes, from, to, values, bits, next, out): the numbers that are not null, each to the next place of its group. */
+/** run(rows, codes, from, to, values, bits, next, out): writes the numbers that are not null, each to the next place of its group. */
 export function numbersKernel(type: KernelType, nullable: boolean): KernelModule {
   const { rows, codes, from, to, values, bits, next, out, row, group, place } = numbered(
     ...(['rows', 'codes', 'from', 'to', 'values', 'bits', 'next', 'out', 'row', 'group', 'place'] as const),
@@ -310,9 +310,9 @@ export function numbersKernel(type: KernelType, nullable: boolean): KernelModule
 }
 
 /**
- * run(rows, codes, from, to, mask, table, hashes, counts, values, offsets, bits): adds to the count of each group how many
- * different values it has that are not null. Places of the table hold 1 more than where in the list a pair of group and
- * value comes first; half of them are free at least.
+ * run(rows, codes, from, to, mask, table, hashes, counts, values, offsets, bits): adds the number of different values that are not
+ * null to the count of each group. The hash table has pairs of group and value: a slot holds 1 + the position of the pair's first row in
+ * the list, or 0; at least half are free.
  */
 export function distinctKernel(part: ComparedPart): KernelModule {
   const { rows, codes, from, to, mask, table, hashes, counts, values, offsets, bits, row, group, place, known, other, here, there, left } =
@@ -320,7 +320,7 @@ export function distinctKernel(part: ComparedPart): KernelModule {
       ...(['rows', 'codes', 'from', 'to', 'mask', 'table', 'hashes', 'counts', 'values', 'offsets', 'bits'] as const),
       ...(['row', 'group', 'place', 'known', 'other', 'here', 'there', 'left'] as const),
     )
-  // null is counted nowhere, so what is compared is never null
+  // nulls are skipped, so that no null is ever compared
   const compared = differs({ ...part, nullable: false }, { values, offsets, bits }, { here, there, left }, row, other, 0)
   const hash = [
     ...[...loadWord(hashes, row), ...get(group), ...num(0x9e3779b1), OP.i32Mul, OP.i32Xor, ...tee(place)],
@@ -351,7 +351,7 @@ export function distinctKernel(part: ComparedPart): KernelModule {
   return kernel(parameters, new Array<'i32'>(8).fill('i32'), counting(from, to, each))
 }
 
-/** run(rows, codes, from, to, ranks, out): the rank of each row's group. */
+/** run(rows, codes, from, to, ranks, out): writes the rank of each row's group. */
 export function groupOfKernel(): KernelModule {
   const { rows, codes, from, to, ranks, out, row, group } = numbered('rows', 'codes', 'from', 'to', 'ranks', 'out', 'row', 'group')
   const each = [

@@ -1,8 +1,8 @@
 /**
- * Rows whose key is in a set, as bits: the kernel of a semi-join.
+ * The kernel of a semi-join: whether each row's key is in a set, as a bitmap.
  *
- * The set is a byte for every whole number of a window, and one more, 0, for all numbers outside. A row's bit is looked
- * up without a branch. Rows come in blocks, whose bits are counted.
+ * The set is a byte for every integer of a range, and one more, 0, for all numbers outside. A row's byte is looked
+ * up without a branch. Rows come in blocks, and the set bits of each are counted.
  */
 
 import { type Code, get, I, num, OP, set } from '../../kir/instructions.ts'
@@ -14,13 +14,13 @@ import { bitOf, isWhole, type KernelType, keyOf } from './groupFrame.ts'
 export interface SemiShape {
   readonly type: KernelType
   readonly nullable: boolean
-  /** Keeps the rows whose key is not in the set; null is in none. */
+  /** An anti-join, which keeps the rows whose key is not in the set; null is in none. */
   readonly anti: boolean
-  /** Leaves set only bits that are set already. */
+  /** Intersects the result with the bits that the bitmap has. */
   readonly narrows: boolean
 }
 
-/** Slots of a frame, of 8 bytes each. */
+/** The fields of the frame, 8 bytes each. */
 export const SEMI_FRAME = ['key', 'keyBits', 'base', 'span', 'present', 'bitmap', 'counts'] as const
 
 // run(frame, from, to)

@@ -1,11 +1,11 @@
 /**
- * Bytes that Snappy packed, unpacked in WebAssembly over the arena.
+ * Snappy decompression in WebAssembly over the arena.
  *
- *     [how many bytes] [tag] …      tag …00          the next bytes are those that follow the tag
- *                                   tag …01 10 11    the next bytes are some that came before: the tag says how many, and how far back
+ *    [unpacked size] [tag] …       tag …00          literal: copy the bytes that follow the tag
+ *                                  tag …01 10 11    match: copy bytes of the output; the tag says how many, and how far back they are
  *
  * Statement: the kernel writes the `size` bytes that the source unpacks to, or traps, where it unpacks to fewer or to more, ends
- * too early, or goes back too far. It may read bytes behind `source + length`, which decide nothing, and writes none but those
+ * too early, or goes back too far. It may read bytes behind `source + length`, which affect nothing, and writes none but those
  * from `out` to `out + size`.
  *
  * https://github.com/google/snappy/blob/main/format_description.txt
@@ -15,18 +15,18 @@ import type { KernelModule } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 import { numbered } from './sortKernels.ts'
 
-/** Bytes that are copied at once: as many are written behind the last where there is room for them. */
+/** The bytes that are copied at once; the copy may write beyond the last byte where the output has room for it. */
 const VECTOR = 16
-/** The same for bytes that repeat after fewer. */
+/** The same for a match whose bytes overlap within a vector. */
 const WORD = 8
-/** A tag of bytes that follow says how many of them; from here on, in how many bytes their number follows. */
+/** The greatest length in a literal's tag is below this; from here on the tag says how many bytes the length takes. */
 const LONG = 60
-/** What a tag reads and writes at most, where none of these follows. */
+/** The most bytes that a tag without a separate length reads or writes, vectors included. */
 const QUICK = 96
-/** So many bytes that follow a tag lie in one word with it, the next tag and its two bytes. */
+/** The longest literal that lies in one word with its tag, the next tag and that tag's two bytes. */
 const FEW = 4
 
-/** run(source, length, out, size) */
+/** run(source, length, out, size): unpacks into `out`. */
 export function snappyKernel(): KernelModule {
   const { source, length, out, size, at, done, total, shift, tag, word, count, back, left, room, from, to, wide } = numbered(
     ...(['source', 'length', 'out', 'size'] as const),
@@ -46,13 +46,13 @@ export function snappyKernel(): KernelModule {
   const single = [get(to), get(from), I.memory(OP.i32Load8U), I.memory(OP.i32Store8), onwards(1), OP.drop]
   const singles = while_([get(left), num(0), OP.i32GtS], single)
   const hasRoom = (bytes: number): Code => [get(room), get(count), num(bytes), OP.i32Add, OP.i32GeS]
-  /** From where nothing is written meanwhile: 16 bytes back, or in the source. */
+  /** Copies from where nothing is written meanwhile: at least 16 bytes back, or the source. */
   const apart = [
     [hasRoom(VECTOR), I.if(), I.loop, vector, num(0), OP.i32GtS, I.brIf(0), OP.end, OP.else],
     [while_([get(left), num(VECTOR), OP.i32GeS], [vector, OP.drop]), singles, OP.end],
   ]
   const wordCopied = [get(to), get(from), I.memory(OP.i64Load), I.memory(OP.i64Store)]
-  /** What repeats after fewer than 8 bytes does so after twice as many, once it has come twice. */
+  /** Doubles the period of a match that repeats after fewer than 8 bytes, until a word can be copied. */
   const spread = while_(
     [get(back), num(WORD), OP.i32LtS, get(left), num(0), OP.i32GtS, OP.i32And],
     [wordCopied, moved(to, get(back)), [get(left), get(back), OP.i32Sub, set(left)], moved(back, get(back))],
@@ -63,7 +63,7 @@ export function snappyKernel(): KernelModule {
   ]
   const following = [
     [get(tag), num(2), OP.i32ShrU, tee(count), num(LONG), OP.i32GeU, I.if()],
-    // of so many bytes the lower ones of the word
+    // the lower bytes of the word, as many as the length takes
     [get(word), num(-1), num(LONG + 3), get(count), OP.i32Sub, num(3), OP.i32Shl, OP.i32ShrU, OP.i32And],
     [moved(at, [get(count), num(LONG - 1), OP.i32Sub]), set(count), OP.end],
     trapIf([get(at), get(length), OP.i32GeS]),
@@ -81,11 +81,11 @@ export function snappyKernel(): KernelModule {
   const before = [
     [get(tag), num(3), OP.i32And, num(1), OP.i32Eq, I.if(), short, OP.else, far, OP.end],
     trapIf([get(at), get(length), OP.i32GtS, get(count), get(room), OP.i32GtU, OP.i32Or]),
-    trapIf([get(back), num(1), OP.i32Sub, get(done), OP.i32GeU]), // nor 0 bytes
+    trapIf([get(back), num(1), OP.i32Sub, get(done), OP.i32GeU]), // traps on a distance of 0, too
     [get(count), set(left), get(to), get(back), OP.i32Sub, set(from)],
     [get(back), num(VECTOR), OP.i32GeU, I.if(), apart, OP.else, near, OP.end],
   ]
-  /** At most 64 bytes, of which none comes of the 16 before the last. */
+  /** Copies at most 64 bytes, without a loop; source and target are at least 16 bytes apart. */
   const upTo64 = [
     [get(to), get(from), I.memory(SIMD.load), I.memory(SIMD.store), get(count), num(VECTOR), OP.i32GtU, I.if()],
     [VECTOR, 2 * VECTOR, 3 * VECTOR].map((i) => [get(to), get(from), I.memory(SIMD.load, i), I.memory(SIMD.store, i)]),
@@ -97,12 +97,12 @@ export function snappyKernel(): KernelModule {
   const kind = [get(tag), num(3), OP.i32And]
   const places = [element(out, done, 0), set(to), get(size), get(done), OP.i32Sub, set(room)]
   const behind = [get(count), num(1), OP.i32Add]
-  /** Of a few bytes that follow the word has all, and the next tag: what it says need not be waited for. */
+  /** A literal of a few bytes is in the word already, and so is the next tag: no load waits for another. */
   const fewFollowing = [
     [get(to), get(wide), I.i64Const(8), OP.i64ShrU, I.memory(OP.i64Store32), moved(at, behind), moved(done, get(count))],
     [get(wide), behind, num(3), OP.i32Shl, OP.i64ExtendI32U, OP.i64ShrU, OP.i32WrapI64, tee(word), num(255), OP.i32And, set(tag), places],
   ]
-  /** What most tags say, far from both ends: leaves the outer block for what needs a closer look, and the loop goes on behind it. */
+  /** The common tags, far from both ends of the data. Leaves the outer block for those that need more checks; else the loop continues. */
   const quick = [
     [get(room), num(QUICK), OP.i32LtS, get(length), get(at), OP.i32Sub, num(QUICK), OP.i32LtS, OP.i32Or, I.brIf(0)],
     [I.block(), kind, I.brIf(0), tagCount, tee(count), num(LONG), OP.i32GtU, I.brIf(1)],

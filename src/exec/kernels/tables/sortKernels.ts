@@ -1,25 +1,25 @@
 /**
- * Sorting as WebAssembly over the arena: keys of 64 bits (`sortWords.ts` says how values become such) beside the numbers
+ * Sorting as WebAssembly over the arena: 64-bit keys (`sortWords.ts` makes them from values) beside the numbers
  * of their rows. `exec/tables/operators/sort/sortedBuckets.ts` says in which order these run.
  *
- *     count, scatter    a digit of the keys from `from` to `to`: how many have which, and each to its place
- *     insert            runs put in order one key after the other: for short ones, and those that are almost in order
- *     equals            runs of equal keys
+ *    count, scatter    radix sort by one digit of the keys: the count of each digit, then each key to its place
+ *    insert            insertion sort of runs: for short ones, and those that are almost in order
+ *    equals            lists the runs of equal keys
  *
- * A run is a pair of numbers, the first place and that after the last; lists of runs lie from one address to another.
- * Everything is stable: rows of equal keys stay in their order.
+ * A run is a pair of positions, the first and the one after the last; a list of runs lies between two addresses.
+ * All are stable: rows of equal keys keep their order.
  */
 
 import { type Code, get, I, num, OP, set, tee, type ValueType } from '../../kir/instructions.ts'
 import type { KernelModule, ParameterType } from '../../kir/kernelModule.ts'
 import { element } from './groupFrame.ts'
 
-/** Names of parameters and locals, in their order, as numbers. */
+/** Numbers the names of parameters and locals in their order. */
 export function numbered<const N extends string>(...names: readonly N[]): { readonly [K in N]: number } {
   return Object.fromEntries(names.map((name, i) => [name, i])) as { readonly [K in N]: number } // every name is there
 }
 
-/** `each` for the local from what it has to `to`. */
+/** Runs `each` while the local counts from its current value to `to`. */
 export function counting(local: number, to: number, each: Code): Code {
   return [
     ...[...I.block(), ...get(local), ...get(to), OP.i32GeS, ...I.brIf(0), ...I.loop, ...each],
@@ -27,7 +27,7 @@ export function counting(local: number, to: number, each: Code): Code {
   ]
 }
 
-/** `each` for every run of the list, in two locals. */
+/** Runs `each` for every run of the list, with its two positions in locals. */
 export function eachRun(list: number, end: number, [first, after]: readonly [number, number], each: Code): Code {
   return [
     ...[...I.block(), ...get(list), ...get(end), OP.i32GeU, ...I.brIf(0), ...I.loop],
@@ -42,7 +42,7 @@ function kernel(parameters: readonly ParameterType[], locals: readonly ValueType
 
 const key = (keys: number, place: number): Code => [...element(keys, place, 3), ...I.memory(OP.i64Load)]
 
-/** run(keys, from, to, base, shift, counts) */
+/** run(keys, from, to, base, shift, counts): counts the digits `(key - base) >>> shift`. */
 export function countKernel(): KernelModule {
   const { keys, from, to, base, shift, counts, at } = numbered('keys', 'from', 'to', 'base', 'shift', 'counts', 'at')
   const place = [...key(keys, from), ...get(base), OP.i64Sub, ...get(shift), OP.i64ShrU, OP.i32WrapI64, ...num(2), OP.i32Shl]
@@ -54,13 +54,13 @@ export function countKernel(): KernelModule {
 }
 
 export interface ScatterOptions {
-  /** Rows are listed beside the keys; else they are the numbers from `from` on. */
+  /** The rows are listed in `rows`; otherwise the positions themselves are the rows. */
   readonly listed: boolean
-  /** Keys whose digit is `bound` or more stay behind. */
+  /** Keys whose digit is `bound` or more are not moved. */
   readonly bounded: boolean
 }
 
-/** run(keys, rows, from, to, base, shift, places, outKeys, outRows, bound) */
+/** run(keys, rows, from, to, base, shift, places, outKeys, outRows, bound): moves each key to the next place of its digit. */
 export function scatterKernel({ listed, bounded }: ScatterOptions): KernelModule {
   const { keys, rows, from, to, base, shift, places, outKeys, outRows, bound, at, place, digit, value } = numbered(
     ...(['keys', 'rows', 'from', 'to', 'base', 'shift', 'places', 'outKeys', 'outRows', 'bound', 'at', 'place', 'digit', 'value'] as const),
@@ -78,7 +78,7 @@ export function scatterKernel({ listed, bounded }: ScatterOptions): KernelModule
   return kernel(parameters, ['i32', 'i32', 'i32', 'i64'], counting(from, to, each))
 }
 
-/** run(list, end, keys, rows, limit, long, counted): runs of more than `limit` go to the list `long`, and how many those are to `counted`. */
+/** run(list, end, keys, rows, limit, long, counted): sorts the runs; those above `limit` go to list `long`, their number to `counted`. */
 export function insertKernel(): KernelModule {
   const { list, end, keys, rows, limit, long, counted, first, after, i, row, place, value, found } = numbered(
     ...(['list', 'end', 'keys', 'rows', 'limit', 'long', 'counted', 'first', 'after', 'i', 'row', 'place', 'found', 'value'] as const),
@@ -109,10 +109,10 @@ export function insertKernel(): KernelModule {
   )
 }
 
-/** Which runs of equal keys are wanted: all of two or more; those of texts that may go on (see `sortWords.ts`). */
+/** The runs of equal keys that are listed: all of two or more, or only those of texts longer than their word (see `sortWords.ts`). */
 export type Equals = 'all' | 'open'
 
-/** run(list, end, keys, flip, out, counted): runs of equal keys in the runs of the list go to the list `out`; how many those are, and how many of them may go on as texts, to `counted`. */
+/** run(list, end, keys, flip, out, counted): lists runs of equal keys in `out`; `counted` gets their number, and that of 'open' ones. */
 export function equalsKernel(which: Equals): KernelModule {
   const { list, end, keys, flip, out, counted, first, after, next, found, open, isOpen, value } = numbered(
     ...(['list', 'end', 'keys', 'flip', 'out', 'counted', 'first', 'after', 'next', 'found', 'open', 'isOpen', 'value'] as const),
@@ -156,7 +156,7 @@ export function equalsKernel(which: Equals): KernelModule {
   )
 }
 
-/** run(list, end, rows, words, out): the words of the rows in the runs, as their keys. */
+/** run(list, end, rows, words, out): replaces the keys in the runs by the words of their rows. */
 export function refillKernel(): KernelModule {
   const { list, end, rows, words, out, i, after, row } = numbered('list', 'end', 'rows', 'words', 'out', 'i', 'after', 'row')
   const each = [

@@ -1,12 +1,12 @@
 /**
- * Values as words of 64 bits that are ordered as they are, in WebAssembly.
+ * Order-preserving 64-bit words of values, in WebAssembly: unsigned words compare as their values do.
  *
- *     integers    the sign bit turned
- *     floats      the sign bit turned, or all bits where it is set; zeros are one value, NaN comes after Infinity
- *     texts       7 bytes from a place on, then how many there are, 8 for more: 60 bits. Bytes that only begin characters
- *                 change places, so that the order is that of UTF-16 code units: surrogates before U+E000 to U+FFFF
+ *    integers    the sign bit inverted
+ *    floats      the sign bit inverted, or all bits where it is set; 0 and -0 are one value, NaN comes after Infinity
+ *    texts       7 bytes from an offset on, then the number of bytes left from there, 8 for more: 60 bits. Lead bytes are
+ *                permuted so that the order is that of UTF-16 code units: surrogates before U+E000 to U+FFFF
  *
- * What a column has over its least word takes as many bits as the most has, so that several parts of a key are one word.
+ * A column's words less the least of them take as many bits as the greatest difference, so that several parts of a key fit one word.
  */
 
 import { type Code, get, I, num, OP, type Plain, set, tee } from '../../kir/instructions.ts'
@@ -15,7 +15,7 @@ import { i64Const } from '../../kir/simd.ts'
 import { bitOf, element } from './groupFrame.ts'
 import { counting, eachRun, numbered } from './sortKernels.ts'
 
-/** How values of a fixed width are read. */
+/** The type of a fixed-width column's values. */
 export type SortForm = 'f64' | 'f32' | 'i64' | 'u64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'
 
 export const FORM_LOG2: { readonly [F in SortForm]: number } = {
@@ -32,7 +32,7 @@ interface Locals {
   readonly raw: number
 }
 
-/** The word of the value at the address in a local. */
+/** Computes the word of the value at the address in local `at`. */
 function wordAt(form: SortForm, { at, wide, float, single, raw }: Locals): Code {
   const signed = (load: Plain): Code => [...get(at), ...I.memory(load), OP.i64ExtendI32S, ...SIGN, OP.i64Xor]
   const unsigned = (load: Plain): Code => [...get(at), ...I.memory(load), OP.i64ExtendI32U]
@@ -71,7 +71,7 @@ function wordAt(form: SortForm, { at, wide, float, single, raw }: Locals): Code 
 
 const VALUE_LOCALS = ['i32', 'i64', 'f64', 'f32', 'i32'] as const
 
-/** run(values, bits, from, to, out): the least and the most word of the values that are not null, with those that `out` has. */
+/** run(values, bits, from, to, out): widens the least and the greatest word at `out` by those of the values that are not null. */
 export function spanKernel(form: SortForm, nullable: boolean): KernelModule {
   const { values, bits, from, to, out, least, most, word, ...locals } = numbered(
     ...(['values', 'bits', 'from', 'to', 'out', 'at', 'wide', 'float', 'single', 'raw', 'least', 'most', 'word'] as const),
@@ -103,11 +103,11 @@ export function spanKernel(form: SortForm, nullable: boolean): KernelModule {
 
 export interface WordOptions {
   readonly nullable: boolean
-  /** Nothing stands before it in the words. */
+  /** Whether the column is the first part of the words, which then have no content yet. */
   readonly first: boolean
 }
 
-/** run(values, bits, from, to, words, flip, base, ofNull, dropped, width): of what a column has over its base, the lowest `width` bits that are left without those `dropped` go behind what the words have. */
+/** run(values, bits, from, to, words, flip, base, ofNull, dropped, width): appends `width` bits to each word: (word - base) >>> dropped. */
 export function wordsKernel(form: SortForm, { nullable, first }: WordOptions): KernelModule {
   const { values, bits, from, to, words, flip, base, ofNull, dropped, width, place, mask, ...locals } = numbered(
     ...(['values', 'bits', 'from', 'to', 'words', 'flip', 'base', 'ofNull', 'dropped', 'width'] as const),
@@ -134,7 +134,7 @@ const PAIRS = i64Const(0x00ff00ff00ff00ffn)
 const QUADS = i64Const(0x0000ffff0000ffffn)
 const HIGH_BITS = i64Const(-0x7f7f7f7f7f7f7f80n)
 
-/** The bytes of a local the other way round. */
+/** Reverses the bytes of a local. */
 function turned(local: number): Code {
   const swapped = (mask: Code, by: bigint): Code => [
     ...[...get(local), ...mask, OP.i64And, ...i64Const(by), OP.i64Shl],
@@ -144,7 +144,7 @@ function turned(local: number): Code {
   return [...swapped(PAIRS, 8n), ...swapped(QUADS, 16n), ...halves]
 }
 
-/** run(bytes, offsets, bits, list, end, rows, out, skip, flip, ofNull): words of texts from byte `skip` on, of the rows in the runs; a place is its own row where rows are not `listed`. */
+/** run(bytes, offsets, bits, list, end, rows, out, skip, flip, ofNull): words of texts from byte `skip` on, of the rows in the runs. */
 export function textWordsKernel({ nullable, listed }: { readonly nullable: boolean; readonly listed: boolean }): KernelModule {
   const { bytes, offsets, bits, list, end, rows, out, skip, flip, ofNull, i, after, row, textEnd, left, shift, byte, word } = numbered(
     ...(['bytes', 'offsets', 'bits', 'list', 'end', 'rows', 'out', 'skip', 'flip', 'ofNull'] as const),
@@ -152,7 +152,7 @@ export function textWordsKernel({ nullable, listed }: { readonly nullable: boole
   )
   const offset = (at: number): Code => [...element(offsets, row, 2), ...I.memory(OP.i32Load, at)]
   const wide = (local: number): Code => [...get(local), OP.i64ExtendI32U]
-  // the last 8 bytes of the text and before it, of which those left are the highest
+  // the 8 bytes that end with the text, shifted so that only those of the text are left
   const few = [
     ...[...get(textEnd), ...num(8), OP.i32Sub, ...I.memory(OP.i64Load)],
     ...[...num(8), ...get(left), OP.i32Sub, ...num(3), OP.i32Shl, OP.i64ExtendI32U, OP.i64ShrU],
@@ -191,7 +191,7 @@ export function textWordsKernel({ nullable, listed }: { readonly nullable: boole
   }
 }
 
-/** run(bytes, offsets, bits, from, to, reference, out): how many bytes all of these texts that are not null begin with as the one at `reference` does, at most as many as `out` has. */
+/** run(bytes, offsets, bits, from, to, reference, out): lowers `out` to the length of the prefix that all texts share with `reference`. */
 export function prefixKernel(nullable: boolean): KernelModule {
   const { bytes, offsets, bits, from, to, reference, out, start, length, shared, k } = numbered(
     ...(['bytes', 'offsets', 'bits', 'from', 'to', 'reference', 'out', 'start', 'length', 'shared', 'k'] as const),

@@ -1,28 +1,28 @@
 /**
- * Which values of a kernel are addresses, and which are distances that addresses move by, found from where addresses
- * come in: marked parameters and imported numbers, and what is loaded from memory as an address.
+ * Data-flow analysis of addresses: which values of a kernel are addresses, and which are distances that are added to them. The sources
+ * of addresses are marked parameters and imported numbers, and loads from memory that are marked as addresses.
  *
- *     address     one that comes in, or an address and a number of bytes; a local that is given one anywhere
- *     stride      an imported number of elements between rows, what it is multiplied by, sums with it
+ *    address     a source, or an address plus a number of bytes; a local that is set to one anywhere
+ *    stride      an imported number of elements between rows, its multiples, and sums with it
  */
 import { Bug } from '../../../core/errors.ts'
 import { globalsOf, type KernelModule } from '../kernelModule.ts'
 import { type Node, nameOf } from '../tree.ts'
 
 export class AddressFlow {
-  /** Instructions whose value nothing takes, those inside of blocks included. */
+  /** Instructions whose value no other takes, also those inside blocks. */
   readonly roots: readonly Node[]
-  /** Locals that may be distances of 64 bits. */
+  /** Locals that may hold distances of 64 bits: optimistic at first, `wideAddresses.ts` removes those that are used as numbers. */
   readonly distances: Set<number> = new Set()
   readonly #operands = new Map<Node, readonly Node[]>()
   readonly #module: KernelModule
-  /** Imported numbers by their own number. */
+  /** The imported numbers by index. */
   readonly #globals: readonly ReturnType<typeof globalsOf>[number][]
   readonly #addresses: Set<number>
   readonly #strides = new Set<number>()
   #known = new Map<Node, boolean>()
 
-  /** `trees` are those of the module's body. */
+  /** Analyses `module`; `trees` are those of its body. */
   constructor(module: KernelModule, trees: readonly Node[]) {
     this.#module = module
     this.#globals = globalsOf(module)
@@ -37,7 +37,7 @@ export class AddressFlow {
     this.#keepStrides(sets)
   }
 
-  /** What an instruction takes, in order: what stands below it, and what was left before. */
+  /** Returns the operands of an instruction, in order: its subtrees, after values that instructions before it left on the stack. */
   operandsOf(node: Node): readonly Node[] {
     return this.#operands.get(node) ?? []
   }
@@ -53,12 +53,12 @@ export class AddressFlow {
     return known
   }
 
-  /** The bytes from one address to another. */
+  /** Whether an instruction subtracts one address from another. */
   isBetweenAddresses(node: Node): boolean {
     return isNamed(node, 'i32.sub') && this.operandsOf(node).every((operand) => this.isAddress(operand))
   }
 
-  /** A number of elements, or bytes, that lie between rows, and sums with it. */
+  /** Whether a value is a number of elements or bytes between rows, or a sum with one. */
   isStride(node: Node): boolean {
     switch (node.kind) {
       case 'global':
@@ -75,7 +75,7 @@ export class AddressFlow {
     }
   }
 
-  /** Elements that a shift makes bytes, and sums with them. */
+  /** Whether a value is a number of bytes: elements scaled by a constant shift, or a sum with such or with a stride. */
   isShifted(node: Node): boolean {
     const operands = this.operandsOf(node)
     if (isNamed(node, 'i32.shl')) return isNamed(operands[1], 'i32.const')
@@ -103,7 +103,7 @@ export class AddressFlow {
     }
   }
 
-  /** Locals that are given addresses hold addresses. */
+  /** Marks locals that are set to addresses, until no more are found. */
   #spread(sets: readonly Node[]): void {
     for (let grows = true; grows; ) {
       grows = false
@@ -119,7 +119,7 @@ export class AddressFlow {
     this.#known = new Map()
   }
 
-  /** Locals that are given strides only hold strides. */
+  /** Keeps those locals as strides that are only set to strides. */
   #keepStrides(sets: readonly Node[]): void {
     for (const node of sets) if (node.kind === 'local' && !this.#addresses.has(node.index)) this.#strides.add(node.index)
     for (let shrinks = true; shrinks; ) {
@@ -133,7 +133,7 @@ export class AddressFlow {
     }
   }
 
-  /** Finds what was left before for the instructions that miss something below them; each is taken once. */
+  /** Assigns to instructions with missing operands the values left by the instructions before them; each value is taken once. */
   #link(nodes: readonly Node[], roots: Node[]): void {
     const left: Node[] = []
     const visit = (node: Node): void => {
@@ -152,7 +152,7 @@ export class AddressFlow {
   }
 }
 
-/** Whether an instruction loads or stores an address: nothing else is aligned. */
+/** Whether an instruction loads or stores an address, which the alignment marks: nothing else is aligned. */
 export function isAddressAccess(node: Node): boolean {
   return node.kind === 'plain' && node.alignment !== 0 && (isNamed(node, 'i32.load') || isNamed(node, 'i32.store'))
 }

@@ -1,12 +1,12 @@
 /**
- * Loop-invariant code: a local that a loop sets to the same in all iterations is set before it.
+ * Loop-invariant code motion: a local that a loop sets to the same value in each iteration is set before the loop.
  *
  *     (loop (local.set $c (f64x2.splat (local.get $rate))) …)        (local.set $c (f64x2.splat (local.get $rate))) (loop …)
  *
- * Legal for a local that is set in one place, there by a statement of the loop itself or of a block in it, and read only by
- * what follows in that loop or block: what is behind the block runs where it was left before the local was set, too. Its value
- * comes of constants, of locals that the loop does not set, and of others that have left it; and is computed by what neither
- * reads memory nor fails, since the loop may never come to it.
+ * Legal for a local that is set in one place, there by a statement of the loop itself or of a block in it, and read only by what follows
+ * in that loop or block (code behind the block also runs where a branch left the block before the local was set). Its value comes from
+ * constants, from locals that the loop does not set, and from locals that were hoisted already; the operations that compute it neither
+ * read memory nor trap, since the loop may never reach it.
  */
 import type { KernelModule } from '../kernelModule.ts'
 import type { Pass } from '../pass.ts'
@@ -32,9 +32,9 @@ function withInvariantsBefore(kernel: KernelModule): KernelModule {
 }
 
 interface Uses {
-  /** How often a local is set. */
+  /** How often each local is set in the kernel. */
   readonly sets: ReadonlyMap<number, number>
-  /** How often it is read. */
+  /** How often each local is read in the kernel. */
   readonly reads: ReadonlyMap<number, number>
 }
 
@@ -49,7 +49,7 @@ function usesOf(nodes: readonly Node[]): Uses {
   return { sets, reads }
 }
 
-/** The statements of a loop that may leave it, in their order. */
+/** Returns the statements of a loop that can be hoisted, in their order. */
 function invariantsOf(loop: Loop, uses: Uses): readonly Node[] {
   const changing = new Set(usesOf(loop.body).sets.keys())
   const isSteady = (node: Node): boolean =>
@@ -70,7 +70,7 @@ function invariantsOf(loop: Loop, uses: Uses): readonly Node[] {
   return among(loop.body)
 }
 
-/** Of each statement that sets a local, how often what follows it among them reads it. */
+/** Returns for each statement that sets a local how often the statements after it read that local; 0 for other statements. */
 function readsBehind(statements: readonly Node[]): readonly number[] {
   const reads = new Map<number, number>()
   return [...statements]
@@ -83,14 +83,14 @@ function readsBehind(statements: readonly Node[]): readonly number[] {
     .reverse()
 }
 
-/** Whether the instruction itself gives the same of the same operands, and always gives. */
+/** Whether the operation itself is a function of its operands, and never traps. */
 function isPure(node: Node): boolean {
   switch (node.kind) {
     case 'const':
     case 'vector':
     case 'shuffle':
     case 'global':
-    case 'local': // what is set on the way changes
+    case 'local': // // a local.tee or local.set counts as a change
       return true
     case 'call':
       return node.gives === 1

@@ -1,5 +1,5 @@
 /**
- * Dead code: what is only computed to set a local that nothing reads is left out.
+ * Dead code elimination: code that only computes the value of a local that nothing reads is removed.
  *
  *     (local.set $a (f64.load (local.get $x)))
  *     (local.set $b (f64.mul (local.get $a) (f64.const 2)))        of these, and no read of $b, nothing is left
@@ -26,7 +26,7 @@ function withoutUnread(kernel: KernelModule): KernelModule {
   return { ...kernel, body: codeOf(kept(trees)) }
 }
 
-/** Locals that are read, if only to set one that is. */
+/** Returns the locals whose value is needed: read by code with effects, or for the value of another needed local. */
 function readLocals(trees: readonly Node[]): ReadonlySet<number> {
   const readBy = new Map<number, Set<number>>()
   const read = new Set<number>()
@@ -42,7 +42,7 @@ function readLocals(trees: readonly Node[]): ReadonlySet<number> {
     if ('otherwise' in node) for (const one of node.otherwise ?? []) visit(one, reads)
   }
   for (const node of trees) visit(node, read)
-  // A set grows while it is gone through.
+  // A set that grows while it is iterated also yields its new members.
   for (const local of read) for (const before of readBy.get(local) ?? []) read.add(before)
   return read
 }
@@ -51,7 +51,7 @@ function isSet(node: Node): node is Extract<Node, { kind: 'local' }> {
   return node.kind === 'local' && node.name === 'local.set'
 }
 
-/** Whether all that is done for a local is to compute its value. */
+/** Whether computing the operands has no effect, and all of them are at hand. */
 function isWithoutEffect({ operands, takes }: Node): boolean {
   return operands.length === takes && operands.every((one) => isValue(one) && isWithoutEffect(one))
 }

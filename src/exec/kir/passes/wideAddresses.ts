@@ -1,16 +1,16 @@
 /**
- * A kernel for a memory of 64-bit addresses, of one that was written for 32 bits.
+ * Widens the addresses of a kernel: one written for 32-bit addresses becomes one for a memory of 64-bit addresses.
  *
  *     (f64.load (i32.add (local.get $y) (i32.shl (local.get $k) (i32.const 3))))
  *     (f64.load (i64.add (local.get $y) (i64.shl (i64.extend_i32_s (local.get $k)) (i64.const 3))))
  *
  * A value is an address or it is not (`addressFlow.ts`). Addresses come as parameters, as imported numbers, or from
- * memory, where they have 8 bytes; a distance is added, and they are used to load, to store, or to be compared. What
- * else is done with one is a `Bug`, so that no address ever loses its upper half. JavaScript hands addresses over as
+ * memory, where they have 8 bytes; distances are added to them, and they are used to load, to store, or to be compared. Any
+ * other use of one is a `Bug`, so that no address ever loses its upper half. JavaScript hands addresses over as
  * doubles, which hold them exactly, as it hands over those of 32 bits.
  *
- * The distance is exact: shifts and strides are applied in 64 bits, to whole numbers of 32 bits that are what they are
- * with 32-bit addresses, wrapped or not. Numbering of locals, names and the structure of the code stay.
+ * Distances are exact: shifts and strides are applied in 64 bits, to 32-bit integers with the same values as in the kernel
+ * for 32-bit addresses, wrapped or not. The indices of locals, names and the structure of the code stay.
  */
 import { Bug } from '../../../core/errors.ts'
 import { type Code, I, OP, type Plain, SATURATE, type ValueType } from '../instructions.ts'
@@ -19,25 +19,25 @@ import { type Pass, withPasses } from '../pass.ts'
 import { codeOf, type Node, nameOf, treesOf, type Written } from '../tree.ts'
 import { AddressFlow, isAddressAccess } from './addressFlow.ts'
 
-/** How an instruction is written: as it is, for 64 bits, or as it is with a conversion behind. */
+/** The rewriting of an instruction: unchanged, or its 64-bit form, each with an optional conversion behind it. */
 type Form = { readonly wide?: true; readonly after?: Code }
 
 const AS_IT_IS: Form = {}
 const FROM_DOUBLE: Form = { after: [SATURATE.i64S] }
 
 /**
- * What a value is needed as: a number of 32 bits, or 64 bits of an address (or of bytes, where there is none), of bytes,
- * of elements that a shift will make bytes, or of the bytes between two addresses.
+ * The role in which a value is needed: a 32-bit number, or 64 bits of an address (of bytes where it is none), of a distance in bytes,
+ * of elements that a shift will turn into bytes, or of the bytes between two addresses.
  */
 type Want = 'number' | 'address' | 'bytes' | 'elements' | 'between'
 
-/** What an instruction becomes, and what its operands are needed as; the last stands for all that follow. */
+/** The form of an instruction, and the roles in which its operands are needed; the last role is also that of all further operands. */
 interface Step {
   readonly form?: Form
   readonly wants?: readonly Want[]
 }
 
-/** Operations on addresses and distances by their name, and the same for 64 bits. Constants are such, too. */
+/** The 64-bit operations on addresses and distances, by the name of the 32-bit one. (Constants have 64-bit forms, too.) */
 const WIDE: ReadonlyMap<string, Plain> = new Map(
   [
     ...[OP.i64Add, OP.i64Sub, OP.i64Mul, OP.i64Shl, OP.i64ShrU, OP.i64Load, OP.i64Store, OP.i64Eqz, OP.i64Eq, OP.i64Ne],
@@ -45,12 +45,12 @@ const WIDE: ReadonlyMap<string, Plain> = new Map(
   ].map((one) => [one.operation.name.replace('i64', 'i32'), one]),
 )
 
-/** Whether an operation of 32 bits compares. */
+/** Matches the comparisons among the 32-bit operations. */
 const COMPARES = /^i32\.(eqz?|ne|[lg][te]_[su])$/
 
 const WIDE_ADDRESSES: Pass = { name: 'wide addresses', run: withWideAddresses }
 
-/** The kernel over a memory of such addresses. */
+/** Returns the kernel for a memory with addresses of this width. */
 export function withAddresses(kernel: KernelModule, addresses: AddressType): KernelModule {
   return withPasses(kernel, addresses === 'i32' ? [] : [WIDE_ADDRESSES])
 }
@@ -58,7 +58,7 @@ export function withAddresses(kernel: KernelModule, addresses: AddressType): Ker
 function withWideAddresses(module: KernelModule): KernelModule {
   const trees = treesOf(module)
   const flow = new AddressFlow(module, trees)
-  // A local that only goes into distances is one of 64 bits, unless it turns out to be used as a number.
+  // A local that is only used in distances gets 64 bits, unless it turns out to be used as a number.
   for (;;) {
     const widening = new Widening(module, trees, flow)
     const body = widening.body()
@@ -68,13 +68,13 @@ function withWideAddresses(module: KernelModule): KernelModule {
 }
 
 class Widening {
-  /** Locals of distances whose value is needed as a number of 32 bits. */
+  /** Locals for distances whose value is needed as a 32-bit number after all. */
   readonly usedAsNumber: Set<number> = new Set()
   readonly #module: KernelModule
   readonly #trees: readonly Node[]
   readonly #flow: AddressFlow
   readonly #forms = new Map<Node, Form>()
-  /** The local that holds an address parameter, by the parameter. */
+  /** For each address parameter (a double) the new local that holds it as an i64. */
   readonly #held = new Map<number, number>()
 
   constructor(module: KernelModule, trees: readonly Node[], flow: AddressFlow) {
@@ -106,7 +106,7 @@ class Widening {
     }
   }
 
-  // ---------------------------------------------------------------- what each instruction becomes
+  // ---------------------------------------------------------------- the form of each instruction
 
   #want(node: Node, want: Want): void {
     const { form = AS_IT_IS, wants = [] } = this.#step(node, want)
@@ -145,14 +145,14 @@ class Widening {
       return { form: { wide: true }, wants: ['address'] }
     }
     if (flow.isBetweenAddresses(node)) return { form: { wide: true, after: [OP.i32WrapI64] }, wants: ['address'] }
-    // Of bytes between two addresses, how many elements: 32 bits hold those where they do not hold the bytes.
+    // The number of elements between two addresses: 32 bits hold it where they do not hold the number of bytes.
     if (nameOf(node) === 'i32.shr_u' && first !== undefined && flow.isBetweenAddresses(first) && isConstant(second)) {
       return { form: { wide: true, after: [OP.i32WrapI64] }, wants: ['between', 'elements'] }
     }
     return {}
   }
 
-  /** A local that is set: to 64 bits, or to what it is. */
+  /** A local.get, local.set or local.tee: its operand has the width of the local. */
   #set(node: Extract<Node, { kind: 'local' }>): Step {
     return { wants: [this.#flow.isWide(node.index) ? 'address' : 'number'] }
   }
