@@ -38,40 +38,40 @@ import { axesOf, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
 import { servedSlice } from './slices/servedSlice.ts'
 import type { NoSlice } from './slices/slice.ts'
 
-/** A loop with its plan, and what there is to choose its schedule from when its data is there. */
+/** A loop with its plan, and what its schedule is chosen from again once its data is there. */
 export interface Study {
   readonly loop: AnalyzedLoop
-  /** Absent where the body was refused. */
+  /** The results of the analysis; absent where the body was refused. */
   readonly found?: Found
-  /** Of a loop that is split: what it was before, and the loops that run instead. */
+  /** The loop before it was split, and the loops that run instead; absent where it stays whole. */
   readonly split?: { readonly whole: AnalyzedLoop; readonly parts: readonly Study[] }
 }
 
-/** What was found out about a body that was not refused. */
+/** The results of the analysis of a body that was not refused. */
 interface Found extends Context {
   readonly kernel: LoopPlan['kernel']
   readonly names: readonly string[]
   readonly accesses: readonly Access[]
   readonly reducedArrays: readonly number[]
   readonly decision: ReturnType<typeof withCopies>
-  /** The scan that it runs as, or why it is none though it looks like one. */
+  /** The scan that the loop runs as; `noScan` is the reason why it is none though it looks like one. */
   readonly scan?: Scan
   readonly noScan?: Refusal
 }
 
-/** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
+/** Returns the plan of a loop and what its runtime needs. Never throws for what a body does: a refused one is serial. */
 export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   return studyLoop(spec).loop
 }
 
-/** The same, to be held on to until `loopWithData`. */
+/** Analyzes as `analyzeLoop` does, and returns what `loopWithData` needs to choose the schedule again. */
 export function studyLoop(spec: LoopSpec): Study {
   return studied(spec, { isPart: false })
 }
 
 /**
- * The loop as a run finds it. What depends on what, and so which schedules are legal, stays as it was found; which of these is taken
- * follows from the extents, and the keys, that only the data knew: its kind from the extents, its axes from the keys as well.
+ * Plans the loop again with its data. The dependences, and so which schedules are legal, stay as they were found; which of these is taken
+ * follows from what only the data knew: its kind from the extents, its axes from the keys as well.
  */
 export function loopWithData({ loop, found, split }: Study, data: LoopData): AnalyzedLoop {
   if (split !== undefined) {
@@ -87,7 +87,7 @@ export function loopWithData({ loop, found, split }: Study, data: LoopData): Ana
   return planned({ ...found, decision: { ...decision, choice, schedule: choice.schedule } }, data)
 }
 
-/** Whether there was something to choose, and it was chosen without knowing all extents and how the iterations spread over them. */
+/** Whether there was a choice of schedules, made without knowing all extents and how the iterations spread over them. */
 function isOpen({ spec, schedule }: AnalyzedLoop): boolean {
   if (schedule.kind === 'independent' || schedule.kind === 'colored' || schedule.kind === 'serial') return false
   const shapes = Object.values(spec.env).flatMap((binding) =>
@@ -96,7 +96,7 @@ function isOpen({ spec, schedule }: AnalyzedLoop): boolean {
   return !isKnownBox(spec.over) || shapes.some((shape) => shape.includes(undefined))
 }
 
-/** A part is neither inspected nor split again. */
+/** Analyzes a loop, or one part of a split loop; a part is neither inspected nor split again. */
 function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Study {
   const kernel = kernelOf(spec)
   const { ir } = spec.body
@@ -134,7 +134,7 @@ function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Stud
   }
 }
 
-/** The loop as a scan, whose two loops are free: what their chunks hand on to one another is known before they begin. */
+/** Returns the loop as a scan, whose two loops are independent: what one chunk hands on to the next is known before they begin. */
 function asScan(found: Found, { chunk, chunks, carries, partial, replay }: ScanSpec): AnalyzedLoop {
   const scan = { chunk, chunks, carries, partial: freeLoop(partial), replay: freeLoop(replay) }
   const { inspection: _, ...decision } = found.decision
@@ -160,7 +160,7 @@ function freeLoop(spec: LoopSpec): AnalyzedLoop {
 function planned(found: Found, data?: LoopData): AnalyzedLoop {
   const { spec, ir, obstacles, kernel, names, accesses, reducedArrays, decision } = found
   const { choice, inspection, schedule, privateArrays, tooLarge } = decision
-  // What iterations keep in arrays that they make themselves keeps them apart from nothing, and no edit of the program would.
+  // Conflicts on privatized arrays of the body order no iterations, and no edit of the program would remove them.
   const conflicts = decision.conflicts.filter(({ from }) => !isOwn(spec, from.array))
   const reported = reportedConflicts(conflicts)
   const described = vectorsDescribed(conflicts, spec.over.extents)
@@ -171,7 +171,7 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
       ? asIsReason(obstacles)
       : (obstacles[0]?.message ?? fullReason(schedule, names, conflicts, copiesReason(privateArrays)))
   const parallel = schedule.kind !== 'serial' && schedule.kind !== 'colored'
-  // What only readers of the plan ask for: advice takes half as long as all the rest. Whether it is read decides nothing else.
+  // Lazy, since only readers of the plan ask for it: advice takes half as long as all the rest. No decision depends on whether it is read.
   const rejected = once((): LoopPlan['rejected'] => {
     if (obstacles.length > 0) return refusedKinds(obstacles)
     const own = withOwnReaches(conflicts)
@@ -228,7 +228,7 @@ function stepsOf(schedule: Schedule): Pick<LoopPlan['schedule'], 'steps'> {
   return schedule.kind === 'stepped' ? { steps: { axes: stepAxes(schedule), inside: schedule.inner.kind } } : {}
 }
 
-/** What the cost model compared; nothing where serial is all there is, or what the first run finds. */
+/** The schedules that the cost model compared; none where serial is all there is, or where the first run inspects the loop. */
 function consideredOf(taken: Schedule, considered: readonly Considered[], isKnown: boolean): Pick<LoopPlan, 'considered'> {
   if (taken.kind === 'serial' || taken.kind === 'colored') return {}
   const best = Math.min(...considered.map(({ cost }) => cost.milliseconds))
@@ -251,17 +251,17 @@ function isKnownBox({ kind, extents }: LoopSpec['over']): boolean {
   return (kind === 'range' || kind === 'dense') && !extents.includes(undefined)
 }
 
-/** Chains have nothing to inspect, and no refusal: their dependences say it all. */
+/** Returns the refusal of a slice. Chains have nothing to inspect and so no refusal: their dependences say it all. */
 function rejectedInspection(inspection: SubscriptSlice | NoSlice | undefined): LoopPlan['rejected'] {
   return inspection?.kind === 'none' ? [{ kind: 'colored', because: [inspection.because], edit: inspection.because.cure }] : []
 }
 
-/** No edit is proposed: what keeps a chain from being a scan is what the program computes. */
+/** Returns the refusal of a scan, without an edit: what keeps a chain from being a scan is what the program computes. */
 function rejectedScan(because: Refusal | undefined): LoopPlan['rejected'] {
   return because === undefined ? [] : [{ kind: 'scan', because: [because] }]
 }
 
-/** A body that could not be lowered runs as it stands: what it touches is unknown, so it may write every array it is given. */
+/** Plans a body that could not be lowered, and so runs as it stands: its accesses are unknown, so it may write every array it is given. */
 function refusedLoop(spec: LoopSpec, kernel: LoopPlan['kernel'], refusals: readonly Refusal[]): AnalyzedLoop {
   const schedule: Schedule = { kind: 'serial' }
   const arrays = Object.values(spec.env).flatMap((binding) =>
@@ -297,7 +297,7 @@ function refusedKinds(refusals: readonly Refusal[]): LoopPlan['rejected'] {
   return [{ kind: 'independent', because: refusals, ...(first === undefined ? {} : { edit: first.cure }) }]
 }
 
-/** Block counts where all extents are known; otherwise, and where they follow from what a step costs, they are known from the first run on. */
+/** Returns block counts; none where the run decides: extents are not all known, or the counts follow from what a step costs. */
 function blocksOf(spec: LoopSpec, schedule: Schedule): number[] {
   const extents = spec.over.extents.filter((extent) => extent !== undefined)
   const isBox = spec.over.kind === 'range' || spec.over.kind === 'dense'
@@ -307,8 +307,8 @@ function blocksOf(spec: LoopSpec, schedule: Schedule): number[] {
 }
 
 /**
- * One dependence for each array, kind and vector, between the first pair of accesses that has it and, if there is one, whose
- * witness is certain; flow dependences first, which say most.
+ * Selects one conflict for each array, kind and vector to report: the surest pair of accesses that has it (see `sureness`). Flow
+ * dependences come first, which say most.
  */
 function reportedConflicts(conflicts: readonly Conflict[]): Conflict[] {
   const best = new Map<string, Conflict>()

@@ -17,12 +17,12 @@ import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
 import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 
 interface Context {
-  /** Whether an expression has the same value wherever it stands in an iteration, but for its locals. */
+  /** Whether an expression has the same value wherever it stands in an iteration; its locals are not considered. */
   isStable(expr: Expr): boolean
   readonly taken: Set<string>
 }
 
-/** The body with tests repeated; the very same where there is nothing to take apart. */
+/** Returns the body with repeated tests; the very same object where there is nothing to take apart. */
 export function apart(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): FunctionIr {
   const isStable = (expr: Expr): boolean => {
     return !someExpr(expr, (one) => {
@@ -35,7 +35,7 @@ export function apart(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet
   return body === ir.body ? ir : { ...ir, body }
 }
 
-/** A list of statements; those of a tail are the iteration's last. */
+/** Takes a list of statements apart; `isTail`: they are the last of the iteration. */
 function takenApart(stmts: readonly Stmt[], context: Context, isTail: boolean): readonly Stmt[] {
   const done: Stmt[] = []
   let changed = false
@@ -57,7 +57,7 @@ function takenApart(stmts: readonly Stmt[], context: Context, isTail: boolean): 
 
 type If = Extract<Stmt, { kind: 'If' }>
 
-/** The end of an iteration that returns nothing. */
+/** Whether a statement ends the iteration without a value. */
 const isEnd = (stmt: Stmt | undefined): boolean => stmt?.kind === 'Return' && stmt.value === undefined
 
 /** `if (t) { …; return } rest` is `if (t) { … } else { rest }`. */
@@ -72,7 +72,7 @@ function withRest(stmt: Stmt, rest: readonly Stmt[]): If | undefined {
   return undefined
 }
 
-/** Whether the test says the same after any of the statements under it. */
+/** Whether the test has the same value after any of the statements under it. */
 function repeats({ test, then, else: otherwise }: If, context: Context): boolean {
   if (!context.isStable(test)) return false
   const changed = changedIn([...then, ...otherwise])
@@ -93,8 +93,8 @@ function testsRepeated(stmt: If, context: Context, isTail: boolean): readonly St
 }
 
 /**
- * Statements that may stand under tests of their own, in order. Each group has the declarations that stand before it, used or
- * not, and copies of earlier ones that it uses: what fails for the first time does so where it did.
+ * Groups statements that may stand under tests of their own, in order. Each group has the declarations that stand before it, used or not,
+ * and copies of earlier ones that it uses: what fails for the first time does so where it did.
  */
 function groupsOf(stmts: readonly Stmt[], context: Context): readonly (readonly Stmt[])[] {
   if (stmts.length === 0) return []
@@ -124,7 +124,7 @@ function groupsOf(stmts: readonly Stmt[], context: Context): readonly (readonly 
 
 type Let = Extract<Stmt, { kind: 'Let' }>
 
-/** Declarations of what has the same value wherever it is computed. */
+/** Returns the declarations of locals that have the same value wherever they are computed. */
 function repeatedLets(stmts: readonly Stmt[], context: Context): ReadonlySet<Stmt> {
   const changed = changedIn(stmts.filter((stmt) => stmt.kind !== 'Let'))
   const declared = new Set(stmts.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
@@ -141,7 +141,7 @@ function repeatedLets(stmts: readonly Stmt[], context: Context): ReadonlySet<Stm
   )
 }
 
-/** The group after copies of the declarations it needs, under names of its own. */
+/** Returns the group with copies of the declarations it needs in front, under fresh names. */
 function withOwnLets(group: readonly Stmt[], lets: readonly Let[], context: Context): readonly Stmt[] {
   const needed: Let[] = []
   for (const one of lets.toReversed()) {

@@ -11,13 +11,13 @@ import type { Schedule } from '../../core/loop/loopSpec.ts'
 import type { Vector } from './dependence/reach.ts'
 import { type Choice, legalSchedules, plannedKind, type Space } from './schedule.ts'
 
-/** So much longer than the shortest, and so many milliseconds more, is as good as it: the model is no better than that. */
+/** Tolerance of the choice: a schedule that takes at most NEAR times the least milliseconds plus NEAR_MS counts as equally fast. */
 const NEAR = 1.5
 const NEAR_MS = 0.5
-/** Cuts of one kind that are compared. */
+/** Most cuts of one kind that are compared. */
 const MOST_OF_KIND = 3
 
-/** A legal schedule and what a pass of it is expected to take, with the workers of the nominal machine. */
+/** A legal schedule and the expected cost of a pass of it, with the workers of the nominal machine. */
 export interface Considered {
   readonly schedule: Choice['schedule']
   readonly cost: ScheduleCost
@@ -28,7 +28,7 @@ export interface CostedChoice extends Choice {
   readonly considered: readonly Considered[]
 }
 
-/** `kind`: the others are compared, and not taken. It must be that of a legal schedule. */
+/** Returns the freest of the nearly fastest schedules. `kind`, that of a legal schedule: others are compared and not taken. */
 export function cheapestSchedule(vectors: readonly Vector[], space: Space, loop: CostedLoop, kind?: ScheduleKind): CostedChoice {
   const mayTake = (schedule: Schedule): boolean => kind === undefined || plannedKind(schedule.kind) === kind
   const isNear = (ms: number, best: number): boolean => ms <= NEAR * best + NEAR_MS

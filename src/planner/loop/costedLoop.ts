@@ -1,4 +1,4 @@
-/** A loop as the cost model sees it: by its data where that is there; before, extents that are not known are taken for a thousand. */
+/** Describes a loop to the cost model: by its data where that is there; before, extents that are not known are taken for a thousand. */
 
 import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
 import { chainNs, turningOf } from '../../core/cost/chains.ts'
@@ -11,15 +11,15 @@ import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/ir
 import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 
 const USUAL_EXTENT = 1000
-/** Of keys that only the data knows. */
+/** Assumed iterations where only the data knows the keys. */
 const USUAL_ITERATIONS = 1_000_000
 
-/** What a run knows of the iterations and the arrays, beyond what the analysis was told. */
+/** Facts that a run knows of the iterations and the arrays, beyond what the analysis was told. */
 export interface LoopData {
   readonly extents: readonly number[]
   /** Whether every key of the extents is an iteration. */
   readonly isBox: boolean
-  /** Otherwise a column of keys for each axis; without them they are taken to lie evenly, and to be as many as usual. */
+  /** The keys of iterations that are no box, a column for each axis; absent, they are taken to lie evenly and to be as many as usual. */
   readonly keys?: readonly Int32Array[]
   readonly shapeOf: (name: string) => readonly number[] | undefined
 }
@@ -60,7 +60,7 @@ function costedArray(binding: LoopSpec['env'][string] | undefined, known: readon
   } // just asked for
 }
 
-/** Lanes of doubles where no turn waits for the one before: what the compiler will find for most bodies. */
+/** Guesses the kernel before it is compiled: two lanes of doubles where no iteration waits for the one before, as most bodies get. */
 function guessedKernel(ir: FunctionIr, last: number, arrayOf: (name: string) => CostedArray | undefined): CostedKernel {
   const lanesOf = (stmts: readonly Stmt[], isIndex: (expr: Expr) => boolean): number =>
     chainNs(stmts, turningOf(stmts, isIndex), (name) => arrayOf(name)?.isInteger === true) === 0 ? 2 : 1

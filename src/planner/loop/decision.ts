@@ -12,7 +12,7 @@ import { distinctVectors, plannedKind, type Space } from './schedule.ts'
 import { inspectionOf } from './slices/inspection.ts'
 import type { NoSlice } from './slices/slice.ts'
 
-/** How a loop with these conflicts runs, and whether its first run is to inspect something. */
+/** The schedule of a loop with these conflicts, and whether its first run inspects something. */
 export interface Decision {
   readonly conflicts: readonly Conflict[]
   readonly vectors: readonly Vector[]
@@ -21,16 +21,16 @@ export interface Decision {
   readonly schedule: Schedule
 }
 
-/** What decides beside the conflicts. */
+/** The inputs of a decision beside the conflicts. */
 export interface Context {
   readonly spec: LoopSpec
   readonly ir: FunctionIr
-  /** Why the loop is serial, whatever depends on what. */
+  /** The reasons why the loop is serial, whatever its dependences. */
   readonly obstacles: readonly Refusal[]
   readonly isPart: boolean
 }
 
-/** The cheapest schedule without copies. */
+/** Returns the cheapest schedule without privatized arrays. */
 export function decided({ spec, ir, obstacles, isPart }: Context, conflicts: readonly Conflict[]): Decision {
   const vectors = distinctVectors(conflicts)
   const choice = cheapestSchedule(vectors, spaceOf(spec), costedLoop(spec, ir))
@@ -39,12 +39,12 @@ export function decided({ spec, ir, obstacles, isPart }: Context, conflicts: rea
   return { conflicts, vectors, choice, inspection, schedule }
 }
 
-/** What legal schedules are looked for in: the extents as far as they are known before a run. */
+/** Returns the space in which legal schedules are looked for, with the extents as far as they are known before a run. */
 export function spaceOf({ over, options }: LoopSpec): Space {
   return { extents: over.extents, order: options.order ?? 'serial' }
 }
 
-/** Copies of scratch arrays for each worker, where they make a freer schedule, and what to say of those that are too large for it. */
+/** Privatizes scratch arrays where that makes a freer schedule, and returns the refusals of those that are too large for it. */
 export function withCopies(
   context: Context,
   shared: Decision,
@@ -58,19 +58,19 @@ export function withCopies(
   return { ...best, privateArrays: copied === undefined ? [] : small, tooLarge }
 }
 
-/** The decision without the conflicts of some arrays, if it is another. */
+/** Decides without the conflicts of some arrays; undefined where the schedule stays the same. */
 function withoutArrays(context: Context, decision: Decision, arrays: readonly PrivateArray[]): Decision | undefined {
   const conflicts = decision.conflicts.filter(({ from }) => arrays.every(({ array }) => array !== from.array))
   if (conflicts.length === decision.conflicts.length) return undefined
   const freed = decided(context, conflicts)
-  // What the inspector finds is freer the less it looks at.
+  // A colored loop counts as another: the fewer arrays the inspector looks at, the freer the order it finds.
   return freed.schedule.kind === 'colored' || JSON.stringify(freed.schedule) !== JSON.stringify(decision.schedule) ? freed : undefined
 }
 
-/** Iterations of a step that leave something to cut. */
+/** Fewest iterations of a step that leave something to cut. */
 const LEAST_IN_STEP = 8
 
-/** For loops without a static schedule; of those whose steps have a handful of iterations, only if there is something to inspect. */
+/** Returns the slice of a loop without a static schedule; if steps have a handful of iterations, only a slice that can be inspected. */
 function openInspection(
   spec: LoopSpec,
   ir: FunctionIr,
@@ -84,7 +84,7 @@ function openInspection(
   return inspection?.kind === 'slice' ? inspection : undefined
 }
 
-/** With a slice, the first run finds out what no static schedule could know. */
+/** Returns `colored` where there is a slice, since the first run then finds out what no static schedule could know. */
 function scheduleWith(inspection: SubscriptSlice | NoSlice | undefined, schedule: Schedule): Schedule {
   return inspection?.kind === 'slice' ? { kind: 'colored' } : schedule
 }

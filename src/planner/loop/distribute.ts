@@ -41,13 +41,13 @@ export interface Body {
   readonly conflicts: readonly Conflict[]
 }
 
-/** Work is in the square of the number of statements. */
+/** Most statements of a body that is split: the work grows with their square. */
 const MOST_STATEMENTS = 64
 
-/** Work for all questions about a body: some hundred of them. */
+/** Work limit for all integer systems asked about one body, in units of `Budget`; enough for some hundred of them. */
 const BUDGET = 10_000
 
-/** The bodies of the loops to run one after another; undefined where the loop stays whole. Each has the order of the serial program. */
+/** Returns the bodies of loops to run one after another, each in serial order; undefined where the loop stays whole. */
 export function partsOf(body: Body): readonly FunctionIr[] | undefined {
   const { spec, ir, accesses } = body
   if (ir.body.length < 2 || ir.body.length > MOST_STATEMENTS) return undefined
@@ -66,7 +66,7 @@ export function partsOf(body: Body): readonly FunctionIr[] | undefined {
   const before = reachable(facts.length, [...edges(body, budget), ...ties(facts, accesses, { kept, mayFail })])
   const components = componentsOf(kept, before)
   if (components.length < 2) return undefined
-  // What happens at a border only is not worth a loop of its own, however freely it could run.
+  // An access at a border only is not worth a loop of its own, however freely it could run.
   const isSmall = facts.map(
     ({ accumulators }, at) => accumulators.size === 0 && accesses.every((one) => one.statement !== at || isAtBorder(spec, one, budget)),
   )
@@ -76,7 +76,7 @@ export function partsOf(body: Body): readonly FunctionIr[] | undefined {
   return parts.some(isFree) ? parts.map((part) => bodyOf(ir, facts, repeated, part)) : undefined
 }
 
-/** Of the candidates, the statements that every part can compute for itself: so are all values of all locals they use. */
+/** Returns which of the candidates every part can compute for itself: those whose locals take all their values from candidates. */
 function repeatable(facts: readonly StatementFacts[], candidates: readonly boolean[]): readonly boolean[] {
   const fixed = new Set(facts.flatMap(({ defines }, at) => (candidates[at] === true ? [] : [...defines])))
   const left = facts.map(({ locals }, at) => candidates[at] === true && ![...locals].some((local) => fixed.has(local)))
@@ -85,7 +85,7 @@ function repeatable(facts: readonly StatementFacts[], candidates: readonly boole
 
 type Edge = readonly [from: number, to: number]
 
-/** Which statement has to come before which for the elements that they touch. */
+/** Returns the edges between statements that touch one element: the first of each must come before the second. */
 function edges({ spec, accesses, conflicts }: Body, budget: Budget): Edge[] {
   const carried = conflicts.map(({ from, to }): Edge => [from.statement, to.statement])
   const known = new Set(carried.map(([from, to]) => `${from} ${to}`))
@@ -105,7 +105,7 @@ function edges({ spec, accesses, conflicts }: Body, budget: Budget): Edge[] {
 function meetInOneIteration(spec: LoopSpec, a: Access, b: Access, budget: Budget): boolean {
   const { rank } = spec.over
   if (budget.left <= 0) return true
-  // What is promised of values read holds for different iterations.
+  // The promise `assume.distinct` about values read holds for different iterations only.
   if ([...a.subscripts, ...b.subscripts].some((one) => one.kind === 'affine' && hasReadValue(one.form))) return true
   try {
     return collisionOf(spec, a, b).systems.some((system) => {
@@ -118,7 +118,7 @@ function meetInOneIteration(spec: LoopSpec, a: Access, b: Access, budget: Budget
   }
 }
 
-/** Statements that stay together, whatever they touch. */
+/** Returns edges in both directions between statements that stay together, whatever they touch. */
 function ties(
   facts: readonly StatementFacts[],
   accesses: readonly Access[],
@@ -136,7 +136,7 @@ function ties(
     if (mayFail[at] === true) join('fails', at)
   }
   return [...groups].flatMap(([id, group]) => {
-    // A local of which every part has its own binds nobody.
+    // A local that each part computes for itself ties no statements together.
     if (id.startsWith('local ') && !kept.some((at) => facts[at]?.defines.has(id.slice('local '.length)) === true)) return []
     return group.flatMap((to): Edge[] => [
       [group[0] ?? to, to],
@@ -145,7 +145,7 @@ function ties(
   })
 }
 
-/** For each statement, which ones edges lead to. */
+/** Returns the transitive closure: for each statement, those that edges lead to. */
 function reachable(count: number, all: readonly Edge[]): readonly (readonly boolean[])[] {
   const reach = Array.from({ length: count }, () => new Array<boolean>(count).fill(false))
   for (const [from, to] of all) (reach[from] as boolean[])[to] = true
@@ -155,15 +155,15 @@ function reachable(count: number, all: readonly Edge[]): readonly (readonly bool
   return reach
 }
 
-/** Statements that have to stay together, in the order of the body. */
+/** Returns the strongly connected components: statements that have to stay together, in the order of the body. */
 function componentsOf(kept: readonly number[], before: readonly (readonly boolean[])[]): readonly (readonly number[])[] {
   const isWith = (a: number, b: number) => a === b || (before[a]?.[b] === true && before[b]?.[a] === true)
   return kept.filter((at) => kept.find((other) => isWith(at, other)) === at).map((first) => kept.filter((at) => isWith(first, at)))
 }
 
 /**
- * Few parts of what can run at any time: as much as goes together of what is serial, or of what is not, in turn. Nothing is put
- * where it would run less freely than alone.
+ * Fuses components into few parts: in turn as many serial ones, or as many parallel ones, as can go together. No component joins a part
+ * that would run less freely than the component alone.
  */
 function fused(
   components: readonly (readonly number[])[],
@@ -199,13 +199,13 @@ function leads(from: readonly number[], to: readonly number[], before: readonly 
 
 const SERIAL = KINDS.indexOf('serial')
 
-/** How freely some statements alone could run. */
+/** Rank of the freest schedule that some statements alone could have: its index in `KINDS`, 0 the freest. */
 function rankOf({ spec, conflicts }: Body, statements: readonly number[]): number {
   const own = conflicts.filter(({ from, to }) => statements.includes(from.statement) && statements.includes(to.statement))
   return KINDS.indexOf(chooseSchedule(distinctVectors(own), { extents: spec.over.extents, order: 'serial' }).schedule.kind)
 }
 
-/** Some statements as a body, with those that compute the locals they use. */
+/** Returns a body of some statements, with those that compute the locals they use. */
 function bodyOf(ir: FunctionIr, facts: readonly StatementFacts[], repeated: readonly boolean[], part: readonly number[]): FunctionIr {
   const own = new Set(part)
   for (let size = -1; size !== own.size; ) {

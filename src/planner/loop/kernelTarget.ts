@@ -1,4 +1,4 @@
-/** How a body runs: compiled to JavaScript over typed arrays, or as it stands, and then why. */
+/** Decides how a body runs: compiled to JavaScript over typed arrays, or as it stands, with the reasons. */
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
@@ -8,7 +8,7 @@ export function kernelOf(spec: LoopSpec): LoopPlan['kernel'] {
   return spec.body.ir !== undefined && because.length === 0 ? { target: 'js' } : { target: 'as-is', because }
 }
 
-/** Arrays whose elements are JavaScript values live on one thread only, and so does a loop that uses them. */
+/** Returns refusals of arrays whose elements are JavaScript values: these live on one thread only, and so does a loop that uses them. */
 function untypedArrays(spec: LoopSpec): Refusal[] {
   const used = new Set(spec.body.ir?.uses.map((use) => use.name))
   const refusals = Object.entries(spec.env).flatMap(([name, binding]): Refusal[] => {

@@ -29,10 +29,10 @@ import { TooLarge } from './dependence/rows.ts'
 /** Work for all reads of a loop together, in units of `Budget`; a scratch row takes some tens. */
 const BUDGET_OF_A_LOOP = 20_000
 
-/** Regions that are asked whether they are empty, for one read. */
+/** Most regions that are tested for emptiness, for one read. */
 const MOST_REGIONS = 64
 
-/** The reads, and the adds, which read too, that see only what their own iteration has written. `accesses` are in the order of the body. */
+/** Returns the reads and adds that see only what their own iteration has written. `accesses` are in the order of the body. */
 export function ownReadsOf(spec: LoopSpec, accesses: readonly Access[]): ReadonlySet<Access> {
   const budget = { left: BUDGET_OF_A_LOOP }
   const buffered = new Set(accesses.filter((access) => access.buffered).map((access) => access.array))
@@ -53,27 +53,27 @@ export function isAmong(spec: LoopSpec, access: Access, writes: readonly Access[
   return targets.length > 0 && isCovered(spec, access, targets, { left: BUDGET_OF_A_LOOP })
 }
 
-/** What must hold for a write to have touched the element: all of the constraints. */
+/** The conditions under which a write has touched the element: all of them must hold. */
 interface Target {
   readonly conditions: readonly Condition[]
 }
 
 type Condition = Exclude<Constraint, { readonly kind: 'either' }>
 
-/** The ways in which a write may have come before the read. */
+/** Returns a target for each way in which a write came before the read; none for adds, and for doubts that the read does not share. */
 function earlierWrites(write: Access, read: Access, element: readonly Form[], standsBefore: boolean): Target[] {
   if (write.mode !== 'write' || !write.doubts.every((doubt) => read.doubts.includes(doubt))) return []
   const shared = sharedTurns(write, read)
   const sameTurn = standsBefore ? conditionsOf(write, read, element, { shared, isEarlier: false }) : []
   const earlier = Array.from({ length: shared }, (_, level) => {
-    // What was decided inside the loop was decided for this turn.
+    // A doubt inside the loop was settled for this iteration of it only.
     if (write.doubts.some(({ turns }) => turns > level)) return undefined
     return conditionsOf(write, read, element, { shared: level, isEarlier: true })
   })
   return [...(sameTurn ?? []), ...earlier.flatMap((target) => target ?? [])]
 }
 
-/** How many of the inner loops around both are the same. */
+/** Counts the inner loops around both accesses that are the same, from the outermost. */
 function sharedTurns({ turns }: Access, other: Access): number {
   const apart = turns.findIndex(({ index }, level) => {
     const running = other.turns[level]
@@ -82,7 +82,7 @@ function sharedTurns({ turns }: Access, other: Access): number {
   return apart < 0 ? turns.length : apart
 }
 
-/** The element that an access touches: its subscripts, and any index where one is unknown. */
+/** Returns the element that an access touches: its subscripts, and a new variable of any value where one is unknown. */
 function elementOf({ subscripts }: Access): readonly Form[] {
   return subscripts.map((subscript, axis) =>
     subscript.kind === 'affine'
@@ -92,8 +92,8 @@ function elementOf({ subscripts }: Access): readonly Form[] {
 }
 
 /**
- * What must hold for a write to have touched the element in some turn of its inner loops; those shared with the read are
- * in the read's own turn, but the first that is not shared in an earlier one. Nothing where that cannot be said.
+ * Returns the conditions under which a write touched the element, undefined where no forms express them. Inner loops shared with the read
+ * are in the read's iteration; with `isEarlier`, the first one not shared is in an earlier iteration.
  */
 function conditionsOf(
   write: Access,
@@ -149,7 +149,7 @@ class Values {
     return this.own.has(variableId(variable)) && !this.has(variable)
   }
 
-  /** The form with the values put in; undefined where one is missing, or the form is too large. */
+  /** Substitutes the values in a form; undefined where one is missing, or the form is too large. */
   of({ terms, offset }: Form): Form | undefined {
     let total: Form | undefined = constantForm(offset)
     for (const { variable, factor } of terms) {
@@ -162,7 +162,7 @@ class Values {
   private valueOf(variable: Variable): Form | undefined {
     const known = this.known.get(variableId(variable))
     if (known !== undefined) return known
-    // What is chosen, read or divided in one turn says nothing of another.
+    // A chosen, read or divided value of one iteration of an inner loop says nothing of another.
     return this.own.size > 0 && this.dependsOnTurn(variable) ? undefined : variableForm(variable)
   }
 
@@ -189,8 +189,8 @@ class Values {
 }
 
 /**
- * Solves the subscripts for the indices of the loops that are not shared. Of several in one subscript, as in `8 * a + b`, the one
- * that goes farthest is as far as it gets with the others in their first turn. The first turn for those that no subscript has.
+ * Solves the subscripts for the indices of the loops that are not shared. Of several in one subscript, as in `8 * a + b`, the one with the
+ * largest factor is solved for; the others, and indices in no subscript, are those of the first iteration. Undefined where no form fits.
  */
 function solved(write: Access, element: readonly Form[], shared: number): Values | undefined {
   const turns = write.turns.slice(shared)
@@ -224,14 +224,14 @@ function solved(write: Access, element: readonly Form[], shared: number): Values
   return values
 }
 
-/** What an index comes to in the first turn of its loop, times a factor. */
+/** Returns the value of an index in the first iteration of its loop, times a factor. */
 function scaledStart(variable: Variable, factor: number, turns: Access['turns'], values: Values): Form | undefined {
   const turn = turns.find(({ index }) => variableId(index) === variableId(variable))
   const start = turn && values.of(turn.from)
   return start && sum(constantForm(0), start, factor)
 }
 
-/** form / by, rounded down where it is no whole number. */
+/** Returns form / by, rounded down where it is no whole number; undefined where numbers could be too large. */
 function divided(form: Form | undefined, by: number): Form | undefined {
   if (form === undefined) return undefined
   if (form.offset % by === 0 && form.terms.every(({ factor }) => factor % by === 0))
@@ -240,7 +240,7 @@ function divided(form: Form | undefined, by: number): Form | undefined {
   return of && quotient(of, Math.abs(by), 'floor')
 }
 
-/** Whether every element that an access can touch meets all conditions of one of the targets. */
+/** Whether every element that an access can touch meets all conditions of at least one target. */
 function isCovered(spec: LoopSpec, access: Access, targets: readonly Target[], budget: Budget): boolean {
   const element = elementOf(access)
   let regions = MOST_REGIONS
@@ -249,7 +249,7 @@ function isCovered(spec: LoopSpec, access: Access, targets: readonly Target[], b
     if (isEmpty(spec, access, element, known, budget)) return true
     const [first, ...others] = left
     if (first === undefined) return false
-    // What the first target leaves is split by the first of its conditions that fails.
+    // Elements that miss the first target are split by the first of its conditions that fails.
     let inside = known
     for (const condition of first.conditions) {
       if (!failures(condition).every((failure) => covers([...inside, failure], others))) return covers(known, others)
@@ -260,13 +260,13 @@ function isCovered(spec: LoopSpec, access: Access, targets: readonly Target[], b
   return covers([], targets)
 }
 
-/** The cases in which a condition does not hold. */
+/** Returns the cases in which a condition fails, as constraints. */
 function failures({ kind, form }: Condition): Condition[] {
   const under: Condition = { kind: 'atLeast', form: negated(form) }
   return kind === 'atLeast' ? [under] : [under, { kind: 'atLeast', form: { ...form, offset: form.offset - 1 } }]
 }
 
-/** -form - 1 */
+/** Returns -form - 1, which is at least 0 where the form is below 0. */
 function negated({ terms, offset }: Form): Form {
   return { terms: terms.map(({ variable, factor }) => ({ variable, factor: -factor })), offset: -offset - 1 }
 }
@@ -277,7 +277,7 @@ function isEmpty(spec: LoopSpec, access: Access, element: readonly Form[], known
   const facts = new Facts(rank)
   for (const [axis, extent] of extents.entries()) {
     facts.within('p', keyForm(spec, axis), extent === undefined ? undefined : constantForm(extent))
-    // There is one iteration only; the other must not be searched for.
+    // Only one iteration is of interest: the key of the other is fixed at 0, so that the solver does not search for it.
     facts.within('q', keyForm(spec, axis), constantForm(1))
   }
   for (const constraint of [...access.constraints, ...known]) facts.hold('p', constraint)

@@ -31,19 +31,19 @@ export function inParts(whole: AnalyzedLoop, parts: readonly AnalyzedLoop[]): An
   return { ...whole, plan, parts: { loops: parts, freest: at } }
 }
 
-/** Freer than serial, and nothing else. */
+/** The rank of a scan: freer than serial, and than nothing else. */
 const SCAN = KINDS.indexOf('serial') - 0.5
 
-/** Where the freest of the parts is, the first among equals. */
+/** Returns the index of the freest part, the first among equals. */
 function freestOf(parts: readonly AnalyzedLoop[]): number {
   const kinds: readonly string[] = KINDS
   const ranks = parts.map(({ schedule, scan }) => (scan === undefined ? kinds.indexOf(schedule.kind) : SCAN))
   return ranks.indexOf(Math.min(...ranks))
 }
 
-/** The part of a loop that has these of its statements. */
+/** Returns the spec of a part, with the statements of `ir`. */
 export function specOfPart({ spec, writtenArrays }: AnalyzedLoop, ir: FunctionIr): LoopSpec {
-  // A promise about an array that another part writes counts for nothing, as in the whole.
+  // A promise about an array that another part writes is dropped, as the whole loop drops it.
   const distinct = (spec.options.assume?.distinct ?? []).filter((name) => {
     const binding = spec.env[name]
     return binding?.kind === 'array' && !writtenArrays.includes(binding.array)

@@ -67,7 +67,7 @@ function classOf(placement: Placement, name: string, binding: EnvBinding): Varia
 }
 
 function arrayClass({ ir, accesses, schedule, reducedArrays, privateArrays }: Placement, name: string, array: number): VariableClass {
-  // What a body that runs as it stands does with an array is not known; all of it stays with the one that runs it.
+  // The accesses of a body that runs as it stands are not known, so every array stays with the one worker that runs it.
   if (ir === undefined) return 'local'
   if (reducedArrays.includes(array)) return 'reduction'
   if (privateArrays.some((copied) => copied.array === array)) return 'local'
@@ -91,7 +91,7 @@ function hasUnknown({ subscripts }: Access): boolean {
   return subscripts.some((subscript) => subscript.kind === 'unknown' || !isDecided(subscript.form))
 }
 
-/** What is known ahead of a block: the reads of served arrays, and all that the inspector lists, by the arrays' names. */
+/** Returns what is known ahead of a block: the reads of served arrays, and all that the inspector lists, by the arrays' names. */
 export function prefetchOf(
   placement: Placement,
   known: {

@@ -18,11 +18,11 @@ import type { Access } from './accesses/accesses.ts'
 import type { Constraint, Form, Variable } from './accesses/affine.ts'
 import { isAmong } from './ownWrites.ts'
 
-/** Copies are read and written back by every pass, and there is one for each worker. */
+/** Most bytes of a private array: every pass reads and writes back the copies, one for each worker. */
 export const LARGEST_PRIVATE_BYTES: number = 2 ** 20
 
 export interface PrivateArray {
-  /** Its identity. */
+  /** Identity of the array. */
   readonly array: number
   readonly name: string
   readonly sizeBytes: number
@@ -32,7 +32,7 @@ export function isSmall({ sizeBytes }: PrivateArray): boolean {
   return sizeBytes <= LARGEST_PRIVATE_BYTES
 }
 
-/** Why the workers do not have copies. */
+/** Explains why the workers do not have copies. */
 export function tooLargeRefusal({ name, sizeBytes }: PrivateArray): Refusal {
   return {
     code: 'private-too-large',
@@ -61,12 +61,12 @@ export function isOwn(spec: LoopSpec, array: number): boolean {
   return isLocal(spec, array) && (sizeOf(spec, array) ?? Number.POSITIVE_INFINITY) <= LARGEST_PRIVATE_BYTES
 }
 
-/** Whether the body makes it: no iteration sees what another left, and nobody looks at it after the pass. */
+/** Whether the body makes the array: no iteration sees what another left, and nothing reads it after the pass. */
 function isLocal({ env }: LoopSpec, array: number): boolean {
   return Object.values(env).some((binding) => binding.kind === 'array' && binding.array === array && binding.isLocal === true)
 }
 
-/** Bytes of a dense array of numbers of known shape that no update buffer stands before. */
+/** Returns the bytes of a dense array of numbers without an update buffer; undefined for any other, and where the shape is not known. */
 function sizeOf(spec: LoopSpec, array: number): number | undefined {
   const bindings = Object.values(spec.env).filter((binding) => 'array' in binding && binding.array === array)
   const [binding] = bindings
@@ -78,7 +78,7 @@ function sizeOf(spec: LoopSpec, array: number): number | undefined {
   return sizeOfShape(extents) * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT
 }
 
-/** Whether every iteration surely writes the same elements here. */
+/** Whether an access surely writes, and writes the same elements in every iteration. */
 function isAlways({ mode, exact, subscripts, constraints }: Access): boolean {
   const isSteady = subscripts.every((subscript) => subscript.kind === 'affine' && isSteadyForm(subscript.form))
   return mode === 'write' && exact && isSteady && constraints.every(isSteadyConstraint)

@@ -1,4 +1,4 @@
-/** What a loop's body may ask of the texts, dates and nulls of its rows (`rowQuestions.ts`), and arrays of the answers. */
+/** Questions that a loop's body may ask of the texts, dates and nulls of its rows (`rowQuestions.ts`), and the arrays of their answers. */
 import type { DistArray } from '../../core/arrays/distArray.ts'
 
 export type RowQuestion =
@@ -6,16 +6,16 @@ export type RowQuestion =
   | { readonly kind: 'equals'; readonly column: string; readonly value: string | null }
   /** A method of a date without arguments, as `getUTCDay`. */
   | { readonly kind: 'date'; readonly column: string; readonly method: string }
-  /** A method of a text that is asked about another one. */
+  /** A method of a text with another text as argument, as `startsWith`. */
   | { readonly kind: 'text'; readonly column: string; readonly method: string; readonly text: string }
-  /** `row.column ?? value`, of a number. */
+  /** `row.column ?? value`, where the column and the value are numbers. */
   | { readonly kind: 'or'; readonly column: string; readonly value: number }
-  /** Whether a collection has `row.column`; with numbers, the one that it has for it, or 0. */
+  /** Whether a collection has `row.column`; with `numbers`, the number that a map has for it, or 0. */
   | { readonly kind: 'among'; readonly column: string; readonly texts: readonly string[]; readonly numbers?: readonly number[] }
 
 type Rows = DistArray<Record<string, never>>
 
-/** The answers for each row of the table. */
+/** Returns a lazy array with the answer for each row of the table. */
 export function answersOf(rows: Rows, question: RowQuestion): object {
   const { kind, column } = question
   switch (kind) {
@@ -37,7 +37,7 @@ export function answersOf(rows: Rows, question: RowQuestion): object {
   }
 }
 
-/** The same for the same question. JSON has one word for NaN and the infinities, and none for -0. */
+/** Returns the same text for the same question. JSON writes NaN and the infinities as null, and -0 as 0. */
 export function questionId(question: RowQuestion): string {
   if (question.kind === 'among') {
     const numbers = question.numbers?.map((value) => (Object.is(value, -0) ? '-0' : String(value)))
@@ -48,7 +48,7 @@ export function questionId(question: RowQuestion): string {
   return JSON.stringify([kind, column, Object.is(value, -0) ? '-0' : String(value)])
 }
 
-/** What an array of answers is called. */
+/** Returns the name of an array of answers. */
 export function answerName(question: RowQuestion): string {
   const word = (text: string): string => text.replaceAll(/\W+/g, '_').slice(0, 20)
   switch (question.kind) {
@@ -72,7 +72,7 @@ const ofDate =
   (rows, column) =>
     rows.map(f as never, { env: { column } })
 
-/** A function each: kernels read what a function calls. */
+/** Date methods, each in a function of its own, since a kernel is compiled from the source of the function. */
 const DATES: ReadonlyMap<string, OfDates> = new Map([
   ['getTime', ofDate((row, _, env) => (row[env.column] as Date).getTime())],
   ['getUTCFullYear', ofDate((row, _, env) => (row[env.column] as Date).getUTCFullYear())],

@@ -18,7 +18,7 @@ import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { functionsOf } from '../../core/plan/tree.ts'
 import { isDateMethod, isTextMethod, questionId, type RowQuestion } from './rowAnswers.ts'
 
-/** The body with arrays of answers, and what they answer; undefined where it asks nothing, or needs more. `newName`: of an array, which nothing else has. */
+/** Returns the body with reads of arrays (`newName`), and their questions; undefined if it asks none, or needs more of a column. */
 export function withAnswers(
   ir: FunctionIr,
   element: ElementType,
@@ -77,13 +77,13 @@ function visitExprs(body: readonly Stmt[], visit: (expr: Expr) => void): void {
   })
 }
 
-/** Whether a plan gives the same rows however often it runs: what runs as it stands may not. */
+/** Whether a plan gives the same rows however often it runs; functions that run as they stand may not. */
 export function isRepeatable(plan: LogicalPlan): boolean {
   if (plan.kind === 'Materialize') return true
   return functionsOf(plan).every(({ ir }) => ir !== undefined) && inputsOf(plan).every(isRepeatable)
 }
 
-/** Whether kernels of loops read the column. */
+/** Whether kernels of loops read the column: numbers and truth values without nulls. */
 function isPlain({ type, nullable }: Field): boolean {
   return !nullable && type.kind in ARRAY_OF_DTYPE
 }
@@ -96,7 +96,7 @@ function returnsValue({ body }: FunctionIr): boolean {
   return found
 }
 
-/** Locals that are a field of the row and nothing else. */
+/** Returns the field of each local that is always that field of the row. */
 function constantFields({ body }: FunctionIr): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   const seen = new Set<string>()
@@ -118,7 +118,7 @@ function fieldName(expr: Expr, named: ReadonlyMap<string, string>): string | und
 
 type Asked = { readonly question: RowQuestion; readonly negated: boolean }
 
-/** A text of the row that is looked for in a captured collection. */
+/** Recognizes a search for a text of the row in a captured collection. */
 function searchOf(
   expr: Extract<Expr, { kind: 'Find' }>,
   { tables }: FunctionIr,
@@ -164,7 +164,7 @@ function questionOf(expr: Expr, fieldOf: (of: Expr) => Field | undefined): Asked
   }
 }
 
-/** Without the variables for such columns that nothing reads any more. */
+/** Removes declarations of locals for such columns that nothing reads any more. */
 function withoutUnread(body: readonly Stmt[], isColumn: (local: string) => boolean): readonly Stmt[] {
   const read = new Set<string>()
   visitStmts(body, (stmt) => {
@@ -178,12 +178,12 @@ function withoutUnread(body: readonly Stmt[], isColumn: (local: string) => boole
   return body.filter((stmt) => !isUnread(stmt))
 }
 
-/** Whether something still reads one of these columns, or the row as a whole. */
+/** Whether the body still reads one of these columns where kernels cannot. */
 function readsOther(body: readonly Stmt[], others: ReadonlyMap<string, Field>): boolean {
   let found = false
   const visit = (expr: Expr): void => {
     const field = expr.kind === 'Field' && expr.of.kind === 'Input' ? others.get(expr.name) : undefined
-    // numbers that may be null are read where none is
+    // Nullable numbers do not count: kernels read such a column where no row has a null.
     if (field !== undefined && !(field.type.kind in ARRAY_OF_DTYPE)) found = true
   }
   visitStmts(body, (stmt) => {

@@ -73,7 +73,7 @@ export interface Space {
   readonly order: 'serial' | 'any'
 }
 
-/** From the freest to the most ordered. */
+/** Schedule kinds from the freest to the most ordered. */
 export const KINDS = ['independent', '1d', '2d', 'wavefront', 'skewed', 'stepped', 'serial'] as const
 export type PlannedKind = (typeof KINDS)[number]
 
@@ -85,18 +85,18 @@ export interface Choice {
   readonly rejected: readonly PlannedKind[]
 }
 
-/** A legal schedule, with the freer kinds of which none is. */
+/** A legal schedule and the freer kinds that have no legal one. */
 export interface LegalSchedule extends Choice {
   readonly kind: PlannedKind
 }
 
-/** The freest legal schedule; the same for every number of workers. */
+/** Returns the freest legal schedule; the same for every number of workers. */
 export function chooseSchedule(vectors: readonly Vector[], space: Space): Choice {
   for (const { schedule, rejected } of legalSchedules(vectors, space)) return { schedule, rejected }
   return { schedule: { kind: 'serial' }, rejected: [] }
 }
 
-/** The legal schedules from the freest on, and of each kind at most so many. Serial, the last, is always among them. */
+/** Yields the legal schedules, the freest first, at most `mostOfKind` of each kind. Serial, the last, is always among them. */
 export function* legalSchedules(vectors: readonly Vector[], space: Space, mostOfKind = 1): Generator<LegalSchedule, void, void> {
   const rejected: PlannedKind[] = []
   for (const kind of KINDS) {
@@ -113,7 +113,7 @@ export function* legalSchedules(vectors: readonly Vector[], space: Space, mostOf
   }
 }
 
-/** The schedule of a kind cut along some forms, if all vectors allow it. */
+/** Returns the schedule of a kind cut along some hyperplanes, or none where a vector forbids it. */
 function unstepped(
   kind: Exclude<PlannedKind, 'stepped'>,
   forms: readonly Form[],
@@ -123,7 +123,7 @@ function unstepped(
   return vectors.every((vector) => allowsVector(kind, vector, forms, order)) ? [scheduleOf(kind, forms)] : []
 }
 
-/** The first `outer` axes in order, and inside a step the schedules that the vectors within one step allow, the freest first. */
+/** Yields schedules whose first `outer` axes run in order; the inner ones fit the vectors within a step, the freest first. */
 function* stepped(outer: number, vectors: readonly Vector[], space: Space): Generator<StaticSchedule, void, void> {
   const inside = vectors.filter((vector) => !isCarried(vector, outer))
   if (!inside.every((vector) => vector.slice(0, outer).every((distance) => distance === 0))) return
@@ -163,8 +163,8 @@ function scheduleOf(kind: Exclude<PlannedKind, 'stepped'>, forms: readonly Form[
 const axisOf = (form: Form): number => form.indexOf(1)
 
 /**
- * Whether a vector allows the kind, cut along these forms: the statement at the head of the file. A stepped schedule has as
- * many forms as axes in order, and any vector is in its way that they do not carry: others may be allowed inside a step.
+ * Whether a vector allows the kind, cut along these forms: the statement at the head of the file. A stepped schedule has a form for each
+ * sequential axis, and every vector that these do not carry counts against it, though it may be legal inside a step.
  */
 export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly Form[], order: Space['order']): boolean {
   switch (kind) {
@@ -185,7 +185,7 @@ export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly 
   }
 }
 
-/** What a kind could cut, the best choice first; nothing where the space has too few axes with more than one index. */
+/** Yields the forms along which a kind could be cut, the best first; none where too few axes of the space have more than one index. */
 export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space: Space): Generator<readonly Form[], void, void> {
   const { extents } = space
   const rank = extents.length
@@ -212,23 +212,23 @@ export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space
       if (axes.length > 1) yield* skewedPairs(vectors, space)
       return
     case 'stepped':
-      // As few axes as will do: a step is the longer for it.
+      // The fewest outer axes come first: a step then has the most work.
       for (const axis of axes.slice(0, -1)) yield extents.slice(0, axis + 1).map((_, outer) => axisForm(outer, rank))
   }
 }
 
-/** Slanted bands that no dependence may leave. */
+/** Slanted hyperplanes whose bands no dependence leaves. */
 const bands: FormsOf = remembered((vectors, extents) => {
   const forms = [...candidateForms(vectors, extents), ...normalForms(vectors, extents)]
   return forms.filter((form) => skewOf(form) > 1 && isForward(form) && isUsable(form, extents))
 })
 
-/** Forms that pairs are made of, the least skewed ones. */
+/** Most forms from which pairs are made: the least skewed ones. */
 const MOST_FORMS = 24
 
 /**
- * Pairs of forms that are not both axes: first of those along which no dependence goes back. With order 'any' others come
- * next; with order 'serial' only near misses, for the reasons given when there is no pair.
+ * Yields pairs of forms that are not both axes. Those along which no dependence goes back come first. With order 'any' all others follow;
+ * with order 'serial' only near misses, for the reasons given when there is no legal pair.
  */
 function* skewedPairs(vectors: readonly Vector[], { extents, order }: Space): Generator<readonly Form[], void, void> {
   const forms = candidateForms(vectors, extents)
@@ -265,30 +265,30 @@ const WIDE = 64
 
 const widthOf = (extent: number | undefined): number => Math.min(extent ?? WIDE, WIDE)
 
-/** A form is as wide as its widest axis, skewed or not. */
+/** The width of a form: that of its widest axis, skewed or not. */
 function widthAlong(form: Form, extents: Space['extents']): number {
   return Math.max(...form.map((coefficient, axis) => (coefficient === 0 ? 0 : widthOf(extents[axis]))))
 }
 
-/** The widest choice first; among equals in the order given, for axes the outer ones first. */
+/** Sorts the widest choice first; equals keep their order, for axes the outer ones first. */
 function byWidth(choices: readonly (readonly Form[])[], extents: Space['extents']): readonly (readonly Form[])[] {
   return byKey(choices, (forms) => -forms.reduce((product, form) => product * widthAlong(form, extents), 1))
 }
 
-/** The smallest key first; among equals in the order given. */
+/** Sorts the smallest key first; equals keep their order. */
 function byKey(choices: readonly (readonly Form[])[], keyOf: (choice: readonly Form[]) => number): readonly (readonly Form[])[] {
   const keyed = choices.map((choice) => ({ choice, key: keyOf(choice) }))
   return keyed.sort((a, b) => a.key - b.key).map(({ choice }) => choice)
 }
 
-/** Each vector once. */
+/** Returns each vector once. */
 export function distinctVectors(conflicts: readonly { readonly vector: Vector }[]): Vector[] {
   const vectors = [...new Map(conflicts.map(({ vector }) => [vectorId(vector), vector])).values()]
-  // Those that their entries decide come first: they cost less to ask.
+  // Vectors without a distance polyhedron come first: their entries alone decide, which costs less.
   return [...vectors.filter((vector) => vector.reach === undefined), ...vectors.filter((vector) => vector.reach !== undefined)]
 }
 
-/** The axes a schedule cuts, alone or in a form; those that it runs in order come first. */
+/** Returns the axes a schedule cuts, alone or in a form; those that it runs in order come first. */
 export function axesOf(schedule: Schedule): readonly number[] {
   return schedule.kind === 'stepped' ? [...stepAxes(schedule), ...cutAxes(schedule, schedule.outer)] : cutAxes(schedule)
 }
@@ -318,7 +318,7 @@ export function cutAxes(schedule: Schedule, outer = 0): readonly number[] {
   }
 }
 
-/** A schedule as the plan names it: one that runs in steps is a wavefront along its outer axes. */
+/** The kind of a schedule that the plan prints: one that runs in steps is a wavefront along its outer axes. */
 export function plannedKind(kind: Schedule['kind']): ScheduleKind {
   return kind === 'stepped' ? 'wavefront' : kind
 }

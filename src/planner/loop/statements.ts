@@ -16,20 +16,20 @@ import {
 } from '../../core/ir/functionIr.ts'
 import type { LoopSpec } from '../../core/loop/loopSpec.ts'
 
-/** A statement of a body with all that is nested in it. */
+/** Facts about a statement of a body and all that is nested in it. */
 export interface StatementFacts {
-  /** Locals that it gives values. */
+  /** Locals that the statement gives values. */
   readonly defines: ReadonlySet<string>
-  /** Locals that it reads or gives values. */
+  /** Locals that the statement reads or gives values. */
   readonly locals: ReadonlySet<string>
-  /** Arrays, accumulators and generators by the names the body has for them, and tables. */
+  /** Names in the body of arrays, accumulators, generators and tables that the statement uses. */
   readonly names: ReadonlySet<string>
   readonly accumulators: ReadonlySet<string>
   readonly draws: boolean
-  /** Whether it may fail by itself; accesses outside of their arrays are not counted. */
+  /** Whether the statement may fail by itself; accesses outside of their arrays are not counted. */
   readonly throws: boolean
   readonly hasLoop: boolean
-  /** Whether anything of it is left after the iteration. */
+  /** Whether the statement leaves anything behind after the iteration. */
   readonly hasEffect: boolean
 }
 
@@ -83,9 +83,8 @@ export function factsOf(stmt: Stmt): StatementFacts {
 }
 
 /**
- * Whether a body may be split at all: it ends each iteration at its end, computes with numbers and truth values only, so that
- * nothing fails but what says so and accesses outside of their arrays, and what it changes are dense arrays and
- * accumulators of the library's own kinds.
+ * Whether a body may be split at all: it has no `return`, computes with numbers and truth values only, so that only `throw` and accesses
+ * outside of their arrays fail, and it changes nothing but dense arrays and accumulators of the library's own kinds.
  */
 export function isDivisible(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): boolean {
   let returns = false
@@ -95,7 +94,7 @@ export function isDivisible(spec: LoopSpec, ir: FunctionIr, writtenArrays: Reado
   return !returns && isPlain(spec, ir, writtenArrays)
 }
 
-/** The same, but for where it ends. */
+/** Whether a body meets the conditions of `isDivisible`, except that it may return before its end. */
 export function isPlain(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): boolean {
   if (spec.over.array !== undefined && writtenArrays.has(spec.over.array)) return false
   if (!ir.uses.every(({ name }) => isPlainName(spec, name, writtenArrays))) return false
@@ -104,7 +103,7 @@ export function isPlain(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlyS
     return false
   let divisible = true
   visitStmts(ir.body, (stmt) => {
-    // Whatever comes of the message, the statement fails.
+    // The statement fails whatever the message is.
     if (stmt.kind === 'Throw') return
     for (const expr of expressionsOf(stmt)) {
       visitExpr(expr, (one) => {
@@ -132,14 +131,14 @@ function isPlainName(spec: LoopSpec, name: string, writtenArrays: ReadonlySet<nu
   }
 }
 
-/** Functions that give a number or truth value for every number, and never fail. */
+/** Functions that never fail, and give a number or truth value for every number. */
 const TOTAL: ReadonlySet<Callee> = new Set(
   BUILTINS.filter(
     (name) => name.startsWith('Math.') || ['Number', 'Boolean', 'isNaN', 'isFinite'].includes(name) || /^Number\.is/.test(name),
   ),
 )
 
-/** Whether an expression, given numbers and truth values, is one and cannot fail; what is below it is asked about by itself. */
+/** Whether an expression with numbers and truth values as operands is one too and cannot fail; operands are asked about by themselves. */
 function isNumeric(spec: LoopSpec, expr: Expr): boolean {
   switch (expr.kind) {
     case 'Literal':

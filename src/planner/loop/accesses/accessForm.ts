@@ -1,8 +1,8 @@
-/** A text that is equal for accesses that touch the same elements under the same conditions. */
+/** Prints accesses so that two texts are equal where they touch the same elements under the same conditions. */
 import type { Access } from './accesses.ts'
 import { type Constraint, type Form, type Variable, variableId } from './affine.ts'
 
-/** Variables of the body are numbered as they come. */
+/** Returns the text of an access, in which variables of the body are numbered in the order they occur. */
 export function accessForm({ array, subscripts, constraints }: Access): string {
   const names = new Names()
   const elements = subscripts.map((one) => (one.kind === 'unknown' ? '?' : names.form(one.form)))
@@ -31,7 +31,7 @@ class Names {
   private variable(variable: Variable): string {
     if (variable.kind === 'quotient') return `(${this.form(variable.of)} by ${variable.by} toward ${variable.toward})`
     const id = variableId(variable)
-    // Values read at two places are told apart; so are the places.
+    // Values read at two places stay two variables.
     if (variable.kind !== 'inner' && variable.kind !== 'choice') return id
     const number = this.known.get(id)
     if (number !== undefined) return `v${number}`

@@ -1,4 +1,4 @@
-/** Subscripts in words: `u`, `i - 1`, `0:K`, `:` for a whole axis, `? cols.get(k)` for what only the data can tell. */
+/** Prints subscripts: `u`, `i - 1`, `0:K`, `:` for a whole axis, `? cols.get(k)` for what only the data can tell. */
 
 import type { Key } from '../../../core/arrays/keys.ts'
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
@@ -7,15 +7,15 @@ import type { Access, Subscript } from './accesses.ts'
 import { constantForm, type Form, sameForm, sum, type Variable, variableId } from './affine.ts'
 import { extentForm } from './axisForms.ts'
 
-/** How variables are written. */
+/** A function that writes variables: as a name, or as a number where the value is known. */
 export type Naming = (variable: Variable) => string | number
 
 const AXIS_NAMES = ['i', 'j', 'k', 'l', 'm', 'n']
 
-/** The key as most bodies take it, which names indices that are never used: `([t, i], …` or `(value, [u, m], …`. */
+/** The key as a pattern, as most bodies take it; it names indices that are never used: `([t, i], …` or `(value, [u, m], …`. */
 const KEY_PATTERN = /^\(\s*(?:[\w$]+\s*,\s*)?\[([\w$\s,]*)\]/
 
-/** The names that the body gives to the axes of the key, or i, j, k where it gives none. */
+/** Returns the names that the body gives to the axes of the key; i, j, k for axes without one, and for all where two would be the same. */
 export function axisNames(rank: number, ir: FunctionIr | undefined, source = ''): string[] {
   const written = KEY_PATTERN.exec(source)?.[1]?.split(',') ?? []
   const names = Array.from({ length: rank }, (_, axis) => AXIS_NAMES[axis] ?? `i${axis}`)
@@ -30,7 +30,7 @@ export function axisNames(rank: number, ir: FunctionIr | undefined, source = '')
   return new Set(named).size === rank ? named : names
 }
 
-/** Writes loop indices by their names. */
+/** Returns a naming of loop indices by their names. */
 export function symbolically(names: readonly string[]): Naming {
   return (variable) => {
     switch (variable.kind) {
@@ -49,7 +49,7 @@ export function symbolically(names: readonly string[]): Naming {
   }
 }
 
-/** Writes loop indices by their values in one iteration. */
+/** Returns a naming of loop indices by their values in one iteration. */
 export function atIteration(key: Key, names: readonly string[]): Naming {
   const naming: Naming = (variable) => {
     if (variable.kind === 'key') return key[variable.axis] ?? 0
@@ -60,7 +60,7 @@ export function atIteration(key: Key, names: readonly string[]): Naming {
   return naming
 }
 
-/** What a form comes to, where all its variables are written as numbers. */
+/** Returns the value of a form; undefined where a variable is not written as a number. */
 function numberOf({ terms, offset }: Form, naming: Naming): number | undefined {
   return terms.reduce<number | undefined>((value, { variable, factor }) => {
     const named = value === undefined ? '' : naming(variable)
@@ -68,12 +68,12 @@ function numberOf({ terms, offset }: Form, naming: Naming): number | undefined {
   }, offset)
 }
 
-/** `W[u, :]` */
+/** Prints the element that an access touches, as `W[u, :]`. */
 export function elementText(spec: LoopSpec, access: Access, naming: Naming): string {
   return `${access.name}[${subscriptTexts(spec, access, naming).join(', ')}]`
 }
 
-/** One text per axis of the accessed array. */
+/** Returns one text per axis of the accessed array. */
 export function subscriptTexts(spec: LoopSpec, access: Access, naming: Naming): string[] {
   return access.subscripts.map((subscript, axis) => subscriptText(spec, access, subscript, axis, naming))
 }
@@ -81,12 +81,12 @@ export function subscriptTexts(spec: LoopSpec, access: Access, naming: Naming): 
 function subscriptText(spec: LoopSpec, access: Access, subscript: Subscript, axis: number, naming: Naming): string {
   if (subscript.kind === 'unknown') return `? ${subscript.text}`
   const { form, text } = subscript
-  // Quotients and remainders are as the body wrote them, unless the iteration decides them.
+  // Quotients and remainders are printed as the body wrote them, unless the iteration decides them.
   if (text !== undefined) return String(numberOf(form, naming) ?? text)
   const inner = form.terms.filter(({ variable }) => variable.kind === 'inner')
   const [index] = inner
   if (inner.length !== 1 || index?.factor !== 1) return formText(form, naming)
-  // The index runs over its range, and what is added to it moves the range.
+  // The other terms of the subscript shift the range of the index.
   const rest = { terms: form.terms.filter((term) => term !== index), offset: form.offset }
   const { least, above } = rangeOf(access, index.variable)
   const extent = extentForm(spec.env[access.name], axis)
@@ -100,7 +100,7 @@ function subscriptText(spec: LoopSpec, access: Access, subscript: Subscript, axi
   return `${from === undefined ? '' : formText(from, naming)}:${to === undefined ? '' : formText(to, naming)}`
 }
 
-/** The range of an inner loop index, from the first constraints on it, which are those of its loop. */
+/** Returns the range of an inner loop index, from the first constraints on it, which are those of its loop. */
 function rangeOf({ constraints }: Access, variable: Variable): { readonly least: Form | undefined; readonly above: Form | undefined } {
   const bound = (factor: 1 | -1): Form | undefined => {
     for (const constraint of constraints) {
@@ -120,7 +120,7 @@ function plus({ terms, offset }: Form, constant: number): Form {
   return { terms, offset: offset + constant }
 }
 
-/** `2 * i - j + 1`, `99 - i`; the terms whose variables are numbers are added up. */
+/** Prints a form, as `2 * i - j + 1` or `99 - i`; the terms whose variables are numbers are added up. */
 function formText(form: Form, naming: Naming): string {
   let { offset } = form
   const added: string[] = []

@@ -14,9 +14,9 @@ import { type Choice, formOf, type Scope, wholeForm } from './formOf.ts'
 import { below, equal, type Guard, guardOf, oneOf } from './guards.ts'
 
 export type Subscript =
-  /** `text` is how the body wrote it, where the form has quotients. */
+  /** `text` is the source, for printing, where the form has quotients. */
   | { readonly kind: 'affine'; readonly form: Form; readonly text?: string }
-  /** Any integer. `reads` is the array in env whose value it is, as `next` in `A.set(next.get(i), x)`. */
+  /** Any integer. `reads` is the array in env that the value is read from, as `next` in `A.set(next.get(i), x)`. */
   | { readonly kind: 'unknown'; readonly text: string; readonly reads?: string }
 
 export interface Access {
@@ -26,21 +26,21 @@ export interface Access {
   readonly mode: 'read' | 'write' | 'add'
   readonly subscripts: readonly Subscript[]
   readonly span: Span
-  /** Through an update buffer: reads see the last flush, adds apply at the next. */
+  /** Whether the access goes through an update buffer: reads see the last flush, adds apply at the next. */
   readonly buffered: boolean
-  /** Hold whenever the access happens. */
+  /** Constraints that hold whenever the access happens. */
   readonly constraints: readonly Constraint[]
   /** Whether the access happens whenever the constraints hold. */
   readonly exact: boolean
-  /** Which statement of the body it is in, from 0; -1 for the element iterated over, which is read before the first. */
+  /** Index of the statement in the body; -1 for the element iterated over, which is read before the first. */
   readonly statement: number
-  /** What else decides on whether it happens, where it is not exact. */
+  /** Other things that decide on whether the access happens; none where it is exact. */
   readonly doubts: readonly Doubt[]
-  /** The counted inner loops around it, outermost first. */
+  /** The counted inner loops around the access, outermost first. */
   readonly turns: readonly Turn[]
 }
 
-/** The name that stands for the iterated array where it has none in `env`. */
+/** Returns the name that stands for the iterated array: that in `env`, or the label where it has none. */
 export function iteratedName(spec: LoopSpec): string {
   const { array, label } = spec.over
   const named = Object.entries(spec.env).find(([, binding]) => binding.kind === 'array' && binding.array === array)
@@ -66,7 +66,7 @@ export function accessesOf(spec: LoopSpec, ir: FunctionIr): Access[] {
   return walk.accesses
 }
 
-/** The first place that uses the element iterated over. */
+/** Returns the first expression that uses the element iterated over; undefined where none does. */
 function valueIn(ir: FunctionIr): Expr | undefined {
   let value: Expr | undefined
   visitStmts(ir.body, (stmt) => {
@@ -105,7 +105,7 @@ class BodyWalk {
     }
   }
 
-  /** Walks statements from a state to the state after them; undefined when their end is never reached. */
+  /** Walks statements from a state to the state after them; undefined where their end is never reached. */
   statements(stmts: readonly Stmt[], before: State): State | undefined {
     let state: State | undefined = before
     for (const stmt of stmts) {
@@ -169,8 +169,8 @@ class BodyWalk {
   }
 
   /**
-   * Inside a loop nothing is known of the locals it assigns, but that the index of a counted loop runs over its range.
-   * After it, nothing is known of them either.
+   * Walks a loop. Inside it nothing is known of the locals it assigns, except that the index of a counted loop runs over its range. After
+   * it, nothing is known of them either.
    */
   private loop(stmt: Extract<Stmt, { kind: 'For' }>, before: State): State {
     const started = this.statements(stmt.init, before) ?? before
@@ -188,7 +188,7 @@ class BodyWalk {
     }
   }
 
-  /** The state in one turn of a counted loop, whose index is a variable between its bounds, whole steps from its start. */
+  /** Returns the state in one iteration of a counted loop, whose index lies between its bounds; undefined for other loops. */
   private countedTurn(stmt: Extract<Stmt, { kind: 'For' }>, started: State, assigned: ReadonlySet<string>): State | undefined {
     const counted = stmt.counted
     if (counted === undefined || stmt.doWhile) return undefined
@@ -258,7 +258,7 @@ class BodyWalk {
     })
   }
 
-  /** The access to the element iterated over. */
+  /** Records an access to the element iterated over. */
   element(mode: 'read' | 'write', span: Span, state: State): void {
     const { array, rank } = this.spec.over
     if (array === undefined) return
@@ -279,7 +279,7 @@ class BodyWalk {
     return { kind: 'unknown', text: source.span.text, ...(source.kind === 'Read' ? { reads: source.array } : {}) }
   }
 
-  /** What a constant local stands for, for texts. */
+  /** Returns the initial value of a constant local, through others; any other expression as it is. Texts are made of it. */
   private sourceOf(expr: Expr): Expr {
     const definition = expr.kind === 'Local' ? this.definitions.get(expr.name) : undefined
     return definition === undefined ? expr : this.sourceOf(definition)
@@ -295,7 +295,7 @@ class BodyWalk {
       readOf: (array, subscripts) => {
         if (!this.distinct.has(array)) return undefined
         const at = subscripts.map((subscript) => wholeForm(subscript, scope))
-        // Values too large for exact sums lie outside every array.
+        // A value too large for exact sums lies outside every array.
         return variableForm({ kind: 'distinct', id: this.variables++, array, at, low: 0, high: 0 })
       },
       choiceOf: (expr) => this.choiceForm(expr, scope),
@@ -303,7 +303,7 @@ class BodyWalk {
     return scope
   }
 
-  /** `Math.min`, `Math.max`, `Math.abs` and `?:` of forms: a variable that is one of them. */
+  /** Returns a variable that is one of the parts of `Math.min`, `Math.max`, `Math.abs` or `?:`; undefined where a part has no form. */
   private choiceForm(expr: Choice, scope: Scope): Form | undefined {
     const end = expr.kind === 'Conditional' ? 'any' : EXTREMES[expr.callee]
     if (end === undefined) return undefined
@@ -315,7 +315,7 @@ class BodyWalk {
     const low = end === 'greatest' ? Math.max(...lows) : Math.min(...lows)
     const high = end === 'least' ? Math.min(...highs) : Math.max(...highs)
     const bare = { kind: 'choice', id: this.variables++, name: expr.span.text, low, high } as const
-    // What it means speaks of the variable itself, which is known by its id.
+    // The constraints in `means` speak of the variable itself, which is known by its id.
     const self = variableForm({ ...bare, means: [], exact: true })
     const cases = forms.map((form, i): Guard => {
       const others = forms.filter((_, j) => j !== i)
@@ -329,7 +329,7 @@ class BodyWalk {
   }
 }
 
-/** The initial values of the locals that keep them. */
+/** Returns the initial values of the locals that are never assigned again. */
 function definitionsOf(ir: FunctionIr): ReadonlyMap<string, Expr> {
   const definitions = new Map<string, Expr>()
   visitStmts(ir.body, (stmt) => {

@@ -6,7 +6,7 @@
  * extents that are not known yet but are the same in every iteration. Whatever does not fit (`i * j`, a value read from
  * an array) has no form; the analysis takes it for any integer. `formOf.ts` has the forms of expressions.
  */
-/** What a variable surely lies between. */
+/** The bounds of a variable, both inclusive. */
 interface Bounded {
   readonly low: number
   readonly high: number
@@ -26,7 +26,7 @@ export type Variable = Bounded &
         readonly name: string
       }
     | {
-        /** One of several forms, as `means` says; `exact` where it says all. `id` is unique in the body. */
+        /** One of several forms, as `means` says; `exact` where the constraints say all. `id` is unique in the body. */
         readonly kind: 'choice'
         readonly id: number
         readonly name: string
@@ -68,31 +68,31 @@ export interface Form {
   readonly offset: number
 }
 
-/** What holds of the variables wherever an access happens. */
+/** A condition on the variables that holds wherever an access happens. */
 export type Constraint =
   /** form >= 0 */
   | { readonly kind: 'atLeast'; readonly form: Form }
   /** form = 0 */
   | { readonly kind: 'equal'; readonly form: Form }
-  /** All constraints of at least one of the cases hold. */
+  /** In at least one of the cases, all constraints hold. */
   | { readonly kind: 'either'; readonly cases: readonly (readonly Constraint[])[] }
 
-/** Keys and extents are below this; see `checkShape`. */
+/** Bound of keys and extents, which are below it; see `checkShape`. */
 export const LARGEST_KEY: number = 2 ** 31
 
-/** Where a form could come to more than this it is none: a body computes in doubles, which are exact up to 2^53. */
+/** Largest absolute value of a form; beyond it there is none, since a body computes in doubles, which are exact up to 2^53. */
 export const LARGEST_SIZE: number = 2 ** 51
 
 export function constantForm(offset: number): Form {
   return { terms: [], offset }
 }
 
-/** The form that is a variable. */
+/** Returns the form that is a variable alone. */
 export function variableForm(variable: Variable): Form {
   return { terms: [{ variable, factor: 1 }], offset: 0 }
 }
 
-/** left + times * right; undefined where it could be too large. */
+/** Returns left + times * right; undefined where it could be too large. */
 export function sum(left: Form, right: Form, times: number): Form | undefined {
   if (sizeOf(left) + Math.abs(times) * sizeOf(right) > LARGEST_SIZE) return undefined
   const factors = new Map(left.terms.map((term) => [variableId(term.variable), term]))
@@ -109,7 +109,7 @@ export function sum(left: Form, right: Form, times: number): Form | undefined {
   return { terms, offset: left.offset + times * right.offset + 0 }
 }
 
-/** A bound of the absolute value of a form. */
+/** Returns a bound of the absolute value of a form. */
 export function sizeOf({ terms, offset }: Form): number {
   return terms.reduce(
     (size, { variable, factor }) => size + Math.abs(factor) * Math.max(Math.abs(variable.low), Math.abs(variable.high)),
@@ -117,7 +117,7 @@ export function sizeOf({ terms, offset }: Form): number {
   )
 }
 
-/** A text that is equal for equal variables. */
+/** Returns a text that is equal for equal variables. */
 export function variableId(variable: Variable): string {
   switch (variable.kind) {
     case 'key':
@@ -137,7 +137,7 @@ function formId({ terms, offset }: Form): string {
   return `(${terms.map(({ variable, factor }) => `${factor} ${variableId(variable)} + `).join('')}${offset})`
 }
 
-/** What a form surely lies between. */
+/** Returns the bounds of a form, both inclusive. */
 export function rangeOf(form: Form): readonly [low: number, high: number] {
   const { terms, offset } = form
   for (const { variable, factor } of terms) {
@@ -164,7 +164,7 @@ function scaled([low, high]: readonly [number, number], times: number): readonly
   return times >= 0 ? [times * low, times * high] : [times * high, times * low]
 }
 
-/** of - by * quotient */
+/** Returns of - by * quotient. */
 export function remainderForm(quotient: Extract<Variable, { kind: 'quotient' }>): Form | undefined {
   return sum(quotient.of, variableForm(quotient), -quotient.by)
 }
@@ -178,13 +178,13 @@ export function sameForm(a: Form | undefined, b: Form | undefined): boolean {
   })
 }
 
-/** The variable of a form that is a variable plus a constant. */
+/** Returns the variable of a form that is a variable plus a constant; undefined for any other form. */
 export function singleVariable({ terms }: Form): Variable | undefined {
   const [term] = terms
   return terms.length === 1 && term?.factor === 1 ? term.variable : undefined
 }
 
-/** Whether the loop indices alone decide what a form comes to. */
+/** Whether the loop indices, those of inner loops and extents included, decide the value of a form. */
 export function isDecided({ terms }: Form): boolean {
   return terms.every(({ variable }) => isDecidedVariable(variable))
 }

@@ -13,7 +13,7 @@ import type { Access } from './accesses.ts'
 import { type Constraint, constantForm, type Form, sum } from './affine.ts'
 import { keyForm } from './axisForms.ts'
 
-/** True only where it is proved within the budget: shapes that only the run knows, and subscripts without affine form, prove nothing. */
+/** Whether the budget suffices to prove the access inside; unknown shapes and subscripts without affine form prove nothing. */
 export function surelyInside(spec: LoopSpec, access: Access, budget: Budget): boolean {
   const binding = spec.env[access.name]
   if (binding?.kind !== 'array' || binding.shape === undefined || binding.shape.length !== access.subscripts.length) return false
@@ -26,11 +26,11 @@ export function surelyInside(spec: LoopSpec, access: Access, budget: Budget): bo
   })
 }
 
-/** Work for one question: guards and an inner loop take a hundredth of the most. */
+/** Work limits for one question, in units of `Budget`: guards and an inner loop take a hundredth of the most. */
 const MOST_WORK = 1_000
 const LEAST_WORK = 20
 
-/** Whether a system may have a solution; it has when the budget has ended. */
+/** Whether a system may have a solution; true as well where the budget ran out. */
 export function maySolve(system: IntegerSystem, budget: Budget): boolean {
   const given = Math.min(MOST_WORK, budget.left)
   const own = { left: given }
@@ -39,7 +39,7 @@ export function maySolve(system: IntegerSystem, budget: Budget): boolean {
   return found !== 'none'
 }
 
-/** A value that was read from an array may be a fraction. */
+/** Whether a form contains a value read from an array, which may be a fraction. */
 export function hasReadValue(form: Form): boolean {
   return form.terms.some(({ variable }) => variable.kind === 'distinct')
 }
@@ -73,7 +73,7 @@ function neverHolds(spec: LoopSpec, access: Access, outside: Constraint, budget:
   for (const [axis, extent] of extents.entries()) {
     const key = keyForm(spec, axis)
     facts.within('p', key, extent === undefined ? undefined : constantForm(extent))
-    // One iteration is asked about; the other of the two that facts are of is the same.
+    // One iteration is asked about: the other of the two that facts speak of has the same key.
     facts.agree(key, key)
   }
   for (const constraint of [...access.constraints, outside]) facts.hold('p', constraint)

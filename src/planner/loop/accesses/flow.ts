@@ -9,7 +9,7 @@ import { visitStmts } from '../../../core/ir/functionIr.ts'
 import { type Constraint, type Form, sameForm, type Variable } from './affine.ts'
 import type { Guard } from './guards.ts'
 
-/** The turn of a counted inner loop that is running: its index, and how many turns were before it where steps are not 1. */
+/** The running iteration of a counted inner loop: its index, and the number of iterations before it where the step is not 1 or -1. */
 export interface Turn {
   readonly index: Variable
   readonly turns?: Variable
@@ -17,16 +17,16 @@ export interface Turn {
   readonly step: number
 }
 
-/** A place that is not reached for certain: a branch on data, a turn of a loop that may end early. Told apart by identity. */
+/** A place that may not be reached: a branch on data, an iteration of a loop that may end early. Two doubts differ by identity. */
 export interface Doubt {
-  /** How many counted loops are around it. */
+  /** Number of counted loops around the place. */
   readonly turns: number
 }
 
 export interface State {
   readonly locals: ReadonlyMap<string, Form>
   readonly constraints: readonly Constraint[]
-  /** What else decides on whether the point is reached; nothing where it is reached whenever the constraints hold. */
+  /** The other things that decide on whether the point is reached; none where it is reached whenever the constraints hold. */
   readonly doubts: readonly Doubt[]
   /** The counted loops around the point, outermost first. */
   readonly turns: readonly Turn[]
@@ -42,7 +42,7 @@ export function under(state: State, guard: Guard): State {
   }
 }
 
-/** The doubts of a state and a new one. */
+/** Returns the doubts of a state and a new one. */
 export function doubted({ doubts, turns }: Pick<State, 'doubts' | 'turns'>): readonly Doubt[] {
   return [...doubts, { turns: turns.length }]
 }
@@ -60,8 +60,8 @@ export function withoutLocals(state: State, names: ReadonlySet<string>): State {
 }
 
 /**
- * The state where the paths of a statement meet again. `before` is the state ahead of the statement, `complete` tells
- * that every path through the statement arrives here. Undefined when no path arrives.
+ * Returns the state where the paths of a statement meet again; undefined where no path arrives. `before` is the state ahead of the
+ * statement, `complete` tells that every path through it arrives here.
  */
 export function joined(before: State, paths: readonly (State | undefined)[], complete: boolean): State | undefined {
   const arriving = paths.filter((path) => path !== undefined)
@@ -82,7 +82,7 @@ export function mayLeave(stmts: readonly Stmt[]): boolean {
   return leaves
 }
 
-/** The locals that the statements assign; declarations do not count. */
+/** Returns the locals that the statements assign; declarations do not count. */
 export function assignedIn(stmts: readonly Stmt[]): Set<string> {
   const names = new Set<string>()
   visitStmts(stmts, (stmt) => {

@@ -6,7 +6,7 @@ import type { Footprint, LoopSpec, Reach } from '../../../core/loop/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
 import { type Form, rangeOf } from './affine.ts'
 
-/** Of all accesses that are not added to copies or buffered; one for each place that some access has. */
+/** Returns the footprints of all accesses that are not added to copies or buffered, without duplicates. */
 export function footprintsOf({ over }: LoopSpec, accesses: readonly Access[], reduced: readonly number[]): readonly Footprint[] {
   const found = new Map<string, Footprint>()
   for (const { array, mode, subscripts, buffered } of accesses) {
@@ -24,7 +24,7 @@ function reachOf(subscript: Subscript, rank: number): Reach | 'any' {
   const rest: Form['terms'][number][] = []
   for (const term of terms) {
     const { variable, factor } = term
-    if (variable.kind === 'distinct') return 'any' // its bounds say nothing
+    if (variable.kind === 'distinct') return 'any' // // its bounds are not known
     if (variable.kind === 'key') key[variable.axis] = factor
     else rest.push(term)
   }

@@ -7,23 +7,23 @@ import type { BinaryOperator, Expr, Primitive } from '../../../core/ir/functionI
 import { constantForm, type Form, LARGEST_SIZE, sum } from './affine.ts'
 import { bitwise, divided, remainder, truncated } from './quotients.ts'
 
-/** What is known where an expression stands. */
+/** The facts known where an expression stands. */
 export interface Scope {
-  /** The loop index of an axis, where the space has it. */
+  /** Returns the loop index of an axis; undefined where the space has no such axis. */
   keyOf(axis: number): Form | undefined
   /** Forms of the locals that have one. */
   readonly locals: ReadonlyMap<string, Form>
   readonly parameters: ReadonlyMap<string, Primitive>
   extentOf(array: string, axis: number): Form | undefined
-  /** The form of a read, where it has one. */
+  /** Returns the form of a read; undefined where it has none. */
   readOf(array: string, subscripts: readonly Expr[]): Form | undefined
-  /** The form of `Math.min`, `Math.max`, `Math.abs` and `?:`, where their parts have forms. */
+  /** Returns the form of `Math.min`, `Math.max`, `Math.abs` and `?:`; undefined where a part has none. */
   choiceOf(expr: Choice): Form | undefined
 }
 
 export type Choice = Extract<Expr, { kind: 'Conditional' | 'Call' }>
 
-/** The affine form of an expression, or undefined where it has none. */
+/** Returns the affine form of an expression; undefined where it has none. */
 export function formOf(expr: Expr, scope: Scope): Form | undefined {
   switch (expr.kind) {
     case 'Literal':
@@ -81,7 +81,7 @@ export function formOf(expr: Expr, scope: Scope): Form | undefined {
   }
 }
 
-/** The form of an expression whose value is surely a whole number; values read from arrays need not be. */
+/** Returns the form of an expression whose value is surely a whole number; undefined for values read from arrays, which need not be. */
 export function wholeForm(expr: Expr, scope: Scope): Form | undefined {
   const form = formOf(expr, scope)
   return form?.terms.some(({ variable }) => variable.kind === 'distinct') === true ? undefined : form
@@ -140,13 +140,13 @@ function arithmetic(operator: '+' | '-' | '*', left: Form, right: Form): Form | 
   }
 }
 
-/** form / by, where every term of the form is a multiple of `by`. */
+/** Returns form / by; undefined where a term is no multiple of `by`. */
 function wholeQuotient({ terms, offset }: Form, by: number): Form | undefined {
   if (by === 0 || [offset, ...terms.map((term) => term.factor)].some((factor) => factor % by !== 0)) return undefined
   return { terms: terms.map(({ variable, factor }) => ({ variable, factor: factor / by })), offset: offset / by + 0 }
 }
 
-/** A whole number, or a quotient of two, rounded. */
+/** Returns the form of a whole number, or of a rounded quotient of two; undefined for any other expression. */
 function rounded(expr: Expr, toward: 'floor' | 'zero' | 'ceil', scope: Scope): Form | undefined {
   const whole = wholeForm(expr, scope)
   if (whole !== undefined || expr.kind !== 'Binary' || expr.operator !== '/') return whole

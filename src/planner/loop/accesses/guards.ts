@@ -16,7 +16,7 @@ export interface Guard {
 
 const UNKNOWN: Guard = { constraints: [], exact: false }
 const ALWAYS: Guard = { constraints: [], exact: true }
-/** -1 >= 0 */
+/** The guard that never holds: -1 >= 0. */
 const NEVER: Guard = { constraints: [{ kind: 'atLeast', form: constantForm(-1) }], exact: true }
 
 const NEGATED: Partial<Record<BinaryOperator, BinaryOperator>> = {
@@ -30,20 +30,20 @@ const NEGATED: Partial<Record<BinaryOperator, BinaryOperator>> = {
   '!=': '==',
 }
 
-/** What holds where `test` came out as `truth`. */
+/** Returns the guard of the branch in which `test` came out as `truth`. */
 export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
   if (test.kind === 'Unary' && test.operator === '!') return guardOf(test.operand, !truth, scope)
   if (test.kind === 'Logical') {
     if (test.operator === '??') return UNKNOWN
     const left = guardOf(test.left, truth, scope)
     const right = guardOf(test.right, truth, scope)
-    // A true `&&` and a false `||` say both, the others one of the two.
+    // A true `&&` and a false `||` tell that both hold, the others that one of the two does.
     return test.operator === (truth ? '&&' : '||') ? both(left, right) : oneOf([left, right])
   }
   const constant = constantOf(test, scope)
   if (constant !== undefined) return constant === truth ? ALWAYS : NEVER
   const number = wholeForm(test, scope)
-  // What is no comparison is asked whether it is 0.
+  // A number as test is compared with 0.
   if (number !== undefined) return truth ? different(number, constantForm(0)) : guard(equal(number, constantForm(0)))
   if (test.kind !== 'Binary') return UNKNOWN
   const operator = truth ? test.operator : NEGATED[test.operator]
@@ -89,35 +89,35 @@ function both(left: Guard, right: Guard): Guard {
   return { constraints: [...left.constraints, ...right.constraints], exact: left.exact && right.exact }
 }
 
-/** At least one of the guards holds. */
+/** Returns the guard that at least one of the guards holds. */
 export function oneOf(guards: readonly Guard[]): Guard {
   const exact = guards.every((one) => one.exact)
   const cases = guards.map(({ constraints }) => constraints)
-  // A guard of which nothing is known leaves nothing to say.
+  // One case without constraints makes the whole say nothing.
   return cases.some((constraints) => constraints.length === 0)
     ? { constraints: [], exact }
     : { constraints: [{ kind: 'either', cases }], exact }
 }
 
-/** A captured flag, or a literal that a tool left behind. */
+/** Returns the truth of a captured flag, or of a literal that a tool left behind; undefined for any other test. */
 function constantOf(test: Expr, scope: Scope): boolean | undefined {
   if (test.kind === 'Literal') return Boolean(test.value)
   return test.kind === 'Parameter' && scope.parameters.has(test.name) ? Boolean(scope.parameters.get(test.name)) : undefined
 }
 
-/** a + gap <= b; nothing where the numbers could be too large. */
+/** Returns a + gap <= b; nothing where the numbers could be too large. */
 export function below(a: Form, b: Form, gap: number): Constraint[] {
   const difference = sum(b, a, -1)
   return difference === undefined ? [] : [{ kind: 'atLeast', form: { ...difference, offset: difference.offset - gap } }]
 }
 
-/** a = b; nothing where the numbers could be too large. */
+/** Returns a = b; nothing where the numbers could be too large. */
 export function equal(a: Form, b: Form): Constraint[] {
   const difference = sum(a, b, -1)
   return difference === undefined ? [] : [{ kind: 'equal', form: difference }]
 }
 
-/** Where one side is surely not below the other, `i !== 0` says i >= 1. Other inequalities leave both sides. */
+/** Returns a !== b. Where one side is surely not below the other, `i !== 0` is i >= 1; otherwise either side may be below. */
 function different(a: Form, b: Form): Guard {
   const difference = sum(a, b, -1)
   if (difference === undefined) return UNKNOWN

@@ -14,17 +14,17 @@
 import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
 import { constantForm, type Form, rangeOf, remainderForm, sum, type Variable, variableForm } from './affine.ts'
 
-/** of / by, rounded down or up; undefined where it has no form. */
+/** Returns of / by, rounded down or up; undefined where it has no form. */
 export function divided(of: Form, by: number, toward: 'floor' | 'ceil'): Form | undefined {
   if (by === 0) return undefined
   if (by < 0) return divided(negated(of), -by, toward)
   if (toward === 'floor') return quotient(of, by, 'floor')
-  // Up is down, seen from the other side.
+  // Rounding up is rounding the negated form down.
   const down = quotient(negated(of), by, 'floor')
   return down && negated(down)
 }
 
-/** of / by without its fraction; undefined where it has no form. */
+/** Returns of / by without its fraction; undefined where it has no form. */
 export function truncated(of: Form, by: number): Form | undefined {
   if (by === 0) return undefined
   if (by < 0) return truncated(negated(of), -by)
@@ -33,13 +33,13 @@ export function truncated(of: Form, by: number): Form | undefined {
   return high <= 0 ? divided(of, by, 'ceil') : quotient(of, by, 'zero')
 }
 
-/** of % by, with the sign of `of`; undefined where it has no form. */
+/** Returns of % by, with the sign of `of`; undefined where it has no form. */
 export function remainder(of: Form, by: number): Form | undefined {
   const whole = truncated(of, Math.abs(by))
   return whole && sum(of, whole, -Math.abs(by))
 }
 
-/** What a bitwise operator makes of a form and a constant; undefined where it has no form. */
+/** Returns the form of a bitwise operation on a form and a constant; undefined where it has none. */
 export function bitwise(operator: BinaryOperator, form: Form | undefined, constant: Form | undefined): Form | undefined {
   if (form === undefined || constant === undefined || constant.terms.length > 0 || !isInt32(form) || !isInt32(constant)) return undefined
   const value = constant.offset
@@ -69,7 +69,7 @@ export function bitwise(operator: BinaryOperator, form: Form | undefined, consta
   }
 }
 
-/** The bits of a form that a mask has: each run of ones, from bit `from` to before bit `to`, is a difference of two quotients. */
+/** Returns form & mask: each run of ones in the mask, from bit `from` to before bit `to`, is a difference of two quotients. */
 function masked(form: Form, mask: number): Form | undefined {
   if (mask < 0) {
     const others = masked(form, ~mask)
@@ -88,14 +88,14 @@ function masked(form: Form, mask: number): Form | undefined {
   return bits
 }
 
-/** of / by as a whole number, for a positive `by`; undefined where numbers could be too large. */
+/** Returns of / by as a whole number, for a positive `by`; undefined where numbers could be too large. */
 export function quotient(of: Form, by: number, toward: 'floor' | 'zero'): Form | undefined {
   if (by === 1) return of
   const [low, high] = rangeOf(of).map((end) => (toward === 'floor' ? Math.floor(end / by) : Math.trunc(end / by)) + 0)
   if (low === undefined || high === undefined) return undefined
   if (low === high) return constantForm(low)
   const variable: Extract<Variable, { kind: 'quotient' }> = { kind: 'quotient', of, by, toward, low, high }
-  // What the variable means speaks of the remainder.
+  // The meaning of the variable is stated with its remainder, which must be a form too.
   return remainderForm(variable) === undefined ? undefined : variableForm(variable)
 }
 

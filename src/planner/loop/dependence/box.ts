@@ -1,5 +1,5 @@
 /**
- * What each parameter lies between, where inequalities are looked at one at a time.
+ * Bounds of each parameter, from inequalities that are looked at one at a time (interval propagation).
  *
  *     t >= 0   u >= 1   5 - 2t - 3u >= 0     5 - 2t >= 3u >= 3, so t <= 1; 3u <= 5 - 2t <= 5, so u = 1
  *
@@ -8,19 +8,19 @@
  */
 import { constantOf, floorDivided, LARGEST, type Row } from './rows.ts'
 
-/** The ends of every parameter, infinite where nothing is known. */
+/** The bounds of every parameter, infinite where nothing is known. */
 export interface Box {
   readonly least: number[]
   readonly greatest: number[]
 }
 
-/** Bounds follow from one another; more often than this is hardly ever worth it. */
+/** Most rounds of propagation: bounds follow from one another, but more rounds are hardly ever worth it. */
 const MOST_ROUNDS = 6
 
-/** The bounds of so many parameters that rows >= 0 leave; undefined where they leave nothing, which is surely no solution. */
+/** Returns the bounds of `count` parameters that rows >= 0 leave; undefined where they leave nothing: surely no solution. */
 export function boxOf(rows: readonly Row[], count: number): Box | undefined {
   const box: Box = { least: new Array<number>(count).fill(-Infinity), greatest: new Array<number>(count).fill(Infinity) }
-  // What one parameter has to be for itself does not change.
+  // Rows over one parameter are used once: what they say does not change with other bounds.
   const together: Row[] = []
   for (const row of rows) {
     if (soleColumn(row) === undefined) together.push(row)
@@ -38,7 +38,7 @@ export function boxOf(rows: readonly Row[], count: number): Box | undefined {
   return box
 }
 
-/** The rows without those that others, of one parameter each, already say. */
+/** Drops the rows that follow from the rows over one parameter each. */
 export function withoutImplied(rows: Row[]): Row[] {
   const singles = rows.filter((row) => soleColumn(row) !== undefined)
   const box = boxOf(singles, (rows[0]?.length ?? 1) - 1)
@@ -47,7 +47,7 @@ export function withoutImplied(rows: Row[]): Row[] {
   return needed.length === rows.length ? rows : needed
 }
 
-/** The one parameter that a row speaks of; undefined where there are several, or none. */
+/** Returns the one parameter whose coefficient is not 0; undefined where there are several, or none. */
 export function soleColumn(row: Row): number | undefined {
   let sole: number | undefined
   for (let column = 0; column < row.length - 1; column++) {
@@ -58,7 +58,7 @@ export function soleColumn(row: Row): number | undefined {
   return sole
 }
 
-/** The least that a row comes to in a box; minus infinity where that is unknown. */
+/** Returns a lower bound of a row's values in a box; minus infinity where that is unknown. */
 export function leastIn(row: Row, box: Box): number {
   let least = constantOf(row)
   for (let column = 0; column < row.length - 1; column++) {
@@ -70,7 +70,7 @@ export function leastIn(row: Row, box: Box): number {
   return least
 }
 
-/** Narrows a box to where a row may be positive or 0: what the other terms at most come to, each term has to make up for. */
+/** Narrows a box to where a row can be at least 0: no term may be below minus the greatest sum of the others. */
 function narrow({ least, greatest }: Box, row: Row): 'changed' | 'same' | 'empty' {
   const last = row.length - 1
   let most = row[last] ?? 0
@@ -84,7 +84,7 @@ function narrow({ least, greatest }: Box, row: Row): 'changed' | 'same' | 'empty
       open = column
     } else {
       most += end
-      // Beyond what a double holds exactly nothing is concluded.
+      // Sums beyond the exact integers of a double conclude nothing.
       if (Math.abs(end) > LARGEST || Math.abs(most) > LARGEST) return 'same'
     }
   }

@@ -13,10 +13,10 @@ import { collisionOf } from './collision.ts'
 import type { Conflict } from './dependence.ts'
 import { TooLarge } from './rows.ts'
 
-/** Work for the search of neighbours in conflict. */
+/** Work limit of the search for neighbours in conflict, in units of `Budget`. */
 const BUDGET = 1_000
 
-/** `guardsCount`: whether the slice keeps every guard, so that an access that may not happen may turn out not to. */
+/** Whether the loop is a chain. `guardsCount`: the slice keeps all guards, so the inspector may find that an access does not happen. */
 export function isChain(spec: LoopSpec, conflicts: readonly Conflict[], { guardsCount }: { readonly guardsCount: boolean }): boolean {
   return conflicts.some(({ from, to, decided }) => {
     if (isOneElement(from) && isOneElement(to) && (decided || !guardsCount)) return true
@@ -24,12 +24,12 @@ export function isChain(spec: LoopSpec, conflicts: readonly Conflict[], { guards
   })
 }
 
-/** Whether it is always the same element, under no condition. */
+/** Whether an access touches the same element in every iteration, under no condition. */
 function isOneElement({ subscripts, constraints }: Access): boolean {
   return constraints.length === 0 && subscripts.every((subscript) => subscript.kind === 'affine' && subscript.form.terms.length === 0)
 }
 
-/** Whether, along the only axis, the first iterations are in conflict with the next ones: the first of all may be an exception. */
+/** Whether, along the only axis of more than one index, the first or second iteration is in conflict with its successor. */
 function neighboursMeet(spec: LoopSpec, from: Access, to: Access): boolean {
   const { rank, extents } = spec.over
   const [axis, other] = extents.flatMap((extent, at) => (extent === 1 ? [] : [at]))

@@ -30,7 +30,7 @@ export function collisionOf(spec: LoopSpec, atP: Access, atQ: Access): Collision
     }
     for (const constraint of access.constraints) facts.hold(side, constraint)
     for (const [axis, subscript] of access.subscripts.entries()) {
-      // Subscripts that agree lie within the axis if one of them does.
+      // Two subscripts that agree lie within the axis if one of them does.
       if (subscript.kind === 'affine' && (side === 'p' || pairs[axis]?.[0]?.kind !== 'affine')) {
         facts.within(side, subscript.form, shape[axis])
       }
@@ -41,7 +41,7 @@ export function collisionOf(spec: LoopSpec, atP: Access, atQ: Access): Collision
   return facts.systems()
 }
 
-/** The extents of the accessed array; empty where nothing is known of it but that keys are not negative. */
+/** Returns the extents of the accessed array; empty where no binding has it, so that only keys >= 0 is known. */
 export function extentForms(spec: LoopSpec, access: Access): (Form | undefined)[] {
   const binding = Object.values(spec.env).find(
     (bound) => (bound.kind === 'array' || bound.kind === 'buffer') && bound.array === access.array,
@@ -50,9 +50,9 @@ export function extentForms(spec: LoopSpec, access: Access): (Form | undefined)[
 }
 
 /**
- * Where both subscripts are the same sum with a value of `assume.distinct`: equal values were read at one place, so the
- * places are equal too, axis by axis where they have forms. No axis with forms says that the places never agree: that
- * is the promise. No promise, no entry.
+ * Returns the places at which both subscripts, equal sums with a value of `assume.distinct`, were read. Equal values were read at one
+ * place, so the places are equal too, axis by axis where they have forms; no such axis means that they never agree: that is the promise.
+ * Empty where no promise applies.
  */
 function promisedPlaces(a: Subscript | undefined, b: Subscript | undefined): { readonly p: Form; readonly q: Form }[][] {
   if (a?.kind !== 'affine' || b?.kind !== 'affine') return []

@@ -42,7 +42,7 @@ export interface Conflict {
   readonly vector: Vector
   /** Two iterations in conflict, the earlier first; absent when a subscript is unknown or the test gave up. */
   readonly witness?: readonly [Key, Key]
-  /** Whether nothing but the loop indices decides on the accesses: no condition, no subscript that needs the data. */
+  /** Whether the loop indices alone decide on the accesses: no condition is dropped, no subscript needs the data. */
   readonly decided: boolean
   /** Whether the witness surely conflicts: decided, and both iterations surely exist. */
   readonly certain: boolean
@@ -50,15 +50,15 @@ export interface Conflict {
   readonly assumed: boolean
 }
 
-/** What the plan says of the vector of a conflict. */
+/** The vector of a conflict, with its bounds, as the plan prints it. */
 export type DescribedVector = Pick<Dependence, 'vector' | 'bounds'>
 
-/** The conflict as plain data, with what is said of its vector. */
+/** Returns the conflict as plain data, with the description of its vector. */
 export function dependenceOf({ from, to, kind, witness }: Conflict, vector: DescribedVector): Dependence {
   return { array: from.name, kind, from: from.span, to: to.span, ...vector, ...(witness === undefined ? {} : { witness }) }
 }
 
-/** All conflicts between different iterations, for each pair of accesses and each vector, in the order of the accesses. */
+/** Returns all conflicts between different iterations, for each pair of accesses and each vector, in the order of the accesses. */
 export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Conflict[] {
   const collisions = new Collisions(spec)
   const conflicts: Conflict[] = []
@@ -72,7 +72,7 @@ export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Confli
   return [...withFewReaches(conflicts, spec.over.extents)]
 }
 
-/** Conflicts in which the earlier iteration does `from` and the later one `to`. */
+/** Returns the conflicts in which the earlier iteration does `from` and the later one `to`. */
 function conflictsFrom(collisions: Collisions, from: Access, to: Access): Conflict[] {
   const known = [...from.subscripts, ...to.subscripts].every(isKnown)
   const kind = to.mode === 'read' || (to.mode === 'add' && from.mode !== 'read') ? 'flow' : from.mode === 'read' ? 'anti' : 'output'
@@ -92,17 +92,17 @@ function conflictsFrom(collisions: Collisions, from: Access, to: Access): Confli
   })
 }
 
-/** Work for one pair of accesses: some thousand times what a stencil takes. */
+/** Work limit for one pair of accesses, in units of `Budget`: some thousand times what a stencil takes. */
 const BUDGET_OF_A_PAIR = 4_000
 
-/** Work for all pairs of a loop together, so that the analysis of any body ends in a moment. */
+/** Work limit for all pairs of a loop together, so that the analysis of any body ends in a moment. */
 const BUDGET_OF_A_LOOP = 100_000
 
 interface Solved {
   readonly solutions: readonly Solution[]
   /** Whether each solution is a conflict whenever both accesses happen as they are described. */
   readonly complete: boolean
-  /** Whether that depends on extents that only the run knows. */
+  /** Whether the solutions depend on extents that only the run knows. */
   readonly needsExtents: boolean
 }
 
@@ -110,7 +110,7 @@ interface Solved {
 class Collisions {
   readonly isBox: boolean
   private readonly spec: LoopSpec
-  /** Accesses with one number touch the same elements under the same conditions. */
+  /** Number of each access; accesses with one number touch the same elements under the same conditions. */
   private readonly numbers = new Map<Access, number>()
   private readonly numbersOfForms = new Map<string, number>()
   private readonly solved = new Map<number, Map<number, Solved>>()
@@ -156,7 +156,7 @@ class Collisions {
   }
 }
 
-/** Each vector once, with the smallest witness. */
+/** Returns each vector once, with the smallest witness. */
 function distinct(solutions: readonly Solution[]): Solution[] {
   const best = new Map<string, Solution>()
   for (const solution of solutions) {
@@ -174,7 +174,7 @@ function isSmaller(a: Solution['witness'], b: Solution['witness']): boolean {
   return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0)
 }
 
-/** Whether a subscript is decided by the loop indices alone. */
+/** Whether the loop indices alone decide a subscript. */
 function isKnown(subscript: Subscript): boolean {
   return subscript.kind === 'affine' && isDecided(subscript.form)
 }

@@ -10,35 +10,35 @@
 import { withoutImplied } from './box.ts'
 import { checked, floorDivided, gathered, insert, type Row } from './rows.ts'
 
-/** How much work may still be done; one unit is a combination of two inequalities or a step of the search. */
+/** The work that may still be done; one unit is a combination of two inequalities or a step of the search. */
 export interface Budget {
   left: number
 }
 
-/** So few inequalities are sooner combined than looked through. */
+/** Up to so many inequalities, looking for implied ones costs more than combining all. */
 const FEW_ROWS = 16
 
 interface Level {
   readonly column: number
-  /** The inequalities that bound the parameter by those of the levels before. */
+  /** The inequalities that bound the parameter by those of the levels before it. */
   readonly rows: readonly Row[]
 }
 
 export class Elimination {
   private readonly inequalities: Row[]
-  /** The expressions asked about, over the parameters; the first `rank` parameters decide them, in their order. */
+  /** The expressions asked about, over the parameters; only the first `rank` parameters occur in them, in order. */
   private readonly targets: readonly Row[]
   private readonly budget: Budget
   private readonly count: number
   private rank = 0
-  /** Those that decide the targets first, the least parameter of each target in turn. */
+  /** The parameters in the order of the search: first those of the targets, in the order of the targets. */
   private readonly levels: Level[] = []
-  /** How many levels have to be searched to be sure of a solution. */
+  /** Number of levels that have to be searched to be sure of a solution. */
   private needed = 0
   private exact = true
   private readonly values: number[]
 
-  /** Takes over the rows, inequalities in normal form: none has a common factor, no two differ in their constant only. */
+  /** Takes over the rows. Inequalities are in normal form: none has a common factor, no two differ in their constant only. */
   constructor(inequalities: Row[], targets: readonly Row[], budget: Budget) {
     this.inequalities = inequalities
     this.targets = targets
@@ -48,7 +48,7 @@ export class Elimination {
     for (const target of targets) this.bringForward(target)
   }
 
-  /** How far the first target goes; undefined where there is surely no solution. */
+  /** Returns the range of the first target; undefined where there is surely no solution. */
   range(): { readonly least: number; readonly greatest: number } | undefined {
     const [target] = this.targets
     const constant = target?.[this.count] ?? 0
@@ -60,14 +60,14 @@ export class Elimination {
     return { least: factor * low + constant, greatest: factor * high + constant }
   }
 
-  /** The least values of the targets, the first target first. */
+  /** Returns the lexicographically least values of the targets. */
   least(): readonly number[] | 'none' | 'unknown' {
     if (!this.project()) return 'none'
     const outcome = this.search(0, false)
     return outcome === 'found' ? this.targets.map((row) => this.valueOf(row, -1)) : outcome
   }
 
-  /** The targets over as few parameters as they need, and what holds of those; undefined where there is surely no solution. */
+  /** Projects onto the targets, over as few parameters as they need; undefined where there is surely no solution. */
   projection(): { readonly targets: Row[]; readonly inequalities: Row[] } | undefined {
     if (!this.project()) return undefined
     const cut = (row: Row) => [...row.slice(0, this.rank), row[this.count] ?? 0]
@@ -111,7 +111,7 @@ export class Elimination {
     return rows !== undefined
   }
 
-  /** Of some columns, the one whose elimination makes the fewest rows. */
+  /** Returns the column whose elimination makes the fewest rows; undefined where there are no columns. */
   private cheapest(rows: readonly Row[], columns: readonly number[]): number | undefined {
     let best: number | undefined
     let bestCost = Infinity
@@ -131,7 +131,7 @@ export class Elimination {
     return best
   }
 
-  /** What rows say of the other parameters: the others, which lack the column, and each lower bound below each upper one. */
+  /** Eliminates a column: returns the other rows and each lower bound combined with each upper one; undefined where they never hold. */
   private without(column: number, own: readonly Row[], others: Row[]): Row[] | undefined {
     for (const low of own) {
       const a = low[column] ?? 0
@@ -139,7 +139,7 @@ export class Elimination {
       for (const high of own) {
         const b = -(high[column] ?? 0)
         if (b <= 0) continue
-        // A bound that is left out only makes ranges wider.
+        // A combination that is left out only makes ranges wider.
         if (this.budget.left-- <= 0) {
           this.exact = false
           continue
@@ -152,7 +152,7 @@ export class Elimination {
     return others
   }
 
-  /** The value of the first parameter nearest to the end of its range with which there is a solution. */
+  /** Returns the value of the first parameter nearest to `end` with a solution; `end` where the budget ran out, undefined for none. */
   private reached(end: number, downward: boolean): number | undefined {
     const outcome = this.search(0, downward)
     return outcome === 'found' ? this.values[0] : outcome === 'none' ? undefined : end
@@ -175,7 +175,7 @@ export class Elimination {
     }
   }
 
-  /** The range of a level's parameter, given those of the levels before. */
+  /** Returns the range of a level's parameter, given the values of the levels before it. */
   private bounds(depth: number): [least: number, greatest: number] {
     const { column, rows } = this.levels[depth] ?? { column: 0, rows: [] }
     let least = -Infinity
@@ -189,7 +189,7 @@ export class Elimination {
     return [least + 0, greatest + 0]
   }
 
-  /** What a row comes to, leaving out one column. */
+  /** Returns the value of a row without the term of one column. */
   private valueOf(row: Row, without: number): number {
     let value = row[this.count] ?? 0
     for (let column = 0; column < this.count; column++) {
@@ -200,13 +200,13 @@ export class Elimination {
   }
 }
 
-/** Whether there is a whole number between the two bounds that a row compares, wherever the row is not negative: the dark shadow. */
+/** Whether a whole number lies between the two bounds that a row combines wherever the row is at least 0 (Pugh's dark shadow). */
 function isWide(row: Row, a: number, b: number): boolean {
   const last = row.length - 1
   return row.every((factor, column) => (column === last ? factor >= (a - 1) * (b - 1) : factor === 0))
 }
 
-/** times * row + otherTimes * other */
+/** Returns times * row + otherTimes * other. */
 function combined(row: Row, times: number, other: Row, otherTimes: number): Row {
   const sum: Row = []
   for (let column = 0; column < row.length; column++) {
@@ -215,7 +215,7 @@ function combined(row: Row, times: number, other: Row, otherTimes: number): Row 
   return sum
 }
 
-/** The candidates of a search: upward, downward, or to both sides from the first. */
+/** Returns a candidate of a search: upward (1), downward (-1), or to both sides (0) of the first. */
 function candidate(first: number, turn: number, direction: 1 | 0 | -1): number {
   if (direction !== 0) return first + direction * turn
   return first + (turn % 2 === 0 ? turn / 2 : -(turn + 1) / 2)

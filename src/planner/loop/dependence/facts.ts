@@ -10,13 +10,13 @@ import type { Row } from './rows.ts'
 
 export type Side = 'p' | 'q'
 
-/** A sum over numbered variables. */
+/** A sum over variables by number. */
 interface Sum {
   readonly terms: readonly (readonly [variable: number, factor: number])[]
   readonly offset: number
 }
 
-/** What holds together; of each list of cases one holds. */
+/** Facts that hold together; of each list of choices at least one case holds. */
 interface Case {
   /** Sums that are 0. */
   readonly equations: Sum[]
@@ -25,16 +25,16 @@ interface Case {
   readonly choices: (readonly Case[])[]
 }
 
-/** Cases are told apart up to this many systems; choices that would make more are left out. */
+/** Most systems made of cases; choices that would make more are left out. */
 const MOST_SYSTEMS = 16
 
-/** Where two accesses meet. */
+/** The condition under which two accesses touch one element. */
 export interface Collision {
-  /** The accesses meet where one of the systems has a solution; none says that they never do. The variables p and q come first. */
+  /** The accesses meet where one of these has a solution; never where there is none. The keys of p and q are the first variables. */
   readonly systems: readonly IntegerSystem[]
-  /** Whether the systems say all that is known. */
+  /** Whether no choice was left out of the systems. */
   readonly complete: boolean
-  /** Whether they speak of extents that only the run knows. */
+  /** Whether the systems contain extents that only the run knows. */
   readonly needsExtents: boolean
 }
 
@@ -50,7 +50,7 @@ export class Facts {
     this.count = 2 * rank
   }
 
-  /** 0 <= form < extent */
+  /** Adds 0 <= form < extent, for an iteration; without an extent, 0 <= form alone. */
   within(side: Side, form: Form, extent: Form | undefined): void {
     this.all.inequalities.push(this.sum(side, form, 1))
     if (extent === undefined) return
@@ -59,7 +59,7 @@ export class Facts {
     this.all.inequalities.push({ terms: [...above.terms, ...end.terms], offset: above.offset + end.offset - 1 })
   }
 
-  /** The form of p and the form of q are equal. */
+  /** Adds that the form of p and the form of q are equal. */
   agree(p: Form, q: Form): void {
     const [left, right] = [this.sum('p', p, 1), this.sum('q', q, -1)]
     this.all.equations.push({ terms: [...left.terms, ...right.terms], offset: left.offset + right.offset })
@@ -111,7 +111,7 @@ export class Facts {
     if (known !== undefined) return known
     const number = this.count++
     this.numbers.set(id, number)
-    // What a variable means holds wherever it is met.
+    // The meaning of a variable holds wherever the variable occurs.
     for (const constraint of meaningOf(variable)) this.hold(side, constraint)
     if (variable.kind !== 'extent') return number
     this.needsExtents = true
@@ -127,7 +127,7 @@ export class Facts {
   }
 }
 
-/** What holds of a variable that other forms decide. */
+/** Returns the constraints between a choice or a quotient and the forms that decide it. */
 function meaningOf(variable: Variable): readonly Constraint[] {
   if (variable.kind === 'choice') return variable.means
   const rest = variable.kind === 'quotient' ? remainderForm(variable) : undefined
@@ -147,7 +147,7 @@ function meaningOf(variable: Variable): readonly Constraint[] {
   ]
 }
 
-/** sign * form + constant >= 0 */
+/** Returns sign * form + constant >= 0. */
 function atLeast({ terms, offset }: Form, sign: 1 | -1, constant: number): Constraint {
   const signed = terms.map(({ variable, factor }) => ({ variable, factor: sign * factor }))
   return { kind: 'atLeast', form: { terms: signed, offset: sign * offset + constant } }
@@ -163,7 +163,7 @@ interface Plain {
   readonly inequalities: readonly Sum[]
 }
 
-/** The combinations of all choices, the first cases first. */
+/** Combines the cases of all choices, the first cases first. */
 function combinations({ equations, inequalities, choices }: Case): { readonly cases: readonly Plain[]; readonly complete: boolean } {
   let cases: Plain[] = [{ equations, inequalities }]
   let complete = true

@@ -16,7 +16,7 @@ import { limitOf } from './knownSteps.ts'
 import { mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
 import { perpendicular } from './rows.ts'
 
-/** The least and the greatest step of a form along a dependence vector. */
+/** Returns the least and the greatest step of a form along a dependence vector. */
 export function stepAlong(form: Form, vector: Vector): Range {
   const [least, greatest] = [leastByEntries(form, vector, 1), -leastByEntries(form, vector, -1)]
   if (vector.reach === undefined || least === greatest) return [least, greatest]
@@ -39,7 +39,7 @@ export function standsStill(form: Form, vector: Vector): boolean {
   return Math.max(least, low) === 0 && Math.min(greatest, high) === 0
 }
 
-/** The least that a multiple of a form comes to, as far as the entries tell. */
+/** Returns a lower bound of a multiple of a form along a vector, as far as the entries tell. */
 function leastByEntries(form: Form, vector: Vector, times: 1 | -1): number {
   let least = 0
   for (let axis = 0; axis < form.length; axis++) {
@@ -60,21 +60,21 @@ export function mayTurn(a: Form, b: Form, vector: Vector): boolean {
   return turns && (vector.reach === undefined || mayOppose(a, b, vector.reach))
 }
 
-/** The form of one axis. */
+/** Returns the form of one axis. */
 export function axisForm(axis: number, rank: number): Form {
   const form = new Array<number>(rank).fill(0)
   form[axis] = 1
   return form
 }
 
-/** How far a form is from a plain axis: 1 for an axis, 2 for i + j. */
+/** Returns the sum of the absolute coefficients: 1 for an axis, 2 for i + j. */
 export function skewOf(form: Form): number {
   let skew = 0
   for (const coefficient of form) skew += Math.abs(coefficient)
   return skew
 }
 
-/** The axes a form depends on. */
+/** Returns the axes that occur in forms. */
 export function axesIn(forms: readonly Form[]): number[] {
   const rank = Math.max(0, ...forms.map((form) => form.length))
   const axes: number[] = []
@@ -99,20 +99,20 @@ function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b)
 }
 
-/** Steeper skews leave tiles with hardly an iteration. */
+/** Greatest factor of a skew; steeper ones leave tiles with hardly an iteration. */
 const STEEPEST = 16
-/** Factors tried per axis, so that the search stays far below a millisecond for small ranks. */
+/** Factors tried per axis, by rank, so that the search stays far below a millisecond for small ranks. */
 const MOST_FACTORS: readonly number[] = [0, 0, 12, 7, 4]
 
 /**
- * Forms worth trying for a set of vectors, the least skewed first: each axis of more than one index, either way round,
- * plus multiples of the others. The multiples are small ones and those with which a step against the axis is made up for.
+ * Returns forms worth trying for a set of vectors, the least skewed first: each axis of more than one index, in both directions, plus
+ * multiples of the others. The multiples are small ones, and those that make up for a step against the axis.
  */
 export const candidateForms: FormsOf = remembered(foundForms)
 
 export type FormsOf = (vectors: readonly Vector[], extents: readonly (number | undefined)[]) => readonly Form[]
 
-/** Several schedules of one set of vectors ask for the same forms. */
+/** Caches the forms of a set of vectors, since several schedules ask for the same ones. */
 export function remembered(find: FormsOf): FormsOf {
   const found = new WeakMap<readonly Vector[], Map<string, readonly Form[]>>()
   return (vectors, extents) => {
@@ -149,18 +149,18 @@ function outerFirst(a: Form, b: Form): number {
   return at(b, axis) - at(a, axis)
 }
 
-/** Steps of an axis, where those that vary are far taken for steps of any length: a form that makes up for them leaves nothing to run together. */
+/** Returns a step, infinite where it varies and goes far: a form that makes up for such a step leaves nothing to run in parallel. */
 function nearSteps([least, greatest]: Range, extent: number | undefined): Range {
   if (least === greatest) return [least, greatest]
   const limit = limitOf(extent)
   return [least < -limit ? Number.NEGATIVE_INFINITY : least, greatest > limit ? Number.POSITIVE_INFINITY : greatest]
 }
 
-/** How much of another axis is worth adding to a multiple of an axis: what vectors ask for before what is only small. */
+/** Returns the factors of another axis worth adding, the most promising first: those that vectors ask for, then small ones. */
 function factorsOf(steps: readonly Range[], levers: readonly Range[]): number[] {
   const asked = steps.flatMap((ends, vector) => {
     const [low = 0, high = 0] = levers[vector] ?? []
-    // The least that the other axis is sure to go.
+    // The least step of the other axis in one direction.
     const each = Math.max(low, -high)
     if (each <= 0) return []
     return ends.flatMap((end) => {
@@ -176,7 +176,7 @@ function combinations(choices: readonly (readonly number[])[]): Form[] {
   return choices.reduce<Form[]>((forms, values) => forms.flatMap((form) => values.map((value) => [...form, value])), [[]])
 }
 
-/** Forms that stand still along all vectors, for bands that no dependence leaves; all others are combinations of these. */
+/** Returns forms with step 0 along all vectors, for bands that no dependence leaves; all other such forms are combinations of these. */
 export function normalForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
   const rank = extents.length
   // Nothing is cut along an axis of one index.
@@ -184,13 +184,13 @@ export function normalForms(vectors: readonly Vector[], extents: readonly (numbe
   return perpendicular([...narrow, ...vectors.flatMap(directionsOf)], rank).map(forward)
 }
 
-/** The form or its opposite, the first coefficient positive. */
+/** Returns the form or its opposite, so that the first coefficient that is not 0 is positive. */
 function forward(form: Form): Form {
   const sign = (form.find((coefficient) => coefficient !== 0) ?? 1) < 0 ? -1 : 1
   return form.map((coefficient) => coefficient * sign + 0)
 }
 
-/** Steps that span all those of a vector. */
+/** Returns steps that span all those of a vector. */
 function directionsOf(vector: Vector): Form[] {
   if (vector.reach !== undefined) {
     const { steps } = vector.reach
@@ -200,7 +200,7 @@ function directionsOf(vector: Vector): Form[] {
   return [fixed, ...vector.flatMap((distance, axis) => (typeof distance === 'number' ? [] : [axisForm(axis, vector.length)]))]
 }
 
-/** `j + 2 i`: the innermost axis first, as one says "j skewed by i". */
+/** Prints a form, as `j + 2 i`: the innermost axis first, as one says "j skewed by i". */
 export function formText(form: Form, names: readonly string[]): string {
   const terms = form.flatMap((coefficient, axis) => (coefficient === 0 ? [] : [{ coefficient, name: names[axis] ?? `i${axis}` }])).reverse()
   return terms

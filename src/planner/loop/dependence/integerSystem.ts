@@ -30,7 +30,7 @@ export class IntegerSystem {
     this.inequalities = inequalities
   }
 
-  /** The system over the variables that the columns stand for; the first `watched` of them can be asked about. */
+  /** Builds the system over the variables that the columns stand for; the first `watched` of them can be asked about. */
   static of(columns: number, watched: number, equations: readonly Row[], inequalities: readonly Row[]): IntegerSystem {
     const unit = (at: number): Row => {
       const row = new Array<number>(columns + 1).fill(0)
@@ -40,7 +40,7 @@ export class IntegerSystem {
     const expressions: Row[] = []
     for (let at = 0; at < watched; at++) expressions.push(unit(at))
     const system = new IntegerSystem(expressions, inequalities.map(copyOf))
-    // Before equations are solved, inequalities speak of the variables, which have ends of their own.
+    // Bounds are propagated before equations are solved: each variable has bounds of its own then.
     const opposite = equations.map((row) => row.map((factor) => -factor + 0))
     const box = boxOf([...equations, ...opposite, ...inequalities], columns)
     if (box === undefined) {
@@ -82,8 +82,8 @@ export class IntegerSystem {
   }
 
   /**
-   * How far a - b goes; undefined where there is surely no solution. Both ends are reached, unless the budget ends:
-   * then the range may be too wide. A step that is always the same says nothing of whether there is a solution.
+   * Returns the range of a - b; undefined where there is surely no solution. Both ends are reached, unless the budget ends: then the range
+   * may be too wide. A constant a - b is returned without a search for a solution.
    */
   range(a: number, b: number, budget: Budget): Range | undefined {
     if (!this.feasible) return undefined
@@ -91,15 +91,15 @@ export class IntegerSystem {
     return new Elimination(this.inequalities.map(copyOf), [step], budget).range()
   }
 
-  /** The least solution, watched expressions in their order: their values, or that there is none, or that the budget ended. */
+  /** Returns the least solution, watched expressions in their order; 'none' where there is none, 'unknown' where the budget ended. */
   least(budget: Budget): readonly number[] | 'none' | 'unknown' {
     if (!this.feasible) return 'none'
     return new Elimination(this.inequalities.map(copyOf), this.watched.map(copyOf), budget).least()
   }
 
   /**
-   * Steps a - b together, over free whole numbers, with inequalities that hold of those; undefined where there is surely no
-   * solution. Every solution's steps are among them.
+   * Projects onto the steps a - b: steps over free whole numbers, with the inequalities that hold of those. Every solution's steps are
+   * among them; undefined where there is surely no solution.
    */
   differences(pairs: readonly (readonly [a: number, b: number])[], budget: Budget): { steps: Row[]; inequalities: Row[] } | undefined {
     const steps = pairs.map(([a, b]) => this.difference(a, b, 0))
@@ -115,7 +115,7 @@ export class IntegerSystem {
     return row
   }
 
-  /** Solves row = 0 for one parameter, which then is 0 in every row; `others` are equations still to be solved. */
+  /** Solves row = 0 for one parameter, whose coefficient then is 0 in every row; `others` are equations still to be solved. */
   private solve(row: Row, others: Row[]): void {
     const rows = [row, ...this.watched, ...this.inequalities, ...others]
     const last = row.length - 1
@@ -148,7 +148,7 @@ export class IntegerSystem {
     this.narrow()
   }
 
-  /** Solves for the parameters that have one value left, and tightens the ends that inequalities give the others. */
+  /** Solves for the parameters that have one value left, and tightens the bounds that inequalities give the others. */
   private narrow(): void {
     if (!this.feasible) return
     const box = boxOf(this.inequalities, (this.inequalities[0]?.length ?? 1) - 1)
@@ -170,7 +170,7 @@ export class IntegerSystem {
     }
   }
 
-  /** An inequality whose opposite holds too is an equation. */
+  /** Solves an inequality as an equation where its opposite holds too. */
   private solveMeeting(): void {
     for (const row of this.feasible ? this.inequalities : []) {
       const opposite = this.inequalities[parallelTo(row, this.inequalities, -1) ?? -1]

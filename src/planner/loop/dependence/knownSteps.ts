@@ -17,7 +17,7 @@ type Steps = Pick<Reach, 'steps' | 'inequalities'>
 type Known = Steps & { readonly box: Box }
 type Extents = readonly (number | undefined)[]
 
-/** The vector with what its system knows of its steps, where that is more than the entries say; 'none' where there is surely no such step. */
+/** Returns the vector with its distance polyhedron where that says more than the entries; 'none' where there is surely no such step. */
 export function withReach(distances: readonly Distance[], system: IntegerSystem, extents: Extents): Vector | 'none' {
   const known = exactly(() => projectionOf(system, distances.length))
   if (known === undefined || known === 'none') return known ?? distances
@@ -27,7 +27,7 @@ export function withReach(distances: readonly Distance[], system: IntegerSystem,
   return useful(entries, known, extents.map(limitOf))
 }
 
-/** What work with whole numbers comes to; undefined where they grow too large to be exact. */
+/** Returns the result of integer work; undefined where numbers grow too large to be exact. */
 function exactly<T>(work: () => T): T | undefined {
   try {
     return work()
@@ -37,7 +37,7 @@ function exactly<T>(work: () => T): T | undefined {
   }
 }
 
-/** What an entry says, and a range besides; 'none' where they have nothing in common. */
+/** Intersects an entry with a range; 'none' where they have nothing in common. */
 function narrowed(distance: Distance, [least, greatest]: Range): Distance | 'none' {
   const [low, high] = rangeOfDistance(distance)
   if (Math.max(least, low) > Math.min(greatest, high)) return 'none'
@@ -46,17 +46,17 @@ function narrowed(distance: Distance, [least, greatest]: Range): Distance | 'non
   return least > 0 ? '+' : greatest < 0 ? '-' : distance
 }
 
-/** The steps of all solutions, and perhaps others: what is left out when the budget ends only makes them longer. */
+/** Returns the steps of all solutions, and perhaps more: what is left out when the budget ends only makes them longer. */
 function projectionOf(system: IntegerSystem, rank: number): Known | 'none' {
   const pairs = Array.from({ length: rank }, (_, axis) => [rank + axis, axis] as const)
   const projected = system.differences(pairs, { left: BUDGET_OF_A_PROJECTION })
   return projected === undefined ? 'none' : simplified(projected)
 }
 
-/** Work to learn more of one vector than its entries; that of a stencil takes a tenth. */
+/** Work limit to learn more of one vector than its entries, in units of `Budget`; a stencil takes a tenth of it. */
 const BUDGET_OF_A_PROJECTION = 300
 
-/** The same steps with fewer inequalities: parameters of one value are put in, and what others already say is left out. */
+/** Simplifies the inequalities of steps: parameters of one value are substituted, implied inequalities dropped. */
 function simplified({ steps, inequalities }: Steps): Known | 'none' {
   const count = (steps[0]?.length ?? 1) - 1
   const box = boxOf(inequalities, count)
@@ -82,19 +82,19 @@ function simplified({ steps, inequalities }: Steps): Known | 'none' {
   return { steps: steps.map(filled), inequalities: withoutImplied(rows), box }
 }
 
-/** The entries with what is of use to a schedule, if there is anything. */
+/** Returns the entries with the inequalities that are of use to a schedule; the entries alone where there are none. */
 function useful(entries: readonly Distance[], { steps, inequalities, box }: Known, limits: readonly number[]): Vector {
-  // A step that is surely far makes up for others.
+  // A step that is surely long makes up for others, so that far ones matter too.
   const isLong = entries.some((entry, axis) => typeof entry === 'number' && Math.abs(entry) > (limits[axis] ?? 0))
   const kept = nearest(isLong ? inequalities : nearOnes({ steps, inequalities, box }, limits))
   if (!saysMore(steps, kept, entries)) return entries
   return Object.assign([...entries], { reach: { steps, inequalities: kept, id: `${steps.join(' ')} where ${kept.join(' ')}` } })
 }
 
-/** Inequalities beyond these hardly decide on a schedule, and each question would pay for them. */
+/** Most inequalities kept: more hardly decide on a schedule, and each question would pay for them. */
 const MOST_INEQUALITIES = 12
 
-/** The plainest ones, in an order that depends on nothing else: least coefficients, then least constants. */
+/** Selects the plainest rows, in an order that depends on nothing else: least coefficients, then least constants. */
 function nearest(rows: readonly Row[]): Row[] {
   const slant = (row: Row) => row.reduce((sum, factor, column) => (column === row.length - 1 ? sum : sum + Math.abs(factor)), 0)
   const keyed = rows.map((row) => ({ row, slant: slant(row), text: row.join() }))
@@ -102,18 +102,18 @@ function nearest(rows: readonly Row[]): Row[] {
   return keyed.slice(0, MOST_INEQUALITIES).map(({ row }) => row)
 }
 
-/** Steps farther than this are taken for steps of any length. */
+/** Longest step that is told from a step of any length. */
 const FAR = 64
 
 /**
- * How far a step of an axis may go for other axes to make up for it. A form that makes up for steps through most of the space
- * would leave nothing to run together, and would do for this extent only.
+ * Returns the longest step of an axis that other axes should make up for. A form that makes up for steps through most of the space would
+ * leave nothing to run in parallel, and would do for this extent only.
  */
 export function limitOf(extent: number | undefined): number {
   return extent === undefined ? FAR : Math.min(FAR, Math.floor((extent - 1) / 2))
 }
 
-/** The inequalities that say something of steps that are near along each axis. */
+/** Returns the inequalities that bound steps which are near along each axis. */
 function nearOnes({ steps, inequalities, box }: Known, limits: readonly number[]): readonly Row[] {
   const near = nearBox(steps, limits, box.least.length)
   const both = {
@@ -123,7 +123,7 @@ function nearOnes({ steps, inequalities, box }: Known, limits: readonly number[]
   return inequalities.filter((row) => leastIn(row, soleColumn(row) === undefined ? both : near) < 0)
 }
 
-/** Where the axes whose steps one parameter decides go no farther than their limits; of several axes the farthest. */
+/** Returns the box in which each axis with a step in one parameter stays within its limit; of several such axes the widest. */
 function nearBox(steps: readonly Row[], limits: readonly number[], count: number): Box {
   const near: Box = { least: new Array<number>(count).fill(Infinity), greatest: new Array<number>(count).fill(-Infinity) }
   for (const [axis, step] of steps.entries()) {
@@ -142,7 +142,7 @@ function nearBox(steps: readonly Row[], limits: readonly number[], count: number
   return near
 }
 
-/** Whether some entries go together, or some are known to be no longer, or no shorter, than their signs say. */
+/** Whether the inequalities say more than the entries: that some go together, or that one is bounded more tightly than by its sign. */
 function saysMore(steps: readonly Row[], inequalities: readonly Row[], entries: readonly Distance[]): boolean {
   const columns = steps.flatMap((step) => step.flatMap((factor, column) => (factor !== 0 && column < step.length - 1 ? [column] : [])))
   if (new Set(columns).size < columns.length || inequalities.some((row) => soleColumn(row) === undefined)) return true
@@ -157,7 +157,7 @@ function saysMore(steps: readonly Row[], inequalities: readonly Row[], entries: 
   })
 }
 
-/** What an entry may be. */
+/** Returns the range of an entry by its sign. */
 function rangeOfDistance(distance: Distance): Range {
   if (typeof distance === 'number') return [distance, distance]
   if (distance === '+') return [1, Number.POSITIVE_INFINITY]
@@ -174,11 +174,11 @@ function rangeIn(row: Row, box: Box): Range {
   ]
 }
 
-/** Where more is known of more vectors than this, those with the same entries are taken together: a schedule is chosen in a moment. */
+/** Most different polyhedra of a loop; beyond, vectors with the same entries share one, so that a schedule is chosen in a moment. */
 const MOST_REACHES = 24
 
 /**
- * The conflicts with few different reaches: all vectors with the same entries get one, which allows what any of theirs
+ * Returns the conflicts with few different polyhedra: all vectors with the same entries get one hull, which allows what any of theirs
  * allows. It bounds the axes, and the sums and differences of two (the octagons of Miné).
  */
 export function withFewReaches<T extends { readonly vector: Vector }>(
@@ -193,7 +193,7 @@ export function withFewReaches<T extends { readonly vector: Vector }>(
   return conflicts.map((conflict) => ({ ...conflict, vector: together.get(conflict.vector.join()) ?? [...conflict.vector] }))
 }
 
-/** One vector for several with the same entries. */
+/** Returns one vector that covers several with the same entries. */
 function hullOf(vectors: readonly Vector[], extents: Extents): Vector {
   const entries = [...(vectors[0] ?? [])]
   const reaches = [...new Map(vectors.map(({ reach }) => [reach?.id, reach])).values()].map((reach) => reach && withBox(reach))
@@ -212,7 +212,7 @@ function withBox(reach: Reach): Reach & { readonly box: Box } {
   return { ...reach, box: boxOf(reach.inequalities, count) ?? boxOf([], count) ?? { least: [], greatest: [] } }
 }
 
-/** Each axis, each sum and each difference of two, both ways round. */
+/** Returns the forms of each axis, each sum and each difference of two, with both signs. */
 function octagonForms(rank: number): Form[] {
   const axes = Array.from({ length: rank }, (_, axis) => axis)
   const form = (terms: readonly (readonly [number, number])[]): Form =>
@@ -233,7 +233,7 @@ function octagonForms(rank: number): Form[] {
   ])
 }
 
-/** A bound of a form along the steps: what the ends of the parameters leave, or one inequality says. */
+/** Returns a lower bound of a form along the steps, from the bounds of the parameters or from one parallel inequality. */
 function leastAlong(form: Form, { steps, inequalities, box }: Reach & { readonly box: Box }): number {
   const row = rowAlong(form, steps)
   if (row === undefined) return Number.NEGATIVE_INFINITY

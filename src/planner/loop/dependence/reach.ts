@@ -1,5 +1,5 @@
 /**
- * What is known of the steps of a dependence vector beyond its entries: how they go together, and how far.
+ * The distance polyhedron of a dependence vector: what is known of its steps beyond the entries.
  *
  *     A[i + j] = …            [+, -], and the two always add up to 0
  *     A[i - 1, j + k], k < 3  [1, -], and j goes back by 2 at most
@@ -14,32 +14,32 @@ import { Elimination } from './elimination.ts'
 import { insert, type Row, TooLarge } from './rows.ts'
 
 export interface Reach {
-  /** For each axis, its entry of the step over t. */
+  /** Entries of the step, one row over t for each axis. */
   readonly steps: readonly Row[]
   /** Rows over t that are not negative. */
   readonly inequalities: readonly Row[]
-  /** Both as a text. */
+  /** Text of the steps and the inequalities; equal texts are equal polyhedra. */
   readonly id: string
 }
 
-/** A dependence vector: one entry for each axis, and what is known beyond them, if anything. */
+/** A dependence vector: one entry for each axis, and its distance polyhedron where that says more. */
 export type Vector = readonly Distance[] & { readonly reach?: Reach }
 
 export type Range = readonly [least: number, greatest: number]
 
-/** A text that is equal for vectors of which the same is known. */
+/** Returns a text that is equal for vectors with equal entries and polyhedra. */
 export function vectorId(vector: Vector): string {
   return vector.reach === undefined ? vector.join() : `${vector.join()} ${vector.reach.id}`
 }
 
-/** Work for one question, and for all questions about one reach: a few inequalities need some ten units each. */
+/** Work limits for one question, and for all questions about one polyhedron; a few inequalities need some ten units each. */
 const BUDGET_OF_A_QUESTION = 100
 const BUDGET_OF_A_REACH = 2_000
 
-/** What has been asked of a reach already, and the work that is left. */
+/** The answers already given for a polyhedron, and the work that is left. */
 interface Asked {
   readonly ranges: Map<string, Range>
-  /** Whether two forms, by their ids, may be opposed. */
+  /** Whether a vector may go forward along one form and back along another, by the ids of both. */
   readonly opposed: Map<string, boolean>
   left: number
 }
@@ -51,7 +51,7 @@ function askedOf(reach: Reach): Asked {
   return known
 }
 
-/** The same conflicts with reaches of their own: what is asked of these takes no work from what is asked of the others. */
+/** Copies the polyhedra of conflicts, so that questions about the copies take no work from the originals' limits. */
 export function withOwnReaches<T extends { readonly vector: Vector }>(conflicts: readonly T[]): T[] {
   const copies = new Map<Reach, Reach>()
   return conflicts.map((conflict) => {
@@ -63,7 +63,7 @@ export function withOwnReaches<T extends { readonly vector: Vector }>(conflicts:
   })
 }
 
-/** How far a form goes along the steps, as far as that is known. */
+/** Returns the range of a form along the steps, infinite where it is not known. */
 export function rangeAlong(form: Form, reach: Reach): Range {
   const { ranges } = askedOf(reach)
   const id = form.join()
@@ -76,7 +76,7 @@ export function rangeAlong(form: Form, reach: Reach): Range {
   return range
 }
 
-/** How far a row goes where others are not negative either; undefined where there is surely no such step. */
+/** Returns the range of a row where `others` are at least 0 too; undefined where there is surely no such step. */
 function solved(reach: Reach, row: Row, others: readonly Row[]): { least: number; greatest: number } | undefined | 'unknown' {
   const work = askedOf(reach)
   if (work.left <= 0) return 'unknown'
@@ -118,15 +118,15 @@ function less(row: Row): Row {
   return row.map((factor, column) => (column === row.length - 1 ? factor - 1 : factor))
 }
 
-/** What a form makes of a step, over t; undefined where numbers grow too large. */
+/** Returns the row of a form along the steps, over t; undefined where numbers grow too large. */
 export function rowAlong(form: Form, steps: readonly Row[]): Row | undefined {
   const width = steps[0]?.length ?? 1
   const row = Array.from({ length: width }, (_, column) =>
     steps.reduce((sum, step, axis) => sum + (form[axis] ?? 0) * (step[column] ?? 0), 0),
   )
-  // Sums of a few products of small coefficients and checked numbers are exact, or beyond what is checked.
+  // Sums of a few products of small coefficients and checked numbers are exact, or beyond the limit.
   return row.every((factor) => Math.abs(factor) <= LARGEST_STEP) ? row : undefined
 }
 
-/** Far beyond every step of a loop, and far below what a double holds exactly. */
+/** Limit of coefficients: far beyond every step of a loop, and far below what a double holds exactly. */
 const LARGEST_STEP = 2 ** 40

@@ -1,22 +1,22 @@
-/** Rows of whole coefficients, a constant at the end, in numbers that stay exact. */
+/** Rows of integer coefficients, a constant at the end, in numbers that stay exact. */
 
 /** One coefficient for each parameter, then the constant. */
 export type Row = number[]
 
-/** Numbers have left the integers that a double holds exactly. */
+/** Thrown where a number leaves the integers that a double holds exactly. */
 export class TooLarge extends Error {}
 
-/** Sums and products of two numbers up to this are exact, or beyond it. */
+/** Largest absolute value: sums and products of two numbers up to it are exact, or beyond it. */
 export const LARGEST: number = 2 ** 52
 
-/** The number, if it is exact. */
+/** Returns the number; throws `TooLarge` where it may not be exact. */
 export function checked(value: number): number {
   if (Math.abs(value) > LARGEST) throw new TooLarge()
   // Adding 0 turns -0 into 0.
   return value + 0
 }
 
-/** The greatest common divisor of the first `count` coefficients; 0 where all are 0. */
+/** Returns the greatest common divisor of the first `count` coefficients; 0 where all are 0. */
 export function gcdOf(row: Row, count: number): number {
   let factor = 0
   for (let column = 0; column < count; column++) {
@@ -27,7 +27,7 @@ export function gcdOf(row: Row, count: number): number {
   return factor
 }
 
-/** The greatest integer not above a / b, exactly, for b > 0. */
+/** Returns the greatest integer not above a / b, exactly, for b > 0. */
 export function floorDivided(a: number, b: number): number {
   const rest = a % b
   // Adding 0 turns -0 into 0.
@@ -35,8 +35,8 @@ export function floorDivided(a: number, b: number): number {
 }
 
 /**
- * Changes the parameters so that one column alone of those from `first` to before `end` is not 0 in `row`, and returns
- * it; undefined where all are 0. `rows` are all rows that live on these parameters, `row` among them.
+ * Changes the parameters so that `row` has one coefficient other than 0 in the columns from `first` to before `end`, and returns its
+ * column; undefined where all are 0. `rows` are all rows over these parameters, `row` among them.
  */
 export function gathered(row: Row, rows: readonly Row[], first: number, end: number): number | undefined {
   for (;;) {
@@ -60,9 +60,9 @@ export function gathered(row: Row, rows: readonly Row[], first: number, end: num
   }
 }
 
-/** A basis of the whole-number rows at right angles to all of some rows of one length; empty where there is none, or numbers grow too large. */
+/** Returns a basis of the integer rows orthogonal to all directions; empty where there is none, or numbers grow too large. */
 export function perpendicular(directions: readonly (readonly number[])[], length: number): Row[] {
-  // Columns are changed until each direction needs one column more; those that none needs are at right angles to all.
+  // Columns are changed until each direction needs one column more; those that none needs are orthogonal to all.
   const units = Array.from({ length }, (_, at) => Array.from({ length }, (__, column) => (column === at ? 1 : 0)))
   const rows = [...units, ...directions.map((direction) => [...direction])]
   let used = 0
@@ -84,8 +84,8 @@ export function perpendicular(directions: readonly (readonly number[])[], length
 }
 
 /**
- * Adds an inequality, row >= 0, to others: without common factors, and only the tighter of two that differ in their
- * constant. False where it can never hold.
+ * Adds an inequality, row >= 0, to others: divided by the common factor, and replacing one with the same coefficients if it is tighter.
+ * False where it can never hold.
  */
 export function insert(rows: Row[], inequality: Row): boolean {
   const row = reduced(inequality)
@@ -97,7 +97,7 @@ export function insert(rows: Row[], inequality: Row): boolean {
   return true
 }
 
-/** Where in `rows` one has the same coefficients, or the opposite ones. */
+/** Returns the index of the first of `rows` with the same coefficients, or with the opposite ones; undefined where there is none. */
 export function parallelTo(row: Row, rows: readonly Row[], sign: 1 | -1): number | undefined {
   const last = row.length - 1
   for (let at = 0; at < rows.length; at++) {
@@ -113,7 +113,7 @@ export function constantOf(row: Row): number {
   return row[row.length - 1] ?? 0
 }
 
-/** The row divided by the common factor of its coefficients; empty where it always holds, undefined where it never does. */
+/** Returns the row divided by the common factor of its coefficients; empty where it always holds, undefined where it never does. */
 function reduced(row: Row): Row | undefined {
   const last = row.length - 1
   const factor = gcdOf(row, last)

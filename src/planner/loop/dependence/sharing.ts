@@ -10,15 +10,15 @@ import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../../core/span.ts'
 import type { Access } from '../accesses/accesses.ts'
 
-/** Identities of the arrays that are only added to, directly. */
+/** Returns the identities of the arrays that are only added to, never through a buffer. */
 export function reducedArraysOf(accesses: readonly Access[]): number[] {
   const arrays = [...new Set(accesses.map((access) => access.array))].sort((a, b) => a - b)
   return arrays.filter((array) => accesses.every((access) => access.array !== array || (access.mode === 'add' && !access.buffered)))
 }
 
 /**
- * The accesses between which dependences count; an `add` among them is a read and a write. Reads that see only what their own
- * iteration has written do not count: whoever touches such an element is in conflict with the write.
+ * Returns the accesses between which dependences count; an `add` among them is a read and a write. Reads that see only what their own
+ * iteration has written are left out: another access to such an element is in conflict with the write.
  */
 export function orderedAccesses(
   accesses: readonly Access[],
@@ -34,13 +34,13 @@ export function orderedAccesses(
   })
 }
 
-/** A flush can touch every element, at any time. */
+/** Returns the access as one to any element at any time, since a flush can touch every element. */
 function anyElement(access: Access): Pick<Access, 'subscripts' | 'constraints' | 'exact'> {
   const text = `${access.name} (buffered)`
   return { subscripts: access.subscripts.map(() => ({ kind: 'unknown', text })), constraints: [], exact: false }
 }
 
-/** Buffers that flush in the middle of a pass: what an iteration reads then depends on how many ran before it. */
+/** Returns refusals of buffers that flush in the middle of a pass: what an iteration reads then depends on how many ran before it. */
 export function delayedBuffers(spec: LoopSpec, accesses: readonly Access[]): Refusal[] {
   const names = [...new Set(accesses.filter((access) => access.buffered).map((access) => access.name))]
   return names.flatMap((name): Refusal[] => {

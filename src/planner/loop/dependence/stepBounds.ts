@@ -1,5 +1,5 @@
 /**
- * How far the steps of a dependence go along each axis, where more is known than the entries of its vector say.
+ * Bounds of the steps of a dependence along each axis, where they say more than the entries of its vector.
  *
  *     if (j >= i) a.set(Math.ceil(i / 2), Math.floor(j / 2), …)     [1, *], and j goes back by 1 at most: [1, -1..]
  *
@@ -14,7 +14,7 @@ import { type Range, type Vector, vectorId } from './reach.ts'
 
 type Extents = readonly (number | undefined)[]
 
-/** Describes any of these conflicts. */
+/** Returns a function that describes the vector of any of these conflicts. */
 export function vectorsDescribed(conflicts: readonly Conflict[], extents: Extents): (conflict: Conflict) => DescribedVector {
   const groups = new Map<string, Map<string, Vector>>()
   for (const conflict of conflicts) {
@@ -37,7 +37,7 @@ function groupOf({ from, vector }: Conflict): string {
 
 function describe(vector: readonly Distance[], members: readonly Vector[], extents: Extents): DescribedVector {
   const entries = [...vector]
-  // one of which nothing more is known leaves nothing to say
+  // // a member without a polyhedron has no bounds
   if (members.some(({ reach }) => reach === undefined)) return { vector: entries }
   const bounds = entries.map((entry, axis) => boundsOf(entry, axis, members, extents))
   return bounds.every((one) => one === null) ? { vector: entries } : { vector: entries, bounds }
@@ -56,7 +56,7 @@ function boundsOf(entry: Distance, axis: number, members: readonly Vector[], ext
   return [isTold[0] === true ? least : ends(low), isTold[1] === true ? greatest : ends(high)]
 }
 
-/** What an entry says by itself. */
+/** The bounds that an entry has by its sign. */
 const SAID: Readonly<Record<'*' | '+' | '-', Range>> = {
   '*': [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
   '+': [1, Number.POSITIVE_INFINITY],
@@ -65,7 +65,7 @@ const SAID: Readonly<Record<'*' | '+' | '-', Range>> = {
 
 const ends = (end: number): number | null => (Number.isFinite(end) ? end : null)
 
-/** `[0, +]`; where bounds say more than an entry, they stand in its place: `[1, -1..]`, `[+, -2..2]`. */
+/** Prints a vector, as `[0, +]`; bounds that say more than an entry stand in its place: `[1, -1..]`, `[+, -2..2]`. */
 export function vectorText({ vector, bounds }: DescribedVector): string {
   const entries = vector.map((entry, axis) => {
     const [least, greatest] = bounds?.[axis] ?? [null, null]

@@ -18,14 +18,14 @@ export interface Solution {
   readonly witness?: readonly [Key, Key]
 }
 
-/** How many indices each axis has, where that is known. */
+/** Numbers of indices of the axes, where they are known. */
 type Extents = readonly (number | undefined)[]
 
-/** What is watched in a collision system of `rank` axes: the key of p, then that of q. */
+/** The watched expressions of a collision system of `rank` axes: the key of p, then that of q. */
 const earlier = (axis: number) => axis
 const later = (axis: number, rank: number) => rank + axis
 
-/** The lexicographically positive vectors of q - p: for each axis, those that are 0 before it and positive there. */
+/** Returns the lexicographically positive vectors of q - p: for each axis, those that are 0 before it and positive there. */
 export function solutionsOf(system: IntegerSystem, extents: Extents, budget: Budget): Solution[] {
   const rank = extents.length
   const solutions: Solution[] = []
@@ -38,14 +38,14 @@ export function solutionsOf(system: IntegerSystem, extents: Extents, budget: Bud
   return solutions
 }
 
-/** The vectors of iterations carried by each axis in turn, where nothing is known of them. */
+/** Returns the vectors that are assumed where nothing is known: one carried by each axis. */
 export function anyVectors(rank: number): Solution[] {
   return Array.from({ length: rank }, (_, axis) => ({
     vector: Array.from({ length: rank }, (_, other): Distance => (other < axis ? 0 : other === axis ? '+' : '*')),
   }))
 }
 
-/** Extends a vector over the axes that it lacks; an entry that is 0 or has one sign is split into the two cases. */
+/** Extends a vector over the axes that it lacks. An entry whose range ends at 0 is split into 0 and the rest. */
 function completed(system: IntegerSystem, vector: readonly Distance[], extents: Extents, budget: Budget): Solution[] {
   const [axis, rank] = [vector.length, extents.length]
   if (axis === rank) return witnessed(system, vector, extents, budget)
@@ -65,7 +65,7 @@ function witnessed(system: IntegerSystem, vector: readonly Distance[], extents: 
   const values = system.least(budget)
   if (values === 'none') return []
   const isFixed = vector.every((distance) => typeof distance === 'number')
-  // Where the search was given up, the projection may still tell that there is nothing to find.
+  // The projection may still prove that there is no solution where the search was given up.
   const known = isFixed && values !== 'unknown' ? vector : withReach(vector, system, extents)
   if (known === 'none') return []
   return values === 'unknown' ? [{ vector: known }] : [{ vector: known, witness: [values.slice(0, rank), values.slice(rank)] }]
