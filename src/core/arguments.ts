@@ -13,7 +13,7 @@ export function checkFunction(method: string, f: unknown, takes: string): void {
   )
 }
 
-/** The call with a function, where names of columns were given, as in other libraries; undefined where they do not tell it. */
+/** Writes the call to make instead where column names were given, as other libraries take them; undefined where the names do not tell it. */
 function callInstead(method: string, given: unknown): string | undefined {
   const name = method.replace('()', '')
   const columns: readonly unknown[] = Array.isArray(given) ? given : [given]
@@ -39,7 +39,7 @@ function callInstead(method: string, given: unknown): string | undefined {
   }
 }
 
-/** Throws PlanError for arguments beyond those that `method` takes, which would be ignored; `instead` says what does it. */
+/** Throws PlanError for arguments beyond those that `method` takes, which would be ignored; `instead` is the sentence with the cure. */
 export function checkNoMore(method: string, more: readonly unknown[], instead: string): void {
   if (more.length === 0 || more.every((one) => one === undefined)) return
   throw new PlanError(`${method}, and was given ${valueText(more.find((one) => one !== undefined))}. ${instead}`)
@@ -50,7 +50,7 @@ export function checkBoolean(what: string, value: unknown): void {
   if (typeof value !== 'boolean') throw new PlanError(`${what} is true or false; it was given ${valueText(value)}.`)
 }
 
-/** Throws PlanError unless a copy can be made of `value`. */
+/** Throws PlanError unless structuredClone can copy `value`. */
 export function checkCloneable(what: string, value: unknown): void {
   try {
     structuredClone(value)
@@ -65,12 +65,12 @@ export function checkList(what: string, list: unknown): void {
     throw new PlanError(`${what} is an array; it was given ${valueText(list)}.`)
 }
 
-/** Throws PlanError unless `signal` can say that it was aborted. */
+/** Throws PlanError unless `signal` behaves like an AbortSignal, of whatever realm. */
 export function checkSignal(what: string, signal: unknown): void {
   if (!isSignal(signal)) throw new PlanError(`${what} is an AbortSignal; it was given ${valueText(signal)}.`)
 }
 
-/** Whether a value can say that it was aborted. */
+/** Whether a value behaves like an AbortSignal: has `aborted` and `throwIfAborted`. */
 export function isSignal(signal: unknown): boolean {
   return typeof signal === 'object' && signal !== null && 'aborted' in signal && 'throwIfAborted' in signal
 }

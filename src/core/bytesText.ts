@@ -1,4 +1,4 @@
-/** Sizes for people: binary units, three digits at most, as `1.5 GiB`. */
+/** Writes a size for people: binary units, three digits at most, as `1.5 GiB`. */
 export function bytesText(bytes: number): string {
   if (bytes === 1) return '1 byte'
   if (bytes < 1024) return `${bytes} bytes`

@@ -11,7 +11,7 @@ const OWN_FOLDER = import.meta.url.endsWith('.ts') ? fileURLToPath(new URL('..',
 export function callSite(entry: (...args: never[]) => unknown): string | undefined {
   const holder: { stack?: unknown } = {}
   Error.captureStackTrace(holder, entry)
-  const { stack } = holder // a tool may have made something else of it
+  const { stack } = holder // no string where a tool has replaced Error.prepareStackTrace
   for (const line of typeof stack === 'string' ? stack.split('\n') : []) {
     const [, place, number] = /\(?((?:file:\/\/)?[^\s()]+):(\d+):\d+\)?$/.exec(line) ?? []
     if (place !== undefined && !place.startsWith('node:')) return `${relativePath(place)}:${number}`
@@ -19,7 +19,7 @@ export function callSite(entry: (...args: never[]) => unknown): string | undefin
   return undefined
 }
 
-/** The scripts of the user's that are on the stack, by the names they were loaded under, innermost first. */
+/** The user's scripts on the stack, by the names they were loaded under, innermost first. */
 export function callingScripts(): readonly string[] {
   const { prepareStackTrace, stackTraceLimit } = Error
   if (Object.isFrozen(Error)) return scriptsOf(new Error().stack)
@@ -35,7 +35,7 @@ export function callingScripts(): readonly string[] {
   }
 }
 
-/** From the text of a stack, where the engine may not be asked for its frames: `at f (file:///a/b.js:1:2)`. */
+/** Reads the scripts from a stack's text, for a frozen Error, where prepareStackTrace cannot be set: `at f (file:///a/b.js:1:2)`. */
 function scriptsOf(stack: string | undefined): readonly string[] {
   const names = (stack ?? '').split('\n').flatMap((line) => /(?:\(|at )([^()]+?):\d+:\d+\)?$/.exec(line)?.[1]?.replace(/^async /, '') ?? [])
   return [...new Set(names.filter(isUserFile))]

@@ -1,5 +1,5 @@
 /**
- * What a DistArray handle asks of its session. `session.ts` joins planner, executor and array store behind it.
+ * The interface through which a DistArray handle asks its session for work; `session/engine.ts` implements it over planner, executor and array store.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
 import type { Selector, Shape } from './arrays/indexSpace.ts'
@@ -12,7 +12,7 @@ import type { Moment } from './moment.ts'
 import type { LogicalPlan } from './plan/logicalPlan.ts'
 import type { WriteAccess } from './ports.ts'
 
-/** What a row lambda's arguments are. */
+/** The arguments of a row lambda, and who will call it. */
 export interface RowLambdaContext {
   /** The method, for messages, as `filter`. */
   readonly method: string
@@ -20,15 +20,15 @@ export interface RowLambdaContext {
   readonly inputs: readonly ElementType[]
   /** Position of the key argument, if the callback takes one, and the rank of the keys. */
   readonly key?: { readonly argument: number; readonly rank: number }
-  /** Of an action, which calls the function itself on the caller's thread. */
+  /** Whether the method is an action, which calls the function itself on the caller's thread. */
   readonly isAction?: boolean
-  /** Of an update buffer, whose kernels call the function itself, on any thread. */
+  /** Whether an update buffer takes the function: its kernels call the function itself, on any thread. */
   readonly isCalled?: boolean
 }
 
 export type FoldKind = 'sum' | 'min' | 'max' | 'count'
 
-/** `count` values that are not null; `value` is undefined of nothing but a sum, and a bigint of 64-bit integers, of any size for a sum. */
+/** The result of a reduction over `count` values that are not null. `value` is undefined without values, except for a sum; of 64-bit integers it is a bigint, and a sum of any size. */
 export interface Folded {
   readonly value: number | bigint | undefined
   readonly count: number
@@ -36,25 +36,25 @@ export interface Folded {
 
 export interface ExecuteOptions {
   readonly signal?: AbortSignal
-  /** Of a stream: batches may have columns of their own where only running the functions tells them, rather than wait for all. */
+  /** Batches of a stream may differ in their columns where only running the functions tells them; else all are computed before the first is given. */
   readonly isUntyped?: boolean
   readonly moment?: Moment
 }
 
-/** What a plan is made with. */
+/** The part of the engine that makes nodes: it lowers functions and tells their result types. */
 export interface Lowering {
   readonly seed: number
-  /** Source, captures, IR or refusals. Throws PlanError for a column that does not exist and for async functions. */
+  /** Reads a function: its source, captures, and IR or refusals. Throws PlanError for a column that does not exist and for async functions. */
   lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction
-  /** What a lowered function returns; `unknown` when only running it can tell. */
+  /** The element type that a lowered function returns; `unknown` when only running it can tell. */
   returnedElement(f: UserFunction, context: RowLambdaContext): ElementType
 }
 
-/** What lies in memory, to be looked at: nothing is computed, waited for or locked. */
+/** A look at the arrays in memory: nothing is computed, waited for or locked. */
 export interface Holdings {
-  /** Not after the session was stopped. */
+  /** Whether the session still runs; false after it was stopped. */
   readonly isOpen: boolean
-  /** What a node holds of its own; undefined where it is still to be computed, or made. 'elsewhere': in other processes. */
+  /** The storage that a node owns; undefined where it is still to be computed, or made. 'elsewhere': it lies in other processes. */
   of(node: LogicalPlan): Storage | 'gone' | 'being written' | 'elsewhere' | undefined
 }
 
@@ -65,16 +65,16 @@ export interface Engine extends Lowering {
   moment(plan: LogicalPlan): Moment
   /** Runs the plan; batches come in element order. */
   execute(plan: LogicalPlan, options?: ExecuteOptions): Promise<readonly Batch[]>
-  /** The same, one partition after another as they are asked for. */
+  /** Runs the plan partition after partition, as batches are asked for, in element order. */
   stream(plan: LogicalPlan, options?: ExecuteOptions): AsyncIterable<Batch>
   /** A reduction of the plan's numbers (`count`: of its elements) in one pass over columns; undefined where batches are needed. */
   fold(plan: LogicalPlan, kind: FoldKind, moment?: Moment): Promise<Folded | undefined>
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string
   /** Runs the plan, keeps nothing of its result, and explains what ran. */
   analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string>
-  /** Columns of a plan whose element is not known before it runs: runs it once. */
+  /** The extents of the plan's keys; runs the plan where only its result tells them. */
   shape(plan: LogicalPlan): Promise<readonly number[]>
-  /** What Arrow calls the element: a schema for rows, a data type for scalars. Never called with an unknown element. */
+  /** The Arrow type of an element: a schema for rows, a data type for scalars. Never called with an unknown element. */
   arrowSchema(element: ElementType): ArrowSchema | DataType
   /** Batches as one Arrow table over ordinary memory; `element` is the plan's, for a result without batches. */
   toArrowTable(element: ElementType, batches: readonly Batch[]): Table
@@ -85,7 +85,7 @@ export interface Engine extends Lowering {
   at(plan: LogicalPlan, key: Key): Promise<unknown>
   slice(plan: LogicalPlan, selectors: readonly Selector[], method: string): Promise<{ readonly shape: Shape; readonly data: TypedArray }>
   toTypedArray(plan: LogicalPlan): Promise<TypedArray>
-  // in place; the array owns its storage from then on
+  // writes in place; the array owns its storage from then on
   set(plan: LogicalPlan, key: Key, value: unknown): Promise<void>
   assign(plan: LogicalPlan, selectors: readonly Selector[], data: TypedArray | readonly number[] | number): Promise<void>
   update(plan: LogicalPlan, key: Key, f: (value: never) => unknown): Promise<void>
@@ -100,16 +100,16 @@ export interface Engine extends Lowering {
 
 export type ParquetCompression = 'snappy' | 'zstd' | 'gzip' | 'brotli' | 'lz4' | 'none'
 
-/** Of the buffers of Arrow files. */
+/** The codec of the buffers in Arrow files. */
 export type ArrowCompression = 'zstd' | 'lz4'
 
-/** What becomes of files in the folder that is written: the folder is refused, new files lie beside them, or in their place. */
+/** The treatment of files that are already in the folder to be written: refuse the folder, add new files beside them, or replace them. */
 export type Existing = 'refuse' | 'add' | 'replace'
 
-/** Where something is written to. */
+/** The place that a writer writes to. */
 export interface WriteTarget extends WriteAccess {
   readonly path: string
-  /** That the program called. */
+  /** The method that the program called, for messages. */
   readonly method: string
 }
 
@@ -119,17 +119,17 @@ export type WriteForm =
       readonly compression: ParquetCompression
       readonly rowGroupRows?: number
       readonly compatibility?: 'v1'
-      /** Columns that become folders. */
+      /** The columns whose values become folders, outermost first. */
       readonly partitionBy?: readonly string[]
       readonly existing?: Existing
     }
   | { readonly kind: 'arrow'; readonly compression?: ArrowCompression }
-  /** Characters: what stands between fields, and before decimals. */
+  /** `delimiter` stands between fields, `decimal` before decimals. */
   | { readonly kind: 'csv'; readonly delimiter?: string; readonly decimal?: '.' | ',' }
   | { readonly kind: 'ndjson' }
-  /** The numbers, for NumPy. */
+  /** A NumPy file of the numbers. */
   | { readonly kind: 'npy' }
-  /** The numbers, for readers of Arrow. */
+  /** An Arrow tensor of the numbers, for readers of Arrow. */
   | { readonly kind: 'tensor' }
-  /** The array, for `load`. */
+  /** The library's own file of an array with its keys, for `load`. */
   | { readonly kind: 'array' }

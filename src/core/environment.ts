@@ -1,7 +1,7 @@
-/** What the process must have, said in one sentence where it has not. */
+/** Checks of the process: WebAssembly, shared memory, address space and threads, with the cure where one is missing. */
 import { PlanError } from './errors.ts'
 
-/** Throws PlanError where the engine lacks what arrays lie in. */
+/** Throws PlanError where the process has no WebAssembly or no SharedArrayBuffer, in which arrays lie. */
 export function checkEnvironment(): void {
   if (typeof WebAssembly === 'undefined') {
     throw new PlanError(
@@ -15,7 +15,7 @@ export function checkEnvironment(): void {
   }
 }
 
-/** The error for a memory that the system did not give. */
+/** The error for a WebAssembly memory whose address space the system does not give. */
 export function addressSpaceError(cause: unknown): PlanError {
   return new PlanError(
     "The system gives no address space for the session's memory: V8 reserves 10 GB of it for each, of which it uses what arrays take. Raise the limit (ulimit -v unlimited), or start Node with --disable-wasm-trap-handler, which reserves 4 GB.",

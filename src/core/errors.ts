@@ -2,7 +2,7 @@
  * The errors a user can meet, told apart by whose move it is next.
  *
  * Each says what failed, where in the user's code, why, and the cure; what a program may want to look at is in
- * fields, not only in the text. Fields that say nothing are not there, so that consoles do not print them. Addresses are told without what is as good as a password.
+ * fields, not only in the text. Fields that say nothing are not there, so that consoles do not print them. Messages show addresses without passwords and signatures.
  */
 import type { Key } from './arrays/keys.ts'
 import type { Refusal, Span } from './span.ts'
@@ -62,9 +62,9 @@ export class MemoryError extends Error {
   }
 }
 
-/** What memory does not hold was to be written to disk, or read from there again, and could not be. */
+/** Data that does not fit into memory could not be written to disk, or read from there again. */
 export class SpillError extends Error {
-  /** The folder. */
+  /** The folder of the spill files. */
   readonly path: string
   constructor(message: string, path: string, options?: ErrorOptions) {
     super(message, options)
@@ -73,7 +73,7 @@ export class SpillError extends Error {
   }
 }
 
-/** What went wrong with a gang of processes. */
+/** The kind of fault in a gang of processes. */
 export type GangFault =
   | 'settings'
   | 'address'
@@ -92,7 +92,7 @@ export type GangFault =
 /** Processes that were to run a program together do not: one is missing, does not fit to the others, or was lost. */
 export class GangError extends Error {
   readonly fault: GangFault
-  /** The process that it is about. */
+  /** The rank of the process at fault, where one is. */
   declare readonly rank?: number
   constructor(message: string, fault: GangFault, options: { readonly rank?: number; readonly cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -102,13 +102,13 @@ export class GangError extends Error {
   }
 }
 
-/** What went wrong with a checkpoint: it is another program's or engine's, damaged, used by another process, or its folder cannot be read or written. */
+/** The kind of fault in a checkpoint: it is another program's or engine's, damaged, used by another process, or its folder cannot be read or written. */
 export type CheckpointFault = 'differs' | 'damaged' | 'taken' | 'unusable'
 
-/** A program cannot go on with what is kept of it. */
+/** A program cannot go on from its checkpoint. */
 export class CheckpointError extends Error {
   readonly fault: CheckpointFault
-  /** The folder, or the file in it. */
+  /** The folder of the checkpoint, or the file in it. */
   readonly path: string
   constructor(message: string, fault: CheckpointFault, path: string, options?: ErrorOptions) {
     super(message, options)

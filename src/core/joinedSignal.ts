@@ -1,10 +1,10 @@
-/** Signals as one. */
+/** Several abort signals as one, and one signal for many listeners. */
 import { setMaxListeners } from 'node:events'
 
 /** A signal that is aborted with the first of `signals`, for its reason. */
 export function joinedSignal(signals: readonly AbortSignal[]): AbortSignal {
   if (signals.every((signal) => signal instanceof AbortSignal)) return AbortSignal.any([...signals])
-  // one of another realm, or that only behaves like one
+  // a signal of another realm, or an object that only behaves like one
   const joined = new AbortController()
   for (const signal of signals) {
     if (signal.aborted) joined.abort(signal.reason)
@@ -13,7 +13,7 @@ export function joinedSignal(signals: readonly AbortSignal[]): AbortSignal {
   return joined.signal
 }
 
-/** The same signal for tasks that each listen to it, however many are under way: Node takes more than ten listeners for a leak. */
+/** A signal that follows this one and that any number of tasks may listen to: Node warns of a leak at more than ten listeners. */
 export function heardByMany(signal: AbortSignal): AbortSignal
 export function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined
 export function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined {

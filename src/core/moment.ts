@@ -5,11 +5,11 @@
 import type { UserFunction } from './ir/functionIr.ts'
 
 export interface Moment {
-  /** The function with what it captures now; itself where that is what it was. */
+  /** The function with the values that it captures now; the same object where none has changed. */
   now(f: UserFunction): UserFunction
-  /** Names the function as it is now: of two moments the same only where it gives the same elements. */
+  /** A name for the function with its captures: equal at two moments only where it gives the same elements. */
   nameOf(f: UserFunction): string
 }
 
-/** Where functions have no captures, as in tests of parts. */
+/** The moment for functions without captures, as in tests of parts. */
 export const SAME_FUNCTIONS: Moment = { now: (f) => f, nameOf: () => '' }

@@ -19,7 +19,7 @@ export function missingColumnMessage(wanted: string, fields: readonly Field[], w
 
 /** At most three of `names`, the likest first: those within a third of the length in edits, or that differ in case only. */
 export function nearestNames(wanted: string, names: readonly string[]): string[] {
-  // one letter for another is no likeness in a name of one letter
+  // at most one edit less than there are letters: names of one letter are not alike
   const limit = Math.min(wanted.length - 1, Math.max(1, Math.floor(wanted.length / 3)))
   return names
     .map((name) => ({ name, distance: name.toLowerCase() === wanted.toLowerCase() ? 0 : editDistance(wanted, name) }))

@@ -1,4 +1,4 @@
-/** What `make` gives, made when it is first asked for. */
+/** A function that calls `make` at its first call, and returns that value from then on. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {

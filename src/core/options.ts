@@ -5,7 +5,7 @@ import { valueText } from './data/valueKinds.ts'
 import { PlanError } from './errors.ts'
 import { nearestNames } from './nearestNames.ts'
 
-/** What other libraries call an option, after which no likeness of letters leads to its name here. Lower case, without `_` and `-`. */
+/** The names that other libraries have for an option, too unlike its own name to be found by edit distance. Lower case, without `_` and `-`. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   descending: ['desc', 'asc', 'ascending', 'reverse', 'reversed', 'order', 'direction', 'dir'],
   orderBy: ['order', 'sort', 'sortby', 'orderedby'],
@@ -54,7 +54,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   runs: ['numruns', 'cases', 'times'],
 }
 
-/** What is said otherwise than by an option. */
+/** The cures for names that are no options of a method because the method takes the value in another way. */
 const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'join()': {
     ...Object.fromEntries(

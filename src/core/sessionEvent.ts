@@ -1,9 +1,9 @@
-/** What a session tells about its work. */
+/** The events that a session sends about its work. */
 
 import type { PassReport } from './loop/loopReport.ts'
 import type { Span } from './span.ts'
 
-/** Everything a run has to tell; the progress bar, logs and pages are built from these. */
+/** An event of a run; the progress bar, logs and pages are built from these. */
 export type SessionEvent =
   | {
       readonly kind: 'stage'
@@ -21,11 +21,11 @@ export type SessionEvent =
   | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
   | FallbackEvent
   | { readonly kind: 'spill'; readonly operator: string; readonly bytes: number }
-  /** A process that ran passes with this one. */
+  /** Another process of the gang was lost, or joined. */
   | { readonly kind: 'process'; readonly phase: 'lost' | 'joined'; readonly rank: number }
   | { readonly kind: 'worker'; readonly phase: 'started' | 'lost'; readonly worker: number }
 
-/** Something that runs in another way than it might. */
+/** An operator or loop that runs in a slower way than it might, and why. */
 export interface FallbackEvent {
   readonly kind: 'fallback'
   /** The operator or loop, and its function. */
@@ -34,6 +34,6 @@ export interface FallbackEvent {
   /** Where the reason lies, and the edit that takes it away. */
   readonly span?: Span
   readonly cure?: string
-  /** On workers, as a copy or compiled for rows, or as it stands on the caller's thread. */
+  /** The place where it runs: on workers, as a copy or compiled for rows, or as it stands on the caller's thread. */
   readonly runs?: 'workers' | 'caller'
 }

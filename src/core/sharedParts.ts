@@ -23,12 +23,12 @@ export function receiveParts(all: ReadonlyMap<string, SharedPart>): void {
   for (const [name, part] of all) byName.set(name, part)
 }
 
-/** Undefined where no thread that this one hears of has loaded it. */
+/** The part of this name; undefined where no thread that this one has heard of has loaded it. */
 export function sharedPart(name: string): SharedPart | undefined {
   return byName.get(name)
 }
 
-/** What is shared by now; names are never taken back. */
+/** All parts shared so far; names are never taken back. */
 export function allSharedParts(): ReadonlyMap<string, SharedPart> {
   return byName
 }

@@ -9,7 +9,7 @@
 export interface Span {
   /** Relative to the working directory. Where it is missing, line and column count within the function's own text. */
   readonly file?: string
-  /** From 1, as `column`. */
+  /** Line number, from 1 on; `column` too counts from 1. */
   readonly line: number
   readonly column: number
   /** The source excerpt, on one line. */

@@ -1,6 +1,6 @@
 /**
- * Whether the program has changed its time zone since it was loaded. Threads have the zone they were started with, and
- * who changes it back may have started some in between: so one change is remembered.
+ * Whether the program has ever changed its time zone (TZ) since it was loaded. Threads keep the zone they were started with,
+ * and some may have started between a change and its undoing: so the first change seen is remembered.
  */
 const zone = process.env.TZ
 let changed = false

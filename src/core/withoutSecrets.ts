@@ -1,14 +1,14 @@
 /**
- * Addresses as messages have them: those who gave them may have written a password into one, or signed it.
+ * Addresses without secrets, for messages: an address may hold a password, or a signature in its query.
  *
  *     https://me:secret@host/x        https://…@host/x
  *     https://host/x?signature=5f3    https://host/x?…
  */
 import { isError } from './isError.ts'
 
-/** A name, and a password with any characters; digits behind a colon are the port of an address that has an @ further on. */
+/** Matches a user name and a password of any characters; digits behind a colon are instead the port of an address with an @ further on. */
 const USER = /\b([a-z][a-z\d+.-]{0,20}:\/\/)(?:[^\s"'/?#@:]*:(?!\d+[/?#])[^\s"'@]*|[^\s"'/?#@:]+)@/gi
-/** Behind http all that comes after the path; elsewhere a question mark may stand in a name, or for any character of one. */
+/** Matches queries: after http all that follows the path; after other schemes, where `?` may be part of a name or a wildcard, only one with an `=`. */
 const QUESTIONS = [
   /(\bhttps?:\/\/[^\s?#"']+[?#])[^\s"'`)]*[^\s"'`),.:;]/gi,
   /(\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s?"']+\?)[^\s"'`)]*=[^\s"'`),.:;]*/gi,
@@ -18,7 +18,7 @@ export function withoutSecrets(text: string): string {
   return QUESTIONS.reduce((cut, question) => cut.replace(question, '$1…'), text.replace(USER, '$1…@'))
 }
 
-/** The error that another has as its cause, which consoles print as well: itself, unless something in it tells a secret. */
+/** The cause of an error, which consoles print as well: the same object, or a copy without secrets where it tells one. */
 export function causeWithoutSecrets(cause: unknown): unknown {
   if (!isError(cause)) return typeof cause === 'string' ? withoutSecrets(cause) : cause
   const inner = causeWithoutSecrets(cause.cause)

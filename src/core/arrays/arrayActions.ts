@@ -1,6 +1,6 @@
 /**
- * The actions of an array: they run its plan and give values, or write files. What folds do is in `folds`, what reading does in
- * `reading`.
+ * The actions of an array: they run its plan and give values, or write files. `folds.ts` has the reductions, `reading.ts` the
+ * elements of batches.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
 import { checkBoolean, checkFunction, checkNoMore, checkOneOf, checkSignal } from '../arguments.ts'
@@ -35,21 +35,21 @@ import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './fo
 import type { Key } from './keys.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 
-/** What `explain()` shows, and how. */
+/** The options of `explain()`. */
 export interface ExplainOptions {
   readonly verbose?: boolean
   readonly format?: 'text' | 'json'
 }
 
-/** What was written. */
+/** The result of writing a file, or a folder of files. */
 export interface Written {
   readonly rows: number
   readonly bytes: number
-  /** Where folders were written. */
+  /** The number of files, where a folder was written. */
   readonly files?: number
 }
 
-/** A handle whose plan is run. */
+/** The part of a handle that runs its plan. */
 export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K> implements AsyncIterable<T> {
   get #engine(): Engine {
     return insideOf(this).engine
@@ -75,14 +75,14 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     return this.#first(limitPlan(this.#plan, n, 'take'))
   }
 
-  /** The first element, undefined of nothing. */
+  /** The first element; undefined where there is none. */
   async first(): Promise<T | undefined>
   async first(...more: readonly unknown[]): Promise<T | undefined> {
     checkNoMore('first() takes no arguments', more, 'Write filter((row) => …).first(), or take(n).')
     return (await this.#first(limitPlan(this.#plan, 1, 'first')))[0]
   }
 
-  /** How many elements there are. */
+  /** The number of elements. */
   async count(): Promise<number>
   async count(...more: readonly unknown[]): Promise<number> {
     checkNoMore('count() takes no arguments', more, 'Write filter((row) => …).count().')
@@ -249,7 +249,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
   }
 
   /**
-   * Of each column its type, nulls, extremes, mean and number of different values, in one pass over batches, so that the table
+   * Summarizes each column: type, nulls, extremes, mean and number of different values, in one pass over batches, so that the table
    * may be larger than the memory. Different values are counted exactly up to 100,000 a column, or 16 million characters of
    * texts; beyond that `isDistinctExact` is false. Values are read on the caller's thread.
    */
@@ -291,7 +291,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     checkNoMore(`${method}() takes no arguments`, more, `Write map((row) => row.price).${method}().`)
   }
 
-  /** Columns and async functions are checked as for lambdas of the plan; the function itself runs on this thread. */
+  /** Checks columns and async functions as for lambdas of the plan; the function itself runs on this thread. */
   #check(method: string, f: (...args: never[]) => unknown, takes: string, inputs: readonly ElementType[]): void {
     lowerFunction(this.#engine, method, f, { inputs, takes, isAction: true })
   }
@@ -306,7 +306,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     return valuesOf(batches) as T[] // elements of this plan
   }
 
-  /** The same one partition after another: the session's memory need not hold them. */
+  /** The elements of a plan of a few, read partition after partition, so that the session's memory need not hold the partitions. */
   async #first(plan: LogicalPlan): Promise<T[]> {
     const values: T[] = []
     for await (const batch of this.#engine.stream(plan)) for (const value of valuesOf([batch])) values.push(value as T) // elements of this plan

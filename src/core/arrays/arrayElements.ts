@@ -11,7 +11,7 @@ import type { LogicalPlan } from '../plan/logicalPlan.ts'
 import type { Selector, Shape } from './indexSpace.ts'
 import type { Key } from './keys.ts'
 
-/** What is behind a handle, if the value is one; set by the class, which alone can see its private fields. */
+/** Returns the plan and the engine of a handle, undefined for other values; set by the class, which alone can see its private fields. */
 let inside: (value: unknown) => { readonly plan: LogicalPlan; readonly engine: Engine } | undefined
 
 /** Whether a value is a handle. */
@@ -29,7 +29,7 @@ export function engineOf<T, K extends Key>(array: ArrayElements<T, K>): Engine {
   return insideOf(array).engine
 }
 
-/** What is behind a handle; PlanError for what is none. */
+/** The plan and the engine of a handle; throws PlanError for a value that is none. */
 export function insideOf(array: unknown): { readonly plan: LogicalPlan; readonly engine: Engine } {
   const found = inside(array)
   if (found === undefined) throw new PlanError(`This takes a DistArray of a session; it was given ${valueText(array)}.`)
@@ -102,7 +102,7 @@ export abstract class ArrayElements<T, K extends Key> {
     await this.#engine.assign(this.#plan, selectors, data)
   }
 
-  /** Replaces one element by what `f` makes of it. */
+  /** Replaces one element by the result of `f` for it. */
   async update(key: K, f: (value: T) => T): Promise<void> {
     checkList('The key of update()', key)
     this.#checkRank('update', key.length)

@@ -1,8 +1,8 @@
 /**
  * The handle a user holds: elements of type `T` under integer keys `K`, described by a plan and computed when asked.
  *
- * A transformation checks its arguments, adds a node to the plan and gives a new handle; what they do is in `transformations`,
- * `combinations` and `groupPlan`. Actions, which hand the plan to the session, are in `arrayActions.ts`, reads and writes of single
+ * A transformation checks its arguments, adds a node to the plan and gives a new handle; `core/plan` makes the nodes. Actions,
+ * which hand the plan to the session, are in `arrayActions.ts`, reads and writes of single
  * elements in `arrayElements.ts`.
  */
 import { checkNoMore } from '../arguments.ts'
@@ -81,7 +81,7 @@ export type { ExplainOptions, Written } from './arrayActions.ts'
 export { engineOf, planOf } from './arrayElements.ts'
 export type { SortBy } from './sortKey.ts'
 
-/** Elements put into groups, in order of first appearance: what `groupBy` gives. */
+/** The groups that `groupBy` gives, in order of first appearance. */
 export interface Grouped<T, G> {
   /** One row a group: the key's columns and the aggregates. PlanError when an aggregate is named like a key column. */
   agg<A extends Readonly<Record<string, Aggregate<T, unknown>>>>(
@@ -94,7 +94,7 @@ export interface Grouped<T, G> {
   ): DistArray<Flat<KeyColumns<G> & { value: T }>>
   /** One element a group, from all its elements in row order. Keeps a whole group in memory. */
   map<U, E extends object = object>(f: (key: G, values: readonly T[], env: E) => U, options?: Partial<EnvOptions<E>>): DistArray<U>
-  /** How many elements each group has. */
+  /** One row a group: the key's columns and the number of elements. */
   count(): DistArray<Flat<KeyColumns<G> & { count: number }>>
 }
 
@@ -114,7 +114,7 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
 
   // ------------------------------------------------------------------ transformations: lazy
 
-  /** One element for each, under the same key. A returned object gives rows of columns, `undefined` gives null. */
+  /** One element for each element, under the same key. A returned object gives rows of columns, `undefined` gives null. */
   map<U>(f: (value: T, key: K) => U): DistArray<U, K>
   map<U, E extends object>(f: (value: T, key: K, env: E) => U, options: EnvOptions<E>): DistArray<U, K>
   map<U>(f: (value: T, key: K, env: never) => U, options: object = {}): DistArray<U, K> {
@@ -130,14 +130,14 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
     return this.#over(filterPlan(this.#engine, this.#plan, withEnvOnly('filter', f, options)))
   }
 
-  /** Any number of elements for each, in order: a table. */
+  /** Any number of elements for each element, in order: a table. */
   flatMap<U>(f: (value: T, key: K) => readonly U[]): DistArray<U>
   flatMap<U, E extends object>(f: (value: T, key: K, env: E) => readonly U[], options: EnvOptions<E>): DistArray<U>
   flatMap<U>(f: (value: T, key: K, env: never) => readonly U[], options: object = {}): DistArray<U> {
     return this.#over(flatMapPlan(this.#engine, this.#plan, withEnvOnly('flatMap', f, options)))
   }
 
-  /** A function over whole partitions, which follow the data and not the number of workers: a table. Runs as JavaScript. */
+  /** Calls a function with whole partitions, which follow the data and not the number of workers: a table. Runs as JavaScript. */
   mapPartitions<U>(f: (values: Iterable<T>, partition: number) => Iterable<U>): DistArray<U> {
     return this.#over(mapPartitionsPlan(this.#engine, this.#plan, f))
   }
@@ -171,8 +171,8 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
   }
 
   /**
-   * Values where columns have nulls: `fillNull({ amount: 0, name: 'previous' })`. `'previous'` and `'next'` are those of the nearest row
-   * before or behind that has one, in the order of the rows, and null where none has; so columns of texts cannot be filled with these two
+   * Fills the nulls of columns: `fillNull({ amount: 0, name: 'previous' })`. `'previous'` and `'next'` take the value of the nearest row
+   * before or behind that has one, in the order of the rows, and leave null where none has; so columns of texts cannot be filled with these two
    * words. Numbers become f64 where they are filled with a number.
    */
   fillNull<const V extends { readonly [C in keyof T]?: NonNullable<T[C]> | 'previous' | 'next' }>(values: V): DistArray<Filled<T, V>, K> {
@@ -209,7 +209,7 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
 
   /**
    * The values of one column as columns: a row for each different values of `rows`, in the order of their first appearance, and a column for
-   * each of `names`, which are values of `columns`. What a cell holds is `agg` of the `values` that belong there; null where there are none
+   * each of `names`, which are values of `columns`. A cell holds `agg` of the `values` that belong there; null where there are none
    * (a count is 0). Without `names` the columns are all values that there are, which a run of the chain finds first: hence the promise.
    */
   pivot<
@@ -233,8 +233,8 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
   }
 
   /**
-   * Columns under each other: the rows once for each of `columns`, one column after another, with what is kept of them, the column's
-   * name and its value.
+   * Puts columns under each other: the rows once for each of `columns`, one column after another, with their `keep` columns, the
+   * column's name and its value.
    */
   unpivot<
     const C extends readonly (keyof T & string)[],
@@ -314,7 +314,7 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
     return this.#over(options === undefined ? distinctPlan(this.#plan) : distinctByPlan(this.#engine, this.#plan, options))
   }
 
-  /** This array's elements, then the others': a table. PlanError when the columns differ, unless `{ columns: 'all' }` fills with null what one has not. */
+  /** This array's elements, then the others': a table. PlanError when the columns differ, unless `{ columns: 'all' }` fills the columns that an array lacks with null. */
   union<U extends SameColumns<T> = never>(...others: readonly DistArray<U, K>[]): DistArray<T | U>
   union<U>(other: DistArray<U, K>, options: { readonly columns: 'all' }): DistArray<AllColumns<T, U>>
   union(...given: readonly unknown[]): DistArray<never> {
@@ -322,7 +322,7 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
     return this.#over(unionOfPlan(this.#engine, this.#plan, given, planOf))
   }
 
-  /** So many of the elements, all where there are fewer, each at most once and in their order; the same ones for the same seed (the session's unless given). */
+  /** `n` of the elements, or all where there are fewer, each at most once and in their order; the same ones for the same seed (the session's unless given). */
   sample(options: { readonly n: number; readonly seed?: number }): DistArray<T, K>
   /** About this fraction of the elements. */
   sample(fraction: number, options?: { readonly seed?: number }): DistArray<T, K>
@@ -335,12 +335,12 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
     return this.#over(slicePlan(this.#plan, n, options))
   }
 
-  /** The last `n` elements, in their order. Needs all of them, but of files whose footers count rows the last pieces alone. */
+  /** The last `n` elements, in their order. Computes all of them, but reads only the last pieces of files whose footers count rows. */
   tail(n: number): DistArray<T, K> {
     return this.#over(tailPlan(this.#plan, n))
   }
 
-  /** The same elements cut anew, into so many pieces or by a value; rows may change their order. */
+  /** The same elements cut into other partitions, by number or by a value; rows may change their order. */
   repartition(options: { readonly partitions?: number; readonly by?: (value: T, key: K) => unknown }): DistArray<T, K> {
     return this.#over(repartitionPlan(this.#engine, this.#plan, options))
   }

@@ -11,7 +11,7 @@
 /** Values per chunk. Part of the documented result: another number gives other bits. */
 export const CHUNK = 4096
 
-/** Combines chunk results pairwise by index, an odd last one carried on; undefined of nothing. Changes `parts`. */
+/** Combines chunk results pairwise by index, an odd last one carried on; undefined without any. Overwrites `parts`. */
 export function combinePairwise<T>(parts: T[], combine: (a: T, b: T) => T): T | undefined {
   let length = parts.length
   while (length > 1) {
@@ -33,7 +33,7 @@ export function sumByTree(values: ArrayLike<number>): number {
   return combinePairwise(chunks, (a, b) => a + b) ?? 0
 }
 
-/** The sum by the tree of so many terms, of which no array is made; 0 of none. */
+/** The sum by the tree of `length` terms, without an array of them; 0 of none. */
 export function sumOfTerms(length: number, term: (i: number) => number): number {
   const chunks: number[] = []
   for (let from = 0; from < length; from += CHUNK) {

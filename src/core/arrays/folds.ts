@@ -29,14 +29,14 @@ export class TreeFold<A, V> {
     this.#filled = 0
   }
 
-  /** Undefined of nothing. */
+  /** The result of all values; undefined without any. */
   finish(combine: (a: A, b: A) => A): { readonly value: A } | undefined {
     if (this.#filled > 0) this.#chunks.push(this.#current as A)
     return this.#chunks.length === 0 ? undefined : { value: combinePairwise(this.#chunks, combine) as A }
   }
 }
 
-/** Sum and number of values; nulls are skipped. */
+/** The sum and the number of values of columns; nulls are skipped. */
 export class NumberSum {
   readonly #chunks: number[] = []
   #current = 0
@@ -72,7 +72,7 @@ export class NumberSum {
     this.#filled = filled
   }
 
-  /** A bigint for columns of bigints; PlanError when it does not fit 64 bits. */
+  /** The sum, a bigint for columns of bigints; throws PlanError when it does not fit 64 bits. */
   finish(): number | bigint {
     if (this.#hasBigints) return checkedSum(this.#bigints)
     if (this.#filled > 0) this.#chunks.push(this.#current)
@@ -80,13 +80,13 @@ export class NumberSum {
   }
 }
 
-/** The sum; PlanError for a bigint that does not fit 64 bits. */
+/** Returns the sum; throws PlanError for a bigint that does not fit 64 bits. */
 export function checkedSum(sum: number | bigint): number | bigint {
   if (typeof sum === 'number' || BigInt.asIntN(64, sum) === sum) return sum
   throw new PlanError(`The sum ${sum} does not fit i64. Convert the values first, as in map((value) => Number(value)).`)
 }
 
-/** `Math.min` or `Math.max` of the numbers of a column and `so far`; bigints by `<`. Nulls are skipped. */
+/** `Math.min` or `Math.max` of the numbers of a column and `soFar`; bigints by `<`. Nulls are skipped; undefined without values. */
 export function extremeOf(column: Column, which: 'min' | 'max', soFar: number | bigint | undefined): number | bigint | undefined {
   const { values, length } = column
   let result = soFar

@@ -1,6 +1,6 @@
 /**
- * What `groupBy` gives: groups waiting for what to compute from each. Groups come in order of first appearance; null
- * is a group of its own.
+ * The object that `groupBy` gives: its methods say what to compute of each group. Groups come in order of first appearance;
+ * null is a group of its own.
  */
 
 import { checkNoMore } from '../arguments.ts'

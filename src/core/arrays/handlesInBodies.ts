@@ -1,13 +1,13 @@
 /**
- * What the methods of an array's handle do in a loop body that runs as it stands and has captured the handle: what those of its
- * view do. Outside of bodies `row`, `set` and `shape` are the handle's own, which answer by promises, and there is no `get`, `add` or `has`.
+ * Handles of arrays in loop bodies that run as they stand and have captured one: there the handle's methods are those of its
+ * view. Outside of bodies `row`, `set` and `shape` are the handle's own, which answer by promises, and there is no `get`, `add` or `has`.
  */
 import { viewInBody, viewInLoop } from '../loop/runningLoop.ts'
 
 type Method = (...args: unknown[]) => unknown
 type View = Readonly<Record<string, unknown>>
 
-/** Gives the prototype of handles what bodies call. `planOf` is undefined of what is no handle. */
+/** Defines the methods that bodies call on the prototype of handles. `planOf` gives undefined for a value that is no handle. */
 export function actInBodies(prototype: object, planOf: (handle: unknown) => object | undefined): void {
   const own = (name: string): Method => Reflect.get(prototype, name) as Method // a method of the class
   const define = (name: string, property: PropertyDescriptor): void =>
@@ -37,7 +37,7 @@ export function actInBodies(prototype: object, planOf: (handle: unknown) => obje
   define('set', {
     writable: true,
     value(this: unknown, ...args: unknown[]): unknown {
-      // a key in a list is that of the handle's own method, which writes after the loop
+      // a key in a list means the handle's own set(key, value), which writes after the loop
       const view = Array.isArray(args[0]) ? undefined : viewOf(this, 'set()')
       return view === undefined ? set.apply(this, args) : (view.set as Method)(...args)
     },

@@ -1,5 +1,5 @@
 /**
- * Keys, shapes, and index spaces: which iterations there are, without any data.
+ * Keys, shapes, and index spaces, which name the iterations of a loop without any data.
  *
  * Keys are integer tuples in lexicographic order: the last axis runs fastest.
  */
@@ -13,7 +13,7 @@ export type Shape = readonly number[]
 /** The key type of a shape: [number, number] for [3, 4]. */
 export type KeyOf<S extends Shape> = { readonly [A in keyof S]: number }
 
-/** Per axis: an index, a half-open range, or null for the whole axis. */
+/** A selection on one axis: an index, a half-open range, or null for the whole axis. */
 export type Selector = number | readonly [from: number, to: number] | null
 
 /** An index space without data, for loops: all keys with 0 <= key[a] < extents[a]. */

@@ -1,5 +1,5 @@
 /**
- * How many axes the keys have that a function gives to `index`.
+ * The rank of the keys that the function of `index` returns.
  *
  * Lambdas downstream destructure the key, so the number must be known before any data is read: from the lowered
  * function where there is one, otherwise from its source, whose returns are array literals in every usual form.
@@ -24,7 +24,7 @@ function addLengths(value: Expr | undefined, lengths: Set<number | undefined>): 
   else lengths.add(value?.kind === 'ArrayLiteral' ? value.items.length : undefined)
 }
 
-/** Array literals after `=>` and `return`, outside strings and comments; all of one length. */
+/** Reads the rank from array literals after `=>` and `return`, outside strings and comments; undefined unless all have one length. */
 function rankInSource(source: string): number | undefined {
   const code = withoutStringsAndComments(source)
   const lengths = new Set<number | undefined>()
@@ -35,7 +35,7 @@ function rankInSource(source: string): number | undefined {
   return onlyOne(lengths)
 }
 
-/** Items of the literal whose `[` is just before `from`. */
+/** Counts the items of the literal whose `[` is just before `from`; undefined where one is spread or the literal does not end. */
 function itemsAt(code: string, from: number): number | undefined {
   let depth = 0
   let items = 0

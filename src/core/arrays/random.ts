@@ -12,7 +12,7 @@
  */
 import { PlanError } from '../errors.ts'
 
-/** Of Philox4x32-10, for whoever writes it out: what counters are multiplied by, and what a round adds to the keys. */
+/** The constants of Philox4x32-10, for kernels that generate its code: the multipliers of counters, and the increments of keys in each round. */
 export const PHILOX: Philox = { multipliers: [0xd2511f53 | 0, 0xcd9e8d57 | 0], increments: [0x9e3779b9 | 0, 0xbb67ae85 | 0], rounds: 10 }
 interface Philox {
   readonly multipliers: readonly [number, number]
@@ -24,7 +24,7 @@ const [M0, M1] = PHILOX.multipliers
 const [W0, W1] = PHILOX.increments
 const ROUNDS = PHILOX.rounds
 
-/** The last block: four random words. */
+/** The four random words of the last block. */
 const out = new Int32Array(4)
 
 /** Philox4x32-10 of a counter and a key; the four words are in the array returned, which the next call overwrites. */
@@ -58,7 +58,7 @@ function mulHigh(a: number, low: number, high: number): number {
   return (Math.imul(aHigh, high) + (middle >>> 16) + (other >>> 16)) | 0
 }
 
-/** Two words to a number in [0, 1): a multiple of 2^-53, all equally likely. */
+/** Makes a number in [0, 1) of two words: a multiple of 2^-53, all equally likely. */
 function unit(high: number, low: number): number {
   return ((high >>> 5) * 67108864 + (low >>> 6)) / 9007199254740992
 }
@@ -77,13 +77,13 @@ export function checkSeed(seed: number): void {
   if (!Number.isFinite(seed)) throw new PlanError(`The seed is ${String(seed)}. Seeds are finite numbers.`)
 }
 
-/** Fills `data` with what the elements at `first`, `first + 1`, … of an array have: uniform in [0, scale). */
+/** Fills `data` with the elements at `first`, `first + 1`, … of a random array: uniform in [0, scale). */
 export function fillUniform(data: Float64Array | Float32Array, first: number, seed: number, scale = 1): void {
   fillBlocks(data, first, seed, (a, b, lane) => (lane === 0 ? a : b) * scale)
   if (data instanceof Float32Array) keepBelow(data, scale)
 }
 
-/** Rounding to f32 may reach the scale itself, once in 2^25: those become the number before it. */
+/** Replaces numbers that rounding to f32 brought up to the scale itself (one in 2^25) by the number before it. */
 function keepBelow(data: Float32Array, scale: number): void {
   const before = Float32Array.of(scale)
   const beforeBits = new Int32Array(before.buffer)
@@ -94,7 +94,7 @@ function keepBelow(data: Float32Array, scale: number): void {
   for (let i = 0; i < data.length; i++) if (Math.abs(data[i] as number) >= reached) data[i] = before[0] as number // i < length
 }
 
-/** The same from the normal distribution with mean 0 and standard deviation `scale`. */
+/** Fills `data` likewise from the normal distribution with mean 0 and standard deviation `scale`. */
 export function fillNormal(data: Float64Array | Float32Array, first: number, seed: number, scale = 1): void {
   fillBlocks(data, first, seed, (a, b, lane) => boxMuller(a, b, lane) * scale)
 }
@@ -118,7 +118,7 @@ export function intAt(seed: number, index: number, below: number): number {
   return Math.floor(uniformAt(seed, index) * below)
 }
 
-/** Two elements share a block: `lane` says which of the two an element is. */
+/** Calls `value` for each element with the two uniform numbers of its block; two elements share a block, and `lane` is 0 or 1 for the element's place in it. */
 function fillBlocks(
   data: Float64Array | Float32Array,
   first: number,
@@ -135,7 +135,7 @@ function fillBlocks(
   }
 }
 
-/** Two uniform numbers to two normal ones (Box and Muller, 1958). */
+/** Makes one of two normal numbers of two uniform ones (Box and Muller, 1958). */
 function boxMuller(a: number, b: number, lane: number): number {
   const radius = Math.sqrt(-2 * Math.log(1 - a))
   const angle = 2 * Math.PI * b
@@ -152,11 +152,11 @@ export class IterationRng {
   private pass = 1
   private c0 = 0
   private c1 = 0
-  /** Key components from the third on change the generator's key. */
+  /** The generator's key for this iteration; key components from the third on change it. */
   private x0 = 0
   private x1 = 0
   private draw = 0
-  /** The second half of the last block. */
+  /** The second number of the last block, for the next draw. */
   private spare = 0
 
   constructor(seed: number) {
@@ -167,12 +167,12 @@ export class IterationRng {
     this.x1 = k1
   }
 
-  /** Passes count from 0. */
+  /** Begins a pass; passes count from 0. */
   startPass(pass: number): void {
     this.pass = (pass + 1) | 0
   }
 
-  /** For who draws by itself: the two words of the key, and the word of the pass. */
+  /** A word for kernels that draw by themselves: 0 and 1 are those of the key, 2 is that of the pass. */
   word(which: number): number {
     return which === 0 ? this.k0 : which === 1 ? this.k1 : this.pass
   }
@@ -184,14 +184,14 @@ export class IterationRng {
     this.x0 = this.k0
     this.x1 = this.k1
     for (let i = 0; i < more.length; i++) {
-      // counters with all of word 2 set are not reached by draws
+      // draws never use a counter whose word 2 is -1
       philox((more[i] as number) | 0, i, -1, 0, this.x0, this.x1) // i < length
       this.x0 = out[0] as number // out has four words
       this.x1 = out[1] as number
     }
   }
 
-  /** In [0, 1), a multiple of 2^-53. */
+  /** Draws a number in [0, 1), a multiple of 2^-53. */
   uniform(): number {
     const { draw } = this
     this.draw = draw + 1
@@ -201,13 +201,13 @@ export class IterationRng {
     return unit(out[0] as number, out[1] as number)
   }
 
-  /** Mean 0, standard deviation 1. */
+  /** Draws a normal number of mean 0 and standard deviation 1. */
   normal(): number {
     const a = this.uniform()
     return boxMuller(a, this.uniform(), 0)
   }
 
-  /** An integer from 0 to below - 1; the bias is at most below / 2^53. */
+  /** Draws an integer from 0 to below - 1; the bias is at most below / 2^53. */
   int(below: number): number {
     return Math.floor(this.uniform() * below)
   }

@@ -1,5 +1,5 @@
 /**
- * Elements out of batches, as JavaScript values with their keys.
+ * Reads elements of batches as JavaScript values with their keys.
  */
 
 import type { Batch } from '../data/column.ts'

@@ -1,4 +1,4 @@
-/** Generators for loop bodies: a handle is a seed, and draws in the bodies of loops. */
+/** Random generators for loop bodies: a handle holds a seed, and draws only inside bodies. */
 import type { Rng } from '../loop/loopViews.ts'
 import { viewInBody } from '../loop/runningLoop.ts'
 import { showAs } from '../show/shown.ts'
@@ -13,7 +13,7 @@ export class RngHandle implements Rng {
     this.seed = seed
   }
 
-  /** In the body of a loop, as the other two: a number in [0, 1). */
+  /** Draws a number in [0, 1); like `normal` and `int`, only in the body of a loop. */
   uniform(): number {
     return this.#draws('uniform').uniform()
   }

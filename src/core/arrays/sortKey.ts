@@ -1,4 +1,4 @@
-/** What elements can be sorted by. Nulls come last. */
+/** A value that elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
 
 /** A value that rows are sorted by, ascending with nulls last unless it says otherwise. */

@@ -1,5 +1,5 @@
 /**
- * Storage of keyed arrays: where the elements of a DistArray are once it owns some.
+ * Storage of arrays: the buffers of a DistArray that owns its elements.
  *
  * Dense arrays are row-major with the last axis contiguous; rows of arrays with two or more axes are padded to 16
  * bytes, so `strides` need not be the products of the extents. Buffers are views of the session's shared memory,
@@ -19,33 +19,33 @@ export interface DenseStorage {
   /** Empty for dtype 'object'. */
   readonly data: TypedArray
   readonly objects?: unknown[]
-  /** Where not all of it need lie here: then asking for `data` makes it do so. */
+  /** The part that this process of a gang holds, where that need not be the whole array; reading `data` then fetches or makes the rest. */
   readonly parts?: DenseParts
 }
 
-/** What a process has of a dense array. */
+/** The part of a dense array that one process of a gang holds. */
 export interface DenseParts {
-  /** Elements of the whole, padding included. */
+  /** The number of elements of the whole array, padding included. */
   readonly length: number
   readonly isWhole: boolean
   readonly lying: Lying
-  /** Calls `visit` for the pieces of a stretch of elements, with where each begins: what lies nowhere is made for the call, or to stay when it is written. */
+  /** Calls `visit` for consecutive pieces of the elements `from` to `to`, with the first element of each. Elements not held are made for the call, or kept where it writes. */
   eachPiece(from: number, to: number, visit: (piece: TypedArray, first: number) => void, how: { readonly writes: boolean }): void
   free(): void
 }
 
-/** Elements that lie in one piece, of which the first is element `first` of the whole. */
+/** A contiguous run of elements in memory, whose first is element `first` of the whole array. */
 export interface Lying {
   readonly data: TypedArray
   readonly first: number
 }
 
-/** What kernels reach of an array. */
+/** The contiguous run of an array's elements that kernels reach. */
 export function lyingOf(storage: DenseStorage): Lying {
   return storage.parts?.lying ?? { data: storage.data, first: 0 }
 }
 
-/** Elements of an array with padding, however many of them lie here. */
+/** The number of elements of the whole array, padding included, however many lie in this process. */
 export function lengthOf(storage: DenseStorage): number {
   return storage.parts?.length ?? storage.data.length
 }
@@ -59,7 +59,7 @@ export interface SparseStorage {
   readonly shape: Shape
   readonly element: ElementType
   readonly length: number
-  /** One per axis, sorted lexicographically together. */
+  /** The components of the keys, an array per axis; the keys are in lexicographic order. */
   readonly keys: readonly Int32Array[]
   readonly columns: readonly Column[]
 }
@@ -73,7 +73,7 @@ export interface TableStorage {
 
 export type Storage = DenseStorage | SparseStorage | TableStorage
 
-/** What the elements are; `unknown` where a function that could have told ran on none. */
+/** The element type; `unknown` where a function that would have told it ran on no element. */
 export function elementOfStorage(storage: Storage): ElementType {
   return storage.kind === 'dense' ? { kind: 'scalar', type: { kind: storage.dtype }, nullable: false } : storage.element
 }
@@ -113,7 +113,7 @@ export function stridesOf(shape: Shape, dtype: DType | 'object'): number[] {
   return strides
 }
 
-/** Elements of `data`, padding included. */
+/** The number of elements of `data`, padding included. */
 export function paddedLength(shape: Shape, strides: readonly number[]): number {
   return shape.some((extent) => extent === 0) ? 0 : (shape[0] ?? 0) * (strides[0] ?? 1)
 }

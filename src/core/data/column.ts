@@ -7,7 +7,7 @@
  */
 import type { ColumnType, ElementType } from './schema.ts'
 
-/** What holds numbers: the typed array of each dtype. */
+/** The typed arrays that hold numbers, one for each dtype. */
 export type TypedArray =
   | Float64Array
   | Float32Array
@@ -35,12 +35,12 @@ export interface Column {
   /** list: the one child; struct: a child per field, each of this column's length. */
   readonly children?: readonly Column[]
   /**
-   * utf8 as it was encoded: `values` are places in here, and there are no offsets. Readers give it to those who asked for
-   * dictionaries (see `Access`), with places in an Int32Array, or a byte each where they were told to put them and none
-   * is null; within the executor a table that was read whole may have it.
+   * The dictionary of a dictionary-encoded utf8 column, whose `values` are codes (entry numbers) and which has no offsets. Readers give
+   * it to those who asked for dictionaries (see `Access`), with codes in an Int32Array, or in bytes where they wrote them into given
+   * memory and none is null; within the executor a table that was read whole may have it.
    */
   readonly dictionary?: Column
-  /** Only for type 'object'. */
+  /** The values of a column of type 'object'; absent for all other types. */
   readonly objects?: readonly unknown[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * Columns out of JavaScript values, one appended after another.
+ * Builders of columns, to which JavaScript values are appended one by one.
  *
  * Without a type the values decide: the first that is not null says what the column holds (number f64, bigint i64,
  * boolean, string utf8, Date timestamp in ms, Uint8Array binary, array list, plain object struct, recursively), and
@@ -12,27 +12,27 @@ import { type ColumnBuilder, FixedBuilder, NullBuilder, ObjectBuilder, TextBuild
 import type { ColumnType, Field } from './schema.ts'
 import { kindOfValue, misfit, mixedKinds, type ValueKind, valueText } from './valueKinds.ts'
 
-/** A builder; `name` is for messages. */
+/** Makes a builder; `name` is for messages. */
 export function createBuilder(type?: ColumnType, name = 'value'): ColumnBuilder {
   return builderInside(type, name, 0)
 }
 
-/** The same, inside of so many lists and structs. */
+/** Makes a builder for values inside of `depth` lists and structs. */
 function builderInside(type: ColumnType | undefined, name: string, depth: number): ColumnBuilder {
   return type === undefined || type.kind === 'unknown' ? new InferringBuilder(name, depth) : builderOf(type, name)
 }
 
-/** Deeper values hold themselves, or would exhaust the stack of those who read them. */
+/** The deepest nesting of values: deeper ones contain themselves, or would exhaust the stack of their readers. */
 const DEEPEST = 100
 
-/** A column of values; see `createBuilder`. */
+/** Builds a column of the values; see `createBuilder`. */
 export function columnFromValues(values: Iterable<unknown>, type?: ColumnType, name?: string): Column {
   const builder = createBuilder(type, name)
   for (const value of values) builder.append(value)
   return builder.finish()
 }
 
-/** Starts as a column of nulls and becomes a builder of the first kind that comes. */
+/** A builder that starts as a column of nulls and takes the kind of the first value that is not null. */
 class InferringBuilder implements ColumnBuilder {
   private nulls = 0
   private builder: ColumnBuilder | undefined

@@ -1,4 +1,4 @@
-/** Columns end to end: copied into buffers of their own, or seen as one where they lie end to end already. */
+/** Concatenation of columns: copied into new buffers, or as one view where their buffers are adjacent already. */
 
 import { PlanError } from '../errors.ts'
 import { type Column, isValid } from './column.ts'
@@ -9,8 +9,8 @@ import { LARGEST_OFFSET } from './leafBuilders.ts'
 import { sameType } from './schema.ts'
 
 /**
- * The columns end to end. Nulls take the others' type, numbers of different types become f64; else PlanError. `newArray`
- * makes what they are copied into, ordinary ArrayBuffers unless it is given.
+ * Concatenates columns. Nulls take the others' type, numbers of different types become f64; else it throws PlanError. `newArray`
+ * makes the arrays for the copies, over ordinary ArrayBuffers by default.
  */
 export function concatColumns(columns: readonly Column[], name = 'value', newArray: NewArray = ordinary): Column {
   const [first] = columns
@@ -76,7 +76,7 @@ export function concatColumns(columns: readonly Column[], name = 'value', newArr
   }
 }
 
-/** Whether `concatColumns` gives views of the parts' own buffers. */
+/** Whether `concatColumns` gives views of the parts' own buffers instead of copies. */
 export function isConcatFree(parts: readonly Column[]): boolean {
   const [first] = parts
   if (first === undefined || parts.some((part) => part.validity !== undefined || !sameType(part.type, first.type))) return false
@@ -87,7 +87,7 @@ export function isConcatFree(parts: readonly Column[]): boolean {
   return isFixedKind(first.type.kind) && adjoining(parts.map((part) => part.values)) !== undefined
 }
 
-/** The views as one, where each begins at the end of the one before: slices of one buffer. `overlap`: elements that neighbours share. */
+/** One view of adjacent views of a buffer, each of which begins where the one before ends; undefined where they are not adjacent, and for a view of a whole buffer. `overlap`: elements that neighbours share. */
 function adjoining<A extends NonNullable<Column['values']>>(views: readonly (A | undefined)[], overlap = 0): A | undefined {
   const [first] = views
   if (first === undefined || first.buffer.byteLength === first.byteLength) return undefined

@@ -1,4 +1,4 @@
-/** Types of columns that become one: the type that holds the values of both, and columns as columns of another type. */
+/** Unification of column types, and conversion of columns to another type. */
 
 import { PlanError } from '../errors.ts'
 import type { Column } from './column.ts'
@@ -10,12 +10,11 @@ import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
 import { type ColumnType, type Field, numberOfBoth, sameType, typeText } from './schema.ts'
 import { mixedKinds, valueText } from './valueKinds.ts'
 
-/** Number types whose every value is an f64. */
 /** Kinds of columns whose values JavaScript reads as numbers. */
 export const NUMBERS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 const FINER = { s: 0, ms: 1, us: 2, ns: 3 } as const
 
-/** The one type that holds the values of both; PlanError naming the column when there is none. */
+/** The one type that holds the values of both; throws PlanError naming the column when there is none. */
 export function unifyTypes(a: ColumnType, b: ColumnType, name: string): ColumnType {
   if (sameType(a, b)) return a
   if (a.kind === 'unknown') return b
@@ -34,7 +33,7 @@ export function unifyTypes(a: ColumnType, b: ColumnType, name: string): ColumnTy
   throw mixedKinds(name, kindText(a), kindText(b))
 }
 
-/** The kinds of values as `mixedKinds` names them. */
+/** The name that `mixedKinds` prints for values of a type. */
 function kindText(type: ColumnType): string {
   switch (type.kind) {
     case 'f64':
@@ -58,7 +57,7 @@ function kindText(type: ColumnType): string {
   }
 }
 
-/** Fields of both in order of first appearance; what one side lacks is nullable. */
+/** The fields of both in order of first appearance; those that one side lacks are nullable. */
 export function unifyFields(a: readonly Field[], b: readonly Field[], name = ''): readonly Field[] {
   const path = (field: string) => (name === '' ? field : `${name}.${field}`)
   const known = positionsOf(a)
@@ -100,14 +99,14 @@ export function convertColumn(column: Column, type: ColumnType): Column {
   )
 }
 
-/** How many of a type's values `castColumn` accepts, for messages. */
+/** Writes the range of values that `castColumn` accepts for a type, for messages. */
 function rangeText(type: ColumnType): string {
   return isFixedKind(type.kind) ? `Values of ${type.kind} are ${FIXED_FORMS[type.kind].range}.` : ''
 }
 
 /**
- * Every value as `type`, or a PlanError naming the first value that does not fit and its place.
- * Digits are never lost but for f64 to f32, which rounds.
+ * Converts every value to `type`; throws PlanError naming the first value that does not fit and its place.
+ * Digits are never lost except from f64 to f32, which rounds.
  */
 export function castColumn(column: Column, type: ColumnType, placeOf = (i: number): string => `row ${i}`): Column {
   if (sameType(column.type, type)) return column

@@ -1,5 +1,5 @@
 /**
- * Values of columns: functions that read an element at a time, and rows of several columns.
+ * Readers of columns: functions that read one element, or one row of several columns, as JavaScript values.
  *
  * Values follow `schema.ts`: null for null, bigint for i64, Date for timestamp, …
  */

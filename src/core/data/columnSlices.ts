@@ -1,7 +1,7 @@
 /**
- * Parts of columns: elements at given places, or from one place to another.
+ * Parts of columns: a gather of elements by index, or a slice.
  *
- * `takeColumn` copies, into ordinary ArrayBuffers where nothing else is said; the buffers of `sliceColumn` are views of its input's.
+ * `takeColumn` copies, into ordinary ArrayBuffers by default; the buffers of `sliceColumn` are views of its input's.
  */
 
 import { PlanError } from '../errors.ts'
@@ -11,12 +11,12 @@ import { LARGEST_OFFSET } from './leafBuilders.ts'
 import type { ColumnType } from './schema.ts'
 
 type ArrayClass<A extends TypedArray | BigUint64Array> = new (length: number) => A
-/** A new array of one of the classes that columns have, with any values. */
+/** Makes an array of one of the classes that columns have; its initial values do not matter. */
 export type NewArray = <A extends TypedArray | BigUint64Array>(of: ArrayClass<A>, length: number) => A
 
 export const ordinary: NewArray = (of, length) => new of(length)
 
-/** The elements at `indices`, in their order; -1 gives null. `newArray` makes what they are copied into. */
+/** Gathers the elements at `indices`, in their order; -1 gives null. `newArray` makes the arrays for the copies. */
 export function takeColumn(column: Column, indices: Int32Array, newArray: NewArray = ordinary): Column {
   const length = indices.length
   const validity = takenValidity(column, indices)
@@ -45,7 +45,7 @@ export function takeColumn(column: Column, indices: Int32Array, newArray: NewArr
   }
 }
 
-/** Copied by their width, in four loops: one that meets arrays of many classes is nine times as slow. */
+/** Gathers fixed-width values by width, in four loops: one loop over arrays of many classes is nine times as slow. */
 function takenValues(values: TypedArray | BigUint64Array, indices: Int32Array, newArray: NewArray): TypedArray | BigUint64Array {
   const out = newArray(values.constructor as new (length: number) => typeof values, indices.length) // a typed array's own class
   const { buffer, byteOffset, length } = values
@@ -94,7 +94,7 @@ function takeBytes(bytes: Uint8Array, indices: Int32Array, out: Uint8Array): voi
   }
 }
 
-/** The bits of the elements at `indices`; undefined where none is null. */
+/** The validity bitmap of the elements at `indices`; undefined where none is null. */
 export function takenValidity(column: Column, indices: Int32Array): Uint8Array | undefined {
   const old = column.validity
   if (old === undefined && !indices.includes(-1)) return undefined
@@ -128,7 +128,7 @@ interface Texts {
   readonly validity?: Uint8Array | undefined
 }
 
-/** Where the texts at `indices` end. */
+/** The offsets of the texts at `indices`, once gathered. */
 export function takenOffsets(column: Texts, indices: Int32Array, newArray: NewArray): Int32Array {
   const offsets = newArray(Int32Array, indices.length + 1)
   offsets[0] = 0
@@ -136,7 +136,7 @@ export function takenOffsets(column: Texts, indices: Int32Array, newArray: NewAr
   return offsets
 }
 
-/** Writes where the texts, or lists, at `indices` end, from where the first begins on, which is there. */
+/** Writes the end offsets of the texts or lists at `indices`; `offsets[0]`, where the first begins, is given. */
 export function writeOffsets({ offsets: old = new Int32Array(1), validity }: Texts, indices: Int32Array, offsets: Int32Array): void {
   let at = offsets[0] as number // one more than indices
   for (let i = 0; i < indices.length; i++) {
@@ -170,19 +170,19 @@ function takenBytes(column: Column, indices: Int32Array, newArray: NewArray): { 
   return { values, offsets }
 }
 
-/** More bytes are copied by a call. */
+/** The longest text in bytes that is copied by a loop; longer ones by `set`. */
 const LONG = 48
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength)
 }
 
-/** The bytes of texts and of binary values; none where there is no value. */
+/** The bytes of a column of texts or binary values; empty where it has none. */
 export function bytesOf(column: Column): Uint8Array {
   return column.values instanceof Uint8Array ? column.values : new Uint8Array(0)
 }
 
-/** Elements `from` to `to` (exclusive); shares buffers except the validity bitmap. */
+/** The elements `from` to `to` (exclusive); shares all buffers except the validity bitmap. */
 export function sliceColumn(column: Column, from: number, to: number): Column {
   if (from === 0 && to === column.length) return column
   const length = to - from
@@ -206,7 +206,7 @@ export function sliceColumn(column: Column, from: number, to: number): Column {
   }
 }
 
-/** The batch in ordinary buffers that hold nothing else. */
+/** A copy of the batch in ordinary buffers that hold nothing else. */
 export function ownBatch(batch: Batch): Batch {
   return {
     ...batch,
@@ -215,7 +215,7 @@ export function ownBatch(batch: Batch): Batch {
   }
 }
 
-/** The column in ordinary buffers that hold nothing else: what another thread gets of it is no more than it needs. */
+/** A copy of the column in ordinary buffers that hold nothing else, so that no more than it is sent to another thread. */
 export function ownColumn(column: Column): Column {
   const { type, length, validity, values, offsets, children } = column
   const base = { type, length, ...(validity === undefined ? {} : { validity: validity.slice(0, (length + 7) >> 3) }) }
@@ -242,7 +242,7 @@ function sliceBits(bits: Uint8Array, from: number, length: number): Uint8Array |
   return nulls === 0 ? undefined : out
 }
 
-/** The same from the first bit of a byte on. */
+/** `length` bits from the first bit of byte `first` on, or undefined when all are set. */
 function wholeBytes(bits: Uint8Array, first: number, length: number): Uint8Array | undefined {
   const out = new Uint8Array((length + 7) >> 3)
   out.set(bits.subarray(first, first + out.length))
@@ -253,7 +253,7 @@ function wholeBytes(bits: Uint8Array, first: number, length: number): Uint8Array
   return all === 0xff && ((length & 7) === 0 || out[whole] === (1 << (length & 7)) - 1) ? undefined : out
 }
 
-/** A column of no elements. */
+/** A column without elements. */
 export function emptyColumn(type: ColumnType): Column {
   return columnFromValues([], type)
 }

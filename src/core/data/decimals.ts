@@ -5,20 +5,20 @@
  * survives: printing the f64 gives the digits back.
  */
 
-/** Digits in all, and how many of them stand behind the point: `decimal(12, 2)` holds 1234567890.12. */
+/** A decimal type: all digits, and those behind the point. `decimal(12, 2)` holds 1234567890.12. */
 export interface DecimalForm {
   readonly precision: number
   readonly scale: number
 }
 
-/** The first whole number of more digits than every f64 keeps. */
+/** 10^15: below it f64 keeps all digits of a decimal. */
 export const DIGITS_KEPT: number = 10 ** 15
-/** Those that an f64 is exactly. */
+/** The powers of ten that are exact as f64, 10^0 to 10^22. */
 export const POWERS_OF_TEN: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i)
-/** Of the decimals of 128 bits that files have. */
+/** The most digits of a 128-bit decimal, the widest in files. */
 const MOST_DIGITS = 38
 
-/** The form of a file's decimals; undefined for one that files of 128 bits cannot say. */
+/** The form of a file's decimals; undefined for one that does not fit 128 bits. */
 export function decimalForm(precision: number, scale: number): DecimalForm | undefined {
   const isForm = Number.isInteger(precision) && Number.isInteger(scale) && precision >= 1 && precision <= MOST_DIGITS
   return isForm && scale >= 0 && scale <= precision ? { precision, scale } : undefined
@@ -30,7 +30,7 @@ export function widerDecimal(a: DecimalForm, b: DecimalForm): DecimalForm | unde
   return decimalForm(Math.max(a.precision - a.scale, b.precision - b.scale) + scale, scale)
 }
 
-/** The decimal without its point, a bigint where it is of more than 15 digits; undefined for a number that is no decimal of the form. */
+/** The unscaled value of a decimal (its digits without the point), a bigint where it has more than 15 digits; undefined for a number that is no decimal of the form. */
 export function unscaledOf(value: number, { precision, scale }: DecimalForm): number | bigint | undefined {
   const power = POWERS_OF_TEN[scale]
   const near = power === undefined ? Number.NaN : Math.round(value * power)

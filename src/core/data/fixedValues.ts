@@ -1,5 +1,5 @@
 /**
- * Fixed-width column types: their typed array, and the two directions between JavaScript values and what is stored.
+ * Fixed-width column types: their typed array, and conversion between JavaScript values and stored ones.
  *
  * `store` gives undefined for a value that does not fit; `load` is its inverse. Timestamps are Dates to JavaScript and
  * 64-bit counts of their unit in the column.
@@ -14,7 +14,7 @@ export type FixedKind = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 
 export interface FixedForm {
   readonly array: new (length: number) => TypedArray | BigUint64Array
   store(value: unknown, type: ColumnType): number | bigint | undefined
-  /** What the values of the kind are, for messages. */
+  /** The kind's values in words, for messages. */
   readonly range: string
 }
 
@@ -22,7 +22,7 @@ export function isFixedKind(kind: ColumnType['kind']): kind is FixedKind {
   return kind in FIXED_FORMS
 }
 
-/** Milliseconds (or fractions of one) per unit: [units per millisecond, milliseconds per unit]. */
+/** The length of each unit as a fraction of integers: one unit is `ms / perMs` milliseconds. */
 export const UNITS: { readonly [U in TimeUnit]: { readonly perMs: bigint; readonly ms: bigint } } = {
   s: { perMs: 1n, ms: 1000n },
   ms: { perMs: 1n, ms: 1n },
@@ -31,7 +31,7 @@ export const UNITS: { readonly [U in TimeUnit]: { readonly perMs: bigint; readon
 }
 
 export const MS_PER_DAY = 86_400_000
-/** Beyond these milliseconds since 1970 a Date is invalid. */
+/** The largest magnitude of a valid Date, in milliseconds since 1970. */
 export const MOST_MS = 8.64e15
 
 function integers(array: FixedForm['array'], { low, high }: IntegerRange): FixedForm {
@@ -54,7 +54,7 @@ function bigIntegers(array: FixedForm['array'], min: bigint, max: bigint): Fixed
   }
 }
 
-/** Numbers hold every integer up to this one. */
+/** 2^53: a number holds every integer of at most this magnitude. */
 export const LARGEST_WHOLE: number = 2 ** 53
 
 function whole(value: number, integers: IntegerKind): number | undefined {
@@ -120,7 +120,7 @@ export function dateOfTimestamp(stored: bigint, unit: TimeUnit): Date {
   return new Date(msOfTimestamp(stored, unit))
 }
 
-/** The milliseconds of a stored timestamp; digits below one are dropped towards the past. */
+/** The milliseconds of a stored timestamp; fractions of one are rounded down, towards the past. */
 export function msOfTimestamp(stored: bigint, unit: TimeUnit): number {
   const { perMs, ms } = UNITS[unit]
   const scaled = stored * ms

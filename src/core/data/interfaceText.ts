@@ -1,4 +1,4 @@
-/** What rows are to TypeScript: the text of an interface. */
+/** Writes the TypeScript interface of a table's rows. */
 import { DistArray, planOf } from '../arrays/distArray.ts'
 import { PlanError } from '../errors.ts'
 import { isKnown } from '../plan/elements.ts'
@@ -27,7 +27,7 @@ function interfaceText(element: ElementType, name: string): string {
   return [`interface ${name} {`, ...lines, '}'].join('\n')
 }
 
-/** Of types that TypeScript has one word for where columns have several. */
+/** Writes the column type as a comment, where TypeScript's type does not tell it. */
 function noteText(type: ColumnType): string {
   const text = typeText(type)
   const isPlain = ['f64', 'utf8', 'bool', 'null', 'binary', 'list', 'struct'].includes(type.kind) && !/ as number|category/.test(text)

@@ -1,4 +1,4 @@
-/** Builders of columns that have no columns in them: values of one type, and which of them are there. */
+/** Builders of columns without child columns: values of one type and their validity bitmap. */
 import { PlanError } from '../errors.ts'
 import type { Column, TypedArray } from './column.ts'
 import type { FixedForm } from './fixedValues.ts'
@@ -6,7 +6,7 @@ import type { ColumnType } from './schema.ts'
 import { misfit, valueText } from './valueKinds.ts'
 
 export interface ColumnBuilder {
-  /** Null and undefined become null. Throws PlanError for a value that does not fit. */
+  /** Appends a value; null and undefined become null. Throws PlanError for a value that does not fit. */
   append(value: unknown): void
   finish(): Column
 }
@@ -27,7 +27,7 @@ export class ValidityBuilder {
     if (index >> 3 >= this.bits.length) this.bits = grown(this.bits, this.bits.length * 2)
     if (valid) this.bits[index >> 3] = (this.bits[index >> 3] ?? 0) | (1 << (index & 7))
   }
-  /** A byte each: 0 for one that is null; undefined where none is. */
+  /** Appends `count` bits from `present`, a byte each, 0 for null; undefined means that none is null. */
   appendAll(present: Uint8Array | undefined, count: number): void {
     if (present === undefined && this.bits === undefined) this.length += count
     else for (let i = 0; i < count; i++) this.append(present?.[i] !== 0)
@@ -180,5 +180,5 @@ export class TextBuilder implements ColumnBuilder {
   }
 }
 
-/** Offsets are signed 32-bit numbers. */
+/** The largest offset: offsets are signed 32-bit integers. */
 export const LARGEST_OFFSET: number = 2 ** 31 - 1

@@ -25,15 +25,15 @@ export type SharedColumn<T, U> = keyof T & keyof U & string
 export type JoinOn<T, U> = SharedColumn<T, U> | readonly SharedColumn<T, U>[] | JoinFunctions<T, U>
 /** The columns that rows of both sides have. */
 export type CommonColumns<T, U> = { readonly [Column in keyof T & keyof U]: T[Column] | U[Column] }
-/** What orders both sides: a column that both have, a function for both, or one for each. */
+/** The order's value on both sides: a column that both have, a function for both, or one for each. */
 export type AsofOn<T, U> =
   | (keyof T & keyof U & string)
   | ((row: CommonColumns<T, U>) => AsofValue)
   | { readonly left: (row: T) => AsofValue; readonly right: (row: U) => AsofValue }
-/** What `joinAsof` takes. */
+/** The options of `joinAsof`. */
 export interface AsofOptions<T, U> {
   readonly on: AsofOn<T, U>
-  /** What has to be equal. */
+  /** The values that have to be equal in both rows. */
   readonly by?: JoinOn<T, U> | ((row: CommonColumns<T, U>) => unknown)
   readonly direction?: AsofDirection
   readonly tolerance?: number | bigint
@@ -48,21 +48,21 @@ export type AsofJoined<T, U, O> = Joined<
   O extends { readonly suffix: infer S extends string } ? S : '_right'
 >
 type AsofValue = number | bigint | string | Date | null | undefined
-/** The columns that are there once. */
+/** The names of the key columns that are in the result once. */
 export type SharedBy<On> = On extends string ? On : On extends readonly (infer Column)[] ? Column : never
 
 declare const INFERRED: unique symbol
-/** Stands where `join<U, R>` was not told the row. */
+/** The default of `R` in `join<U, R>`: the row is inferred. */
 export interface InferredRow {
   readonly [INFERRED]: true
 }
-/** `Said` where the row of `join<U, R>` was told; then nothing but it is inferred. */
+/** `Said` where `join<U, R>` was given its row type, and never where that is inferred. */
 export type IfTold<R, Said> = [R] extends [InferredRow] ? never : Said
 
-/** One object type out of an intersection, for those who read it. */
+/** One object type in place of an intersection, which editors show more clearly. */
 export type Flat<Row> = { [Column in keyof Row]: Row[Column] }
 
-/** Elements that are no rows are a column `value`. */
+/** The row type of elements: those that are no rows are a column `value`. */
 type RowOf<T> = T extends object ? (T extends Date | readonly unknown[] | ArrayBufferView ? { value: T } : T) : { value: T }
 
 /** The row of `left.join(right, on, { how, suffix })`, where both share the key column `Key`, which is never for functions. */
@@ -98,20 +98,20 @@ export type KeyColumns<G> = [G] extends [object]
     : { [Column in keyof G]-?: Stored<G[Column]> }
   : { key: Stored<G> }
 
-/** As a column holds it: undefined is null. */
+/** The type of a value once a column holds it: undefined becomes null. */
 export type Stored<V> = V extends undefined ? null : V
 
 /** The sum of numbers is a number, that of bigints a bigint; nulls are skipped. */
 export type SumOf<V> = [V] extends [number | null | undefined] ? number : [V] extends [bigint | null | undefined] ? bigint : number | bigint
 
-/** The least or largest of such values, apart from there being none. */
+/** The type of the least or the largest value, where there is one. */
 export type ExtremeOf<V> = [V] extends [number | null | undefined]
   ? number
   : [V] extends [bigint | null | undefined]
     ? bigint
     : NonNullable<V>
 
-/** What a number is as another type. */
+/** The JavaScript type of a number cast to a dtype. */
 export type CastTo<D extends DType> = D extends 'i64' ? bigint : D extends 'bool' ? boolean : number
 
 /** Rows with columns of the same names, of any type. */
@@ -122,7 +122,7 @@ export type Renamed<T, N> = T extends unknown
   ? { [Column in keyof T as Column extends keyof N ? (N[Column] extends string ? N[Column] : Column) : Column]: T[Column] }
   : never
 
-/** The row after nulls were filled: those of a neighbour's value may be left. */
+/** The row after `fillNull`: filled from neighbours a column may still have nulls. */
 export type Filled<T, V> = T extends unknown
   ? {
       [Column in keyof T]: Column extends keyof V
@@ -140,7 +140,7 @@ export type AllColumns<T, U> = Flat<
   }
 >
 
-/** What `pivot` takes beside `names`. */
+/** The options of `pivot`, beside `names`. */
 export interface PivotOptions<R, C, A, V> {
   /** Columns that tell the rows of the result apart; none for one row. */
   readonly rows: R
@@ -150,7 +150,7 @@ export interface PivotOptions<R, C, A, V> {
   readonly values?: V
   readonly agg: A
 }
-/** What a cell of a pivot holds. */
+/** The type of a pivot's cell. */
 export type PivotCell<T, V extends keyof T, A> = A extends 'count' | 'countDistinct'
   ? number
   : A extends 'sum'
@@ -165,7 +165,7 @@ type Name<V> = V extends string | number | bigint | boolean | null | undefined ?
 export type Pivoted<T, R extends readonly (keyof T)[], N extends readonly unknown[], Cell> = {
   readonly [Column in R[number] | Name<N[number]>]: Column extends R[number] ? T[Column] : Cell
 }
-/** The row of one whose columns only a run tells. */
+/** The row of a pivot whose columns only a run tells. */
 export type PivotedByAll<T, R extends readonly (keyof T)[], Cell> = Pick<T, R[number]> & {
   readonly [column: string]: T[R[number]] | Cell
 }

@@ -1,15 +1,15 @@
 /**
  * The types of columns and elements: Arrow's types as plain data.
  *
- * Numbers in columns have the dtype names of arrays (`f64`, `i32`, …). What an element is, is one of two things: a
- * row of named columns, or a single value (a *scalar* element, kept in one column called `value`).
+ * Numbers in columns have the dtype names of arrays (`f64`, `i32`, …). An element is one of two things: a row of named
+ * columns, or a single value (a *scalar* element, kept in one column called `value`).
  */
 
 import { type DecimalForm, widerDecimal } from './decimals.ts'
 
 /** Element types of arrays that loops can write. */
 export type DType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool'
-/** What a dictionary's entries are numbered by. */
+/** The integer types of dictionary codes in files. */
 export type CategoryIndex = Exclude<DType, 'f64' | 'f32' | 'bool'> | 'u64'
 /** The integers of 64 bits. */
 export type IntegerKind = 'i64' | 'u64'
@@ -29,7 +29,7 @@ export type ColumnType =
    */
   | { readonly kind: 'f64'; readonly integers?: IntegerKind; readonly decimal?: DecimalForm }
   | { readonly kind: 'u64' | 'binary' | 'null' }
-  /** `category`: texts that a file has as entries of a dictionary, of which each row has the number in integers of this kind. They are kept and computed with as texts, and written as what they were. */
+  /** `category`: texts that a file keeps dictionary-encoded, with codes of this integer type. They are kept and computed with as texts, and written dictionary-encoded again. */
   | { readonly kind: 'utf8'; readonly category?: CategoryIndex }
   /** Days since the epoch, i32. */
   | { readonly kind: 'date' }
@@ -50,7 +50,7 @@ export interface Field {
   readonly nullable: boolean
 }
 
-/** What one element of an array is. */
+/** The type of an array's elements. */
 export type ElementType =
   | { readonly kind: 'row'; readonly fields: readonly Field[] }
   | { readonly kind: 'scalar'; readonly type: ColumnType; readonly nullable: boolean }
@@ -60,7 +60,7 @@ export type ElementType =
 /** The name of the one column of scalar elements. */
 export const VALUE_COLUMN = 'value'
 
-/** The columns an element is stored in: its fields, or one column called `value`. */
+/** The columns that an element is stored in: its fields, or one column called `value`. */
 export function fieldsOf(element: ElementType): readonly Field[] {
   switch (element.kind) {
     case 'row':
@@ -78,7 +78,7 @@ export function namesText(fields: readonly Pick<Field, 'name'>[]): string {
   return fields.length > 10 ? `${names.join(', ')}, … (${fields.length} columns)` : names.join(', ')
 }
 
-/** A type on one line, as `list<struct<id: i64, name: utf8>>`. */
+/** Writes a type on one line, as `list<struct<id: i64, name: utf8>>`. */
 export function typeText(type: ColumnType): string {
   switch (type.kind) {
     case 'timestamp':
@@ -117,26 +117,26 @@ export function sameType(a: ColumnType, b: ColumnType): boolean {
   return typeText(a) === typeText(b)
 }
 
-/** The type of a column that files have with these; undefined where they differ. Categories that are numbered otherwise are texts all the same, decimals of other forms decimals or numbers. */
+/** The common type of a column that two files have with these types; undefined where they differ. Categories with other codes agree on texts, decimals of other forms on a wider decimal or on numbers. */
 export function agreedType(a: ColumnType, b: ColumnType): ColumnType | undefined {
   if (sameType(a, b)) return a
   if (a.kind === 'f64' && b.kind === 'f64' && a.integers === undefined && b.integers === undefined) return numberOfBoth(a, b)
   return a.kind === 'utf8' && b.kind === 'utf8' ? { kind: 'utf8' } : undefined
 }
 
-/** The numbers of both: decimals where both are, and digits suffice. */
+/** The f64 type that holds the numbers of both: a decimal where both are decimals and its digits suffice. */
 export function numberOfBoth(a: ColumnType, b: ColumnType): ColumnType & { readonly kind: 'f64' } {
   const forms = [a, b].map((type) => (type.kind === 'f64' ? type.decimal : undefined))
   const decimal = forms[0] && forms[1] && widerDecimal(forms[0], forms[1])
   return decimal === undefined ? { kind: 'f64' } : { kind: 'f64', decimal }
 }
 
-/** The type of single values, which are no column of a file's: the same but for numbers and texts. */
+/** The type as a scalar element has it: numbers and texts without their file's logical type (`integers`, `decimal`, `category`). */
 export function scalarType(type: ColumnType): ColumnType {
   return type.kind === 'f64' || type.kind === 'utf8' ? plainType(type) : type
 }
 
-/** The type without what its numbers and texts are in files: values of both are kept and computed with in one way. */
+/** The type without the logical types of files, inside lists and structs too: values are kept and computed with in the same way. */
 export function plainType(type: ColumnType): ColumnType {
   return mapLeaves(type, (leaf) => {
     if (leaf.kind === 'f64') return leaf.integers === undefined && leaf.decimal === undefined ? leaf : { kind: 'f64' }
@@ -144,7 +144,7 @@ export function plainType(type: ColumnType): ColumnType {
   })
 }
 
-/** The type with others for those that have none inside them. */
+/** The type with its leaves, the types inside lists and structs, replaced by the results of `leaf`. */
 export function mapLeaves(type: ColumnType, leaf: (type: ColumnType) => ColumnType): ColumnType {
   if (type.kind === 'list') return { kind: 'list', item: mapLeaves(type.item, leaf) }
   if (type.kind !== 'struct') return leaf(type)

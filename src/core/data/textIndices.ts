@@ -1,31 +1,31 @@
 /**
- * Texts that came as numbers of a dictionary's entries: what they were, by the column they were decoded to. Whoever makes
- * another column of that one, a copy or a slice, has no such numbers unless it says so.
+ * Dictionary codes of texts that a reader decoded, remembered by the decoded column. A copy or a slice of the column has
+ * none, unless its maker registers them by `fromIndices`.
  */
 import type { Column } from './column.ts'
 import { concatColumns } from './columnConcat.ts'
 
 export interface TextIndices {
-  /** By row, -1 where the row is null. */
+  /** The dictionary code of each row, -1 where it is null. */
   readonly indices: Int32Array
-  /** Equal texts and nulls may be among them. */
+  /** The dictionary; it may have equal entries, and nulls. */
   readonly entries: Column
 }
 
 const known = new WeakMap<Column, TextIndices>()
 
-/** The numbers that a column of text was decoded from, where it is known. */
+/** The codes that a column of texts was decoded from; undefined where they are not known. */
 export function indicesOf(column: Column | undefined): TextIndices | undefined {
   return column === undefined ? undefined : known.get(column)
 }
 
-/** The column, whose texts came as these. */
+/** Registers the codes that the column's texts were decoded from, and returns the column. */
 export function fromIndices(column: Column, indices: TextIndices | undefined): Column {
   if (indices !== undefined && column.type.kind === 'utf8') known.set(column, indices)
   return column
 }
 
-/** The numbers of columns end to end, with the entries of all; undefined where one has none. */
+/** The codes of concatenated columns, over the entries of all dictionaries; undefined where a column has no codes. */
 export function joinedIndices(parts: readonly Column[]): TextIndices | undefined {
   if (parts.length === 1) return indicesOf(parts[0])
   const all = parts.map(indicesOf).filter((one) => one !== undefined)

@@ -6,9 +6,9 @@
  */
 import type { Column } from './column.ts'
 
-/** Single reads before the column is decoded whole. */
+/** The number of single reads before the column is decoded whole. */
 const READS_BEFORE_WHOLE = 16
-/** Longer texts stay in pieces: the largest string has 2^29 characters, and substrings keep the whole alive. */
+/** The most bytes that are decoded whole: the largest string has 2^29 characters, and substrings keep the whole alive. */
 const LARGEST_WHOLE = 2 ** 24
 
 export function textReader(column: Column): (index: number) => string {

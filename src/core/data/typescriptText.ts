@@ -1,17 +1,17 @@
-/** What TypeScript calls the values of columns. */
+/** The TypeScript types of columns' values, as text. */
 import type { ColumnType, Field } from './schema.ts'
 
-/** What a field's values are, null included. */
+/** The TypeScript type of a field's values, null included. */
 export function fieldText({ type, nullable }: Field): string {
   return nullable && type.kind !== 'null' ? `${typescriptOf(type)} | null` : typescriptOf(type)
 }
 
-/** A name as a key of an object type. */
+/** Writes a name as a key of an object type. */
 export function keyText(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 }
 
-/** What TypeScript calls the values of a column. */
+/** The TypeScript type of a column's values, null not included. */
 export function typescriptOf(type: ColumnType): string {
   switch (type.kind) {
     case 'f64':

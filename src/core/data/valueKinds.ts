@@ -1,8 +1,8 @@
-/** What values of JavaScript are to columns, and how messages show them. */
+/** The kinds of JavaScript values that columns hold, and their text in messages. */
 import { PlanError } from '../errors.ts'
 import { type ColumnType, typeText } from './schema.ts'
 
-/** What a value is to a column; undefined for what no column holds (functions, symbols, class instances). */
+/** The kind of a value that a column can hold; functions, symbols and class instances have none. */
 export type ValueKind = 'null' | 'number' | 'bigint' | 'boolean' | 'string' | 'Date' | 'Uint8Array' | 'array' | 'object'
 
 export function kindOfValue(value: unknown): ValueKind | undefined {
@@ -32,7 +32,7 @@ function isPlainObject(value: object): boolean {
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
-/** A value in a message: short, strings quoted. */
+/** Writes a value for a message: short, strings quoted. */
 export function valueText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   if (typeof value === 'bigint') return `${value}n`

@@ -1,4 +1,4 @@
-/** What the IR of functions calls, by the names that it has in the source. */
+/** The functions and methods that the IR can call, by their names in the source. */
 
 /** Pure functions of the platform that the IR knows, by their source names: `Math.exp`, `Number.isNaN`, `String`. */
 export const BUILTINS = [
@@ -57,11 +57,11 @@ export const BUILTINS = [
 ] as const
 export type Builtin = (typeof BUILTINS)[number]
 
-/** Functions of the library that the IR knows, by the names that it exports them under, with their options as single arguments. */
+/** Functions of the library that the IR knows, by their exported names; each of their options is an argument of the call. */
 export const LIBRARY = ['bucket', 'duration', 'formatTime', 'parseTime'] as const
 export type LibraryCall = (typeof LIBRARY)[number]
 
-/** What a call calls: `new Date` is one of a number, or of what operators make a number of; never of a text. */
+/** The callee of a call. `new Date` takes a number, or a value that operators convert to one, never a text. */
 export type Callee = Builtin | LibraryCall | 'new Date'
 
 /** Pure methods of strings, numbers and dates that return a primitive. */
@@ -114,7 +114,7 @@ export const METHODS = [
 ] as const
 export type Method = (typeof METHODS)[number]
 
-/** Whether it is a function of the platform: what else there is, only functions of rows call. */
+/** Whether the callee is a function of the platform; only row functions call the others. */
 export function isBuiltin(callee: Callee): callee is Builtin {
   return callee !== 'new Date' && !isLibraryCall(callee)
 }

@@ -1,6 +1,6 @@
 /**
- * Collections that `Find` looks keys up in, made of the tables of their keys and values: what JavaScript itself answers, a Map, a Set or
- * an object, so that the code of a row reads as the user's does.
+ * Collections that `Find` looks keys up in, rebuilt from the tables of their keys and values: a Map, a Set or an object, so that
+ * JavaScript itself answers and the code for a row reads as the user's does.
  *
  *     rates.get(r.currency)      Find keyed  keys ['EUR', 'USD']  values [1, 1.1]      -->   f_0.get(…)
  *     codes[r.name]              Find object keys ['a', 'b']      values [3, 4]        -->   f_0[…]
@@ -9,7 +9,7 @@ import { type Collection, type Expr, expressionsOf, type FunctionIr, type Primit
 
 export type Find = Extract<Expr, { kind: 'Find' }>
 
-/** All that a function looks keys up in, each once. */
+/** The lookups of a function, one for each collection. */
 export function findsOf(ir: FunctionIr): readonly Find[] {
   const found = new Map<string, Find>()
   if (ir.tables.length === 0) return []
@@ -22,7 +22,7 @@ export function findsOf(ir: FunctionIr): readonly Find[] {
   return [...found.values()]
 }
 
-/** Tells what is looked up in apart, whatever the key. */
+/** A text that is equal for lookups in the same collection, whatever the key. */
 export function findId({ of, keys, values }: Find): string {
   return [of === 'keyed' ? 'keyed' : of === 'bare' ? 'bare' : 'object', keys, values ?? ''].join('\0')
 }
@@ -31,7 +31,7 @@ type Table = ArrayLike<Primitive>
 
 const made = new WeakMap<object, Map<string, { readonly values: Table | undefined; readonly collection: object }>>()
 
-/** The Map, Set or object; the same one for the same tables. */
+/** The Map, Set or object of a lookup; the same one for the same tables. */
 export function collectionOf({ of, keys, values }: Find, tables: FunctionIr['tables']): object {
   const table = (name: string): Table => tables.find((one) => one.name === name)?.value ?? []
   const [from, to] = [table(keys), values === undefined ? undefined : table(values)]
@@ -60,7 +60,7 @@ export function findText({ of, values }: Find, collection: string, key: string):
   return values === undefined ? `((${key}) in ${collection})` : `${collection}[${key}]`
 }
 
-/** What the collection has for the key. */
+/** The collection's answer for the key: its value, or whether it has the key. */
 export function foundIn({ of, values }: Find, collection: object, key: unknown): unknown {
   if (of === 'keyed') return values === undefined ? (collection as Set<unknown>).has(key) : (collection as Map<unknown, unknown>).get(key) // as they were made
   if (of === 'own') return Object.hasOwn(collection, key as PropertyKey)

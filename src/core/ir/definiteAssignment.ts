@@ -1,19 +1,19 @@
 /**
- * Definite assignment: which locals that are declared without a value have one wherever they are read.
+ * Definite assignment: finds the locals declared without a value that have one wherever they are read.
  *
  *     let sign; if (v < 0) sign = -1; else sign = 1; f(sign)          sign is never undefined
  *
- * One walk over the statements behind the declaration, with the state of the local on the way: the states of paths that meet are met,
- * and one that leaves carries its state to where it goes. The state at the head of a loop is that before the loop, since it can only
- * have been assigned since.
+ * A forward data-flow walk over the statements behind the declaration, with the state of the local: where paths join, the meet of their
+ * states holds, and a break or continue carries its state to its target. The state at the head of a loop is that before the loop, since
+ * a back edge can only bring an assigned state.
  */
 import { type Expr, expressionsOf, type Stmt } from './functionIr.ts'
 import { someExpr } from './irFacts.ts'
 
-/** `gone`: nothing comes here. */
+/** The state of the local at a point. `gone`: the point is unreachable. */
 type State = 'assigned' | 'not' | 'gone'
 
-/** What can be left, or gone on with, and the states of those who did. */
+/** A loop or block that breaks and continues may target, and the meet of the states that they brought. */
 interface Exit {
   readonly label: string | undefined
   readonly isLoop: boolean

@@ -1,7 +1,7 @@
-/** The functions of an aggregate of the program's own, in whatever form they are at the time. */
+/** The functions of `aggregate(…)`, the program's own aggregate, as closures or lowered. */
 import type { UserFunction } from './functionIr.ts'
 
-/** The program's own aggregate: what a group's values are folded into, by its functions. */
+/** The functions that fold a group's values into a state, join states, and make the result. */
 export interface Folding<F> {
   readonly init: F
   readonly step: F
@@ -9,12 +9,12 @@ export interface Folding<F> {
   readonly finish?: F
 }
 
-/** In the order in which a call has them. */
+/** The functions in the order of the call's options. */
 export function functionsOfFolding<F>({ init, step, merge, finish }: Folding<F>): readonly F[] {
   return [init, step, ...(merge === undefined ? [] : [merge]), ...(finish === undefined ? [] : [finish])]
 }
 
-/** The same with other functions. */
+/** The folding with each function replaced by the result of `to`. */
 export function mapFolding<F, G>({ init, step, merge, finish }: Folding<F>, to: (f: F, part: keyof Folding<F>) => G): Folding<G> {
   return {
     init: to(init, 'init'),

@@ -70,7 +70,7 @@ export type Expr =
       readonly optional: boolean
       readonly span: Span
     }
-  /** `/pattern/flags.test(of)`: without the flags g and y, which would let it begin where it ended the last time. */
+  /** `/pattern/flags.test(of)`: never with the flags g and y, with which a test begins where the last one ended. */
   | { readonly kind: 'Matches'; readonly pattern: string; readonly flags: string; readonly of: Expr; readonly span: Span }
   /** An element of an array in `env`. A key outside the array is an error of the run. */
   | { readonly kind: 'Read'; readonly array: string; readonly subscripts: readonly Expr[]; readonly span: Span }
@@ -81,8 +81,8 @@ export type Expr =
   | { readonly kind: 'Lookup'; readonly table: string; readonly index: Expr; readonly span: Span }
   | { readonly kind: 'LookupLength'; readonly table: string; readonly span: Span }
   /**
-   * What a captured collection has for a key: the element of the table `values` at the key's place in the table `keys`, undefined
-   * where it is not there; whether it is there, without `values`. Keys are compared as a Map compares them, and made texts first
+   * A lookup in a captured collection: the element of the table `values` at the key's place in the table `keys`, undefined where
+   * the key is absent; without `values`, whether it is there. Keys are compared as a Map compares them, and made texts first
    * where the collection is an object.
    */
   | {
@@ -101,7 +101,7 @@ export type Expr =
       readonly args: readonly Expr[]
       readonly span: Span
     }
-  /** Only as (part of) a returned value. Spreads of rows are expanded to their columns. */
+  /** Array and object literals stand only in returned values. Spreads of rows are expanded to their columns. */
   | { readonly kind: 'ArrayLiteral'; readonly items: readonly Expr[]; readonly span: Span }
   | { readonly kind: 'ObjectLiteral'; readonly fields: readonly { readonly name: string; readonly value: Expr }[]; readonly span: Span }
 
@@ -142,7 +142,7 @@ export type Stmt =
   | { readonly kind: 'Labeled'; readonly label: string; readonly body: readonly Stmt[]; readonly span: Span }
   | { readonly kind: 'Break'; readonly label?: string; readonly span: Span }
   | { readonly kind: 'Continue'; readonly label?: string; readonly span: Span }
-  /** In a loop body: the end of the iteration, writing the iterated element when there is a value. */
+  /** The end of the function; in a loop body that of the iteration, writing the iterated element when there is a value. */
   | { readonly kind: 'Return'; readonly value?: Expr; readonly span: Span }
   /** `throw new E(message)`; `error` is the constructor's name, one of Error, RangeError, TypeError. */
   | { readonly kind: 'Throw'; readonly error: 'Error' | 'RangeError' | 'TypeError'; readonly message?: Expr; readonly span: Span }
@@ -166,12 +166,12 @@ export interface FunctionIr {
   /** The source of the function, for error messages and `explain()`. */
   readonly name: string
   readonly span: Span
-  /** How many key axes the function destructures or indexes at most; 0 when it never looks at the key. */
+  /** The number of key axes that the function destructures or indexes at most; 0 when it never looks at the key. */
   readonly keyRank: number
   readonly body: readonly Stmt[]
   /** Values of `Parameter`s, by name. */
   readonly parameters: readonly { readonly name: string; readonly value: Primitive; readonly origin: 'env' | 'capture' }[]
-  /** Constant tables read by `Lookup` and `Find`, by name. `made`: of what is captured, when the function was lowered. */
+  /** Constant tables read by `Lookup` and `Find`, by name. `made`: built from a captured collection when the function was lowered. */
   readonly tables: readonly {
     readonly name: string
     readonly value: ArrayLike<Primitive>
@@ -202,7 +202,7 @@ export interface UserFunction {
   readonly portable?: PortableFunction
   /** Why `portable` is absent. */
   readonly unportable?: Refusal
-  /** Runs as it stands, and may see what another such function of its plan does: one has all rows before the other has any. */
+  /** Whether it runs as it stands and may share variables with another such function of its plan: then one sees all rows before the other sees any. */
   readonly sharesState?: boolean
 }
 /**

@@ -1,5 +1,5 @@
 /**
- * What a row function needs from the place it runs in.
+ * Facts about row functions: where they can run, and which columns and keys they read.
  */
 
 import type { Refusal, Span } from '../span.ts'
@@ -7,7 +7,7 @@ import { childrenOf, type Expr, expressionsOf, type FunctionIr, type UserFunctio
 
 type RowFunction = Omit<UserFunction, 'original'>
 
-/** The IR of a function that a row kernel can run: one that uses no arrays, accumulators or generators. */
+/** The IR of a function that a row kernel can run; undefined where it was refused, or uses arrays, accumulators or generators. */
 export function rowIrOf(f: RowFunction): FunctionIr | undefined {
   return f.ir !== undefined && f.ir.uses.length === 0 ? f.ir : undefined
 }
@@ -17,7 +17,7 @@ export function needsCaller(f: RowFunction): boolean {
   return rowIrOf(f) === undefined && f.portable === undefined
 }
 
-/** How a row function runs: compiled, from its IR; as a copy of the user's own on workers; or as it stands, on the caller's thread. */
+/** The way a row function runs: compiled, from its IR; as a copy of the user's own on workers; or as it stands, on the caller's thread. */
 export type FunctionRun = 'compiled' | 'workers' | 'caller'
 
 export function runOf(f: RowFunction): FunctionRun {
@@ -25,7 +25,7 @@ export function runOf(f: RowFunction): FunctionRun {
   return f.portable === undefined ? 'caller' : 'workers'
 }
 
-/** A function that is not compiled, as events, warnings and errors tell of it. */
+/** A function that is not compiled, for events, warnings and errors. */
 export interface Fallback {
   readonly text: string
   readonly span: Span
@@ -33,14 +33,14 @@ export interface Fallback {
   readonly reason: Refusal
 }
 
-/** Undefined of a function that is compiled. */
+/** The fallback of a function; undefined where it is compiled. */
 export function fallbackOf(f: RowFunction): Fallback | undefined {
   const runs = runOf(f)
   if (runs === 'compiled') return undefined
   return { text: f.text, span: f.span, runs, reason: f.refusals[0] ?? f.unportable ?? handles(f) }
 }
 
-/** Arrays and accumulators have a place in loop bodies only. */
+/** The refusal of a row function that uses an array or accumulator, which only loop bodies can. */
 function handles({ ir, span }: RowFunction): Refusal {
   const name = ir?.uses[0]?.name ?? 'something'
   return {
@@ -51,12 +51,12 @@ function handles({ ir, span }: RowFunction): Refusal {
   }
 }
 
-/** Where a fallback runs, as the rest of a sentence that begins with what it is. */
+/** Writes where a fallback runs, as the predicate of a sentence about it. */
 export function runText(runs: Fallback['runs']): string {
   return runs === 'workers' ? 'runs as JavaScript in the workers' : "runs as it stands on the caller's thread"
 }
 
-/** Whether the function may look at the key. What was refused may. */
+/** Whether the function may look at the key; true for a refused one. */
 export function readsKey(f: RowFunction): boolean {
   const ir = rowIrOf(f)
   if (ir === undefined || ir.keyRank > 0) return true

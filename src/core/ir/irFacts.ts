@@ -1,7 +1,7 @@
-/** What can be asked of expressions and statements without knowing what runs them. */
+/** Facts about expressions and statements that do not depend on what runs them. */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from './functionIr.ts'
 
-/** Whether the expression, or anything below it, is so. */
+/** Whether `is` holds for the expression or any expression below it. */
 export function someExpr(expr: Expr, is: (expr: Expr) => boolean): boolean {
   let found = false
   visitExpr(expr, (one) => {
@@ -18,7 +18,7 @@ export function hasLoop(stmts: readonly Stmt[]): boolean {
   })
 }
 
-/** Names of locals that the statements declare or assign. */
+/** The names of locals that the statements declare or assign. */
 export function changedIn(stmts: readonly Stmt[]): Set<string> {
   const names = new Set<string>()
   visitStmts(stmts, (stmt) => {
@@ -37,7 +37,7 @@ export function usesLocal(stmts: readonly Stmt[], local: string): boolean {
   return found
 }
 
-/** Names of arrays and buffers whose elements the statements read. */
+/** The names of arrays and buffers whose elements the statements read. */
 export function readIn(stmts: readonly Stmt[]): ReadonlySet<string> {
   const names = new Set<string>()
   const see = (expr: Expr): void => visitExpr(expr, (one) => void ((one.kind === 'Read' || one.kind === 'Has') && names.add(one.array)))
@@ -45,12 +45,12 @@ export function readIn(stmts: readonly Stmt[]): ReadonlySet<string> {
   return names
 }
 
-/** A text that expressions have in common if and only if they are the same, wherever they stand. */
+/** A text that is equal for two expressions if and only if they are the same but for their spans. */
 export function exprId(expr: Expr | readonly Expr[]): string {
   return JSON.stringify(expr, (name, value: unknown) => (name === 'span' ? undefined : written(value)))
 }
 
-/** JSON has no bigints, and one number for several. */
+/** Wraps the primitives that JSON cannot tell apart: bigints, -0, NaN and the infinities. */
 function written(value: unknown): unknown {
   if (typeof value === 'bigint') return { bigint: String(value) }
   const isOfItsOwn = typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))

@@ -1,9 +1,9 @@
-/** Names that the IR of a function uses, and the function under names that another one does not use. */
+/** The names in a function's IR, and renaming a function apart from another. */
 import type { Expr, FunctionIr } from './functionIr.ts'
 import { expressionsOf, visitExpr, visitStmts } from './functionIr.ts'
 import { rewriteStmts } from './irRewrite.ts'
 
-/** Names that a function uses for itself. */
+/** The local names of a function; `constants` are its parameters and tables. */
 export interface Names {
   readonly locals: Set<string>
   readonly labels: Set<string>
@@ -25,7 +25,7 @@ export function namesOf(ir: FunctionIr): Names {
   return { locals, labels, constants: new Set([...ir.parameters, ...ir.tables].map((one) => one.name)) }
 }
 
-/** `name` as a program may write it (columns have any), or `name$2`, `name$3`, … if it is taken; takes it. */
+/** Returns `name` made an identifier (columns may have any name), or `name$2`, `name$3`, … if it is taken, and adds it to `taken`. */
 export function fresh(name: string, taken: Set<string>): string {
   const written = name.replace(/[^\p{ID_Continue}$]/gu, '_')
   let free = written
@@ -34,7 +34,7 @@ export function fresh(name: string, taken: Set<string>): string {
   return free
 }
 
-/** The function under names that `other` does not have, and all names of both. */
+/** Renames a function's locals, labels and constants to names that `other` does not have; `taken` are the names of both. */
 export function renamedApart(ir: FunctionIr, other: FunctionIr): { readonly ir: FunctionIr; readonly taken: Names } {
   const taken = namesOf(other)
   const own = namesOf(ir)

@@ -2,7 +2,7 @@
 import type { CountedLoop, Expr, Stmt } from './functionIr.ts'
 
 export interface Rewriter {
-  /** What an expression becomes, after its operands; itself when nothing. */
+  /** The replacement of an expression whose operands were rewritten; itself where there is none. */
   expr(expr: Expr): Expr
   local(name: string): string
   label(name: string): string
@@ -10,13 +10,13 @@ export interface Rewriter {
 
 /** The expression with every part rewritten, operands first. */
 export function rewriteExpr(expr: Expr, by: Rewriter): Expr {
-  // a field of the element is one thing: the column
+  // a field of the element is a column, and is rewritten as a whole
   if (expr.kind === 'Field' && expr.of.kind === 'Input') return by.expr(expr)
   const named = expr.kind === 'Local' ? { ...expr, name: by.local(expr.name) } : expr
   return by.expr(withOperands(named, (one) => rewriteExpr(one, by)))
 }
 
-/** The expression with other operands, asked for in their order. */
+/** The expression with each operand replaced by the result of `go`, which is called in their order. */
 export function withOperands(expr: Expr, go: (operand: Expr) => Expr): Expr {
   switch (expr.kind) {
     case 'Literal':
@@ -107,5 +107,5 @@ function rewriteCounted(counted: CountedLoop, by: Rewriter): CountedLoop {
   return { ...counted, local: by.local(counted.local), from: rewriteExpr(counted.from, by), to: rewriteExpr(counted.to, by) }
 }
 
-/** Changes nothing; for rewriting one thing. */
+/** The rewriter that changes nothing, to be spread into one that changes a part. */
 export const UNCHANGED: Rewriter = { expr: (expr) => expr, local: (name) => name, label: (name) => name }

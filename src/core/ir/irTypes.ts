@@ -18,12 +18,12 @@ const F64: ValueType = { type: { kind: 'f64' }, nullable: false }
 const I64: ValueType = { type: { kind: 'i64' }, nullable: false }
 const BOOL: ValueType = { type: { kind: 'bool' }, nullable: false }
 const UTF8: ValueType = { type: { kind: 'utf8' }, nullable: false }
-/** What JavaScript makes. */
+/** The type of Dates that JavaScript makes: milliseconds. */
 const DATE: ValueType = { type: { kind: 'timestamp', unit: 'ms' }, nullable: false }
 const NULL: ValueType = { type: { kind: 'null' }, nullable: true }
 const UNKNOWN: ValueType = { type: { kind: 'unknown' }, nullable: true }
 
-/** What types are inferred from besides the body. */
+/** The types and values of the names that a body reads from outside. */
 export interface TypeSources {
   readonly input: (argument: number) => ElementType
   readonly parameter: (name: string) => Primitive | undefined
@@ -31,7 +31,7 @@ export interface TypeSources {
   readonly dtype: (array: string) => string | undefined
 }
 
-/** Undefined for what is never evaluated: it depends on a local that nothing declares. */
+/** Gives an expression's type; undefined where it is never evaluated, since it depends on a local that nothing declares. */
 export type TypeOf = (expr: Expr) => ValueType | undefined
 
 /** Infers the types of all locals of a body; the answer types any of its expressions. */
@@ -62,7 +62,7 @@ export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf 
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
-/** Of columns whose values are bigints. */
+/** The kinds of columns whose values are bigints. */
 export const BIGINTS: ReadonlySet<string> = new Set(['i64', 'u64', 'time'])
 
 export function isNumberType(type: ColumnType): boolean {
@@ -77,7 +77,7 @@ export function join(a: ValueType, b: ValueType): ValueType {
   if (b.type.kind === 'null') return { type: a.type, nullable: true }
   if (isNumberType(a.type) && isNumberType(b.type)) return { type: numberOfBoth(a.type, b.type), nullable }
   if (a.type.kind === 'utf8' && b.type.kind === 'utf8') return { type: { kind: 'utf8' }, nullable }
-  // times of two units, or days and times: Dates of JavaScript, which are of milliseconds
+  // timestamps of two units, or dates and timestamps, join to JavaScript's Dates, which count milliseconds
   if (isDateType(a.type) && isDateType(b.type)) return { ...DATE, nullable }
   return UNKNOWN
 }
@@ -88,7 +88,7 @@ function isDateType({ kind }: ColumnType): boolean {
 
 type Locals = ReadonlyMap<string, ValueType>
 
-/** Undefined while nothing is known yet about a local it depends on. */
+/** The type of an expression so far; undefined while nothing is known yet about a local it depends on. */
 function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType | undefined {
   const of = (one: Expr): ValueType | undefined => typeOfExpr(one, locals, sources)
   switch (expr.kind) {
@@ -167,7 +167,7 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
   }
 }
 
-/** Numbers in a list are f64; a list of nothing, or of mixed values, is not known. */
+/** The type of an array literal: numbers in a list are f64; the type of a list without items, or of mixed ones, is unknown. */
 function typeOfItems(items: readonly (ValueType | undefined)[]): ValueType | undefined {
   let item: ValueType | undefined
   for (const one of items) {
@@ -196,7 +196,7 @@ function typeOfElement(dtype: string | undefined): ValueType {
   return dtype === 'i64' ? I64 : F64
 }
 
-/** Inside of a table of numbers, where that can be seen, there is one. */
+/** The type of a table's element: not nullable only where a literal index is inside a table of numbers. */
 function typeOfLookup(table: ArrayLike<Primitive> | undefined, index: Expr): ValueType {
   const found = typeOfTable(table)
   const at = index.kind === 'Literal' ? index.value : undefined
@@ -204,7 +204,7 @@ function typeOfLookup(table: ArrayLike<Primitive> | undefined, index: Expr): Val
   return isNumber && found.type.kind === 'f64' ? { ...found, nullable: false } : found
 }
 
-/** A collection that is empty when a chain is made may be filled before an action. */
+/** The type of a lookup's value; unknown for an empty collection, which the program may fill before an action. */
 function typeOfFound(values: ArrayLike<Primitive> | undefined): ValueType {
   return values === undefined || values.length === 0 ? UNKNOWN : { ...typeOfTable(values), nullable: true }
 }
@@ -252,13 +252,13 @@ function binaryType(operator: string, left: ValueType | undefined, right: ValueT
       return left === undefined || right === undefined ? undefined : plusType(left, right)
     default:
       if (left === undefined || right === undefined) return undefined
-      // a bigint and a number together throw, so one side decides
+      // mixing a bigint and a number throws, so one side decides
       if (isNeverBigint(left) || isNeverBigint(right)) return F64
       return isAlwaysBigint(left) || isAlwaysBigint(right) ? I64 : UNKNOWN
   }
 }
 
-/** Strings and dates make `+` a concatenation. */
+/** The type of `+`, which concatenates where a side is a string or a date. */
 function plusType(left: ValueType, right: ValueType): ValueType {
   const isText = (value: ValueType): boolean => /^(utf8|timestamp|date)$/.test(value.type.kind) && !value.nullable
   if (isText(left) || isText(right)) return UTF8

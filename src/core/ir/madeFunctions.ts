@@ -8,16 +8,16 @@ import type { Expr, FunctionIr, Primitive, Stmt, UserFunction } from './function
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** What the library knows of closures that it made. */
+/** The lowered functions of the closures that the library made. */
 const made = new WeakMap<Callback, UserFunction>()
 type Callback = (...args: never[]) => unknown
 
-/** The function of such a closure; undefined for a program's own. */
+/** The lowered function of a closure that the library made; undefined for a program's own. */
 export function madeOf(f: Callback): UserFunction | undefined {
   return made.get(f)
 }
 
-/** `(row) => value` as the library keeps functions, with what is looked at before; `text` is what plans print. */
+/** The user function `(row) => value`, with `checks` run before; `text` is printed in plans. */
 export function madeFunction(value: Expr, text: string, original: (row: Row) => unknown, checks: readonly Stmt[] = []): UserFunction {
   const span = spanOf(text)
   const body: readonly Stmt[] = [...checks, { kind: 'Return', value, span }]
@@ -64,7 +64,7 @@ export function equals(left: Expr, right: Expr): Expr {
   return { kind: 'Binary', operator: '===', left, right, span: left.span }
 }
 
-/** `value !== value`, which NaN alone is. */
+/** `value !== value`, true for NaN alone. */
 export function isNaNOf(value: Expr): Expr {
   return { kind: 'Binary', operator: '!==', left: value, right: value, span: value.span }
 }

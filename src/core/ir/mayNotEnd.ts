@@ -1,17 +1,17 @@
 /**
- * Whether a function may run without an end: it has a loop for which no bound is proved. That is any loop but
- * `for (let i = from; i < to; i += step)` with `i` and `to` left alone in its body, unless `to` is known to be out of reach.
+ * Whether a function may run without an end: it has a loop for which no bound is proved. A bound is proved only of counted loops,
+ * `for (let i = from; i < to; i += step)` with `i` and `to` left alone in the body, whose trip count is not known to be out of reach.
  *
  * Statement: a function of which this is false ends, unless a bound that only the data knows is out of reach.
  */
 import { type Expr, type FunctionIr, nestedOf, type Primitive, type Stmt, type UserFunction } from './functionIr.ts'
 
-/** Turns that nobody waits for: at a nanosecond each, some minutes. */
+/** A trip count that nobody waits for: at a nanosecond an iteration, some minutes. */
 const OUT_OF_REACH = 2 ** 38
 
 type For = Extract<Stmt, { kind: 'For' }>
 
-/** Whether a row function may run without an end. One that runs as JavaScript ends by its text alone: it has no such loop. */
+/** Whether a row function may run without an end. For one that runs as JavaScript its text decides: it ends if it has no while and no counting for. */
 export function mayNotEnd({ ir, portable }: Omit<UserFunction, 'original'>): boolean {
   if (ir !== undefined) return endlessLoop(ir) !== undefined
   return portable !== undefined && /\bwhile\s*\(|\bfor\s*\([^)]*;/.test(portable.source)

@@ -1,7 +1,7 @@
-/** What the operators of the IR give: JavaScript's own, for folding constants and for interpreting bodies. */
+/** The results of the IR's operators, by JavaScript's own, for folding constants and for interpreting bodies. */
 import type { BinaryOperator } from './functionIr.ts'
 
-/** The operands are anything; `number` lets TypeScript pass the operators through to JavaScript. */
+/** Applies an operator. Operands may be of any type; declaring them as numbers lets TypeScript pass the operators on to JavaScript. */
 export function applyBinary(operator: BinaryOperator, a: number, b: number): unknown {
   switch (operator) {
     case '+':

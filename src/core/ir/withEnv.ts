@@ -1,8 +1,8 @@
 /**
  * Row functions that are given values beside their row and key, as loop bodies are: `filter((row, key, { rate }) => …, { env: { rate } })`.
  *
- * Such a function is one that captures it: `(value, key) => f(value, key, env)`. All that reads functions is told this text and what
- * its names mean, and asks no inspector, which some engines do not have.
+ * It becomes a closure that captures both: `(value, key) => f(value, key, env)`. The code that reads functions is given this text and
+ * the values of its names, so that it needs no inspector, which some engines do not have.
  */
 import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
@@ -10,7 +10,7 @@ import { checkOptions } from '../options.ts'
 
 type Callback = (...args: never[]) => unknown
 
-/** What the library knows of a function that it made around a program's. */
+/** The program's function inside of a closure that the library made, with the closure's text and captures. */
 export interface Behind {
   readonly f: Callback
   readonly text: string
@@ -19,18 +19,18 @@ export interface Behind {
 
 /** Options of the methods that take no others. */
 export interface EnvOptions<E extends object> {
-  /** Values that the function takes as its last argument. They are read when an action is called, as captured ones. */
+  /** Values that the function takes as its last argument, read when an action is called, as captured values are. */
   readonly env: E
 }
 
 const made = new WeakMap<Callback, Behind>()
 
-/** Undefined for a program's own function. */
+/** The parts of a closure that `withEnv` made; undefined for a program's own function. */
 export function behindEnv(f: Callback): Behind | undefined {
   return made.get(f)
 }
 
-/** The function over `options.env`, or `f` itself where there is none. `takes` is how many arguments come before it. */
+/** Binds `options.env` as the last argument of `f`; returns `f` itself where there is no env. `takes` is the number of arguments before it. */
 export function withEnv(method: string, f: Callback, options: { readonly env?: unknown }, takes: 0 | 1 | 2 = 2): Callback {
   const { env } = options
   if (env === undefined || typeof f !== 'function') return f
@@ -47,7 +47,7 @@ export function withEnv(method: string, f: Callback, options: { readonly env?: u
   return wrapped
 }
 
-/** The same for methods whose only option it is. */
+/** Binds the env for methods whose only option it is. */
 export function withEnvOnly(method: string, f: Callback, options: { readonly env?: unknown }): Callback {
   checkOptions(`${method}()`, options, ['env'])
   return withEnv(method, f, options)

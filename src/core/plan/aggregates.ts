@@ -1,7 +1,7 @@
 /**
  * Aggregates for `groupBy(…).agg({ … })`: descriptions of what to compute for each group.
  *
- * Nulls (and undefined) are skipped, but by `first`, `last` and `collect`. Of no values `sum` is 0 and `count` 0, the others are null. Sums and means add by
+ * Nulls (and undefined) are skipped, except by `first`, `last` and `collect`. Without values `sum` and `count` are 0, the others null. Sums and means add by
  * the fixed tree of reductions over the group's values in row order, so that any number of workers gives the same bits. All functions take
  * `{ env }` after their other arguments.
  */
@@ -18,19 +18,19 @@ import type { AggregateKind, WindowKind } from './logicalPlan.ts'
 export interface Aggregate<Row, Out> {
   readonly kind: AggregateKind
   readonly of?: (row: Row) => unknown
-  /** Of aggregates of two functions, the other one. */
+  /** The second function, of aggregates that take two. */
   readonly second?: (row: Row) => unknown
-  /** For quantile: from 0 to 1. */
+  /** The fraction of a quantile, from 0 to 1. */
   readonly q?: number
-  /** The name that the program says for a quantile. */
+  /** The function's name where the program called a quantile by another, for messages. */
   readonly called?: 'median' | 'approxMedian'
-  /** Of `aggregate`: its functions. */
+  /** The functions of `aggregate`. */
   readonly folding?: Folding<(...args: never[]) => unknown>
   /** Never set: carries the type. */
   readonly out?: Out
 }
 
-/** Values that the function takes after the row. They are read when an action is called, as captured ones. */
+/** Values that the function takes after the row, read when an action is called, as captured values are. */
 export interface WithEnv<E extends object> {
   readonly env?: E
 }
@@ -57,7 +57,7 @@ function noArgument(kind: AggregateKind, options: object): object {
   return {}
 }
 
-/** What is computed of each row. */
+/** The checked function whose values of the rows are aggregated, with its `env`. */
 export function argumentOf<Row>(
   kind: AggregateKind | WindowKind | 'median' | 'approxMedian',
   of: ((row: Row, env: never) => unknown) | undefined,
@@ -121,7 +121,7 @@ export function max<Row, V extends number | bigint | string | Date | null | unde
   return ofKind('max', of, options)
 }
 
-/** Without a function the rows of the group; with one its results that are not null. */
+/** The number of rows of the group; with a function, of those for which its result is not null. */
 export function count<Row, E extends object = object>(
   of?: (row: Row, env: E) => unknown,
   options: WithEnv<E> = {},
@@ -129,7 +129,7 @@ export function count<Row, E extends object = object>(
   return ofKind('count', of, options)
 }
 
-/** How many different values there are, nulls not counted; NaN equals NaN and -0 equals 0. Keeps them in memory. */
+/** The number of different values, nulls not counted; NaN equals NaN and -0 equals 0. Keeps them in memory. */
 export function countDistinct<Row, E extends object = object>(
   of: (row: Row, env: E) => unknown,
   options: WithEnv<E> = {},
@@ -137,17 +137,17 @@ export function countDistinct<Row, E extends object = object>(
   return ofKind('countDistinct', of, options)
 }
 
-/** The value of the group's first row, null if it is that. */
+/** The value of the group's first row, even where it is null. */
 export function first<Row, V, E extends object = object>(of: (row: Row, env: E) => V, options: WithEnv<E> = {}): Aggregate<Row, Stored<V>> {
   return ofKind('first', of, options)
 }
 
-/** The value of the group's last row, null if it is that. */
+/** The value of the group's last row, even where it is null. */
 export function last<Row, V, E extends object = object>(of: (row: Row, env: E) => V, options: WithEnv<E> = {}): Aggregate<Row, Stored<V>> {
   return ofKind('last', of, options)
 }
 
-/** The value that most rows have, of as frequent ones that which comes first; NaN equals NaN and -0 equals 0. Null of nothing. Keeps the values in memory. */
+/** The value that most rows have, the first of equally frequent ones; NaN equals NaN and -0 equals 0. Null of nothing. Keeps the values in memory. */
 export function mode<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   options: WithEnv<E> = {},
@@ -157,7 +157,7 @@ export function mode<Row, V, E extends object = object>(
 
 type Comparable = number | bigint | string | Date | null | undefined
 
-/** What `of` gives of the first row where `by` is least, as `min` has it: NaN is. Rows whose `by` is null are passed over; null of nothing, and where the row's value is that. */
+/** The value of `of` in the first row where `by` is least, by the order of `min`, in which NaN comes first. Rows whose `by` is null are passed over; null of nothing, and where that row's value is null. */
 export function argMin<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   by: (row: Row, env: E) => Comparable,
@@ -166,7 +166,7 @@ export function argMin<Row, V, E extends object = object>(
   return pairAggregate('argMin', of, by, options)
 }
 
-/** What `of` gives of the first row where `by` is greatest, as `max` has it: NaN is. Rows whose `by` is null are passed over; null of nothing, and where the row's value is that. */
+/** The value of `of` in the first row where `by` is greatest, by the order of `max`, in which NaN comes last. Rows whose `by` is null are passed over; null of nothing, and where that row's value is null. */
 export function argMax<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   by: (row: Row, env: E) => Comparable,
@@ -266,7 +266,7 @@ function fraction(kind: AggregateKind, q: number): number {
 }
 
 /**
- * About how many different values there are, by HyperLogLog: of up to 256 exactly, of more with a standard error of 1.6 %. It keeps 4 KiB a group at
+ * The approximate number of different values, by HyperLogLog: exact up to 256, beyond with a standard error of 1.6 %. It keeps 4 KiB a group at
  * most, and gives the same for the same set of values, in whatever order and on any number of workers.
  */
 export function approxCountDistinct<Row, E extends object = object>(
@@ -277,7 +277,7 @@ export function approxCountDistinct<Row, E extends object = object>(
 }
 
 /**
- * About what `quantile` gives: of up to 128 values, and at both ends, exactly; of more, each of the two values that it lies between is at most 1/128 of
+ * The approximate quantile: of up to 128 values, and at both ends, exactly that of `quantile`; of more, each of the two values that it lies between is at most 1/128 of
  * itself off (0.8 %). It keeps a count for each 1/64 that values differ by, and gives the same for the same values, in whatever order and on any number of workers.
  */
 export function approxQuantile<Row, E extends object = object>(
@@ -304,21 +304,21 @@ export function collect<Row, V, E extends object = object>(
   return ofKind('collect', of, options)
 }
 
-/** What `aggregate` computes of a group's values. */
+/** The functions of an `aggregate`: it folds a group's values into a state. */
 export interface FoldOptions<V, State, Out, E extends object> {
   /** The state that a group begins with: a new one at each call. */
   readonly init: (env: E) => State
   /** The state after another value: null where the function gives null. It may change the state that it is given, and returns it. */
   readonly step: (state: State, value: V, env: E) => State
-  /** One state of two, the values of `a` before those of `b`. */
+  /** Joins two states into one; the values of `a` come before those of `b`. */
   readonly merge?: (a: State, b: State, env: E) => State
-  /** The value of the column. Without it, the state is that. */
+  /** Makes the column's value from the last state. Without it the state is the value. */
   readonly finish?: (state: State, env: E) => Out
   readonly env?: E
 }
 
 /**
- * An aggregate of your own, of what `of` gives of each row. Without `merge` all values of a group go through `step`, in row order; with it, 4,096 at a
+ * An aggregate of your own, over the values of `of`. Without `merge` all values of a group go through `step`, in row order; with it, 4,096 at a
  * time do, and their states through `merge` by the fixed tree of sums, so that the result is the same on any number of workers. Keeps the values in memory.
  */
 export function aggregate<Row, V, State, Out, E extends object = object>(
@@ -346,7 +346,7 @@ export function aggregate<Row, E extends object>(
       throw new PlanError(`The ${part} of aggregate() is a function ${TAKES[part]}; it was given ${valueText(f)}.`)
     return withEnv('aggregate', f, { env }, takes[part])
   })
-  return marked({ kind: 'aggregate', of: withEnv('aggregate', of, { env }, 1) as (row: Row) => unknown, folding }) // with the row alone
+  return marked({ kind: 'aggregate', of: withEnv('aggregate', of, { env }, 1) as (row: Row) => unknown, folding }) // its env is bound: it takes the row alone
 }
 
 type Callback = (...args: never[]) => unknown

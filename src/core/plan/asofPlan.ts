@@ -42,14 +42,14 @@ export function asofPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan
   return asofNode(engine, left, right, { on: options.on, ...by, direction, ...near, suffix })
 }
 
-/** `shared`: where sides are functions already, the columns that are in the result once. */
+/** Checked arguments. `shared`: the columns that are in the result once, for sides that are functions already. */
 interface AsofGiven extends AsofOptionsAny {
   readonly direction: AsofDirection
   readonly suffix: string
   readonly shared?: readonly string[]
 }
 
-/** The node of arguments that were checked, typed by its inputs. */
+/** Makes the node from checked arguments; its inputs tell its types. */
 export function asofNode(engine: Lowering, left: LogicalPlan, right: LogicalPlan, given: AsofGiven): LogicalPlan {
   const { direction, tolerance, suffix } = given
   const on = sidesBy(engine, left, right, given.on)
@@ -64,7 +64,7 @@ export function asofNode(engine: Lowering, left: LogicalPlan, right: LogicalPlan
   return { ...plan, element: asofElement(plan) }
 }
 
-/** The row: the left columns, then the right ones, which may be null. */
+/** The result's row type: the left columns, then the right ones, which may be null. */
 export function asofElement({ left, right, on, suffix, shared }: Omit<Extract<LogicalPlan, { kind: 'AsofJoin' }>, 'element'>): ElementType {
   return joinElement(left, right, { on: { kind: 'functions', ...on, shared }, how: 'left', suffix })
 }
@@ -77,7 +77,7 @@ function pair({ left, right }: Sides): SidesBy {
   return { left, right }
 }
 
-/** Columns of the same names, one function for both sides, or one for each. */
+/** Lowers the sides, given as names of common columns, as one function for both, or as one for each. */
 function sidesBy(engine: Lowering, left: LogicalPlan, right: LogicalPlan, given: JoinOnAny | Callback): Sides {
   const key = joinKey(engine, left, right, typeof given === 'function' ? { left: given, right: given } : given, 'joinAsof')
   switch (key.kind) {

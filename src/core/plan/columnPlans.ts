@@ -64,7 +64,7 @@ export function dropPlan(input: LogicalPlan, names: readonly string[]): LogicalP
   )
 }
 
-/** What a null becomes: a value of the column's, or the one of a row before or behind. */
+/** The window call for each of the two words: the nearest value before, or behind. */
 const NEIGHBOURS = { previous: { kind: 'lastValue', from: null, to: 0 }, next: { kind: 'firstValue', from: 0, to: null } } as const
 
 /** The rows with values where some columns have nulls. */
@@ -92,7 +92,7 @@ interface Constant {
   readonly value: Primitive | Date
 }
 
-/** What may stand for a null of the column. */
+/** The values that may fill a column of each class, for messages; undefined where none may. */
 const FILLS: Readonly<Record<ValueClass, string | undefined>> = {
   number: 'a number',
   bigint: 'a bigint',
@@ -118,7 +118,7 @@ function checkedFill({ name, type }: Field, value: unknown): Primitive | Date {
   )
 }
 
-/** The program's Date may become another one before anything runs. */
+/** Copies a Date, which the program may change before anything runs. */
 function ownDate(value: Primitive | Date): Primitive | Date {
   return value instanceof Date ? new Date(value) : value
 }
@@ -134,7 +134,7 @@ function withConstants(engine: Lowering, input: LogicalPlan, constants: readonly
   return withColumnsPlan(engine, input, madeFunction(objectOf(filled), text, original).original)
 }
 
-/** The last value before that is no null, or the first one behind: a window over the rows as they come. */
+/** Fills nulls with the last value before that is not null, or the first behind, by a window over the rows in their order. */
 function withNeighbours(engine: Lowering, input: LogicalPlan, which: 'previous' | 'next', fields: readonly Field[]): LogicalPlan {
   const { kind, from, to } = NEIGHBOURS[which]
   const over: WindowGiven = { descending: false, frame: { kind: 'rows', from, to } }
@@ -149,7 +149,7 @@ function withNeighbours(engine: Lowering, input: LogicalPlan, which: 'previous' 
   )
 }
 
-/** The input and others, whose plans `planOf` gives, one after another: the last may be options instead. */
+/** The union of the input and the arrays of `given`, whose last may be options instead; `planOf` tells their plans. */
 export function unionOfPlan(
   engine: Lowering,
   input: LogicalPlan,

@@ -16,7 +16,7 @@ import { elementText, ROW_NUMBERS, typeOfBoth, UNKNOWN_ELEMENT, unifyElements, t
 import { type JoinHow, type JoinKey, type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, lowerFunction } from './transformations.ts'
 
-/** All inputs one after another; columns of the others are put in the first one's order. */
+/** The node of all inputs one after another, with the columns of each in the first one's order. */
 export function unionPlan(inputs: readonly LogicalPlan[]): LogicalPlan {
   const [first] = inputs
   if (first === undefined) throw new PlanError('union() needs an array.')
@@ -29,12 +29,12 @@ export function unionPlan(inputs: readonly LogicalPlan[]): LogicalPlan {
   return { kind: 'Union', inputs: inputs.map((input) => inOrderOf(first.element, input)), element, keys: ROW_NUMBERS }
 }
 
-/** What the inputs of a union are called in messages. */
+/** The names of a union's inputs, for messages. */
 export function unionNames(inputs: readonly LogicalPlan[]): readonly string[] {
   return inputs.map((input, i) => nameOf(input, i === 0 ? 'the first array' : `array ${i}`))
 }
 
-/** The elements of array `at` do not go behind those before it: found at the call, or by the action where only that knows them. */
+/** The error for array `at`, whose elements do not fit those before it: thrown at the call, or by the action where only running tells the types. */
 export function cannotUnite(names: readonly string[], at: number, before: ElementType, element: ElementType): PlanError {
   return new PlanError(
     `Cannot put ${names[at]} after ${names[0]} with union(): the elements are ${elementText(before)} and ${elementText(element)}.\n` +
@@ -75,7 +75,7 @@ type JoinMethod = 'join' | 'joinAsof'
 export type JoinOnAny = string | readonly string[] | { readonly left: Callback; readonly right: Callback }
 
 export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
-  if (typeof on === 'function') throw notWhatToJoinOn('join') // and what follows it is no options, but the function of the other side
+  if (typeof on === 'function') throw notWhatToJoinOn('join') // then `options` is the function of the other side
   checkOptions('join()', options, ['how', 'suffix'])
   const { how = 'inner', suffix = '_right' } = options
   checkOneOf('The how of join()', how, HOWS)
@@ -84,7 +84,7 @@ export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan
   return { kind: 'Join', left, right, on: key, how, suffix, element: joinElement(left, right, { on: key, how, suffix }), keys: ROW_NUMBERS }
 }
 
-/** Columns of the key that both sides have by name, and that are in the result once. */
+/** The key columns that both sides have by name, and that are in the result once. */
 export function sharedColumns(on: JoinKey): readonly string[] {
   switch (on.kind) {
     case 'column':
@@ -96,7 +96,7 @@ export function sharedColumns(on: JoinKey): readonly string[] {
   }
 }
 
-/** `method`: who asks, for messages. */
+/** Checks and lowers what to join on. `method` is for messages. */
 export function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, method: JoinMethod = 'join'): JoinKey {
   if (typeof on === 'string') {
     checkShared(left, right, on)
@@ -123,7 +123,7 @@ function isList(on: JoinOnAny): on is readonly string[] {
   return Array.isArray(on)
 }
 
-/** Columns that both sides have: rows match where all of them do. */
+/** The key of several common columns: rows match where all are equal. */
 function keyOfColumns(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: readonly string[], method: JoinMethod): JoinKey {
   const [only, ...others] = on
   if (only === undefined || !on.every((name) => typeof name === 'string')) throw notWhatToJoinOn(method)
@@ -156,7 +156,7 @@ function notWhatToJoinOn(method: JoinMethod): PlanError {
   )
 }
 
-/** Whether values of an element may be of any kind: not known, or nothing but nulls. */
+/** Whether an element may go with any kind of value: its type is not known, or it has nothing but nulls. */
 function isAnything(element: ElementType): boolean {
   return element.kind === 'unknown' || (element.kind === 'scalar' && valueClassOf(element.type) === 'unknown')
 }
@@ -187,12 +187,12 @@ function cure(left: LogicalPlan, field: Field | undefined, rightType: ColumnType
   const value = field && convertedText(field, valueClassOf(rightType))
   if (field === undefined || value === undefined) return 'Convert one side, so that both are of one kind.'
   const name = nameOf(left, 'left').replace(/\.[^.]*$/, '')
-  // of a file's name a variable is made, of a method's not
+  // a file's name without its ending is taken for the variable's, the name of a method is not
   const array = /^(?!from(?:Rows|Columns|Arrow)$)[A-Za-z_$][\w$]*$/.test(name) ? name : 'left'
   return `Convert one side, for example ${array}.withColumns((row) => ({ ${keyText(field.name)}: ${value} })).`
 }
 
-/** Code that makes another kind of a row's value, and leaves a null what it is; undefined where there is none. */
+/** Source code that converts a row's value to another class, and leaves null as it is; undefined where no function does. */
 function convertedText({ name, type, nullable }: Field, to: ValueClass): string | undefined {
   const value = memberText(name)
   const from = valueClassOf(type)

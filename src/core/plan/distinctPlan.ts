@@ -18,7 +18,7 @@ import type { LogicalPlan } from './logicalPlan.ts'
 import { type Callback, filterPlan, selectPlan } from './transformations.ts'
 import { type NamedWindow, windowNode } from './windowPlan.ts'
 
-/** Columns that no program names, and that are gone again above. */
+/** Helper columns under names that no program uses; the Project above drops them. */
 const NUMBER = ' number'
 const COUNT = ' count'
 

@@ -12,7 +12,7 @@ import type { Keys } from './logicalPlan.ts'
 export const UNKNOWN_ELEMENT: ElementType = { kind: 'unknown' }
 export const F64: ColumnType = { kind: 'f64' }
 
-/** What a value is to JavaScript: types of one class can be compared with each other. */
+/** The class of a value in JavaScript: types of one class can be compared with each other. */
 export type ValueClass = 'number' | 'bigint' | 'string' | 'boolean' | 'Date' | 'other' | 'unknown'
 
 export function valueClassOf(type: ColumnType): ValueClass {
@@ -48,7 +48,7 @@ export function valueClassOf(type: ColumnType): ValueClass {
   }
 }
 
-/** The element with these columns replaced where they exist and added at the end where they do not. */
+/** The element with the columns of `added` in place of those of the same names, and the others of them at its end. */
 export function withFields(element: ElementType, added: readonly Field[]): ElementType {
   const old = fieldsOf(element)
   const replacing = fieldsByName(added)
@@ -57,7 +57,7 @@ export function withFields(element: ElementType, added: readonly Field[]): Eleme
   return { kind: 'row', fields: [...kept, ...added.filter((field) => !names.has(field.name))] }
 }
 
-/** The value an element is when it is one column of another: itself for scalars, a struct for rows. */
+/** The type of a column that holds such elements: itself for scalars, a struct for rows. */
 export function asColumnType(element: ElementType): { readonly type: ColumnType; readonly nullable: boolean } {
   switch (element.kind) {
     case 'row':
@@ -69,21 +69,21 @@ export function asColumnType(element: ElementType): { readonly type: ColumnType;
   }
 }
 
-/** The element whose value a column of this type holds: structs are rows. */
+/** The element for values of a column of this type: structs that are never null are rows. */
 export function elementOfType(type: ColumnType, nullable: boolean): ElementType {
   if (type.kind === 'unknown') return UNKNOWN_ELEMENT
   if (type.kind === 'struct' && !nullable) return { kind: 'row', fields: type.fields }
   return arrayElement({ kind: 'scalar', type, nullable })
 }
 
-/** What elements of an array are when each is this: numbers and texts are plain, since loops may write any into them. */
+/** The element type of an array of such values: scalars lose their file's logical type (decimals, 64-bit integers, categories), since loops may write any value. */
 export function arrayElement(element: ElementType): ElementType {
   if (element.kind !== 'scalar') return element
   const type = scalarType(element.type)
   return type === element.type ? element : { ...element, type }
 }
 
-/** The element without what its numbers and texts are in files: of arrays with keys of their own, whose elements are combined and written. */
+/** The same for the columns of rows too: for arrays with keys of their own, whose elements are combined and written. */
 export function plainElement(element: ElementType): ElementType {
   if (element.kind !== 'row') return arrayElement(element)
   return { kind: 'row', fields: element.fields.map((field) => ({ ...field, type: plainType(field.type) })) }
@@ -93,7 +93,7 @@ export function sameElement(a: ElementType, b: ElementType): boolean {
   return elementText(a) === elementText(b)
 }
 
-/** Elements of two arrays put one after another; undefined when they do not go together. */
+/** The element type of two arrays put one after another; undefined when kinds, columns or types do not go together. */
 export function unifyElements(a: ElementType, b: ElementType): ElementType | undefined {
   if (a.kind === 'unknown' || b.kind === 'unknown') return UNKNOWN_ELEMENT
   if (a.kind !== b.kind) return undefined
@@ -113,7 +113,7 @@ export function unifyElements(a: ElementType, b: ElementType): ElementType | und
   return { kind: 'scalar', type: value.type, nullable: value.nullable }
 }
 
-/** The type that holds values of both; undefined where there is none. */
+/** The type that holds values of both types; undefined where there is none. */
 export function typeOfBoth(a: ColumnType, b: ColumnType): ColumnType | undefined {
   if (sameType(a, b)) return a
   if (a.kind === 'unknown' || b.kind === 'unknown') return { kind: 'unknown' }
@@ -124,7 +124,7 @@ export function typeOfBoth(a: ColumnType, b: ColumnType): ColumnType | undefined
   }
 }
 
-/** An element on one line: `{ user: i32, stars: f64? }`, `f64`; a question mark for what may be null. */
+/** Writes an element on one line: `{ user: i32, stars: f64? }`, `f64`; a question mark marks what may be null. */
 export function elementText(element: ElementType): string {
   switch (element.kind) {
     case 'row':
@@ -153,17 +153,17 @@ function isKnownType(type: ColumnType): boolean {
 
 export const ROW_NUMBERS: Keys = { kind: 'rowNumber' }
 
-/** Key axes: 1 for a table. */
+/** The number of key axes: 1 for a table. */
 export function rankOf(keys: Keys): number {
   return keys.kind === 'explicit' ? keys.rank : 1
 }
 
-/** The keys when some elements may be missing: tables are numbered anew, a dense array becomes sparse. */
+/** The keys after elements were left out: tables are numbered anew, a dense array becomes sparse. */
 export function thinned(keys: Keys): Keys {
   return keys.kind === 'explicit' ? { ...keys, dense: false } : keys
 }
 
-/** Keys on one line: `row number`, `[3, 4] dense`, `2 axes sparse`. */
+/** Writes keys on one line: `row number`, `[3, 4] dense`, `2 axes sparse`. */
 export function keysText(keys: Keys): string {
   if (keys.kind === 'rowNumber') return 'row number'
   const shape = keys.shape === undefined ? `${keys.rank} axes` : `[${keys.shape.join(', ')}]`

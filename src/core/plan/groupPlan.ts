@@ -40,12 +40,12 @@ export function keyOfAllRows(): Callback {
   return madeFunction(objectOf([{ name: ALL_ROWS, value: literalOf(0) }]), 'all rows', () => ({ [ALL_ROWS]: 0 })).original
 }
 
-/** A `groupBy` waiting for what to do with the groups. */
+/** A `groupBy` before its method says what to compute of each group. */
 export interface Grouping {
   readonly engine: Lowering
   readonly input: LogicalPlan
   readonly by: GroupKey
-  /** What the key is: a single value, or an object whose fields become columns. */
+  /** The key's type: a single value, or an object whose fields become columns. */
   readonly key: ElementType
 }
 
@@ -80,7 +80,7 @@ export function aggPlan(
   )
 }
 
-/** An aggregate that is one, and its name. */
+/** A checked aggregate and the name of its column. */
 export interface NamedAggregate {
   readonly name: string
   readonly kind: AggregateKind
@@ -91,7 +91,7 @@ export interface NamedAggregate {
   readonly folding?: Folding<Callback>
 }
 
-/** All rows as one group, under a column that nobody names and that is taken away. */
+/** Aggregates all rows as one group, whose key column is projected away. */
 export function wholeAggPlan(
   engine: Lowering,
   input: LogicalPlan,
@@ -124,7 +124,7 @@ export function groupReducePlan(grouping: Grouping, callback: Callback): Logical
   return groupNode(grouping, { kind: 'reduce', f }, rowWithKey(grouping, 'reduce', [{ name: 'value', ...asColumnType(reduced) }]))
 }
 
-/** A group of one gives its element, larger ones what the function returns: the element must be able to hold both. */
+/** The type of a reduced group: it holds the element, which a group of one gives, and what the function returns for larger ones. */
 function reducedElement(element: ElementType, returned: ElementType): ElementType {
   return sameElement(element, returned) ? element : (unifyElements(element, returned) ?? UNKNOWN_ELEMENT)
 }
@@ -143,18 +143,18 @@ function groupNode(grouping: Grouping, how: GroupHow, element: ElementType): Log
 /** The key's columns followed by others, whose names must be free. */
 function rowWithKey(grouping: Grouping, method: GroupMethod, others: readonly Field[]): ElementType {
   const { key } = grouping
-  // then the action checks the names
+  // the key's columns are not known yet: the action checks the names
   if (key.kind === 'unknown' || (key.kind === 'scalar' && key.type.kind === 'unknown')) return UNKNOWN_ELEMENT
   const keyFields = key.kind === 'row' ? fieldsOf(key) : [{ name: KEY_COLUMN, type: key.type, nullable: key.nullable }]
   checkGroupNames(method, keyFields, others)
   return { kind: 'row', fields: [...keyFields, ...others] }
 }
 
-/** The method that names columns beside those of the key. */
+/** A method that adds columns beside those of the key. */
 export type GroupMethod = 'agg' | 'count' | 'reduce'
 type Named = readonly { readonly name: string }[]
 
-/** Throws PlanError where a name is one of the key's: at the call, or by the action where only that knows the key's columns. */
+/** Throws PlanError where a name is a key column's: called at the call, or by the action where only running tells the key's columns. */
 export function checkGroupNames(method: GroupMethod, key: Named, others: Named): void {
   const taken = others.find(({ name }) => key.some((field) => field.name === name))
   if (taken === undefined) return
@@ -191,7 +191,7 @@ function callOf(
   return { call: { name, kind, of: f, second: other.f }, ...type }
 }
 
-/** What it gives, its `finish` tells, or else the data. */
+/** The call of `aggregate`, with its functions lowered; only running it tells the type of its value. */
 function foldingCall(
   { engine, input }: Grouping,
   call: AggregateCall & { readonly of: UserFunction },
@@ -208,10 +208,10 @@ function foldingCall(
   return { call: { ...call, folding }, type: UNKNOWN_TYPE, nullable: true }
 }
 
-/** What extremes are of. */
+/** The value classes that extremes are taken of. */
 const COMPARED: readonly string[] = ['number', 'bigint', 'string', 'Date']
 
-/** What a key or an aggregate's argument is: a column that is only handed on keeps its type, computed numbers are f64. */
+/** The type of a key or of an aggregate's argument: a column that is only handed on keeps its type, computed numbers are f64. */
 export function evaluated(f: UserFunction, returned: ElementType): ElementType {
   const last = f.ir?.body.at(-1)
   const value = last?.kind === 'Return' ? last.value : undefined

@@ -56,9 +56,9 @@ export interface AggregateCall {
   readonly name: string
   readonly kind: AggregateKind
   readonly of?: UserFunction
-  /** What argMin and argMax compare, and the other numbers of a covariance and a correlation. */
+  /** The values that argMin and argMax compare, or the second numbers of a covariance or correlation. */
   readonly second?: UserFunction
-  /** For quantile: from 0 to 1. */
+  /** The fraction of a quantile, from 0 to 1. */
   readonly q?: number
   readonly folding?: Folding<UserFunction>
 }
@@ -68,20 +68,20 @@ export function functionsOfCall({ of, second, folding }: Pick<AggregateCall, 'of
   return [of ?? [], second ?? [], folding === undefined ? [] : functionsOfFolding(folding)].flat()
 }
 
-/** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count any all`. */
+/** The functions of `window` over the rows around a row, beside the aggregates `sum mean min max count any all`. */
 export type WindowKind = 'rowNumber' | 'rank' | 'denseRank' | 'percentRank' | 'ntile' | 'lag' | 'lead' | 'firstValue' | 'lastValue'
 
 export interface WindowCall {
   readonly name: string
   readonly kind: WindowKind | 'sum' | 'mean' | 'min' | 'max' | 'count' | 'any' | 'all'
   readonly of?: UserFunction
-  /** Of lag and lead: how many rows away; of ntile: how many parts. */
+  /** The number of rows away for lag and lead, of parts for ntile. */
   readonly n?: number
-  /** Of firstValue and lastValue: rows whose value is null are passed over. */
+  /** Whether firstValue and lastValue pass over rows whose value is null. */
   readonly ignoresNulls?: true
 }
 
-/** The rows that a call sees, from one to another: by places or by values of the order. null: to the end of the partition. */
+/** The frame of rows that a call sees, relative to its row: by row counts, or by distances of the order's value. null: to the end of the partition. */
 export interface WindowFrame {
   readonly kind: 'rows' | 'range'
   readonly from: number | null
@@ -98,10 +98,10 @@ export interface SidesBy {
   readonly right: UserFunction
 }
 
-/** Whether an order goes down: all of its keys, or each of the items of the array that is the key. */
+/** Whether an order descends: one answer for all, or one for each item of a key that is an array. */
 export type Directions = boolean | readonly boolean[]
 
-/** Which row of the right side goes with one of the left: the last at or before it, the first at or behind it, or the nearer of the two. */
+/** The choice of the right side's row for one of the left: the last at or before it, the first at or behind it, or the nearer of the two. */
 export type AsofDirection = 'backward' | 'forward' | 'nearest'
 
 export type JoinKey =
@@ -116,15 +116,15 @@ export type ArrayInit =
   | { readonly kind: 'fill'; readonly value: unknown }
   | { readonly kind: 'random'; readonly distribution: 'uniform' | 'normal'; readonly scale: number; readonly seed: number }
   | { readonly kind: 'sparse' }
-  /** With elements that the program has, or a file: they are in the array's storage from the start, and nothing makes them again. */
+  /** The elements come from the program or a file: they are in the array's storage from the start, and nothing can compute them again. */
   | { readonly kind: 'given' }
 
 interface NodeBase {
   readonly element: ElementType
   readonly keys: Keys
   /**
-   * Set by the optimizer: the array is streamed into the node above, partition after partition, and never there as a whole.
-   * 'first': only where perhaps only the first elements of the result are wanted; else all are stored, since they tell their types.
+   * Set by the optimizer: the array is streamed into the node above, partition after partition, and never stored as a whole.
+   * 'first': only where perhaps just the first elements of the result are wanted; else all are stored, since only all of them tell their types.
    */
   readonly pipelined?: true | 'first'
 }
@@ -134,7 +134,7 @@ export type LogicalPlan =
   | (NodeBase & {
       readonly kind: 'Scan'
       readonly source: ArraySource
-      /** Of a scan that leaves out files: the source with all of them. */
+      /** The source with all of its files, where this scan leaves some out. */
       readonly whole?: ArraySource
       readonly columns: readonly string[]
       readonly predicate?: ColumnPredicate
@@ -152,7 +152,7 @@ export type LogicalPlan =
       readonly kind: 'Stored'
       readonly name: string
       readonly storage: Storage
-      /** Of a table, those that are read, in their order there; all when absent. */
+      /** The columns that are read of a table, in the table's order; all when absent. */
       readonly columns?: readonly string[]
     })
   | (NodeBase & { readonly kind: 'Map'; readonly input: LogicalPlan; readonly f: UserFunction })
@@ -187,10 +187,10 @@ export type LogicalPlan =
       readonly on: SidesBy
       readonly by?: SidesBy
       readonly direction: AsofDirection
-      /** Rows that are farther away are none; of dates in milliseconds. */
+      /** The greatest distance of a match; milliseconds for dates. */
       readonly tolerance?: number | bigint
       readonly suffix: string
-      /** Columns that both sides have by name, and that are in the result once. */
+      /** The key columns that both sides have by name, and that are in the result once. */
       readonly shared: readonly string[]
     })
   /** `limit` is set by the optimizer: only the first rows of the order are wanted (top-k). */
@@ -214,10 +214,10 @@ export type LogicalPlan =
   | (NodeBase & { readonly kind: 'Distinct'; readonly input: LogicalPlan })
   | (NodeBase & { readonly kind: 'Union'; readonly inputs: readonly LogicalPlan[] })
   | (NodeBase & { readonly kind: 'Sample'; readonly input: LogicalPlan; readonly fraction: number; readonly seed: number })
-  /** So many of all elements, in their order. */
+  /** A random choice of `count` elements, in their order. */
   | (NodeBase & { readonly kind: 'Draw'; readonly input: LogicalPlan; readonly count: number; readonly seed: number })
   | (NodeBase & { readonly kind: 'Limit'; readonly input: LogicalPlan; readonly count: number })
-  /** Without the first elements, so many; of a negative number, the last ones alone. */
+  /** All elements but the first `offset`; for a negative number only the last `-offset`. */
   | (NodeBase & { readonly kind: 'Offset'; readonly input: LogicalPlan; readonly offset: number })
   | (NodeBase & { readonly kind: 'Repartition'; readonly input: LogicalPlan; readonly partitions?: number; readonly by?: UserFunction })
   | (NodeBase & { readonly kind: 'ShuffleKeys'; readonly input: LogicalPlan; readonly axes: readonly number[]; readonly seed: number })
@@ -262,7 +262,7 @@ export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): L
   return 'inputs' in plan ? { ...plan, inputs } : plan
 }
 
-/** What a plan reads, for messages: the file or the array, as long as there is only one. */
+/** The name of the file or array that a plan reads, for messages; undefined where it reads several. */
 export function labelOf(plan: LogicalPlan): string | undefined {
   if (plan.kind === 'Scan') return plan.source.name
   if (plan.kind === 'Array' || plan.kind === 'Stored') return plan.name
@@ -270,7 +270,7 @@ export function labelOf(plan: LogicalPlan): string | undefined {
   return input === undefined || other !== undefined ? undefined : labelOf(input)
 }
 
-/** Columns of the element a node yields. */
+/** The columns of a node's element; a scalar is the column `value`. */
 export function columnsOf(plan: LogicalPlan): readonly Field[] {
   switch (plan.element.kind) {
     case 'row':
@@ -287,41 +287,41 @@ export function columnsOf(plan: LogicalPlan): readonly Field[] {
  * reads every kind.
  */
 export interface ArraySource {
-  /** Which reader: the keys of the table in `io/readSplit.ts`. */
+  /** The reader, by its key in the table of `io/readSplit.ts`. */
   readonly kind: 'parquet' | 'arrow' | 'csv' | 'ndjson' | 'text' | 'format' | 'memory' | 'spark'
-  /** For messages and plans, as `ratings.parquet` or `fromColumns`. */
+  /** The name in messages and plans, as `ratings.parquet` or `fromColumns`. */
   readonly name: string
   readonly element: ElementType
-  /** Rows when the source knows without reading the data (footers, memory). */
+  /** The number of rows where the source knows it without reading the data (footers, memory). */
   readonly rows?: number
   /** Pieces that can be read alone, in row order; cut by the data (row groups, record batches, byte ranges), never by the worker count. */
   readonly splits: readonly SourceSplit[]
-  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
+  /** Whether the reading thread has nothing else to do: then files are read synchronously, which costs less of its time. */
   readonly waits?: boolean | undefined
   /** How long a server may send nothing before reading ends, where the user said so. */
   readonly timeoutMs?: number
-  /** What is sent with each request to a server. */
+  /** The headers of each request to a server. */
   readonly headers?: Readonly<Record<string, string>>
-  /** How often a request is made again that a server was too busy for. */
+  /** The number of times that a request is made again for which a server was too busy. */
   readonly retries?: number
   readonly s3?: S3Options
-  /** Bytes that the program gave instead of files, by the names that they have in paths' place. */
+  /** Bytes that the program gave instead of files, under the names that stand for their paths. */
   readonly given?: GivenFiles
-  /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
+  /** The number of files read and of all files, for hive-partitioned folders. */
   readonly files?: { readonly read: number; readonly all: number }
-  /** Of tables in memory: the whole columns of which the splits are slices. */
+  /** The whole columns of a table in memory, of which the splits are slices. */
   readonly columns?: readonly Column[]
-  /** Of formats that a program brings along: its functions, which other threads have not. */
+  /** The functions of a format that the program defines; they cannot be sent to other threads. */
   readonly format?: unknown
-  /** Of tables on a server, which has no splits: it is asked before a plan runs, and its answer is a table in memory. */
+  /** The table on a server, which has no splits: the server is asked before a plan runs, and its answer is a table in memory. */
   readonly remote?: RemoteTable
 }
 
-/** What a server is asked for. */
+/** The request to a server. */
 export type RemoteTable =
   /** A table that the server reads. `detail` is its client's own. */
   | { readonly kind: 'table'; readonly detail: unknown }
-  /** Of this process, which the server is sent before. */
+  /** A table of this process, which is sent to the server before the query. */
   | { readonly kind: 'sent'; readonly plan: LogicalPlan }
-  /** What a server makes of its tables. */
+  /** The result of a plan that the server runs over its tables. */
   | { readonly kind: 'query'; readonly plan: LogicalPlan }

@@ -1,4 +1,4 @@
-/** What nodes say of themselves, in parts: their aggregates, windows, keys and orders. */
+/** The texts of the parts of nodes, for `explain()`: their aggregates, windows, keys and orders. */
 import type { ArraySource } from './logicalPlan.ts'
 import {
   type AggregateCall,
@@ -11,7 +11,7 @@ import {
   type WindowFrame,
 } from './logicalPlan.ts'
 
-/** How many of the files that folders tell apart are read, where some are left out. */
+/** Writes how many files of a hive-partitioned source are read; empty where all are. */
 export function filesText({ files }: ArraySource): string {
   return files === undefined || files.read === files.all ? '' : `, files: ${files.read} of ${files.all}`
 }
@@ -31,19 +31,19 @@ function aggregateText(call: AggregateCall): string {
   return `${call.name} = ${call.kind}(${[...functions, ...(call.q === undefined ? [] : [call.q])].join(', ')})`
 }
 
-/** ` descending`, ` ascending, descending` of several keys; nothing where all go up. */
+/** Writes ` descending`, or ` ascending, descending` for several keys; empty where all ascend. */
 export function directionText(descending: Directions): string {
   if (typeof descending === 'boolean') return descending ? ' descending' : ''
   return descending.includes(true) ? ` ${descending.map((one) => (one ? 'descending' : 'ascending')).join(', ')}` : ''
 }
 
-/** What the rows of a window are: `by r => r.user order r => r.ts rows [-6, 0]`. */
+/** Writes a window's partition, order and frame: `by r => r.user order r => r.ts rows [-6, 0]`. */
 export function windowText({ by, orderBy, descending, frame }: Extract<LogicalPlan, { kind: 'Window' }>): string {
   const order = orderBy === undefined ? '' : `order ${orderBy.text}${directionText(descending)} `
   return `${by === undefined ? '' : `by ${by.text} `}${order}${frameText(frame)}`
 }
 
-/** A frame on one line, as `rows [-6, 0]`; null is the end of the partition. */
+/** Writes a frame on one line, as `rows [-6, 0]`; null is the end of the partition. */
 export function frameText({ kind, from, to }: WindowFrame): string {
   return `${kind} [${from}, ${to}]`
 }

@@ -1,5 +1,5 @@
 /**
- * What those who ask of all kinds of nodes alike want to know of each: the one place, beside the union, that a new kind is told of in `core`.
+ * The traits of each kind of node, for code that treats all kinds alike. In `core` a new kind has its entry here, beside the union in `logicalPlan.ts`.
  */
 import { defined } from '../defined.ts'
 import type { Lowering } from '../engine.ts'
@@ -36,33 +36,33 @@ type NodeOf<K extends Kind> = Extract<LogicalPlan, { kind: K }>
 type Now = (f: UserFunction) => UserFunction
 
 export interface NodeTraits<N> {
-  /** What the node does, on one line; its kind where that says all. */
+  /** Writes what the node does, on one line; its kind where that is absent. */
   text?(node: N): string
-  /** What its array is called in messages, behind what that of its first input is: `.limit(5)`. Where it is absent, the kind as a method. */
+  /** Names its array in messages, as a suffix to the name of its first input: `.limit(5)`. Where it is absent, the kind as a method. */
   label?(node: N): string
-  /** Its fields that have functions, with others in their place, in the order they are printed. */
+  /** Its fields that hold functions, with `now` applied to each, in the order they are printed. */
   withFunctions?(node: N, now: Now): object
-  /** Those of its functions that take an element of its input; all where it is absent. */
+  /** Its functions that take an element of its input; all of its functions where it is absent. */
   functionsOfElements?(node: N): readonly UserFunction[]
-  /** The node as its method makes it of other inputs; where it is absent, as it is, whatever they are. */
+  /** Makes the node anew over other inputs, as its method would, with types derived again; where it is absent, the node stays as it is. */
   again?(node: N, inputs: readonly [LogicalPlan, ...LogicalPlan[]], lowering: Lowering): LogicalPlan
-  /** Whether it takes one element after another and keeps none: it never needs its input as a whole. */
+  /** Whether it consumes its input element by element and keeps none: its input need not be stored. */
   takesEach?(node: N): boolean
-  /** Whether it computes its elements one after another. Sources are there already, or are read as they are needed. */
+  /** Whether it computes its elements one after another, so that streaming its array saves storing it. */
   readonly flows?: true
-  /** Whose element it yields: its input's, that with further columns, that as it is under keys of its own, or another. */
+  /** The element it yields: its input's, that with further columns, that without logical types of files, or another. */
   readonly element: 'input' | 'longer' | 'plain' | 'own'
   /** Whether its input needs no more columns than are read above it and by its own functions. */
   readonly isNarrowed?: true
-  /** Its keys: its input's, these where elements may go missing, row numbers, or others. */
+  /** The keys it yields: its input's, those after elements were left out, row numbers, or others. */
   readonly keys: 'input' | 'thinned' | 'rowNumbers' | 'own'
-  /** What decides the order of its elements beside that of its inputs; nothing where they come in its only input's. 'keys': these decide alone. */
+  /** The values that decide the order of its elements, beside its inputs' order; undefined where that alone does. 'keys': the keys alone decide. */
   order?(node: N): 'keys' | undefined | readonly unknown[]
 }
 
 const yes = (): boolean => true
 const byKeys = (): 'keys' => 'keys'
-/** Of the nodes with one function of elements. */
+/** The traits shared by nodes with one function of elements. */
 const OF_ROWS = {
   text: ({ kind, f }: { readonly kind: string; readonly f: UserFunction }) => `${kind} ${f.text}`,
   withFunctions: ({ f }: { readonly f: UserFunction }, now: Now) => ({ f: now(f) }),
@@ -116,7 +116,7 @@ const NODE_TRAITS: { readonly [K in Kind]: NodeTraits<NodeOf<K>> } = {
     element: 'own',
     keys: 'rowNumbers',
   },
-  // its function takes all elements of a partition
+  // its function takes all elements of a partition, not one
   MapPartitions: { ...OF_ROWS, functionsOfElements: () => [], element: 'own', keys: 'rowNumbers' },
   Project: {
     text: ({ columns }) => `Project [${columns.join(', ')}]`,

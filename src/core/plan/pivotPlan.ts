@@ -38,7 +38,7 @@ import { aggregatesPlan, groupingOf, keyOfAllRows, type NamedAggregate } from '.
 import { type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { type Callback, distinctPlan, limitPlan, selectPlan, withColumnsPlan } from './transformations.ts'
 
-/** What a cell may be of its rows' values. */
+/** The aggregates that a cell may be of its rows' values. */
 export type PivotAggregate =
   | 'count'
   | 'sum'
@@ -83,16 +83,16 @@ export interface PivotAny {
   readonly names?: readonly Primitive[] | undefined
 }
 
-/** What errors of a run call the cells: by the column that they come from, where the rows do not have it beside them. */
+/** The name of the cells' column, which errors of a run mention: that of the values, with a suffix where the rows have that name. */
 function cellName({ rows, columns, values, agg }: PivotAny): string {
   let name = values ?? agg
   while (name === columns || rows.includes(name)) name += ' of the cells'
   return name
 }
-/** A pivot is for people to read; so many columns are a key that was taken for a kind. */
+/** The most columns: a pivot is for people to read, and more come from a key mistaken for a category. */
 const MOST_COLUMNS = 1_000
 
-/** What is pivoted, the options checked. Of rows whose columns only running tells it is the columns that are named: one that is not there is an error of the run. */
+/** Checks the options and returns the table to pivot. Where only running tells the columns, the named ones are selected: a missing one is an error of the run. */
 function checkedPivot(plan: LogicalPlan, options: PivotAny): LogicalPlan {
   checkOptions('pivot()', options, ['rows', 'columns', 'values', 'agg', 'names'])
   const { rows, columns, values, agg, names } = options
@@ -122,7 +122,7 @@ function checkedPivot(plan: LogicalPlan, options: PivotAny): LogicalPlan {
   return input
 }
 
-/** What columns may be named after. */
+/** The value classes that columns may be named after. */
 const NAMING: readonly string[] = ['number', 'bigint', 'string', 'boolean']
 
 function noNames(columns: string, type: string, isDate: boolean): PlanError {
@@ -167,7 +167,7 @@ function checkNames({ rows, columns }: PivotAny, names: readonly Primitive[], { 
     )
 }
 
-/** Of what kind all values of the column must be that names columns; undefined where only null does. */
+/** The `typeof` that all values of the naming column must have, by the first name that is not null; undefined where none is. */
 function kindOf(names: readonly Primitive[]): string | undefined {
   const first = names.find((value) => value != null)
   return first == null ? undefined : typeof first
@@ -180,12 +180,12 @@ function tooMany(columns: string): PlanError {
   )
 }
 
-/** The values that name the columns, one more than there may be: a plan of its own, which runs before the pivot is known. */
+/** The plan of the different values that name the columns, at most one more than allowed; it runs before the pivot's plan is made. */
 export function pivotNamesPlan(input: LogicalPlan, options: PivotAny): LogicalPlan {
   return limitPlan(distinctPlan(selectPlan(checkedPivot(input, options), [options.columns])), MOST_COLUMNS + 1)
 }
 
-/** The pivot whose names are those that were found. */
+/** The plan of the pivot with the names that were found. */
 export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny, found: readonly Row[]): LogicalPlan {
   const { rows, columns } = options
   if (found.length > MOST_COLUMNS) throw tooMany(columns)
@@ -206,7 +206,7 @@ export function pivotPlan(engine: Lowering, plan: LogicalPlan, options: PivotAny
   const cell: NamedAggregate = { name, ...CELLS[agg], ...(values === undefined ? {} : { of: member(values) }) }
   const cells = aggregatesPlan(groupingOf(engine, input, members([...rows, columns])), [cell])
   const isCount = agg === 'count' || agg === 'countDistinct'
-  // of a row's cells in a column there is one at most
+  // each row has at most one cell in a column, so any aggregate of one value would do
   const only = agg === 'any' || agg === 'all' ? 'any' : 'max'
   const by = knownFields(input, 'pivot').find((field) => field.name === columns)
   const kind = by?.type.kind === 'unknown' ? kindOf(names) : undefined
@@ -229,7 +229,7 @@ function members(names: readonly string[]): Callback {
   return madeFunction(objectOf(fields), text, (row) => Object.fromEntries(names.map((name) => [name, row[name]]))).original
 }
 
-/** The cell where the row is of that column, null elsewhere. Throws where values of the column are of another kind than they are said to be. */
+/** The function that gives the cell in rows of that column, and null elsewhere. It throws where the column's value is of another kind than the names. */
 function cellOf(cell: string, columns: string, value: Primitive, kind: string | undefined): Callback {
   const isNaNValue = typeof value === 'number' && Number.isNaN(value)
   const column = columnOf(columns)
@@ -245,7 +245,7 @@ function cellOf(cell: string, columns: string, value: Primitive, kind: string | 
   return madeFunction(chosen(isIts, columnOf(cell), literalOf(null)), text, original, checks).original
 }
 
-/** Of no rows there are 0. */
+/** The columns with null replaced by 0: the count of cells without rows. */
 function zeros(names: readonly string[]): Callback {
   const text = `(row) => ({ ${names.map((name) => `${keyText(name)}: ${memberText(name)} ?? 0`).join(', ')} })`
   const fields = names.map((name) => ({ name, value: orElse(columnOf(name), literalOf(0)) }))

@@ -1,4 +1,4 @@
-/** Parts of nodes with other functions; the parts themselves where none changed. */
+/** Parts of nodes with `now` applied to their functions; the same objects where none changed. */
 import { foldingWith } from '../ir/folding.ts'
 import type { UserFunction } from '../ir/functionIr.ts'
 import type { AggregateCall, GroupHow, SidesBy } from './logicalPlan.ts'

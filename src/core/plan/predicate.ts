@@ -9,11 +9,11 @@ export type ComparisonOperator = '<' | '<=' | '>' | '>=' | '==='
 export interface ColumnComparison {
   readonly column: string
   readonly operator: ComparisonOperator
-  /** Of a column of dates and timestamps in milliseconds since 1970. */
+  /** The constant; for dates and timestamps in milliseconds since 1970. */
   readonly value: number | bigint | string | boolean
 }
 
-/** All comparisons must hold. */
+/** A conjunction: all comparisons must hold. */
 export type ColumnPredicate = readonly ColumnComparison[]
 
 export function predicateText(predicate: ColumnPredicate): string {

@@ -1,4 +1,4 @@
-/** Groups of another input: as if they had been asked of it. */
+/** A GroupBy made anew over another input, as if the program had called it there. */
 import type { Lowering } from '../engine.ts'
 import { mapFolding } from '../ir/folding.ts'
 import type { UserFunction } from '../ir/functionIr.ts'

@@ -1,5 +1,5 @@
 /**
- * What rows are ordered by in `sortBy([…])` and windows: several values, the most important first, each with an order of its own. They become one function that returns
+ * The sort keys of `sortBy([…])` and windows: several values, the most important first, each with an order of its own. They become one function that returns
  * them in an array, which sorts as any other does.
  *
  *     [{ by: (r) => r.shop }, { by: (r) => r.total, order: 'descending', nulls: 'first' }]
@@ -24,7 +24,7 @@ export interface SortByAny {
   readonly env?: object
 }
 
-/** One of the values that rows are sorted by. */
+/** A lowered sort key. */
 interface SortKeyOf {
   readonly f: UserFunction
   readonly returned: ElementType
@@ -32,7 +32,7 @@ interface SortKeyOf {
   readonly nullsFirst: boolean
 }
 
-/** By a function, or by a list of them; a list of names is neither, which the function's check says. */
+/** Sorts by a function, or by a list of keys. A list of names is neither, and the function's check throws for it. */
 export function sortByPlan(
   engine: Lowering,
   input: LogicalPlan,
@@ -54,17 +54,17 @@ export function sortListPlan(engine: Lowering, input: LogicalPlan, keys: readonl
   return sortNode(input, f, descending)
 }
 
-/** Of values that go their own ways. */
+/** The element type of a key that is a list of values of different types. */
 export const LIST: ElementType = { kind: 'scalar', type: { kind: 'list', item: { kind: 'unknown' } }, nullable: false }
 
-/** Where a list of values is given. */
+/** The method that a list of keys was given to. */
 type Ordered = 'sortBy' | 'window'
 const GIVEN = {
   sortBy: { what: 'sortBy()', list: 'sortBy([…])', as: (keys: string) => `sortBy(${keys})` },
   window: { what: 'The orderBy of window()', list: 'orderBy: […]', as: (keys: string) => `orderBy: ${keys}` },
 } as const
 
-/** The values of a list as one function, and the directions of what it returns. */
+/** Joins a list of keys into one function, with a direction for each item of the array that it returns. */
 export function orderByList(
   engine: Lowering,
   input: LogicalPlan,
@@ -113,7 +113,7 @@ function returnsArray(ir: FunctionIr | undefined): boolean {
   return any
 }
 
-/** All of them as one function. */
+/** One function that returns the values of all keys in an array. */
 function together(parts: readonly SortKeyOf[], method: Ordered): UserFunction {
   const [first] = parts
   const closures = parts.map(({ f }) => f.original as unknown as (row: unknown) => unknown) // they take a row
@@ -128,7 +128,7 @@ function together(parts: readonly SortKeyOf[], method: Ordered): UserFunction {
   const text = `[${parts.map(({ f }) => f.text).join(', ')}]`
   const base = { original: original as unknown as UserFunction['original'], text, span: first?.f.span ?? NO_SPAN }
   if (ir !== undefined) return { ...base, ir, refusals: [] }
-  // a copy of a copy is nobody's: such a function stays where it is
+  // a joined closure cannot be copied to workers: where a key has no IR, all run on the caller's thread
   const [unportable] = refusals
   const shares = parts.some(({ f }) => f.sharesState === true) ? { sharesState: true } : {}
   return { ...base, refusals, ...(unportable === undefined ? {} : { unportable }), ...shares }
@@ -136,7 +136,7 @@ function together(parts: readonly SortKeyOf[], method: Ordered): UserFunction {
 
 const NO_SPAN = { line: 1, column: 1, text: '' }
 
-/** The bodies one after another, and the array of what they return; undefined where one has no IR, or returns in several places. */
+/** The IR of the joined function: the bodies one after another, then the array of their values; undefined where a body has no IR, or returns in several places. */
 function irOf(parts: readonly SortKeyOf[]): FunctionIr | undefined {
   let all: FunctionIr | undefined
   const items: Expr[] = []
@@ -174,7 +174,7 @@ function localsOf(stmts: readonly Stmt[]): readonly string[] {
   return stmts.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : []))
 }
 
-/** A value that is read twice: a column as it is, anything else in a local. */
+/** A value that can be read twice: a column as it is, anything else through a local. */
 function held(value: Expr, taken: Set<string>): { readonly stmts: readonly Stmt[]; readonly value: Expr } {
   const { span } = value
   if (value.kind === 'Field' && value.of.kind === 'Input') return { stmts: [], value }
@@ -182,7 +182,7 @@ function held(value: Expr, taken: Set<string>): { readonly stmts: readonly Stmt[
   return { stmts: [{ kind: 'Let', local, init: value, span }], value: { kind: 'Local', name: local, span } }
 }
 
-/** 0 for null, 1 for all else: sorted by this first, nulls come first. */
+/** The key that puts nulls first: 0 for null, 1 for any other value. */
 function isThere(value: Expr): Expr {
   const { span } = value
   const literal = (one: number | null): Expr => ({ kind: 'Literal', value: one, span })

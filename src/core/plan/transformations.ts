@@ -33,7 +33,7 @@ import { type Directions, type Keys, type LogicalPlan, labelOf } from './logical
 /** Any callback: parameters are checked where the method is declared. */
 export type Callback = (...args: never[]) => unknown
 
-/** A callback of `(value, key)` as the library keeps it, and the element it returns. */
+/** Lowers a callback of `(value, key)`, and tells the element it returns. */
 export function lowerRowFunction(
   engine: Lowering,
   input: LogicalPlan,
@@ -45,7 +45,7 @@ export function lowerRowFunction(
   return lower(engine, f, { method, inputs: [input.element], key: { argument: 1, rank: rankOf(input.keys) }, ...action })
 }
 
-/** A callback that takes elements and no key. */
+/** Lowers a callback that takes elements and no key. */
 export function lowerFunction(
   engine: Lowering,
   method: string,
@@ -128,7 +128,7 @@ export function selectPlan(input: LogicalPlan, columns: readonly string[]): Logi
   return { kind: 'Project', input, columns: [...columns], element: { kind: 'row', fields }, keys: input.keys }
 }
 
-/** Names in a list, or a function, as other libraries take them. */
+/** The message for arguments that are no names: a list of names, or a function, as other libraries take them. */
 function notNames(given: unknown): string {
   const names: readonly unknown[] =
     Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string') ? given : ['id', 'price']
@@ -230,7 +230,7 @@ export function sortPlan(
   return sortNode(input, f, descending)
 }
 
-/** What rows are sorted by. */
+/** Lowers the function of a sort key, and checks that its values have an order. */
 export function sortedBy(engine: Lowering, input: LogicalPlan, by: Callback): UserFunction {
   const { f, returned } = lowerFunction(engine, 'sortBy', by, { inputs: [input.element], takes: '(value)' })
   checkOrdered('sortBy()', f, returned)
@@ -241,7 +241,7 @@ export function sortNode(input: LogicalPlan, by: UserFunction, descending: Direc
   return { kind: 'Sort', input, by, descending, element: input.element, keys: ROW_NUMBERS }
 }
 
-/** Throws PlanError for what a function returns that has no order. */
+/** Throws PlanError where a function returns values without an order. */
 export function checkOrdered(what: string, f: UserFunction, returned: ElementType): void {
   const orderless =
     returned.kind === 'row' || (returned.kind === 'scalar' && (returned.type.kind === 'struct' || returned.type.kind === 'binary'))
@@ -287,7 +287,7 @@ export function limitPlan(input: LogicalPlan, count: number, method = 'limit'): 
   return { kind: 'Limit', input, count, element: input.element, keys: thinned(input.keys) }
 }
 
-/** Without the first `offset` elements; of a negative one the last alone. */
+/** All elements but the first `offset`; for a negative number only the last `-offset`. */
 export function offsetPlan(input: LogicalPlan, offset: number): LogicalPlan {
   return { kind: 'Offset', input, offset, element: input.element, keys: thinned(input.keys) }
 }
@@ -297,7 +297,7 @@ export function tailPlan(input: LogicalPlan, count: number): LogicalPlan {
   return count === 0 ? limitPlan(input, 0) : offsetPlan(input, -count)
 }
 
-/** So many elements from place `offset` on. */
+/** At most `count` elements from position `offset` on. */
 export function slicePlan(input: LogicalPlan, count: number, options: { readonly offset?: number }): LogicalPlan {
   checkOptions('limit()', options, ['offset'])
   const { offset = 0 } = options

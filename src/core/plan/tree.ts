@@ -33,7 +33,7 @@ function linesOf(plan: LogicalPlan, note?: (node: LogicalPlan) => readonly strin
   return [nodeText(plan), ...notes, ...below]
 }
 
-/** What a node does, on one line, and whether its array is streamed. */
+/** Writes what a node does, on one line, and whether its array is streamed. */
 export function nodeText(plan: LogicalPlan): string {
   const mark = plan.pipelined === undefined ? '' : plan.pipelined === true ? '  (pipelined)' : '  (pipelined for who wants the first)'
   return `${traitsOf(plan).text?.(plan) ?? plan.kind}${mark}`

@@ -19,7 +19,7 @@ import { LIST, orderByList, type SortByAny } from './sortKeys.ts'
 import { type Callback, checkOrdered, lowerFunction, requireRows } from './transformations.ts'
 import { isWindowFunction } from './windows.ts'
 
-/** What `window` is given, whatever the rows. */
+/** The first argument of `window`, for rows of any type. */
 export interface WindowOverAny {
   readonly by?: Callback
   readonly orderBy?: OrderBy
@@ -31,7 +31,7 @@ type FrameEndsAny = readonly (number | null)[]
 /** A function, or a list of values that have an order each. */
 type OrderBy = Callback | readonly (SortByAny | Callback)[]
 
-/** A window function that is one, and its name. */
+/** A checked window function and the name of its column. */
 export interface NamedWindow {
   readonly name: string
   readonly kind: WindowCall['kind']
@@ -72,9 +72,9 @@ export function windowPlan(
   return windowNode(engine, input, given, calls)
 }
 
-/** Values of the order take the window's `env`. */
+/** Gives a key of the order the window's `env`, unless it has its own. */
 function withEnvOf(key: SortByAny | Callback, { env }: WindowOverAny): SortByAny | Callback {
-  if (env === undefined || (typeof key !== 'function' && typeof key?.by !== 'function')) return key // which is refused where it is none
+  if (env === undefined || (typeof key !== 'function' && typeof key?.by !== 'function')) return key // what is no key is refused later
   return { env, ...(typeof key === 'function' ? { by: key } : key) }
 }
 
@@ -82,7 +82,7 @@ function withEnvOf(key: SortByAny | Callback, { env }: WindowOverAny): SortByAny
 export interface WindowGiven {
   readonly by?: Callback
   readonly orderBy?: OrderBy
-  /** Of an order by one function. */
+  /** The direction of an order by one function; a list's keys have their own. */
   readonly descending: Directions
   readonly frame: WindowFrame
 }
@@ -91,7 +91,7 @@ function isList(orderBy: OrderBy | undefined): orderBy is Exclude<OrderBy, Callb
   return Array.isArray(orderBy)
 }
 
-/** The node of arguments that were checked, typed by its input. */
+/** Makes the node from checked arguments; its input tells its types. */
 export function windowNode(
   engine: Lowering,
   input: LogicalPlan,
@@ -121,7 +121,7 @@ export function windowNode(
   }
 }
 
-/** Whether the frame's ends are distances between values of the order; else it ends at peers at most. */
+/** Whether the frame's ends are distances between values of the order; otherwise rows or peers bound it. */
 export function measuresOrder({ kind, from, to }: WindowFrame): boolean {
   return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
 }
@@ -176,7 +176,7 @@ function checkedFrame(frame: WindowOverAny['frame'], isOrdered: boolean): Window
   return { kind, from: from ?? null, to: to ?? null }
 }
 
-/** What was given, with what it has inside. */
+/** Writes an argument for messages, with the items of arrays and the fields of objects. */
 function givenText(given: unknown): string {
   if (Array.isArray(given)) return `[${given.map(valueText).join(', ')}]`
   if (typeof given !== 'object' || given === null) return valueText(given)
@@ -193,7 +193,7 @@ const KINDS: readonly WindowCall['kind'][] = [
   ...(['rowNumber', 'rank', 'denseRank', 'percentRank', 'ntile', 'lag', 'lead', 'firstValue', 'lastValue'] as const),
   ...(['sum', 'mean', 'min', 'max', 'count', 'any', 'all'] as const),
 ]
-/** What is the same for all rows where no order tells them apart. */
+/** The functions that need an order, without which all rows would have the same value. */
 const RANKS: readonly WindowCall['kind'][] = ['rank', 'denseRank', 'percentRank']
 
 function checked(name: string, one: unknown, isOrdered: boolean): Omit<NamedWindow, 'name'> {

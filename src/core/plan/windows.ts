@@ -16,14 +16,14 @@ import type { AggregateKind, WindowKind } from './logicalPlan.ts'
 export interface WindowFunction<Row, Out> {
   readonly kind: WindowKind | AggregateKind
   readonly of?: (row: Row) => unknown
-  /** How many rows away, or how many tiles. */
+  /** The number of rows away for lag and lead, of parts for ntile. */
   readonly n?: number
   readonly ignoresNulls?: true
   /** Never set: carries the type. */
   readonly out?: Out
 }
 
-/** From one row of the order to another, or from one value of it to another; null is the end of the partition. */
+/** The first and the last row of a frame, relative to its row, or the first and the last value of the order; null is the end of the partition. */
 export type FrameEnds = readonly [from: number | null, to: number | null]
 
 /**
@@ -37,7 +37,7 @@ export interface WindowOver<Row, E extends object = object> {
   readonly by?: (row: Row, env: E) => unknown
   /** The order inside a partition, as in `sortBy`: a function, or a list of values that have an order each; without it that of the table. Equal rows are peers, and stay in their order. */
   readonly orderBy?: ((row: Row, env: E) => SortKey | readonly SortKey[]) | readonly (SortBy<Row, E> | ((row: Row, env: E) => SortKey))[]
-  /** Of an order that is a function. */
+  /** Whether an order by one function descends. */
   readonly descending?: boolean
   /** Without it: with `orderBy` from the partition's first row to the last peer of the row, else the whole partition, as in SQL. */
   readonly frame?: Frame
@@ -92,7 +92,7 @@ export function ntile<Row>(n: number): WindowFunction<Row, number> {
   return windowFunction('ntile', n)
 }
 
-/** The value of the row `n` rows before; null where there is none, and where it is that. */
+/** The value of the row `n` rows before; null where there is no such row, or its value is null. */
 export function lag<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   n: number = 1,
@@ -102,7 +102,7 @@ export function lag<Row, V, E extends object = object>(
   return windowFunction('lag', n, argumentOf<Row>('lag', of, options))
 }
 
-/** The value of the row `n` rows behind; null where there is none, and where it is that. */
+/** The value of the row `n` rows behind; null where there is no such row, or its value is null. */
 export function lead<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   n: number = 1,
@@ -112,7 +112,7 @@ export function lead<Row, V, E extends object = object>(
   return windowFunction('lead', n, argumentOf<Row>('lead', of, options))
 }
 
-/** The value of the frame's first row; null where it is that, and of a frame without rows. `ignoreNulls`: of the first row whose value is not null. */
+/** The value of the frame's first row, even where it is null; null of a frame without rows. `ignoreNulls`: of the first row whose value is not null. */
 export function firstValue<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   options: WithEnv<E> & { readonly ignoreNulls?: boolean } = {},
@@ -120,7 +120,7 @@ export function firstValue<Row, V, E extends object = object>(
   return windowFunction('firstValue', undefined, ofFrame<Row>('firstValue', of, options))
 }
 
-/** The value of the frame's last row; null where it is that, and of a frame without rows. `ignoreNulls`: of the last row whose value is not null. */
+/** The value of the frame's last row, even where it is null; null of a frame without rows. `ignoreNulls`: of the last row whose value is not null. */
 export function lastValue<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
   options: WithEnv<E> & { readonly ignoreNulls?: boolean } = {},
@@ -128,7 +128,7 @@ export function lastValue<Row, V, E extends object = object>(
   return windowFunction('lastValue', undefined, ofFrame<Row>('lastValue', of, options))
 }
 
-/** The argument of a function of the frame's rows, and whether nulls are rows of it. */
+/** The checked arguments of firstValue and lastValue. */
 function ofFrame<Row>(
   kind: 'firstValue' | 'lastValue',
   of: (row: Row, env: never) => unknown,

@@ -1,4 +1,4 @@
-/** What `writeParquet` may be asked for, and the form that a plan is written in. */
+/** The options of the writers, checked, and the form that a plan is written in. */
 import { checkCount, checkList, checkOneOf } from '../arguments.ts'
 import { valueText } from '../data/valueKinds.ts'
 import { defined } from '../defined.ts'
@@ -9,17 +9,17 @@ import type { S3Options } from '../sourceParts.ts'
 
 /** Options of every writer. */
 export interface WriteOptions {
-  /** Ends the writing, and leaves what was there. */
+  /** Ends the writing when aborted, and leaves the file that was there. */
   readonly signal?: AbortSignal
-  /** How long a store may send nothing before that is a SourceError. Default 30,000. */
+  /** The longest silence of a store, after which a SourceError is thrown. Default 30,000. */
   readonly timeoutMs?: number
-  /** How often a request is made again that failed on the way, or that the store was too busy for. Default 2, after 0.1 and 0.4 seconds. */
+  /** The number of times that a request is made again which failed on the way, or for which the store was too busy. Default 2, after 0.1 and 0.4 seconds. */
   readonly retries?: number
-  /** Of addresses as s3://bucket/key: who asks, and where. Default: what the environment says. It is in no message, plan or event. */
+  /** The credentials and endpoint for addresses as s3://bucket/key. Default: those of the environment. They are in no message, plan or event. */
   readonly s3?: S3Options
 }
 
-/** PlanError for an option that the method has not; values are looked at where they are used. */
+/** Throws PlanError for an option that the method has not; values are checked where they are used. */
 export function checkWriting<O extends WriteOptions>(method: string, options: O, others: readonly string[] = []): O {
   checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs', 'retries', 's3'])
   return options
@@ -31,17 +31,17 @@ export interface WriteParquetOptions<Column extends string = string> extends Wri
   readonly compression?: ParquetCompression
   /** Rows of a row group, the piece that is read alone. Default 131,072. */
   readonly rowGroupRows?: number
-  /** Plain encodings and pages of the first version. */
+  /** 'v1': plain encodings and data pages of the first version, for old readers. */
   readonly compatibility?: 'v1'
   /** The path is a folder, and these columns become folders in it: `year=2024/country=DE/part-0.parquet`. */
   readonly partitionBy?: readonly Column[]
-  /** Of a folder that has files in it: it is refused unless this says that new files are added, or take their place. */
+  /** The treatment of a folder that has files in it: it is refused unless this says that new files are added, or take their place. */
   readonly existing?: Existing
 }
 
 const COMPRESSIONS: readonly ParquetCompression[] = ['snappy', 'zstd', 'gzip', 'brotli', 'lz4', 'none']
 
-/** The form that the options ask for. PlanError for options that make no sense. */
+/** The form that the options ask for. Throws PlanError for options that make no sense. */
 export function parquetForm(options: WriteParquetOptions): Extract<WriteForm, { kind: 'parquet' }> {
   checkWriting('writeParquet', options, ['compression', 'rowGroupRows', 'compatibility', 'partitionBy', 'existing'])
   const { compression = 'snappy', rowGroupRows, compatibility, partitionBy, existing } = options
@@ -75,7 +75,7 @@ export interface WriteCsvOptions extends WriteOptions {
   readonly decimal?: '.' | ','
 }
 
-/** Neither in what fields hold without quotes, nor what has a meaning of its own. */
+/** Matches a delimiter: a character that is in no field without quotes and has no meaning of its own in CSV. */
 const DELIMITER = /^[\t !#$%&'()*,/;<=>?@[\\\]^_`{|}~]$/
 
 export function csvForm(options: WriteCsvOptions): Extract<WriteForm, { kind: 'csv' }> {
