@@ -15,7 +15,7 @@ import type { ArrayPlan, BindingPlan, ElementPlan, LoopTask } from './loopTask.t
 import { type AccumulatorLog, createLog } from './reductions/accumulatorLog.ts'
 import { bindCopies, type KernelOfShare, type PrivateCopies } from './reductions/privateCopies.ts'
 
-/** A kernel bound to its arrays, with what it writes besides them. */
+/** A kernel bound to its arrays, with the logs, generators and views that its calls use besides them. */
 export interface BoundLoop {
   readonly kernel: LoopKernel
   readonly logs: readonly AccumulatorLog[]
@@ -23,20 +23,20 @@ export interface BoundLoop {
   readonly at: { place: number }
   /** Sparse arrays and tables by their place in the binding. */
   readonly keyed: ReadonlyMap<number, KeyedView>
-  /** Places a call of the kernel runs; what passes found out about their time is kept. */
+  /** The number of places that one call of the kernel runs; adapted to their time, and kept from pass to pass. */
   readonly slice: { places: number }
-  /** Tells a kernel whose scratch memory and private arrays to use. */
+  /** Selects the share whose scratch memory and private arrays the kernel uses. */
   readonly useShare?: (share: number) => void
-  /** Where there are private arrays. */
+  /** This worker's copies of private arrays; absent where the loop has none. */
   readonly copies?: PrivateCopies
 }
 
-/** Kernels are told apart for V8, which bakes arrays in only while one closure of a text exists. */
+/** The number of texts bound so far. It makes each text unique: V8 bakes arrays in only while one closure of a text exists. */
 let bound = 0
 
 const FIRST_SLICE = 1
 
-/** `combines` are the user's own functions, by the array's place, on the thread where they live. */
+/** Binds a task's kernel. `combines` are the user's own functions by the array's place, given on the thread where they live. */
 export function bindLoop(
   { text, wasm, binding: plan }: Pick<LoopTask, 'text' | 'wasm' | 'binding'>,
   arena: Arena,

@@ -1,4 +1,4 @@
-/** A pass on the caller's thread: the same blocks with the same kernel, letting others have their turn between slices. */
+/** A pass on the caller's thread: the same blocks with the same kernel, yielding to the event loop between slices. */
 
 import type { BoundLoop } from './bindLoop.ts'
 import { firstOf } from './blocks/claimedBlocks.ts'
@@ -11,22 +11,22 @@ import { otherTurn, TURN_MS } from './preparedLoop.ts'
 import { keptPartOf, partOf } from './reductions/accumulatorLog.ts'
 import { endRound, flushDue, type Lanes } from './reductions/reductionCopies.ts'
 
-/** A worker's result, or this thread's, with the error itself; `rank` of one of another process. */
+/** The result of one share of a pass. `thrown` is the error itself, of this thread's share; `rank` the process of another's. */
 export type ShareResult = LoopTaskResult & { readonly thrown?: unknown; readonly rank?: number }
 
 export interface CallerPass {
-  /** Of a pass that this thread runs alone, its schedule may have blocks of its own. */
+  /** The task; its schedule is that of `aloneBlocks` where this thread runs the whole pass. */
   readonly task: LoopTask
   readonly bound: BoundLoop
   readonly turn: Omit<PassTurn, 'share' | 'shares'>
   readonly lanes: readonly Lanes[]
-  /** Iterations between places where lanes may flush. */
+  /** Iterations between places where buffers may be flushed in serial order; Infinity where they are not. */
   readonly flushEvery: number
-  /** Blocks to run: from the first up to the second. */
+  /** The blocks to run, from the first number up to the second. */
   readonly range: readonly [number, number]
-  /** Whether others do what is left; undefined where there are no others. */
+  /** Whether the workers can take over what is left; undefined where this thread runs all blocks. */
   readonly isEnough?: () => boolean
-  /** Where blocks wait for those of other processes. */
+  /** The gate at which blocks wait for those of other processes; undefined where none does. */
   readonly gate?: BlockGate | undefined
 }
 
@@ -62,14 +62,14 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range,
   return failure === undefined ? { passes } : { passes, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }
 }
 
-/** Which blocks to run: -1 after the last. */
+/** The numbers of the blocks to run, one after another; `next` returns -1 after the last. */
 interface Blocks {
   next(): number
-  /** The block that was last begun is done. */
+  /** Notes that the block last returned by `next` is done. */
   finish(): void
 }
 
-/** All of them, one after another: in plan order, as in any that is given, every block comes after those that it waits for. */
+/** Returns all blocks of the range: in plan order, as in a given `order`, every block comes after those that it waits for. */
 function blocksInOrder({ claims }: LoopTask, [from, to]: readonly [number, number], order: Int32Array | undefined): Blocks {
   let at = from - 1
   return {
@@ -78,7 +78,7 @@ function blocksInOrder({ claims }: LoopTask, [from, to]: readonly [number, numbe
   }
 }
 
-/** Those that are ready, until others do what is left. */
+/** Claims ready blocks until `isEnough`; then the workers do what is left. */
 function blocksUntil(isEnough: () => boolean, { claims, claimed }: LoopTask): Blocks {
   const claimer = createClaimer(0)
   let group = -1
@@ -97,7 +97,7 @@ function blocksUntil(isEnough: () => boolean, { claims, claimed }: LoopTask): Bl
   }
 }
 
-/** Lets others have their turn; when the next of the run's begins. */
+/** Yields to the event loop; returns the time at which the run goes on. */
 async function nextTurn(run: BlockRun): Promise<number> {
   await otherTurn()
   run.forgetClock()

@@ -1,4 +1,4 @@
-/** What a pass over these arrays takes on one thread, estimated from the body and the kernel that it was compiled to. */
+/** The time of a pass over these arrays on one thread, estimated from the body and the kernel that it was compiled to. */
 import { type CostedKernel, type IterationCost, iterationCost } from '../../core/cost/iterationCost.ts'
 import { type CostedArray, costedType } from '../../core/cost/means.ts'
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
@@ -10,9 +10,9 @@ export interface EstimatedLoop {
   readonly inputs: LoopInputs
   readonly ir: FunctionIr
   readonly space: IterationSpace
-  /** undefined where JavaScript was asked for. */
+  /** The WebAssembly kernel, or why there is none; undefined where JavaScript was asked for. */
   readonly wasm: KernelPlan['wasm'] | undefined
-  /** Whether places are in an order of their own. */
+  /** Whether places are listed in an order other than that of keys, so that neighbours need not follow one another. */
   readonly isPermuted: boolean
 }
 

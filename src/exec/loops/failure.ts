@@ -40,7 +40,7 @@ export function bodyError(loop: string, key: Key, cause: unknown): TaskError {
   return new TaskError(`The body of ${loop} threw at key [${key.join(', ')}]: ${message}`, { key, cause })
 }
 
-/** What the user's function between passes and bodies throws: `combine` of an accumulator, `combine` and `apply` of a buffer. */
+/** The error of a user's function that is called outside of bodies: `combine` of an accumulator, `combine` or `apply` of a buffer. */
 export function helperError(what: string, cause: unknown): TaskError {
   return new TaskError(`${what} threw: ${isError(cause) ? cause.message : String(cause)}`, { cause })
 }

@@ -14,13 +14,13 @@ import { isWarm, warmUp } from './claims/warmUp.ts'
 export interface Gather {
   readonly from: TypedArray
   readonly order: Int32Array
-  /** Of the class of `from`, and as long as `order`. */
+  /** The target, an array of the class of `from` and of the length of `order`. */
   readonly to: TypedArray
 }
 
 /** Values from which the workers are quicker than this thread and a message to each. */
 const WORTH_WORKERS = 2 ** 18
-/** As many where threads have yet to start. */
+/** The same number where threads have yet to start. */
 const WORTH_STARTING = 2 ** 21
 
 export interface GatherResources {

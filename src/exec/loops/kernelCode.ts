@@ -1,4 +1,4 @@
-/** What a loop's kernel is, for people: the text of the WebAssembly module, or of the generated JavaScript. */
+/** A loop's kernel as text for people: the WebAssembly module, or the generated JavaScript. */
 import type { KernelCode } from '../../core/ir/kernelCode.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 
@@ -7,7 +7,7 @@ export function kernelCode({ text, wasm }: KernelPlan, options: { readonly kerne
   return { language: 'WebAssembly', text: wasm.text() }
 }
 
-/** Generated code has no indentation: a line is as deep as braces are open where it starts. */
+/** Indents generated JavaScript, which comes without: a line is as deep as braces are open where it starts. */
 function indented(source: string): string {
   let depth = 0
   const lines: string[] = []

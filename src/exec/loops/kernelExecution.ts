@@ -14,23 +14,23 @@ import { chooseWhere, type PassTimes } from './passCost.ts'
 import type { LoopResources } from './preparedLoop.ts'
 import { addedInOrder } from './reductions/reductionCopyCount.ts'
 
-/** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
+/** Least time of a step worth sharing, as estimated and as measured: a shorter one costs less than the barrier at its end. */
 const WORTH_STEP_MS = 0.015
 const MEASURED_WORTH_STEP_MS = 0.01
 
-/** Below this a round is over before the workers have begun it. */
+/** Least time of a round worth sharing: a shorter one is over before the workers have begun it. */
 const WORTH_ROUND_MS = 0.2
 
-/** A compiled loop that was cut. */
+/** A compiled loop with its blocks and its kernel. */
 export interface CutLoop extends CompiledLoop {
   readonly blocks: BlockSchedule
   /** The kernel; undefined where JavaScript was asked for. */
   readonly wasm: KernelPlan['wasm'] | undefined
-  /** Why the inspector's finding is not used. */
+  /** Why the inspector's finding is not used; undefined where it is, or where there is none. */
   readonly notWorth?: string | undefined
 }
 
-/** What keeps the loop on the caller's thread, whatever its passes take; undefined if nothing does. */
+/** The reason that keeps the loop on the caller's thread, whatever its passes take; undefined if there is none. */
 export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | undefined {
   const { inputs, ir, blocks } = loop
   if (pool.size === 1) return 'The session has one worker.'
@@ -42,7 +42,7 @@ export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | un
     if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
       return `The combine function of ${buffer.label} cannot be sent to a worker.`
   }
-  // one worker is enough for what may not end: there it can be told to
+  // a body that may not end runs on a worker, even if only one has blocks to run: there it can be ended
   if (endlessLoop(ir) !== undefined) return undefined
   if (loop.notWorth !== undefined) return loop.notWorth
   if (blocks.kind === 'stepped' && blocks.count < 2) return whyNoSteps(loop)
@@ -76,14 +76,14 @@ export function chooseExecution(
   return chooseWhere(last === undefined ? times : { ...times, last }, current)
 }
 
-/** Workers that there are, and that blocks leave something to do. */
+/** The workers that a pass has: those of the pool, but no more than blocks can run at the same time. */
 export function workersOf(blocks: BlockSchedule, workers: number): number {
   return Math.min(workers, widthOf(blocks))
 }
 
 const estimates = new WeakMap<CutLoop, number>()
 
-/** What a pass takes on one thread, as estimated from the body. */
+/** The time of a pass on one thread, as estimated from the body. */
 export function estimatedMs(loop: CutLoop): number {
   const { inputs, ir, space, blocks, wasm } = loop
   const known = estimates.get(loop)
@@ -92,7 +92,7 @@ export function estimatedMs(loop: CutLoop): number {
   return ms
 }
 
-/** A step that is not worth cutting: its end, where all wait for all, would cost more than is gained. */
+/** Says why a step is not worth cutting: the barrier at its end would cost more than is gained. */
 function whyNoSteps(loop: CutLoop): string {
   const steps = stepsOf(loop)
   const step = `A step of ${Math.ceil(loop.blocks.iterations / steps)} iterations`
@@ -103,7 +103,7 @@ function roundsOfBlocks({ rounds }: BlockSchedule): number {
   return rounds === undefined ? 1 : rounds.length - 1
 }
 
-/** A round that is not worth sharing. */
+/** Says why a round is not worth sharing. */
 function whyNoRounds(blocks: BlockSchedule): string {
   const round = `A round of ${Math.ceil(blocks.iterations / roundsOfBlocks(blocks))} iterations between two flushes`
   return `${round} is less than waking the workers is worth.`

@@ -29,21 +29,21 @@ export interface UnpreparedLoop extends Pick<LoopInputs, 'accumulators' | 'rngs'
   readonly analyzed: AnalyzedLoop
   /** How buffers combine, by name. */
   readonly buffers: ReadonlyMap<string, Pick<BufferInput, 'combine' | 'apply' | 'maxDelay'>>
-  /** Of the session's memory; 32 bits where it does not say. */
+  /** The type of addresses in the session's memory; 32 bits if absent. */
   readonly addresses?: AddressType
 }
 
 export interface KernelForecast {
   readonly kernel: LoopPlan['kernel']
-  /** What became of the innermost loops, one line each. */
+  /** The outcome of vectorization for innermost loops and for iterations, one line each. */
   readonly innerLoops: readonly string[]
-  /** Over the stand-ins; one for each part of a loop in parts. */
+  /** The kernels planned over the stand-ins, one for each part of a split loop; none for a body that runs as it stands. */
   readonly plans: readonly KernelPlan[]
   /** A pass on one thread, estimated from the body; absent where an extent of the iteration space is not known. */
   readonly predictedMilliseconds?: number
 }
 
-/** The kernel as the plan names it; undefined when only the data can tell. */
+/** Foresees the kernel of a loop and of its parts; undefined when only the data can tell. */
 export function kernelForecast(loop: UnpreparedLoop): KernelForecast | undefined {
   const { parts } = loop.analyzed
   return parts === undefined ? forecastOf(loop) : forecastOfParts(parts.loops.map((analyzed) => forecastOf({ ...loop, analyzed })))
@@ -93,7 +93,7 @@ function tellsSizes({ spec }: AnalyzedLoop): boolean {
   return !isSparse && isKnown(spec.over.extents) && arrays.every(({ shape }) => isKnown(shape))
 }
 
-/** Without what follows from the sizes of arrays alone. */
+/** Leaves out the line about software prefetch, which follows from the sizes of arrays alone. */
 function unsized(wasm: KernelPlan['wasm']): KernelPlan['wasm'] {
   if ('because' in wasm) return wasm
   const { touched: _, ...rest } = wasm
@@ -102,7 +102,7 @@ function unsized(wasm: KernelPlan['wasm']): KernelPlan['wasm'] {
 
 function predictedTime(inputs: LoopInputs, ir: FunctionIr, wasm: KernelPlan['wasm']): Pick<KernelForecast, 'predictedMilliseconds'> {
   if (inputs.analyzed.spec.over.extents.includes(undefined)) return {}
-  // of keys that only the data knows, a box has at most as many; how many, the first run tells
+  // the extents of sparse data only bound the number of iterations, which the first run tells
   if (inputs.over.kind === 'storage' && inputs.over.storage.kind === 'sparse') return {}
   const isPermuted = inputs.analyzed.schedule.kind === 'colored' // by the inspector's order
   return { predictedMilliseconds: estimatedPassMs({ inputs, ir, space: spaceOf(inputs.over), wasm, isPermuted }) }
@@ -223,7 +223,7 @@ function knownExtents(extents: readonly (number | undefined)[]): number[] {
   return extents.map((extent) => extent ?? USUAL_EXTENT)
 }
 
-/** Arrays are told apart by where they lie. */
+/** An array without elements, at an address of its own: planning tells arrays apart by where they lie. */
 function denseStandIn(shape: readonly number[], dtype: DType, at: ArrayBuffer, offset: number): DenseStorage {
   const data = new ARRAY_OF_DTYPE[dtype](at, offset, 0)
   return { kind: 'dense', shape, dtype, strides: stridesOf(shape, dtype), data }

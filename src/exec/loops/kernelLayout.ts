@@ -41,30 +41,30 @@ export interface Portion {
   /** The blocks as several workers share them. */
   readonly work: SharedBlocks
   readonly claims: ClaimState
-  /** Of some of a loop's blocks: which they are of all. */
+  /** The number of each block among all of the loop's; absent where the portion is the whole loop. */
   readonly numbers?: Int32Array
 }
 
 export interface KernelLayout extends KernelBlocks {
-  /** What was cut: of a colored loop without memory for its order, one that finds nothing. */
+  /** The inputs that were cut; for a colored loop without memory for its order, with a finding of nothing. */
   readonly inputs: LoopInputs
-  /** All blocks. */
+  /** All blocks, as one portion. */
   readonly whole: Portion
   readonly plan: KernelPlan
-  /** What the kernel's text was written over. */
+  /** The memory that the kernel was planned over. */
   readonly memory: KernelMemory
-  /** What the first pass has to gather: the keys, where they are kept in another order than that of the array. */
+  /** The key columns that the first pass has to gather, where keys are kept in another order than that of the array. */
   readonly keys: readonly Gather[]
   /** Captured tables in the IR's order. */
   readonly tables: readonly SharedTable[]
   readonly lanes: readonly Lanes[]
 }
 
-/** Pieces of the arena that are freed together, by name or as garbage. */
+/** Blocks of the arena that are freed together: by `free`, or when this object becomes garbage. */
 export class Allocations {
   readonly #arena: Arena
   readonly #name: string
-  /** Of this object: a loop that is dropped gives its blocks back without being told to. */
+  /** The lease that this object holds: a loop that is dropped gives its blocks back without being told to. */
   #lease: Lease | undefined
 
   constructor(arena: Arena, name: string) {
@@ -89,7 +89,7 @@ export class Allocations {
   }
 }
 
-/** A colored loop whose order finds no room runs serially, which needs none. */
+/** Lays a loop out in memory. A colored loop whose order finds no room runs serially, which needs none. */
 export function layOut(loop: CompiledLoop, resources: LoopResources, memory: Allocations): KernelLayout {
   const { finding } = loop.inputs
   try {
@@ -131,7 +131,7 @@ export function layOutPortion(
   const homes = Math.max(1, Math.min(resources.pool.size, widthOf(blocks)))
   const wasm = resources.kernel === 'js' ? undefined : kernel.plan.wasm
   const aloneMs = estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
-  // a group would wait for all that its blocks wait for: with those of other processes, for itself in a circle
+  // no groups: one waits for all that its blocks wait for, and by way of other processes that could be the group itself
   const meetsOthers = numbers !== undefined && (isAlone || isOrdered(blocks))
   const shared =
     meetsOthers || blocks.rounds !== undefined
@@ -159,12 +159,12 @@ export function layOutPortion(
   return { blocks, work, claims, ...(numbers === undefined ? {} : { numbers }) }
 }
 
-/** Whether blocks of such a schedule wait for each other: in a portion, perhaps only for those of others. */
+/** Whether blocks of such a schedule wait for each other; those of a portion may wait only for blocks of other processes. */
 export function isOrdered({ kind }: BlockSchedule): boolean {
   return kind === '2d' || kind === 'wavefront' || kind === 'skewed'
 }
 
-/** Homes share the lanes of what is claimed: of some of a loop's blocks, as if there were no others. */
+/** Numbers the lanes of a portion from 0: homes divide them among themselves, and lanes of other processes need none. */
 function fromLaneZero(claimed: ClaimedBlocks, { kind, lanes }: BlockSchedule): ClaimedBlocks {
   if (kind === 'serial' || kind === 'colored' || claimed.steps !== undefined) return claimed
   const first = lanes.reduce((least, lane) => Math.min(least, lane), lanes[0] ?? 0)
@@ -175,7 +175,7 @@ function fromLaneZero(claimed: ClaimedBlocks, { kind, lanes }: BlockSchedule): C
 
 type Allocate = Allocations['allocate']
 
-/** The order of places where every worker sees it. */
+/** Moves the order of places to shared memory, where every worker sees it. */
 function shared(cut: BlockSchedule, allocate: Allocate): BlockSchedule {
   if (cut.order === undefined) return cut
   const order = allocate('i32', cut.order.length) as Int32Array
@@ -224,13 +224,13 @@ function layOutKernel(
   }
 }
 
-/** Numbers go to the arena once, and are read anew before each pass; other tables travel with the task. */
+/** Makes room in the arena for a table of numbers, which is read anew before each pass; other tables travel with the task. */
 function sharedTable(original: ArrayLike<Primitive>, allocate: Allocate): SharedTable {
   const dtype = dtypeOfTable(original)
   return { copy: dtype === undefined ? undefined : allocate(dtype, original.length), original }
 }
 
-/** What a worker's scratch block is for: what WebAssembly kernels add to accumulators, and rows of f32 that exact ones keep. */
+/** The size of a worker's scratch block, for what WebAssembly kernels add to accumulators and rows of f32 that exact ones keep. */
 export function scratchOf(inputs: LoopInputs): Omit<Scratch, 'address'> {
   const forms = [...inputs.accumulators.values()].map(formOf)
   const isExact = (inputs.analyzed.spec.options.precision ?? 'exact') === 'exact'
@@ -239,7 +239,7 @@ export function scratchOf(inputs: LoopInputs): Omit<Scratch, 'address'> {
   return { length: keepsRows ? keptAt(forms) + KEPT_DOUBLES : scratchOfAccumulators(forms), keepsRows }
 }
 
-/** A block for each worker. */
+/** Allocates a scratch block for each worker. */
 function scratchFor(inputs: LoopInputs, workers: number, allocate: Allocate): Scratch {
   const { length, keepsRows } = scratchOf(inputs)
   return { address: length === 0 ? 0 : allocate('f64', length * workers).byteOffset, length, keepsRows }
@@ -247,7 +247,7 @@ function scratchFor(inputs: LoopInputs, workers: number, allocate: Allocate): Sc
 
 interface KeysByPlace {
   readonly columns: readonly Int32Array[]
-  /** What is still to be put into them. */
+  /** The copies that are still to fill the columns. */
   readonly gathers: readonly Gather[]
 }
 

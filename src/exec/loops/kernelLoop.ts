@@ -36,12 +36,12 @@ import { roundEnds, roundsOf } from './reductions/rounds.ts'
 import { dtypeOfTable, sameStructure } from './structure.ts'
 import { firstDifference } from './verify.ts'
 
-/** Passes that end within this time are run in a row. */
+/** Milliseconds within which passes that are run in a row should be over. */
 const IN_A_ROW_MS = 8
 const MOST_IN_A_ROW = 64
-/** Passes of which a simulation takes the one that took least. */
+/** The number of last passes of which a simulation takes the shortest. */
 const MOST_RECENT = 8
-/** Milliseconds of a block from which they are measured. */
+/** Mean milliseconds of a block from which each block is timed. */
 const MEASURED_MS = 0.02
 
 export class KernelLoop extends Prepared {
@@ -52,17 +52,17 @@ export class KernelLoop extends Prepared {
   readonly #resources: LoopResources
   readonly #allocations: Allocations
   #layout: KernelLayout
-  /** Where arrays of which there may be parts lay when the kernel was planned. */
+  /** The places, when the kernel was planned, of the arrays of which only parts may be here. */
   #lying: readonly Lying[]
-  /** As in the layout, with the values of the body that runs now. */
+  /** The captured tables, as in the layout but with the values of the body that runs now. */
   #tables: readonly SharedTable[]
   readonly #runner: PassRunner
-  /** What keeps the loop on the caller's thread. */
+  /** The reason that keeps the loop on the caller's thread; undefined where times decide. */
   readonly #decided: string | undefined
   readonly #weight: number
   #last: PassTimes['last']
   #lastCut: CutLoop | undefined
-  /** Of the last passes on one thread. */
+  /** Milliseconds of the last passes as on one thread: the work of all workers together, the newest first. */
   #recentMs: readonly number[] = []
   #stale = false
   #hasKeys = false
@@ -94,7 +94,7 @@ export class KernelLoop extends Prepared {
     return this.#layout.plan
   }
 
-  /** One object as long as nothing changes: estimates are kept by it. */
+  /** The cut loop: one object as long as nothing changes, since estimates are remembered by it. */
   get #cut(): CutLoop {
     const { inputs, space, blocks } = this
     const ir = this.#ir
@@ -121,7 +121,7 @@ export class KernelLoop extends Prepared {
     return kernelCode(this.#plan, this.#resources)
   }
 
-  /** Takes the place of another preparation that would differ from this one in captured values only; whether it does. */
+  /** Takes over inputs whose own preparation would differ from this one in captured values only; returns whether it could. */
   takeOver(inputs: LoopInputs, ir: FunctionIr, resources: LoopResources): boolean {
     if (this.#stale || this.#allocations.isEmpty) return false
     if (resources.pool !== this.#resources.pool || resources.arena !== this.#resources.arena) return false
@@ -146,7 +146,7 @@ export class KernelLoop extends Prepared {
     return chooseExecution(this.#cut, this.#resources, { current: this.execution, ...(last === undefined ? {} : { last }) })
   }
 
-  /** That a pass has in this process. */
+  /** The number of workers that a pass has in this process. */
   get workerCount(): number {
     return this.execution.where === 'workers' ? this.#workersOf(this) : 1
   }
@@ -162,14 +162,14 @@ export class KernelLoop extends Prepared {
     return { inputs, blocks, space, lanes, aloneMs }
   }
 
-  /** Whether its passes give the same whenever they run: nothing of the program but what the body captures takes part in them. */
+  /** Whether passes give the same whenever they run: of the program they need captured values only, no combine or apply function. */
   get canRunAgain(): boolean {
     const { buffers, accumulators } = this.inputs
     const areOwn = [...buffers.values()].every(({ combine, apply }) => combine === 'sum' && apply === undefined)
     return areOwn && [...accumulators.values()].every((one) => typeof one === 'string')
   }
 
-  /** What the next pass will take: from the last one's work, or the body. */
+  /** The time of the next pass, predicted from the last one's work, or from the body. */
   get predictedMilliseconds(): number {
     return predictedMs(this.#last?.aloneMs ?? estimatedMs(this.#cut), this.blocks, this.workerCount)
   }
@@ -213,7 +213,7 @@ export class KernelLoop extends Prepared {
     }
   }
 
-  /** What all did in each round; a flush after each but the last, whose is that of the pass. */
+  /** Runs the rounds of a pass, with a flush after each but the last, whose flush is that of the pass; returns the shares of each. */
   async #runRounds(
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
@@ -232,9 +232,9 @@ export class KernelLoop extends Prepared {
   }
 
   /**
-   * Runs a portion of a pass for another process, which combines what all have added: what this one's workers did. Private copies hold
-   * what was added to them, those of buffers that are flushed between rounds in this round; blocks of the arena in the parts are the
-   * caller's to free.
+   * Runs a portion of a pass for another process, which combines what all have added; returns what this one's workers did. Reduction
+   * copies hold what was added in this pass, or in this round where buffers are flushed between rounds. The caller frees the blocks of
+   * the arena in the results.
    */
   async runPortion(
     portion: Portion,
@@ -252,7 +252,7 @@ export class KernelLoop extends Prepared {
     return { results, lanes: this.#layout.lanes }
   }
 
-  /** The blocks of lanes `from` up to `to` as a portion of their own; blocks that may wait for others are claimed alone. */
+  /** The blocks of lanes `from` up to `to` as a portion of their own; with `isAlone`, they are never claimed in groups. */
   portionOf(from: number, to: number, { isAlone }: { readonly isAlone: boolean }): Portion {
     const { allocate } = this.#allocations
     const { blocks, numbers } = blocksOfLanes(this.blocks, from, to)
@@ -261,12 +261,12 @@ export class KernelLoop extends Prepared {
     return portion
   }
 
-  /** Of a loop that several processes may run. */
+  /** How many processes run the next pass; undefined for a loop that only this one runs. */
   get processes(): LoopPlan['execution']['processes'] {
     return undefined
   }
 
-  /** Those that this process flushes alone. */
+  /** The reduction copies that this process flushes alone. */
   #ownLanes(shared: Pick<SharedLanes, 'has'> | undefined): readonly Lanes[] {
     return this.#layout.lanes.filter((lanes) => shared?.has(lanes) !== true)
   }
@@ -275,7 +275,7 @@ export class KernelLoop extends Prepared {
     return this.#layout.lanes
   }
 
-  /** What the body captures as it is now; tables of numbers are read anew before each pass. */
+  /** The captured values of the body that runs now; tables of numbers are read anew before each pass. */
   get captured(): Captured {
     return { parameters: this.#ir.parameters.map(({ value }) => value), tables: this.#tables.map(({ original }) => original) }
   }
@@ -292,12 +292,12 @@ export class KernelLoop extends Prepared {
     return [...new Set(storagesOf(this.inputs).flatMap(({ storage }) => (storage.kind === 'dense' ? (partsOf(storage) ?? []) : [])))]
   }
 
-  /** Whether its kernel is told where the first element that is there lies: JavaScript takes arrays for whole. */
+  /** Whether the kernel can run over arrays of which only parts are here. JavaScript kernels take arrays for whole. */
   get reachesParts(): boolean {
     return this.#resources.kernel !== 'js' && !('because' in this.#plan.wasm)
   }
 
-  /** Kernels know where arrays lie: where one has come to lie elsewhere, there is another kernel. */
+  /** Plans the kernel anew where an array lies elsewhere than before: kernels know the places of arrays. */
   #reach(): void {
     if (!this.reachesParts) for (const parts of this.#parts) parts.whole()
     const lying = this.#parts.map((parts) => parts.lying)
@@ -307,7 +307,7 @@ export class KernelLoop extends Prepared {
     this.#runner.renew()
   }
 
-  /** Keys and values into the order of the blocks: keys once, values whenever they may have changed. */
+  /** Copies keys and values into the order of the blocks: keys once, values whenever they may have changed. */
   async #place(): Promise<void> {
     const { keys, memory } = this.#layout
     const columns = [...(this.#hasKeys ? [] : keys), ...(memory.placed?.stale(this.inputs.over) ?? [])]
@@ -317,13 +317,13 @@ export class KernelLoop extends Prepared {
     memory.placed?.copied(this.inputs.over)
   }
 
-  /** Whether blocks take so long that a look at the clock before and after each is nothing. */
+  /** Whether blocks take so long that reading the clock before and after each costs nothing beside them. */
   #areLong({ work }: Portion): boolean {
     const { claimed } = work
     return claimed.steps === undefined && (this.#last?.aloneMs ?? estimatedMs(this.#cut)) >= MEASURED_MS * claimed.count
   }
 
-  /** The next pass begins with the blocks that most is left to do after. */
+  /** Has the next pass begin with the blocks on the longest chain of work, by the times of this one. */
   #orderClaims({ claims, work }: Portion): void {
     claims.start.set(startWords(work.claimed, claims.homes, claimOrder(work.claimed, claims.took)))
   }
@@ -336,7 +336,7 @@ export class KernelLoop extends Prepared {
     return Math.max(1, Math.min(most, MOST_IN_A_ROW, Math.floor(IN_A_ROW_MS / (this.#last?.milliseconds ?? IN_A_ROW_MS))))
   }
 
-  /** What one of the passes of all workers comes to; without `wallMs` it took as long as the worker that was longest at it. */
+  /** The result of one pass, joined from all shares; without `wallMs` it took as long as the worker that was longest at it. */
   #passResult(rounds: readonly (readonly ShareResult[])[], index: number, wallMs: number | undefined): PassResult {
     const results = rounds.flat()
     const shares = results.flatMap(({ passes }) => passes[index] ?? [])
@@ -348,7 +348,7 @@ export class KernelLoop extends Prepared {
     this.#stale = replaced.replaced !== undefined
     const milliseconds = wallMs ?? Math.max(...shares.map((share) => share.milliseconds))
     const elsewhere = Math.max(...rounds.map((round) => round.filter(({ rank }) => rank !== undefined).length))
-    // the last first: while threads start, this one works, and its share comes before theirs
+    // shares are counted from the last: a pass during which threads start has the caller's share before theirs
     const busyMs = Array.from({ length: Math.max(...rounds.map((round) => round.length)) }, (_, share) =>
       rounds.reduce((sum, round) => sum + (round.at(-1 - share)?.passes[index]?.busyMs ?? 0), 0),
     )
@@ -360,7 +360,7 @@ export class KernelLoop extends Prepared {
     return { iterations: this.blocks.iterations, milliseconds, accumulators, ...told, ...replaced }
   }
 
-  /** Where the next pass runs follows from this one: `shares` of this process, and what all did together. */
+  /** Keeps the times of this pass, and decides by them where the next one runs; `shares` counts those of this process. */
   #measure(results: readonly ShareResult[], milliseconds: number, shares: number, index = 0): void {
     const aloneMs = results.reduce((sum, { passes }) => sum + (passes[index]?.busyMs ?? 0), 0)
     this.#last = { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }

@@ -1,3 +1,4 @@
+/** What a pass of a compiled loop is told: its options, its portion, and what other processes do at the same time. */
 import type { Primitive } from '../../core/ir/functionIr.ts'
 import type { ShareResult } from './callerPass.ts'
 import type { Outside } from './claims/blockGate.ts'
@@ -5,23 +6,23 @@ import type { Portion } from './kernelLayout.ts'
 import type { PassTurn } from './loopTask.ts'
 import type { Lanes } from './reductions/reductionCopies.ts'
 
-/** Blocks from the first up to the second; undefined for all. */
+/** Numbers of blocks, from the first up to the second. */
 export type Range = readonly [number, number]
 
 /** What runs the rest of a pass elsewhere while this process runs a portion of it. */
 export interface Others {
   readonly portion: Portion
-  /** What its blocks wait for elsewhere. */
+  /** The dependences of its blocks on those of other processes; undefined where there are none. */
   readonly outside?: Outside | undefined
   readonly shared?: SharedLanes | undefined
-  /** Runs their blocks of the pass, or of one of its rounds. Resolves when what they wrote and added lies here. */
+  /** Runs the others' blocks of the pass, or of one of its rounds. Resolves when what they wrote and added has come here. */
   start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined, round?: number): Promise<readonly ShareResult[]>
 }
 
 /** Update buffers whose elements several processes flush among them. */
 export interface SharedLanes {
   has(lanes: Lanes): boolean
-  /** Before the blocks of a round, and after them. */
+  /** Waits, before the blocks of a round, for what others have flushed; `flush` follows after the blocks. */
   ready(round: number): Promise<void>
   flush(round: number, last: { readonly isLast: boolean }): Promise<void>
   stop(): void
@@ -30,9 +31,9 @@ export interface SharedLanes {
 export interface PassOptions {
   readonly signal?: AbortSignal | undefined
   readonly others?: Others | undefined
-  /** What is written may stay where it is, in whatever process. */
+  /** Whether elements may stay in the process that wrote them. */
   readonly stays?: boolean | undefined
-  /** What the body captured when the pass ran before, where it runs again. */
+  /** The captured values of the first time, where a pass is run again; undefined for those of now. */
   readonly captured?: Captured | undefined
 }
 
@@ -46,9 +47,9 @@ export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
   /** Captured tables in the IR's order. */
   readonly tables: readonly ArrayLike<Primitive>[]
   readonly signal: AbortSignal
-  /** What the portion's blocks wait for elsewhere. */
+  /** The dependences of the portion's blocks on those of other processes; undefined where there are none. */
   readonly outside?: Outside | undefined
-  /** Which of the pass's rounds to run, where it has some. */
+  /** The round to run; undefined where a pass is one round. */
   readonly round?: number | undefined
   readonly shared?: Pick<SharedLanes, 'has'> | undefined
 }

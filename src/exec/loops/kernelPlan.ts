@@ -1,6 +1,6 @@
 /**
- * From an analysed loop and its storages to a kernel's text and what it is bound to, or the reason why the body must
- * run as it stands.
+ * Plans the kernel of an analysed loop over its storages: its code and what it is bound to, or the reason why the body
+ * must run as it stands.
  */
 
 import {
@@ -83,7 +83,7 @@ export function whyCallerOnly(inputs: LoopInputs, ir: FunctionIr): string | unde
   return reason
 }
 
-/** A write at the iteration's own key of the array iterated over finds its element. */
+/** Whether a write may add a key. At the iteration's own key of the array iterated over, the element is there. */
 function mayInsert(inputs: LoopInputs, array: number, storage: Storage, stmt: { readonly subscripts: readonly Expr[] }): boolean {
   const own = inputs.over.kind === 'storage' && inputs.over.array === array
   const atKey = stmt.subscripts.every((subscript, axis) => subscript.kind === 'Key' && subscript.axis === axis)
@@ -121,16 +121,16 @@ export interface KernelMemory {
   readonly order: Int32Array | undefined
   /** Key columns in the order of places. */
   readonly keys: readonly Int32Array[]
-  /** Elements in the order of places, where they can be kept so. */
+  /** Copies of the elements in the order of places; undefined where elements are read as they are stored. */
   readonly placed: PlacedElements | undefined
   /** Copies of captured tables, in the IR's order. */
   readonly tables: BindingPlan['tables']
-  /** Private copies by array identity (add-only arrays) and by name (buffers). */
+  /** Reduction copies by array identity (add-only arrays) and by name (buffers). */
   readonly reduced: ReadonlyMap<number, Lanes>
   readonly buffered: ReadonlyMap<string, Lanes>
   /** The workers' copies of private arrays, by array identity. */
   readonly copies: ReadonlyMap<number, readonly TypedArray[]>
-  /** Of WebAssembly kernels; nothing where they need none. */
+  /** The scratch memory of WebAssembly kernels; of length 0 where they need none. */
   readonly scratch: Scratch
   readonly addresses: AddressType
   readonly owns: (buffer: ArrayBufferView) => boolean
@@ -166,12 +166,12 @@ export function planKernel(
   }
 }
 
-/** What a loop's plan says of the kernel. */
+/** The kernel as a loop's plan shows it. */
 export function plannedKernel(wasm: KernelPlan['wasm']): LoopPlan['kernel'] {
   return 'because' in wasm ? { target: 'js', because: [wasm.because] } : { target: wasm.target, ...defined({ note: wasm.note }) }
 }
 
-/** What became of the innermost loops and of the iterations, one line each. */
+/** The outcome of vectorization for innermost loops and for iterations, and of software prefetch, one line each. */
 export function innerLoopsOf(wasm: KernelPlan['wasm']): readonly string[] {
   if ('because' in wasm) return []
   return [...wasm.loops.map(({ text }) => text), ...(wasm.touched === undefined ? [] : [`iterations: ${wasm.touched}`])]
@@ -214,9 +214,9 @@ export function kernelShape(
 }
 
 /**
- * From how many rows the iterations of a block take theirs, at the keys of each axis. 0 where each row follows the one before
- * it, so that the processor finds them by itself: in a box, and along the axis of sparse keys that runs slowest, where in
- * most blocks most of its keys have an iteration. Where few have one, each of those rows is new.
+ * For each axis, the number of rows among which the iterations of a block take one at a key, for software prefetch. 0 where each
+ * row follows the one before it, so that the processor finds them by itself: in a box, and along the axis of sparse keys that
+ * runs slowest, where in most blocks most of its keys have an iteration. Where few have one, each of those rows is new.
  */
 function reachOf({ analyzed }: LoopInputs, space: IterationSpace, { kind, cuts, iterations }: BlockSchedule): readonly number[] {
   if (space.kind !== 'sparse') return extentsOf(space).map(() => 0)
@@ -357,7 +357,7 @@ function columnsShape(storage: SparseStorage | TableStorage): ElementShape {
   return storage.element.kind === 'scalar' && first !== undefined ? { kind: 'scalar', column: first } : { kind: 'row', columns }
 }
 
-/** What tells WebAssembly kernels apart. */
+/** The key that tells WebAssembly kernels apart; undefined for a JavaScript kernel. */
 export function wasmKey({ wasm }: KernelPlan): string | undefined {
   return 'because' in wasm ? undefined : wasm.key
 }

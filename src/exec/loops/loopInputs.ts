@@ -20,13 +20,13 @@ export interface ArrayInput {
   readonly storage: Storage
   /** Identity of the array: names with one identity have one storage. */
   readonly array: number
-  /** For messages, as `W`. */
+  /** The array's name in messages, as `W`. */
   readonly label: string
-  /** As that of what is iterated over. */
+  /** The array's version; see `LoopInputs.over`. */
   readonly version?: () => string
   readonly made?: () => MadeSpec | undefined
   readonly scanned?: () => ScannedSpec | undefined
-  /** Elements are true and false to the body; memory has 1 and 0. */
+  /** Whether elements are true and false to the body, where memory has 1 and 0. */
   readonly isBoolean?: boolean
 }
 
@@ -40,7 +40,7 @@ export interface BufferInput {
   readonly combine: 'sum' | HelperFunction
   readonly apply?: HelperFunction
   readonly maxDelay?: number
-  /** Where it is flushed between rounds. */
+  /** How the buffer is flushed between rounds; absent where it is not. */
   readonly rounds?: Rounds
 }
 
@@ -56,20 +56,20 @@ export interface LoopInputs {
         readonly array: number
         /** Changes with every write to the array; without it any pass may find other values. */
         readonly version?: () => string
-        /** What the array was made by, as long as nobody has written it. */
+        /** The description that the array was made from; undefined once somebody has written it. */
         readonly made?: () => MadeSpec | undefined
         readonly scanned?: () => ScannedSpec | undefined
       }
-  /** By the name the body uses, captured ones included. */
+  /** Arrays by the name the body uses, captured ones included. */
   readonly arrays: ReadonlyMap<string, ArrayInput>
   readonly buffers: ReadonlyMap<string, BufferInput>
   readonly accumulators: ReadonlyMap<string, AccumulatorInput>
-  /** Seeds by name. */
+  /** Seeds of random generators, by name. */
   readonly rngs: ReadonlyMap<string, number>
   /** Everything else in `env`, as the user gave it, for bodies that run as they stand. */
   readonly envObject: Readonly<Record<string, unknown>>
   /** The names of handles, as the body's own closure knows them: arrays by their plans, all else by itself. */
   readonly handles?: ReadonlyMap<object, string>
-  /** What the inspector found, for colored schedules. Without it they run serially. */
+  /** The inspector's finding, for a colored schedule; without it the loop runs serially. */
   readonly finding?: Finding
 }

@@ -31,7 +31,7 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
   const because = whyNoKernel(inputs)
   const { ir, parts, schedule } = inputs.analyzed
   if (because === undefined && parts !== undefined && schedule.kind === 'serial') return prepareSplit(inputs, resources, previous)
-  // several processes run it as the serial loop that it is, too
+  // a gang runs a loop with a scan as the serial loop that it also is
   const scan = resources.gang === undefined ? inputs.analyzed.scan : undefined
   const isSame = previous instanceof KernelLoop && previous instanceof ScanLoop === (scan !== undefined)
   if (because === undefined && ir !== undefined && isSame && previous.takeOver(inputs, ir, resources)) return previous

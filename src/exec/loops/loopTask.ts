@@ -36,7 +36,7 @@ export interface PassTurn {
   /** The first pass, and how many are run one after another; the workers wait for each other in between. */
   readonly pass: number
   readonly passes: number
-  /** Whether to note what each block takes. */
+  /** Whether to measure the time of each block. */
   readonly measures: boolean
   /** This is number `share` of `shares` that run the passes together. */
   readonly share: number
@@ -55,14 +55,14 @@ export type ArrayPlan =
       readonly kind: 'dense'
       readonly label: string
       readonly data: TypedArray
-      /** Which element of the array `data` begins with. */
+      /** The number of the element that `data` begins with. */
       readonly first: number
       readonly extents: readonly number[]
       readonly strides: readonly number[]
       readonly lanes?: TypedArray
       readonly touched?: Uint8Array
       readonly laneLength: number
-      /** Of a private array: a copy for each worker. */
+      /** A copy for each worker, where the array is private. */
       readonly copies?: readonly TypedArray[]
       readonly combine?: PortableFunction
     }
@@ -86,14 +86,14 @@ export type ElementPlan =
 /** What a worker did in one pass. */
 export interface SharePass {
   readonly accumulators: readonly AccumulatorPart[]
-  /** From its first look for a block to its last. */
+  /** Time from the worker's first look for a block to its last. */
   readonly milliseconds: number
-  /** Of these, spent on blocks. */
+  /** The part of that time that was spent on blocks. */
   readonly busyMs: number
 }
 
 export interface LoopTaskResult {
-  /** In order; the last is not complete after a failure or an abort. */
+  /** The passes in order; the last is not complete after a failure or an abort. */
   readonly passes: readonly SharePass[]
   /** The failing iteration of smallest rank that this worker met. */
   readonly failure?: { readonly rank: number; readonly key: readonly number[]; readonly error: WireError }

@@ -1,8 +1,8 @@
-/** What is said of the kernels of a loop in parts, before a run and after. */
+/** Joins what plans say about the kernels of a split loop's parts, before a run and after. */
 import type { KernelCode } from '../../core/ir/kernelCode.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 
-/** That of the part with the least of a kernel, the first among equals. */
+/** The least compiled kernel of the parts, the first among equals; undefined without parts. */
 export function leastKernel(kernels: readonly LoopPlan['kernel'][]): LoopPlan['kernel'] | undefined {
   const targets = ['as-is', 'js', 'wasm', 'wasm-simd']
   const ranks = kernels.map(({ target }) => targets.indexOf(target))
@@ -14,7 +14,7 @@ export function linesOfParts(lines: readonly (readonly string[])[]): string[] {
   return lines.flatMap((own, at) => own.map((line) => `part ${at + 1}, ${line}`))
 }
 
-/** The kernels one below the other. */
+/** The texts of the parts' kernels, one below the other. */
 export function codeOfParts(codes: readonly KernelCode[]): KernelCode {
   const texts = codes.map(({ language, text }, at) => `${language === 'WebAssembly' ? ';;' : '//'} part ${at + 1}\n${text}`)
   return { language: codes.every(({ language }) => language === 'WebAssembly') ? 'WebAssembly' : 'JavaScript', text: texts.join('\n') }

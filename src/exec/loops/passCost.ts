@@ -1,5 +1,5 @@
 /**
- * What a pass will take, on one thread or on several, and where it should run: the runtime part of the cost model.
+ * Predicts the time of a pass, on one thread or on several, and where it should run: the runtime part of the cost model.
  *
  *     predicted = alone x share + claims + waking          share   the part of a pass that its busiest worker has
  *
@@ -14,21 +14,21 @@
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { BlockSchedule } from './blocks/schedule.ts'
 
-/** Having workers begin and hearing that they are done, and claiming a block: `bench/overhead.bench.ts`. */
+/** Time to have workers begin and to hear that they are done, and time to claim a block: `bench/overhead.bench.ts`. */
 const WAKE_MS = 0.1
 const CLAIM_MS = 0.0004
-/** Where outer axes run in order: all workers waiting for all, after each of their indices. */
+/** Time of the barrier at the end of each step, where outer axes run in order. */
 const STEP_END_MS = 0.005
 
-/** A shorter pass is over before threads have started, or have been woken where they run already. */
+/** Least time of a pass for workers: a shorter one is over before threads have started, or before running ones have woken. */
 const WORTH_STARTING_MS = 4
 const WORTH_WAKING_MS = 1
-/** A pass that took longer was not only held up, as by the engine's collecting garbage or compiling. */
+/** Longest hold-up by the engine's garbage collection or compilation; a pass that took longer was not only held up. */
 const LONGEST_HOLDUP_MS = 25
 /** A pass on several workers should take less than this part of what it takes alone. */
 const WORTH_PART = 0.8
 
-/** The part of a pass's work that lies on its longest way through the steps, for so many workers; 1 for one. */
+/** The part of a pass's work that its busiest worker has, summed over the steps; 1 for one worker. */
 export function busiestShare(blocks: BlockSchedule, workers: number): number {
   const { from, to } = blocks
   const inOne = blocks.steps?.blocks ?? blocks.count
@@ -80,21 +80,21 @@ export function balanceOf(busyMs: readonly number[]): number {
 /** What is known of a loop's passes. */
 export interface PassTimes {
   readonly blocks: BlockSchedule
-  /** Workers that there are, and that blocks leave something to do. */
+  /** The workers that a pass has: those of the pool, but no more than blocks can run at the same time. */
   readonly workers: number
-  /** Whether their threads run. */
+  /** Whether the workers' threads run. */
   readonly isWarm: boolean
-  /** What a pass takes on one thread, as estimated from the body. */
+  /** The time of a pass on one thread, as estimated from the body. */
   readonly estimatedMs: number
   /** The last pass: the work of all workers together, and how long it took where it ran. */
   readonly last?: {
     readonly aloneMs: number
     readonly milliseconds: number
     readonly where: 'workers' | 'caller'
-    /** What the pass before it took on one thread. */
+    /** The work of the pass before it, as on one thread. */
     readonly beforeMs?: number | undefined
   }
-  /** The estimate from which a first pass runs on workers, where it is not the usual; 0 asks for them. */
+  /** The estimate from which a first pass runs on workers, where it is not the usual; 0 asks for workers in every pass. */
   readonly worthThreadsMs?: number | undefined
 }
 

@@ -1,3 +1,4 @@
+/** Runs passes of a compiled loop, or rounds of them: on this thread or on workers, while other processes run their portions. */
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
 import { endlessLoop } from '../../core/ir/mayNotEnd.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
@@ -21,16 +22,16 @@ import type { LoopResources } from './preparedLoop.ts'
 import { freePart } from './reductions/accumulatorLog.ts'
 import type { Lanes } from './reductions/reductionCopies.ts'
 
-/** How long after an abort workers may take to the end of their slices; then their threads are ended. */
+/** Milliseconds after an abort in which workers may come to the end of their slices; then their threads are ended. */
 const LATE_MS = 100
 
 let lastId = 0
 
-/** What runs now: kernels and places change between passes. */
+/** The kernel and the memory that run now: both may change between passes. */
 export interface Running {
   readonly ir: FunctionIr
   readonly plan: KernelPlan
-  /** All of the loop's, which a portion has some of. */
+  /** All blocks of the loop, of which a portion has some. */
   readonly blocks: BlockSchedule
   readonly lanes: readonly Lanes[]
   readonly buffers: LoopInputs['buffers']
@@ -38,7 +39,7 @@ export interface Running {
 }
 
 export class PassRunner {
-  /** Those that other processes have asked for. */
+  /** The portions that other processes have asked for. */
   readonly portions: Portion[] = []
   /** The kernel as this thread has it, once it ran here. */
   bound: BoundLoop | undefined
@@ -57,14 +58,14 @@ export class PassRunner {
     this.now = now
   }
 
-  /** There is another kernel from now on. */
+  /** Forgets what this thread and the workers know of the kernel, which has been planned anew. */
   renew(): void {
     this.id = `${++lastId}`
     this.bound = undefined
     this.workerPasses.clear()
   }
 
-  /** Runs a pass, or blocks of it: here the portion, and what others run at the same time. */
+  /** Runs a pass or one of its rounds: the portion here, and at the same time what others run. Returns the shares of all. */
   async attempt(
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
@@ -141,7 +142,7 @@ export class PassRunner {
     }
   }
 
-  /** Who was told of one portion was not told of another. */
+  /** The passes of a portion on the workers: one that was sent one portion does not know another. */
   private workerPassesOf(portion: Portion): WorkerPasses {
     const known = this.workerPasses.get(portion) ?? new WorkerPasses(this.resources.pool)
     this.workerPasses.set(portion, known)
@@ -197,7 +198,7 @@ export class PassRunner {
   }
 }
 
-/** Runs blocks between what comes before and after them where several processes flush. */
+/** Runs a round's blocks where several processes flush: waits for the others' flushes before them, and flushes after them. */
 async function sharing<T>(
   shared: SharedLanes,
   { blocks: { rounds = [] } }: Portion,
@@ -221,7 +222,7 @@ export function freeParts(results: readonly ShareResult[], arena: Arena): void {
   }
 }
 
-/** Why a pass of the loop failed: by the first of its iterations that did. */
+/** The error of a failed pass, which is that of its first failing iteration in serial order; undefined if none failed. */
 export function failureOf(loop: string, results: readonly ShareResult[]): { readonly reason: unknown } | undefined {
   const failed = results.filter((result) => result.failure !== undefined)
   const [first] = failed.sort((a, b) => (a.failure?.rank ?? 0) - (b.failure?.rank ?? 0))

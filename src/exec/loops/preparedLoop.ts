@@ -33,11 +33,11 @@ export interface LoopResources {
   readonly kernel?: 'js'
 }
 
-/** What makes loops that several processes run. */
+/** The maker of loops that several processes run. */
 export interface LoopGang {
-  /** For the arrays of a session: what passes with `stays` have left in other processes. `spill`, of the first call, has room beside memory. */
+  /** Notes of what passes with `stays` left in other processes, for a session's arrays. `spill` (of the first call) has room on disk. */
   journal(arena: Arena, spill?: { file(): string }): LeftElsewhere
-  /** The arrays of a session are gone. */
+  /** Forgets a session whose arrays are gone. */
   leave(arena: Arena): void
   loop(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources): PreparedLoop
 }
@@ -45,10 +45,10 @@ export interface LoopGang {
 export interface PassResult {
   readonly iterations: number
   readonly milliseconds: number
-  /** What it was expected to take; absent where nothing is known of the body. */
+  /** The time it was expected to take; absent where nothing is known of the body. */
   readonly predictedMilliseconds?: number
   readonly workers: number
-  /** How much longer the busiest worker was on blocks than the mean. */
+  /** The busiest worker's time on blocks, as a multiple of the mean. */
   readonly balance: number
   /** Results by the accumulators' names. */
   readonly accumulators: Readonly<Record<string, unknown>>
@@ -60,9 +60,9 @@ export interface PassResult {
 
 /** Passes that were run one after another. */
 export interface PassesResult {
-  /** Those that were completed, in order. */
+  /** The passes that were completed, in order. */
   readonly passes: readonly PassResult[]
-  /** Why the one after them was not: a TaskError when the body threw, the signal's reason when it was aborted. */
+  /** Why the next pass was not completed: a TaskError when the body threw, the signal's reason when it was aborted. */
   readonly failed?: { readonly reason: unknown }
 }
 
@@ -75,23 +75,23 @@ export interface VerifyResult {
 export interface PreparedLoop {
   readonly blocks: BlockSchedule
   readonly execution: LoopPlan['execution']
-  /** Where there are several: how many of them run the next pass, and why. */
+  /** How many processes run the next pass, and why; absent where there is only this one. */
   readonly processes?: LoopPlan['execution']['processes']
   /** How the body runs; absent where the plan says it already. */
   readonly kernel?: LoopPlan['kernel']
-  /** What became of the innermost loops of a WebAssembly kernel, one line each. */
+  /** The outcome of vectorization for the loops of a WebAssembly kernel, one line each. */
   readonly innerLoops?: readonly string[]
   /** The kernel for people; absent where the body runs as it stands. */
   kernelCode?(): KernelCode
   /** How many blocks can run at the same time at most. */
   readonly width: number
-  /** What the next pass will take; absent where nothing is known of the body. */
+  /** The expected time of the next pass; absent where nothing is known of the body. */
   readonly predictedMilliseconds?: number
   /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */
   runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
   /** Runs the pass, and where passes are short and have nothing in between for the driver to do, some that follow: at most `most`. */
   runPasses(pass: number, most: number, options?: { readonly signal?: AbortSignal; readonly stays?: boolean }): Promise<PassesResult>
-  /** What passes with `stays` leave where they ran: whoever uses an array otherwise asks for it first. */
+  /** Whether passes may be told `stays`: elements then stay in the process that wrote them, until somebody else asks for the array. */
   readonly canStay?: boolean
   /** The keys of all iterations in the serial order the run is equivalent to. */
   serialOrder(): Int32Array
@@ -176,14 +176,14 @@ export abstract class Prepared implements PreparedLoop {
   }
 }
 
-/** Lets timers and signals have their turn after so long on the caller's thread. */
+/** Milliseconds on the caller's thread after which a pass yields to the event loop, for timers and signals. */
 export const TURN_MS = 12
 
 export async function otherTurn(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
-/** What a pass reports of arrays that got new storage. */
+/** The part of a pass's result about arrays that got new storage. */
 export function replacedBy(keyed: ReadonlyMap<number, Parameters<typeof mergeInserted>[0]>): {
   readonly replaced?: ReadonlyMap<number, Storage>
 } {

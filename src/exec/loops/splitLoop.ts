@@ -33,8 +33,8 @@ export function prepareParts(inputs: LoopInputs, prepare: (part: LoopInputs, ind
 }
 
 /**
- * Every accumulator goes to the part that adds to it, and to the first if none does. Versions tell of whole passes: what a part has
- * written has none for those that come after it.
+ * Returns the inputs of each part. An accumulator goes to the part that adds to it, or to the first if none does. Versions change
+ * with whole passes only: to the parts, arrays that the loop writes have none.
  */
 function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
   const parts = inputs.analyzed.parts?.loops ?? []
@@ -45,7 +45,7 @@ function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
       uses.findIndex((names) => names.has(name)),
     )
   const written = new Set([...inputs.analyzed.writtenArrays, ...[...inputs.buffers.values()].map(({ array }) => array)])
-  // what one part writes is not told from what it was before when the next one begins
+  // no version tells the next part that this one has written the array
   const unversioned = <T extends { readonly array: number; readonly version?: () => string; readonly made?: () => unknown }>(
     input: T,
   ): T => {
@@ -66,7 +66,7 @@ function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
 
 export class SplitLoop extends Prepared {
   readonly parts: readonly Part[]
-  /** The part that the plan's schedule is of. */
+  /** The part whose schedule the plan shows. */
   readonly #main: PreparedLoop
 
   constructor(inputs: LoopInputs, space: IterationSpace, parts: readonly Part[]) {

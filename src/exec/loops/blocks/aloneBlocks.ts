@@ -9,7 +9,7 @@
  */
 import type { BlockSchedule } from './schedule.ts'
 
-/** `lanesMatter`: blocks of different lanes add to different copies. */
+/** Joins neighbours into one block each. With `lanesMatter`, blocks of different lanes stay apart: they add to different copies. */
 export function aloneBlocks(schedule: BlockSchedule, { lanesMatter }: { readonly lanesMatter: boolean }): BlockSchedule {
   const { count, from, to, base, lanes } = schedule
   if (!lieInARow(schedule)) return schedule

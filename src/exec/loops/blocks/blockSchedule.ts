@@ -7,7 +7,7 @@
  *     s1    7   1   4                 s1    3   4   5
  *     s2    5   8   2                 s2    6   7   8
  *
- * A skewed schedule is a wavefront over bands of two forms instead of two axes, as i + t; see `pieces.ts` for its blocks.
+ * A skewed schedule is a wavefront over bands of two hyperplanes (forms, as i + t) instead of two axes; `pieces.ts` has its blocks.
  *
  * In a 2d schedule a block waits for the previous one of its row and of its column in plan order: no two of a row or
  * column ever run together, and their order is fixed. Inside a block iterations run in key order.
@@ -113,8 +113,8 @@ export function runs(
 }
 
 /**
- * The blocks of lanes `from` up to `to`, in plan order, and which they are of the whole; ranks and rounds stay those of the whole, be
- * it that a round has no block. Of whom they wait for, those that are not among them are left out.
+ * The blocks of lanes `from` up to `to`, in plan order, and their numbers in the whole. Ranks and rounds stay those of the whole,
+ * so a round may have no block. Of the blocks that they wait for, those of other lanes are left out.
  */
 export function blocksOfLanes(
   whole: BlockSchedule,
@@ -159,7 +159,7 @@ export function blocksOfLanes(
   return { blocks, numbers }
 }
 
-/** Every iteration lies in a block, whatever the cut was made of: an iteration that is left out would not be missed by anyone else. */
+/** Throws unless blocks have as many iterations as the loop: nothing else would notice iterations that are left out. */
 export function checkCovered({ kind, iterations, from, to, steps, order }: BlockSchedule): void {
   let covered = 0
   let isForward = true

@@ -23,7 +23,7 @@ import { predictedMs } from '../passCost.ts'
 import { lieInARow } from './aloneBlocks.ts'
 import { type BlockSchedule, releases } from './schedule.ts'
 
-/** What is claimed, as if each were a block; `firsts` has the first block of each group and, last, how many blocks there are. */
+/** The groups that are claimed, each as a block; `firsts` has the first block of each and, last, the number of blocks. */
 export interface ClaimedBlocks
   extends Pick<BlockSchedule, 'count' | 'steps' | 'waitsFor' | 'successorStart' | 'successors' | 'lanes' | 'laneCount'> {
   readonly firsts?: Int32Array
@@ -40,9 +40,9 @@ export function firstOf({ firsts }: ClaimedBlocks, group: number): number {
   return firsts === undefined ? group : (firsts[group] as number) // one more than there are groups
 }
 
-/** No estimate is to be trusted so far that a worker has fewer than this many groups to even out what others take. */
+/** Least number of groups per worker: estimates err, and with fewer groups workers cannot even out their loads. */
 const LEAST_GROUPS_A_WORKER = 8
-/** Beside a block that takes so long its claim is nothing. */
+/** Time of a block beside which that of its claim is nothing. */
 const LONG_BLOCK_MS = 0.05
 
 /** The groups with which a pass of `aloneMs` on one thread is foreseen to end soonest. `lanesMatter` as for `aloneBlocks`. */
@@ -103,8 +103,8 @@ function boxesOf(boxes: Float64Array, blocks: number, firsts: Int32Array): Float
 }
 
 /**
- * The groups as blocks that have the iterations of all of theirs: where these lie, if the blocks lie one behind the other or
- * side by side in a box; otherwise only how many there are.
+ * The groups as blocks with the iterations of all their members. Bounds are those of the iterations if members lie one behind
+ * the other or side by side in a box; otherwise only their difference, the number of iterations, holds.
  */
 export function groupBlocks(schedule: BlockSchedule, firsts: Int32Array): BlockSchedule {
   const { from, to, base, boxes, lanes, successorStart, successors } = schedule

@@ -22,19 +22,19 @@ import { type BlockSchedule, byBlock, type CutOptions, releases } from './schedu
 
 type Parallel = Exclude<Finding, { kind: 'nothing' }>
 
-/** Claiming a block and waking who waits for it. */
+/** Time to claim a block and to wake who waits for it. */
 const BLOCK_NS = 3_000
-/** Work that is worth a block. */
+/** Least work that is worth a block of its own. */
 const WORTH_A_BLOCK_NS = 10_000
 const MOST_COMPONENT_BLOCKS = 64
 const MOST_STRIPS = 16
 const MOST_BLOCKS = 2_048
-/** The finest tiles that are tried; coarser ones are made of four of them. */
+/** Bands and strips of the finest tiles that are tried, and by how many of both the tiles that are tried are joined. */
 const FINEST: readonly [number, number] = [16, 16]
 const COARSER = [1, 2]
 
 export interface ColoredOptions extends Pick<CutOptions, 'order' | 'partitions' | 'mostLanes'> {
-  /** What an iteration costs. */
+  /** Estimated time of an iteration on one thread. */
   readonly iterationNs: number
 }
 
@@ -87,7 +87,7 @@ function plansOf(finding: Parallel, { partitions, mostLanes = Number.POSITIVE_IN
   return [...steps, ...(finding.kind === 'levels' ? byTiles(finding, [bands, Math.min(columns, mostLanes)], COARSER) : [])]
 }
 
-/** Blocks before the iterations are put in their order. */
+/** A candidate for the cut, for which iterations are not yet put in order. */
 interface Plan {
   /** Iterations of each block. */
   readonly sizes: Int32Array
@@ -117,7 +117,7 @@ function byComponents({ of, sizes }: Parallel, most: number): Plan {
   }
 }
 
-/** Each step in as many blocks as it is worth, or `strips` where costs do not count. */
+/** Cuts each step into as many blocks as its work is worth, or into `strips` where costs do not count. */
 function bySteps({ of, sizes }: Parallel, strips: number, iterationNs: number | undefined): Plan {
   const widths = Array.from(sizes, (size) =>
     Math.max(1, Math.min(strips, size, iterationNs === undefined ? strips : worthBlocks(size * iterationNs))),
@@ -156,7 +156,7 @@ function bySteps({ of, sizes }: Parallel, strips: number, iterationNs: number | 
   }
 }
 
-/** Tiles of these bands and strips, and coarser ones of some of them each. */
+/** Cuts into tiles of these bands and strips: a plan for each factor in `coarser`, by which bands and strips are joined. */
 function byTiles({ of, sizes }: Parallel, [bands, strips]: readonly [number, number], coarser: readonly number[]): Plan[] {
   const levelCuts = cutByHistogram(sizes, Math.min(bands, sizes.length))
   const positionCuts = cutEqual(of.length, strips)

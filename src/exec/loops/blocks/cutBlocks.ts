@@ -35,10 +35,10 @@ export function blocksAlong({ steps, cuts }: BlockSchedule): number[] {
   return [...(steps?.extents ?? []), ...cuts.map((cut) => cut.length - 1)]
 }
 
-/** Blocks are counted in 32 bits by those who claim them. */
+/** Most blocks of a schedule: those who claim them count in 32 bits. */
 const MOST_BLOCKS = 2 ** 30
 
-/** One block for all steps where a step is too small to be cut. */
+/** Cuts each step; leaves one block for all steps where a step is too small to be cut, or blocks would be too many. */
 function cutStepped(schedule: Stepped, space: IterationSpace, options: CutOptions): BlockSchedule {
   const { outer } = schedule
   const [extents, iterations] = [extentsOf(space), iterationsOf(space)]

@@ -1,4 +1,4 @@
-/** Blocks of two axes, or of bands of two forms: which iterations are in each cell, and which cells come before which. */
+/** Blocks as cells of a grid over axes, or over bands of hyperplanes (forms): their iterations, and which cells wait for which. */
 import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
 import { cutByHistogram, cutEqual, rangeAlong } from '../../../core/loop/partitioning.ts'
 import { piecesOf } from './pieces.ts'
@@ -18,7 +18,7 @@ export function rowByRow(rows: number, columns: number): Cell[] {
   return cells
 }
 
-/** Sound for wavefronts too: row by row, the previous blocks of row and column are (s, t - 1) and (s - 1, t). */
+/** The latest blocks of the row and of the column before a block in plan order; of a wavefront these are (s, t - 1) and (s - 1, t). */
 export function previousInRowAndColumn(cells: readonly Cell[], block: number): number[] {
   const [s, t] = cells[block] ?? []
   const found: number[] = []
@@ -61,7 +61,7 @@ export function grid(
     : { ...shared, ...sparseCells(space, axes, cuts, cells) }
 }
 
-/** Blocks that are cells of a grid over bands of one or two forms; `ordered` as a wavefront. */
+/** Blocks that are cells of a grid over bands of one or two hyperplanes; `ordered` as a wavefront. */
 export function skewed(
   kind: Schedule['kind'],
   space: IterationSpace,
@@ -105,7 +105,7 @@ function boundsOfForm(space: IterationSpace, form: Form, parts: number, balance:
   return cutByHistogram(counts, parts).map((bound) => bound + low)
 }
 
-/** The value of a form at each position. */
+/** The value of the form (an affine function of the key) at each position. */
 function valuesOfForm(space: IterationSpace, form: Form): Int32Array {
   const keys = space.kind === 'sparse' ? space.keys : []
   return Int32Array.from({ length: iterationsOf(space) }, (_, position) =>
@@ -156,9 +156,7 @@ function sparseCells(
   )
 }
 
-/**
- * Buckets the positions by cell, given what each position has along each cut; each bucket is in key order.
- */
+/** Buckets the positions by cell, given the value of each position along each cut; a bucket is in key order. */
 function bucketed(
   values: readonly Int32Array[],
   cuts: readonly (readonly number[])[],
@@ -175,14 +173,14 @@ function bucketed(
   return byBlock(blockOf, cells.length)
 }
 
-/** What each position has along a cut, and what a part of it adds to the number of a cell. */
+/** One cut: the value of each position along it, and for each value from `low` on what its part adds to the number of a cell. */
 interface Cut {
   readonly along: Int32Array
   readonly low: number
   readonly partOf: Int32Array
 }
 
-/** Loops of their own for one cut and two: there are millions of positions. All values lie between the bounds of their cut. */
+/** Fills in the block of each position; one cut and two have loops of their own, for millions of positions. Values are in bounds. */
 function fillBlocks(rows: Cut, inRow: Cut | undefined, blockOfCell: Int32Array, blockOf: Int32Array): void {
   const { along: a, low: lowA, partOf: partA } = rows
   if (inRow === undefined) {

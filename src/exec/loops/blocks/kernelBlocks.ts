@@ -15,7 +15,7 @@ import { type BlockSchedule, extentsOf, type IterationSpace, iterationsOf } from
 
 /** A colored schedule that would take more than this share of the serial time, in the model, is not worth it. */
 const MOST_SHARE = 0.8
-/** Shorter passes run on the caller's thread anyway. */
+/** Least time of a pass for which the model is asked: shorter ones run on the caller's thread anyway. */
 const LEAST_TO_JUDGE_NS = 1e6
 const NS_TO_PLACE_A_VALUE = 150
 
@@ -51,7 +51,7 @@ export function cutKernel(loop: CompiledLoop): KernelBlocks {
   return { blocks: cutBlocks(schedule, space, { order, partitions, balance, mostLanes: lanes?.most, weight: weightOf(inputs, ir) }) }
 }
 
-/** As the inspector found; in one block where that is not worth it. */
+/** Cuts a colored loop as the inspector found; leaves it in one block where that is not worth it. */
 function cutFound(loop: CompiledLoop, lanes: ReturnType<typeof laneChoice>): KernelBlocks {
   const { finding, analyzed } = loop.inputs
   const { order = 'serial', partitions } = analyzed.spec.options
@@ -74,7 +74,7 @@ function cutFound(loop: CompiledLoop, lanes: ReturnType<typeof laneChoice>): Ker
   return { blocks }
 }
 
-/** In key order each value of a sum is put in its place on its own, where neighbours run in different blocks. */
+/** The time of an iteration. In key order a sum's values are put in place one by one, since neighbours run in different blocks. */
 function coloredIterationNs({ inputs, ir }: CompiledLoop): number {
   const sums = [...inputs.accumulators.values()].some((input) => input === 'sum' || typeof input !== 'string')
   const placing = sums && inputs.analyzed.spec.options.order !== 'any' ? NS_TO_PLACE_A_VALUE : 0
@@ -90,13 +90,13 @@ export function weightOf(inputs: LoopInputs, ir: FunctionIr): number {
 export interface SerialFlushes {
   /** Iterations between places where some buffer may flush. */
   readonly every: number
-  /** How the loop says it. */
+  /** The reason why iterations run in serial order, as a sentence. */
   readonly text: string
 }
 
 /**
- * With maxDelay every iteration sees the flushes before it in the serial order, and on the caller's thread nothing is gained by
- * another order than that of keys. So it is with rounds where blocks wait for one another.
+ * The flushes that make the loop run in serial order; undefined where there are none. With maxDelay every iteration sees the
+ * flushes before it in that order, and so it does with rounds of blocks that wait for one another.
  */
 export function serialFlushes({ inputs, ir, space }: CompiledLoop): SerialFlushes | undefined {
   const delays = [...inputs.buffers.values()].flatMap(({ maxDelay }) => (maxDelay === undefined ? [] : maxDelay))
@@ -126,7 +126,7 @@ export function widthOf(blocks: BlockSchedule): number {
   return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
 }
 
-/** How often the outer axes of a stepped schedule go on; 1 of any other. */
+/** The number of steps of a stepped schedule; 1 for any other. */
 export function stepsOf({ inputs, space }: CompiledLoop): number {
   const { schedule } = inputs.analyzed
   const outer = schedule.kind === 'stepped' ? extentsOf(space).slice(0, schedule.outer) : []

@@ -99,7 +99,7 @@ export class PieceWalk implements Piece {
     return true
   }
 
-  /** The box of the first step, at its place in this one. */
+  /** Takes over a box of the first step, and moves it to its place in this one. */
   #place(boxes: Float64Array, from: number): void {
     for (let i = 0; i < this.box.length; i++) this.box[i] = boxes[from + i] as number
     this.#moveToStep()
@@ -166,7 +166,7 @@ class SlantedWalk {
   /** Bounds of each form. */
   readonly #from: Float64Array
   readonly #to: Float64Array
-  /** What the axes from an axis on add to a form, at least and at most. */
+  /** The least and the greatest that the axes from an axis on add to each form, by axis. */
   readonly #least: readonly Float64Array[]
   readonly #greatest: readonly Float64Array[]
   /** The value of each form over the axes before an axis, and where each outer axis ends. */

@@ -20,9 +20,9 @@ import type { LoopInputs } from '../loopInputs.ts'
 export interface PlacedElements {
   /** The array with its columns by place; its keys are those of the array. */
   readonly storage: SparseStorage
-  /** What has to be gathered before a pass: nothing while the values are those of the last copy. */
+  /** The columns that have to be gathered before a pass: none while the array's version is that of the last copy. */
   readonly stale: (over: LoopInputs['over']) => readonly Gather[]
-  /** Says that it has been. */
+  /** Notes that they have been gathered. */
   readonly copied: (over: LoopInputs['over']) => void
 }
 

@@ -1,7 +1,7 @@
-/** What the cutting of a loop begins with and ends with: the iterations and what is asked for, and the blocks. */
+/** The input and the result of cutting a loop: its iteration space and the options, and the blocks. */
 import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
 
-/** What is iterated over: all keys of a box, or the sorted keys of sparse data, or rows 0 … length - 1. */
+/** The iterations: all keys of a box, or the sorted keys of sparse data, or rows 0 … length - 1. */
 export type IterationSpace =
   | { readonly kind: 'box'; readonly extents: readonly number[] }
   | { readonly kind: 'sparse'; readonly extents: readonly number[]; readonly keys: readonly Int32Array[]; readonly length: number }
@@ -12,7 +12,7 @@ export interface BlockSchedule {
   readonly iterations: number
   /** How many blocks can run at the same time at most; absent where `cuts` say it. */
   readonly width?: number
-  /** Blocks in plan order, of all steps. */
+  /** The number of blocks, of all steps; blocks are numbered in plan order. */
   readonly count: number
   /** Absent where nothing runs in steps. Otherwise `lanes`, `waitsFor`, `successors` and, in a box, bounds are those of the blocks of one step. */
   readonly steps?: Steps
@@ -23,7 +23,7 @@ export interface BlockSchedule {
    * whole space's keys.
    */
   readonly boxes?: Float64Array
-  /** What is cut, where that is no axis; `cuts` are then values of the forms. */
+  /** The hyperplanes along which a skewed loop is cut, instead of axes; `cuts` are then values of these forms. */
   readonly forms?: readonly Form[]
   /** The block's iterations: places inside its box, or places in `order`. */
   readonly from: Float64Array
@@ -38,9 +38,7 @@ export interface BlockSchedule {
   readonly waitsFor: Int32Array
   readonly successorStart: Int32Array
   readonly successors: Int32Array
-  /**
-   * Adds to arrays that are only added to go to private copies, one a lane. Blocks of one lane run one after another in plan order.
-   */
+  /** The lane of each block: which reduction copy it adds to. Blocks of one lane run one after another in plan order. */
   readonly lanes: Int32Array
   readonly laneCount: number
   /** The first block of each round, and how many blocks there are; absent where a pass is one round. Blocks of a round have the lanes of the others. */
@@ -49,7 +47,7 @@ export interface BlockSchedule {
 
 /** Steps run one after another: all blocks of one before any of the next. */
 export interface Steps {
-  /** Of the outer axes: a step for each of their keys. */
+  /** Extents of the outer axes, each key of which is a step. */
   readonly extents: readonly number[]
   /** Blocks of one step. */
   readonly blocks: number
@@ -59,7 +57,7 @@ export interface CutOptions {
   readonly order: 'serial' | 'any'
   readonly partitions?: number | readonly number[] | undefined
   readonly balance?: 'histogram' | 'equal' | undefined
-  /** Most lanes when private copies are needed; 1 forces a single block along the first cut. */
+  /** Most lanes when reduction copies are needed; 1 forces a single block along the first cut. */
   readonly mostLanes?: number | undefined
   /** How many light iterations one is worth: dear iterations are cut into more blocks. Default: 1. */
   readonly weight?: number
@@ -109,7 +107,7 @@ export function releases(
   return { waitsFor, successorStart, successors: Int32Array.from(lists.flat()) }
 }
 
-/** The positions block after block, those of a block in key order, given the block of each. */
+/** Sorts positions by their blocks (`blockOf` has that of each); the positions of a block stay in key order. */
 export function byBlock(blockOf: Int32Array, count: number): Required<Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'>> {
   const next = new Int32Array(count + 1)
   for (let position = 0; position < blockOf.length; position++) next[blockOf[position]! + 1]!++

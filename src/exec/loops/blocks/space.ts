@@ -1,4 +1,4 @@
-/** The iterations of a loop: which there are, and their keys. */
+/** The iteration space of a loop, and walks through the keys of its iterations. */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import { iterationsBefore, piecesOf, placeInStep } from './pieces.ts'
@@ -108,7 +108,7 @@ function lanesInKeyOrder(space: IterationSpace, schedule: BlockSchedule): (posit
   return (position) => lanes[position] as number
 }
 
-/** The keys of all iterations in that order, one after another. */
+/** The keys of all iterations in the order of `visitSerially`, one after another. */
 export function serialOrderOf(space: IterationSpace, schedule: BlockSchedule): Int32Array {
   const rank = rankOfSpace(space)
   const keys = new Int32Array(schedule.iterations * rank)

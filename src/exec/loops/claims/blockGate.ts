@@ -1,5 +1,5 @@
 /**
- * Blocks of a portion that wait for blocks of other processes, and blocks that those wait for: where the two meet in a pass.
+ * The gate between the blocks of a portion and those of other processes, which in a pass wait for each other both ways.
  *
  *     others ── release ──> words of claims, or this thread's own turn
  *     blocks done ── outbox ──> this thread ── finished ──> others
@@ -12,27 +12,27 @@ import { hasFailed, releaseBlock, reportFailure, smallestFailure } from './claim
 import { resetClaimsTo } from './claimWords.ts'
 import { depthOrder } from './depthOrder.ts'
 
-/** What a portion's blocks have to do with those of others, by their places in it. */
+/** The dependences between a portion's blocks and those of other processes; blocks are numbered as in the portion. */
 export interface Outside {
-  /** How much each block still waits for. */
+  /** How many things elsewhere each block waits for. */
   readonly waits: Int32Array
   /** 1 for each block that others wait for. */
   readonly tells: Uint8Array
-  /** How many times what each block waits for by itself has gone from process to process; 0 where it waits for nothing. */
+  /** The hops from process to process behind what each block waits for elsewhere; 0 where it waits for nothing there. */
   readonly depths: Int32Array
-  /** Blocks can be released from now on, and not before. */
+  /** Called when blocks can be released through the gate, not before. */
   opened(gate: BlockGate): void
-  /** No block runs until it is opened again, if it is. */
+  /** Called when no more blocks run, unless the gate is opened again. */
   closed(): void
-  /** A block that others wait for is done; with it comes the smallest rank that has failed so far. */
+  /** Called when a block that others wait for is done, with the smallest rank that has failed so far. */
   finished(block: number, failed: number | undefined): void
   /** Whether something for others is held back, to go together with more. */
   readonly holds: boolean
-  /** Sends it. */
+  /** Sends what is held back. */
   flush(): void
 }
 
-/** What is held back is sent if nothing has been done for so long. */
+/** Milliseconds without a finished block after which what is held back is sent. */
 const HELD_MS = 4
 
 export class BlockGate {
@@ -63,7 +63,7 @@ export class BlockGate {
     this.#outside.opened(this)
   }
 
-  /** Something that blocks waited for is done; `failed` is the smallest rank that has failed there. */
+  /** Notes that something elsewhere that these blocks waited for is done; `failed` is the smallest rank that has failed there. */
   release(blocks: readonly number[], failed: number | undefined): void {
     const { claims, work } = this.#portion
     if (failed !== undefined) reportFailure(claims, failed)
@@ -81,7 +81,7 @@ export class BlockGate {
     return blocks.steps === undefined && blocks.rounds === undefined ? depthOrder(blocks, this.#outside.depths) : undefined
   }
 
-  /** For a thread that runs blocks one after another. */
+  /** Resolves when a block may run; for a thread that runs blocks one after another. */
   async ready(block: number): Promise<void> {
     if (this.#left[block] === 0 || this.#isOver) return
     this.#outside.flush() // the others may wait as well
@@ -96,7 +96,7 @@ export class BlockGate {
     if (this.#outside.tells[block] === 1) this.#outside.finished(block, hasFailed(claims) ? smallestFailure(claims) : undefined)
   }
 
-  /** Nobody waits any longer. */
+  /** Ends all waiting, of this thread and of `watch`. */
   end(): void {
     this.#isOver = true
     this.#outside.flush()

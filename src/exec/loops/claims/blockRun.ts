@@ -17,9 +17,9 @@ export interface BlockFailure {
   readonly error: unknown
 }
 
-/** Of a light body, so many that calls cost next to nothing beside them; others are held back by the clock. */
+/** Most places of a slice: with these a call costs next to nothing, even for a light body. Slices of others end by the clock. */
 const LARGEST_SLICE = 32_768
-/** A slice is the granule of aborting. */
+/** Milliseconds that a slice should take: an abort waits for its end. */
 const SLICE_MS = 5
 /** Blocks far smaller than a slice are run several to a look at the clock, which costs as much as some of them. */
 const STEPS_TO_A_CLOCK = 32
@@ -39,15 +39,15 @@ export class BlockRun {
   readonly #stopEvery: number
   #block = 0
   #lane = 0
-  /** No piece of the block was begun. */
+  /** Whether no piece of the block was begun. */
   #isFresh = true
-  /** The places left of the piece: all of them, or those whose ranks are consecutive. */
+  /** The next place, and the end of the places to run: of all in the piece, or where ranks matter of those with consecutive ranks. */
   #place = 0
   #runEnd = 0
-  /** Of `#place`, and where the open fragment of the accumulators starts; only where ranks matter. */
+  /** The rank of `#place`, and that at which the open fragment of the accumulators starts; only where ranks matter. */
   #rank = 0
   #fragment = 0
-  /** Since the clock was last read. */
+  /** Places and steps run since the clock was last read. */
   #places = 0
   #steps = 0
 
@@ -74,7 +74,7 @@ export class BlockRun {
     this.#runEnd = 0
   }
 
-  /** Time that passed otherwise says nothing about slices. */
+  /** Discards the last reading of the clock, when time has passed on something else than slices. */
   forgetClock(): void {
     this.clock = Number.NaN
     this.#places = 0

@@ -49,10 +49,10 @@ import {
   waitsAt,
 } from './claimWords.ts'
 
-/** Being woken takes as long as this: who finds nothing looks again and again for so long, and then sleeps. */
+/** Milliseconds that a worker which finds nothing spins before it sleeps; being woken takes as long. */
 const LOOK_MS = 0.03
 
-/** Looks to one at the clock, which takes longer than they do. */
+/** Looks for a block between two readings of the clock, which take longer. */
 const LOOKS_TO_A_CLOCK = 8
 
 /** Sleepers look again after this long, should a wake-up be lost with its worker. */
@@ -237,7 +237,7 @@ export function finishBlock(state: ClaimState, schedule: ClaimedBlocks, block: n
   if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
 }
 
-/** Sleepers are woken afterwards: they look whether all blocks are claimed. */
+/** Adds kept blocks to KEPT. Sleepers are woken afterwards, as they look whether all blocks are claimed. */
 function countKept(words: Int32Array, home: number, claimer: Claimer): void {
   if (claimer.uncounted === 0) return
   Atomics.add(words, LINE * (1 + home) + KEPT, claimer.uncounted)
@@ -254,7 +254,7 @@ export function leaveBlocks({ words, homes }: ClaimState, schedule: ClaimedBlock
   if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
 }
 
-/** Something is done elsewhere that a block waited for. */
+/** Lowers the count of what a block waits for, as something is done in another process; at 0 the block is ready. */
 export function releaseBlock({ words, homes }: ClaimState, { count }: ClaimedBlocks, block: number): void {
   const waits = waitsAt(homes)
   if (Atomics.sub(words, waits + block, 1) !== 1) return
@@ -262,7 +262,7 @@ export function releaseBlock({ words, homes }: ClaimState, { count }: ClaimedBlo
   if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
 }
 
-/** Says that a block is done, if others wait for it. */
+/** Writes a block that is done to the outbox, if other processes wait for it. */
 export function tellDone({ words, tells }: Outbox, block: number): void {
   if (tells[block] === 0) return
   const place = Atomics.add(words, 0, 1)

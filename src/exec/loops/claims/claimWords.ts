@@ -13,13 +13,13 @@ export interface ClaimState {
   readonly start: Int32Array
   /** The pool's word that tells this worker to stop; see `WorkerContext`. */
   readonly abortFlag?: Int32Array
-  /** Where blocks wait for those of other processes, or are waited for. */
+  /** The outbox for blocks that other processes wait for; absent where blocks have nothing to do with other processes. */
   readonly outbox?: Outbox
 }
 
-/** By which workers say what is done that others wait for. */
+/** The words by which workers tell the caller's thread of finished blocks that other processes wait for. */
 export interface Outbox {
-  /** How many, and then the blocks, each and one more. */
+  /** The number of finished blocks, and then their numbers, each plus 1. */
   readonly words: Int32Array
   /** 1 for each block that others wait for. */
   readonly tells: Uint8Array
@@ -68,7 +68,7 @@ export const KEPT = 4
 
 export const waitsAt = (homes: number): number => LINE * (1 + homes)
 
-/** For so many blocks of one step. */
+/** The number of words for so many blocks of one step. */
 export function claimWords(blocks: number, homes: number): number {
   return waitsAt(homes) + 3 * blocks
 }
@@ -109,8 +109,8 @@ export function resetClaims({ words, start, failure }: ClaimState): void {
 }
 
 /**
- * The same for blocks `from` up to `to` alone, where those before them are done and the others are not to begin; `more` is how much
- * each waits for beside blocks of the schedule.
+ * Readies the state for blocks `from` up to `to` alone, where those before them are done and the others are not to begin; `more`
+ * counts what each block waits for besides blocks of the schedule.
  */
 export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: number, to: number, more?: Int32Array): void {
   const { words, start, failure, homes } = state
@@ -121,7 +121,7 @@ export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: 
   words[COUNT] = to - from
   for (let home = 0; home < homes; home++) words[LINE * (1 + home) + TAIL] = 0
   words.fill(0, waits + from, waits + to)
-  // blocks after them wait for so many more than there will be
+  // blocks from `to` on get more to wait for than will be done, and so never become ready
   for (let i = successorStart[from] as number; i < (successorStart[to] as number); i++) words[waits + (successors[i] as number)]!++
   for (let block = from; block < to; block++) {
     words[waits + block]! += more?.[block] ?? 0

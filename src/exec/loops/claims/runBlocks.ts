@@ -70,7 +70,7 @@ function runPasses(task: LoopTask, turn: PassTurn, bound: BoundLoop, arena: Aren
   return { passes }
 }
 
-/** The others are told by the words that there is no further pass, once all are through with this one. */
+/** Returns the result after the other workers are through with the pass, so that the words tell them that none follows. */
 function leaveFailed({ claims }: LoopTask, { passes, shares }: PassTurn, result: LoopTaskResult, pass: number): LoopTaskResult {
   if (pass + 1 < passes) awaitOthers(claims, shares, createPatience())
   return result

@@ -1,4 +1,4 @@
-/** Threads take a while to start, and a pool starts them with the first work: whether they have, and starting them ahead of it. */
+/** Starts the threads of a pool ahead of its first work, as starting takes a while, and tells whether they run. */
 import type { TaskHandler, WorkerPool } from '../../workers/worker.ts'
 
 const starting = new WeakMap<WorkerPool, Promise<unknown>>()

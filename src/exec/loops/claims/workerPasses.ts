@@ -2,7 +2,7 @@
 import type { WorkerPool } from '../../workers/worker.ts'
 import type { LoopMessage, LoopTask, LoopTaskResult, PassTurn } from '../loopTask.ts'
 
-/** `late` ends the threads of workers that do not end by themselves. */
+/** The passes of one portion on the workers of a pool. `late` of `run` ends threads that do not end by themselves. */
 export class WorkerPasses {
   readonly #pool: WorkerPool
   /** Shares whose worker was sent the loop; the pool may give a share to another worker the next time, which then asks for it. */

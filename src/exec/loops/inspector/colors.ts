@@ -9,7 +9,7 @@ import { sizesOf } from './finding.ts'
 const COLORS_A_ROUND = 32
 
 export class Colors {
-  /** -1 where an iteration has no color yet. */
+  /** The color of each iteration by position; -1 where it has none yet. */
   readonly of: Int32Array
   count = 0
   #waiting: number

@@ -1,5 +1,5 @@
 /**
- * Components: iterations that touch a written element together belong together, and so do their friends' friends.
+ * Connected components: iterations that touch a written element together are in one, and so are those connected through others.
  *
  * A union-find forest over the iterations, whose roots are the first iterations of their components; elements that nobody
  * writes join nobody.

@@ -25,7 +25,7 @@ export type Finding =
     }
   | {
       readonly kind: 'nothing'
-      /** With the numbers; starts a sentence. */
+      /** The reason, with numbers; starts a sentence. */
       readonly text: string
     }
 

@@ -23,23 +23,23 @@ import { type Elements, elementsOf, TooManyTouches, type TouchKernel, touchKerne
 
 /** Memory of one inspection; it is not counted in the session's budget. */
 export const MOST_INSPECTOR_BYTES: number = 2 ** 29
-/** Levels, two words for levels or components, the places of the schedule. */
+/** Bytes per iteration, for its level, its component, its parent and its place; and per element, for who wrote, read and touched it. */
 const BYTES_AN_ITERATION = 16
 const BYTES_AN_ELEMENT = 12
-/** Touches that an inspection lists, all its readings of the slice together: some seconds. */
+/** Most touches that an inspection lists, all runs of the slice together: some seconds. */
 export const MOST_TOUCHES: number = 2 ** 30
 /** Rounds of 32 colors. */
 const MOST_ROUNDS = 16
 
-/** Less than this at a time is no parallelism. */
+/** Least mean number of iterations at the same time that counts as parallel. */
 const LEAST_WIDTH = 2
-/** Levels this wide leave nothing to wish for. */
+/** Mean number of iterations at the same time with which no better finding is sought. */
 const WIDE = 64
-/** After so many touches a chain is known by its beginning. */
+/** A loop is taken for a chain if so many touches, from its beginning, have levels for more than this share of iterations. */
 const TOUCHES_OF_A_BEGINNING = 2 ** 20
 const SHARE_OF_A_CHAIN = 0.9
 
-/** Lets others have their turn when this much time has gone by. */
+/** How to yield to the event loop: `other` is awaited when `everyMs` have gone by. */
 export interface Turns {
   readonly everyMs: number
   readonly other: () => Promise<void>
@@ -80,7 +80,7 @@ interface Work {
   readonly turns: Turns
 }
 
-/** Takes the touches of iterations from a position on; says whether it has seen enough. */
+/** Takes in the touches of iterations from a position on. */
 type Take = (log: Float64Array, length: number, position: number) => void
 
 class Inspection {
@@ -134,7 +134,7 @@ class Inspection {
     return { kind: 'colors', of: colors.of, sizes, text: countsText('colors', sizes, iterations) }
   }
 
-  /** The first of the widest, or that none is wide. */
+  /** The widest finding, the first among equals; 'nothing' where none is wide. */
   #widest(found: readonly Finding[]): Finding {
     const { iterations } = this.#work
     const best = found.reduce((a, b) => (widthOf(b, iterations) > widthOf(a, iterations) ? b : a))
@@ -142,7 +142,7 @@ class Inspection {
     return nothing(`Almost nothing can run at the same time: ${found.map(({ text }) => text).join('; ')}.`)
   }
 
-  /** Reads the touches of all iterations, chunk by chunk; gives the iterations read when it was told to stop early. */
+  /** Lists the touches of all iterations, chunk by chunk; returns the number of iterations so far if `isEnough` stopped it. */
   async #read(take: Take, isEnough: (done: number) => boolean = () => false): Promise<number | undefined> {
     const { kernel, iterations, turns } = this.#work
     let chunk = 1

@@ -1,6 +1,6 @@
 /**
- * An inspector that remembers: what it found holds for as long as all that the slice reads is what it was, which are arrays
- * (by their versions), captured numbers and tables, and the iterations there are.
+ * An inspector that remembers its finding, which holds as long as nothing changes that the slice reads: arrays (by their
+ * versions), captured numbers and tables, and the iteration space.
  */
 
 import type { Primitive } from '../../../core/ir/functionIr.ts'
@@ -14,7 +14,7 @@ interface Remembered {
   readonly slice: SubscriptSlice
   /** Versions of the arrays that the slice reads, and shapes. */
   readonly data: string
-  /** Its body and the captured numbers. */
+  /** The slice's body and captured numbers, as text. */
   readonly program: string
   readonly tables: readonly (readonly Primitive[])[]
   /** Key columns of a sparse space; other spaces are in the key. */
@@ -45,7 +45,7 @@ export class Inspector {
   }
 }
 
-/** What the loop changes its slice does not read; its shape counts. */
+/** The versions and shapes of the arrays; of those that the loop writes the shapes alone, as its slice does not read them. */
 function dataOf({ analyzed, arrays, over }: LoopInputs, versionOf: (array: number) => string): string {
   const written = new Set(analyzed.writtenArrays)
   const all = [...arrays.values(), ...(over.kind === 'storage' ? [over] : [])]

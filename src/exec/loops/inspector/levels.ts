@@ -12,7 +12,7 @@
  */
 
 export class Levels {
-  /** From 0. */
+  /** The level of each iteration by position, from 0. */
   readonly of: Int32Array
   /** By element: the highest level that wrote it, 0 where nobody did. */
   readonly wrote: Int32Array
@@ -25,7 +25,7 @@ export class Levels {
     this.#read = new Int32Array(elements)
   }
 
-  /** The touches of the iterations from `position` on; see `touchKernel.ts` for their form. */
+  /** Takes in the touches of the iterations from `position` on; see `touchKernel.ts` for their form. */
   take(log: Float64Array, length: number, position: number): void {
     const { of, wrote } = this
     const read = this.#read

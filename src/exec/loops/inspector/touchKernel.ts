@@ -27,7 +27,7 @@ const MOST_TOUCHES_OF_A_CHUNK = 2 ** 24
 
 export class TooManyTouches extends Error {}
 
-/** The touched arrays, and where the elements of each start. */
+/** The touched arrays by identity: where the elements of each start among those of all, and its shape. */
 export interface Elements {
   readonly starts: ReadonlyMap<number, number>
   readonly shapes: ReadonlyMap<number, readonly number[]>
@@ -118,7 +118,7 @@ class TouchLog implements SumLog {
   }
 }
 
-/** No name of a body has a space in it. */
+/** The log's name among the accumulators: no name of a body has a space in it. */
 const TOUCHES = 'the touches'
 
 /** The slice with its accesses turned into notes of what they touch. */

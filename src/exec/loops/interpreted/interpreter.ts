@@ -1,6 +1,6 @@
 /**
- * Runs the IR of a body as it reads, node by node: the dullest way, which kernels are compared with. Arrays,
- * accumulators and generators are views (`views.ts`), by their names.
+ * Interprets the IR of a body node by node: the reference that kernels are compared with. Arrays, accumulators and
+ * generators are views (`views.ts`), by their names.
  */
 import { Bug } from '../../../core/errors.ts'
 import type { Expr, FunctionIr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
@@ -12,11 +12,11 @@ export type Views = Readonly<Record<string, unknown>>
 /** A place of the IR that touches an array; a `Return` touches the element iterated over. */
 export type AccessSite = Extract<Expr, { kind: 'Read' | 'Has' }> | Extract<Stmt, { kind: 'Write' | 'Add' | 'Return' }>
 
-/** Who looks on while a body runs. */
+/** An observer of a running body. */
 export interface Onlooker {
-  /** Right before each access. */
+  /** Called right before each access. */
   site(node: AccessSite): void
-  /** At the start of each turn of a loop inside the body. */
+  /** Called at the start of each iteration of a loop inside the body. */
   turn(): void
 }
 
@@ -39,7 +39,7 @@ interface Scope {
   readonly onlooker: Onlooker | undefined
 }
 
-/** How a block ended before its end. */
+/** How control left a block before its end; undefined if it did not. */
 type Leave =
   | { readonly kind: 'break' | 'continue'; readonly label: string | undefined }
   | { readonly kind: 'return'; readonly value: unknown }

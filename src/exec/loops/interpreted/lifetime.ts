@@ -1,4 +1,4 @@
-/** How long the views of a body that runs as it stands are good: for its pass. One that is kept is dead afterwards, and says so. */
+/** The lifetime of the views of a body that runs as it stands: its pass. A view that is kept is dead afterwards, and says so. */
 import { PlanError } from '../../../core/errors.ts'
 
 export class Lifetime {
@@ -9,7 +9,7 @@ export class Lifetime {
     return this.#isOver
   }
 
-  /** What makes a view notice, where asking at each access would be dear. */
+  /** Adds what makes a view notice the end, where asking at each access would be dear. */
   onEnd(end: () => void): void {
     this.#atEnd.push(end)
   }

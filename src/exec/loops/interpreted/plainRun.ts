@@ -30,20 +30,20 @@ import { type ArrayViewObject, denseView, keyedArrayView } from './views.ts'
 export interface PlainOptions {
   /** What stands for an array's storage: itself, or a copy. */
   readonly storageOf: (array: number, storage: Storage) => Storage
-  /** Lanes of add-only arrays and buffers; add-only arrays have private copies from 2 on. */
+  /** The number of lanes of add-only arrays and buffers; from 2 on, add-only arrays have reduction copies. */
   readonly laneCount: number
   /** 'original': the user's closure. 'ir': the interpreter, for closures that captured arrays. */
   readonly body: 'original' | 'ir'
   /** Sees every access of an interpreted body. */
   readonly watch?: Watch
-  /** Of the views, where the user's own closure gets them and may keep them. */
+  /** The lifetime of the views, where the user's own closure gets them and may keep them. */
   readonly life?: Lifetime
-  /** After how many iterations rounds are over that are not the last. */
+  /** The numbers of iterations after which a round ends that is not the last. */
   readonly roundEnds?: ReadonlySet<number>
 }
 
 export interface Watch extends Onlooker {
-  /** What stands for the view of an array that the body calls `name`. */
+  /** The view that takes the place of that of the array which the body calls `name`. */
   view(view: ArrayViewObject, array: { readonly name: string; readonly array: number; readonly buffered: boolean }): ArrayViewObject
 }
 
@@ -56,7 +56,7 @@ export class PlainLoop {
   readonly #lanes: Lanes[] = []
   readonly #views: Record<string, unknown>
   readonly #life: Lifetime | undefined
-  /** What the body gets: of its own closure's captures it knows by itself. */
+  /** The views as the body gets them: the user's closure knows by itself what it captured. */
   readonly #env: Readonly<Record<string, unknown>>
   readonly #body: (value: unknown, key: readonly number[], views: Readonly<Record<string, unknown>>) => unknown
   readonly #element: {
@@ -96,7 +96,7 @@ export class PlainLoop {
     this.#element = this.#elementOf(inputs)
   }
 
-  /** What the body knows under a name, captured ones included. */
+  /** The view that the body knows under a name, captured ones included. */
   view(name: string): unknown {
     return this.#views[name]
   }
@@ -117,7 +117,7 @@ export class PlainLoop {
     return replaces
   }
 
-  /** Brings private copies and buffered updates into their arrays. */
+  /** Brings reduction copies and buffered updates into their arrays. */
   flush(): void {
     for (const lanes of this.#lanes) {
       flushLanes(lanes)
@@ -131,7 +131,7 @@ export class PlainLoop {
     if (this.#roundEnds.has(iterations)) endRound(this.#lanes)
   }
 
-  /** Updates that flushes left for later ones. */
+  /** The number of updates that flushes left for later ones; undefined where none has a budget. */
   get delayed(): number | undefined {
     return delayedOf(this.#lanes)
   }
@@ -214,7 +214,7 @@ function drawsOf(rng: IterationRng): Pick<IterationRng, 'uniform' | 'normal' | '
   return { uniform: () => rng.uniform(), normal: () => rng.normal(), int: (below) => rng.int(below) }
 }
 
-/** How a buffer's private copies are made. */
+/** The options of a buffer's reduction copies. */
 export function updateOptions(
   buffer: BufferInput,
 ): Pick<Lanes, 'combine' | 'apply' | 'flushEvery'> &

@@ -9,19 +9,19 @@ import { copyStorage, PlainLoop } from './plainRun.ts'
 export interface SerialPass {
   readonly inputs: LoopInputs
   readonly space: IterationSpace
-  /** Whose order it has, and whose fixed trees. */
+  /** The blocks that give the serial order, and the fixed trees of reductions. */
   readonly blocks: BlockSchedule
   /** Storages that the pass writes: it writes copies of them. */
   readonly written: readonly Storage[]
   /** Whether the body captures something: then it is run by its IR, which has the values of the call. */
   readonly captures: boolean
-  /** What the loop is called in errors. */
+  /** The loop's name in errors. */
   readonly name: string
   /** Iterations after which buffers are flushed; absent where that is at the end alone. */
   readonly roundEnds?: ReadonlySet<number>
 }
 
-/** Throws what the body throws, with the key. */
+/** Runs the pass, on copies of what it writes. Throws what the body throws, with the key. */
 export function serialPass({ inputs, space, blocks, written, captures, name, roundEnds }: SerialPass, pass: number): PlainLoop {
   const copied = new Set(written)
   const serial = new PlainLoop(inputs, {

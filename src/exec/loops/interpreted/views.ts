@@ -12,10 +12,10 @@ import type { KeyedView } from '../keyedArray.ts'
 import type { Lanes } from '../reductions/reductionCopies.ts'
 import { endedError, type Lifetime, mortal } from './lifetime.ts'
 
-/** Where an array's adds go; undefined: to the array. */
+/** The reduction copies that an array's adds go to; undefined where they go to the array. */
 export interface LaneTarget {
   readonly lanes: Lanes
-  /** Elements before the current lane. */
+  /** The number of elements before those of the current lane. */
   readonly offset: () => number
 }
 
@@ -32,9 +32,9 @@ export interface DenseViewOptions {
   readonly target?: LaneTarget
   /** Buffers have no `set`: their adds wait for the flush. */
   readonly buffered?: boolean
-  /** Elements are true and false, for memory's 1 and 0. */
+  /** Whether elements are true and false, for memory's 1 and 0. */
   readonly isBoolean?: boolean | undefined
-  /** Of views that the user's own closure gets over the array itself, and may keep. */
+  /** The lifetime of a view that the user's own closure gets over the array itself, and may keep. */
   readonly life?: Lifetime | undefined
 }
 
@@ -44,7 +44,7 @@ export function denseView(
   { target, buffered = false, isBoolean = false, life }: DenseViewOptions = {},
 ): ArrayViewObject {
   const { strides, dtype } = storage
-  /** When the pass is over no key lies inside: so no access has to ask. */
+  /** The extents for checks of keys: 0 when the pass is over, so that no access has to ask for that. */
   const shape = [...storage.shape]
   life?.onEnd(() => shape.fill(0))
   const at1 = (k: number, extent: number, prefix: readonly number[] = []): number => {
@@ -91,7 +91,7 @@ export function denseView(
       const get = (k: number): unknown => elements[inRow(k)]
       const set = (k: number, value: unknown): void => (buffered ? view.set() : put(inRow(k), value))
       const add = (k: number, delta: unknown): void => addTo(inRow(k), delta)
-      // plain writes go to the array, but those of buffers, which are refused
+      // plain writes to a typed array are not checked: buffers refuse them, and views that may be kept check them
       if (buffered || life !== undefined || storage.objects !== undefined) return indexedRow({ get, set, add, length })
       const row = storage.data.subarray(start, start + length)
       Object.defineProperties(row, { get: { value: get }, set: { value: set }, add: { value: add } })
@@ -116,7 +116,7 @@ function laneAdd({ lanes, offset }: LaneTarget): (index: number, delta: unknown)
   }
 }
 
-/** A sparse array or a table. Its rows are views without plain indexing of absent elements' memory: there is none. */
+/** The view of a sparse array or a table. Its rows are no typed arrays: absent elements have no memory to be one. */
 export function keyedArrayView(keyed: KeyedView, shape: readonly number[], label = '', life?: Lifetime): ArrayViewObject {
   const view: Omit<ArrayViewObject, 'row'> = {
     get: (...key) => keyed.get(...key),
@@ -191,7 +191,7 @@ function boolRow(row: Uint8Array, store: (k: number, value: unknown) => void): U
   })
 }
 
-/** A key that JavaScript has made of a number, which may be no index of anything. */
+/** Whether JavaScript has made a property name from a number, which may be no index. */
 function isNumber(name: string | symbol): name is string {
   return typeof name === 'string' && /^(?:-?\d|NaN$|-?Infinity$)/.test(name)
 }

@@ -35,13 +35,13 @@ export interface RaceCheckRequest {
   readonly inputs: LoopInputs
   readonly space: IterationSpace
   readonly blocks: BlockSchedule
-  /** As `the loop over range(8)`. */
+  /** The loop's name in messages, as `the loop over range(8)`. */
   readonly loop: string
   readonly pass: number
-  /** Nobody asked: only small loops are checked. */
+  /** Whether nobody asked for the check: then only small loops are checked. */
   readonly automatic: boolean
   readonly signal?: AbortSignal | undefined
-  /** Gives others their turn when this much time has gone by. */
+  /** How to yield to the event loop: `other` is awaited when `everyMs` have gone by. */
   readonly turns: { readonly everyMs: number; readonly other: () => Promise<void> }
 }
 
@@ -54,8 +54,8 @@ export type RaceCheck =
 const MOST_BYTES = 2 ** 30
 
 /**
- * What an unasked check may cost. Nanoseconds are estimated for the compiled pass; steps are accesses and turns of loops
- * inside the body, counted as they happen, of which a million take about a second.
+ * The limits of an unasked check. Nanoseconds are estimated for the compiled pass; steps are accesses and iterations of
+ * loops inside the body, counted as they happen, of which a million take about a second.
  */
 export const AUTOMATIC: { readonly iterations: number; readonly nanoseconds: number; readonly bytes: number; readonly steps: number } = {
   iterations: 10_000,
@@ -127,7 +127,7 @@ function tooLarge(loop: string, what: string, bytes: number): MemoryError {
 interface Shadowed {
   /** Whether adds are a reduction: they are in no conflict with one another, and everything else is in conflict with them. */
   readonly isReduced: boolean
-  /** Of a private array: who wrote each element last. */
+  /** For a private array, the access that wrote each element last, as a word of `AccessWords`; 0 for none. */
   readonly writers: Float64Array | undefined
   readonly shape: readonly number[]
   readonly shadow: Shadow
@@ -221,7 +221,7 @@ class Checker {
     if (replaced && over !== undefined) this.#touch(over, key, 'write')
   }
 
-  /** Whether the analysis says so of the array, and no place of the body does anything else with it. */
+  /** Whether the loop only adds to the array: by the analysis, and by every place of the body that touches it. */
   #onlyAddedTo(array: number): boolean {
     const { analyzed } = this.#request.inputs
     return analyzed.reducedArrays.includes(array) && this.#sites.every((site) => site.array !== array || site.verb === 'adds to')

@@ -112,7 +112,7 @@ function valueAlong(space: IterationSpace, form: Form): Along {
   return (position) => terms.reduce((sum, { coefficient, along }) => sum + coefficient * along(position), 0)
 }
 
-/** Nobody is in order with iterations of two cells, so two stand for any number. */
+/** Order within cells alone. No iteration is in order with those of two cells, so two stand for any number. */
 function inOneCell(cell: Along): RaceOrder {
   return {
     ordered: (p, q) => cell(p) === cell(q),
@@ -121,7 +121,7 @@ function inOneCell(cell: Along): RaceOrder {
   }
 }
 
-/** Whoever comes after the highest step so far comes after all. */
+/** Order from step to step. An iteration after the highest step so far comes after all. */
 function inSteps(step: Along): RaceOrder {
   return {
     ordered: (p, q) => step(p) < step(q),
@@ -130,7 +130,7 @@ function inSteps(step: Along): RaceOrder {
   }
 }
 
-/** The furthest along each axis stand for all. */
+/** The order of a serial wavefront: the furthest along each axis stand for all. */
 function furthest(a: Along, b: Along, ordered: RaceOrder['ordered']): RaceOrder {
   return {
     ordered,

@@ -21,7 +21,7 @@ export class DistinctPromise {
     return this.#reads.size
   }
 
-  /** Notes a read, unless it breaks the promise: the earlier read of the same value. */
+  /** Notes a read; one that breaks the promise is not noted, and the earlier read of the same value is returned. */
   note(read: PromisedRead): PromisedRead | undefined {
     const known = this.#reads.get(read.value)
     if (known === undefined) {

@@ -54,20 +54,20 @@ export class Shadow {
     this.#reads.set(reads)
   }
 
-  /** Notes an access that others of its kind do not conflict with, unless one before does and is in no order with it: that one's word. */
+  /** Notes a shared access, or returns the word of an earlier exclusive access that is in no order with it. */
   read(element: number, word: number): number | undefined {
     const writer = this.#outOfOrder(this.#writes[element] as number, word)
     if (writer === undefined) this.#reads[element] = this.#kept(this.#reads[element] as number, word)
     return writer
   }
 
-  /** The same for an access that conflicts with every other. */
+  /** Notes an exclusive access, or returns the word of any earlier access that is in no order with it. */
   write(element: number, word: number): number | undefined {
     const [writes, reads] = [this.#writes[element] as number, this.#reads[element] as number]
     const other = this.#outOfOrder(writes, word) ?? this.#outOfOrder(reads, word)
     if (other !== undefined) return other
     if (this.#order.transitive) {
-      // In order with this write is in order with all before it.
+      // What is in order with this write is in order with all before it.
       this.#writes[element] = word
       this.#reads[element] = 0
     } else this.#writes[element] = this.#kept(writes, word)
@@ -87,7 +87,7 @@ export class Shadow {
     return before !== position && !this.#order.ordered(before, position)
   }
 
-  /** The shadow word of those that `shadow` stands for, and this one. */
+  /** The shadow word for all that `shadow` stands for and this access. */
   #kept(shadow: number, word: number): number {
     if (shadow === 0) return word
     const position = this.#words.position(word)

@@ -18,7 +18,7 @@ export interface Site {
 export interface Sites {
   readonly sites: readonly Site[]
   readonly numbers: ReadonlyMap<AccessSite, number>
-  /** Where the body first uses the element iterated over. */
+  /** The number of the site at which the body first uses the element iterated over; undefined if it does not. */
   readonly elementRead: number | undefined
 }
 

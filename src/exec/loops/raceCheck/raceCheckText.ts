@@ -1,5 +1,5 @@
 /**
- * What the race checker says: two iterations, their places in the body, one element, and whose move it is next.
+ * The messages of the race checker: two iterations, their places in the body, one element, and the cure.
  *
  *     The loop over range(8) has a race: two iterations touch one element, and the independent schedule does not order them.
  *       (3) writes w[7] at 2:3  w.set(idx.get(i), i)
@@ -20,11 +20,11 @@ export interface RaceAccess {
 }
 
 export interface Race {
-  /** As `the loop over range(8)`. */
+  /** The loop's name, as `the loop over range(8)`. */
   readonly loop: string
   readonly schedule: Schedule
   readonly order: 'serial' | 'any'
-  /** In the order of the serial run. */
+  /** The two accesses, in the order of the serial run. */
   readonly accesses: readonly [RaceAccess, RaceAccess]
   readonly element: Key
   readonly promised: boolean

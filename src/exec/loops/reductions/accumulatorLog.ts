@@ -1,5 +1,5 @@
 /**
- * What a worker notes about accumulators while it runs blocks.
+ * The logs of accumulators that a worker keeps while it runs blocks.
  *
  * Sums and custom accumulators log the values of one chunk of ranks at a time; at its end the log becomes a fragment
  * (`core/loop/accumulator.ts`): folded when it starts the chunk, as it is otherwise. min, max and count need no order.
@@ -42,7 +42,7 @@ export class SumFragments implements SumLog {
   readonly lengths: number[] = []
   readonly folds: number[] = []
 
-  /** Room for so many more; gives the place of the next. */
+  /** Makes room for so many more values; returns the place of the next. */
   reserve(more: number): number {
     if (this.length + more > this.values.length) this.grow(this.length + more)
     return this.length
@@ -125,7 +125,7 @@ export function closeFragment(log: AccumulatorLog, from: number): void {
   }
 }
 
-/** What a log holds, until it is used again. With an arena the logged values go to a block of it, which other threads see. */
+/** The contents of a log, valid until it is used again. With an arena the values go to a block of it, which other threads see. */
 export function partOf(log: AccumulatorLog, arena?: Arena): AccumulatorPart {
   switch (log.form) {
     case 'sum': {
@@ -142,7 +142,7 @@ export function partOf(log: AccumulatorLog, arena?: Arena): AccumulatorPart {
   }
 }
 
-/** What a log holds, also when it is used again. */
+/** A copy of the contents of a log, valid also when it is used again. */
 export function keptPartOf(log: AccumulatorLog): AccumulatorPart {
   const part = partOf(log)
   return part.kind === 'sum' && log.form === 'sum' ? { ...part, values: log.sink.values.slice(0, log.sink.length) } : part

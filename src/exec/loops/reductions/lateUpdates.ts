@@ -15,9 +15,9 @@ import type { DType } from '../../../core/data/schema.ts'
 
 /** How a buffer is flushed in the middle of a pass. */
 export interface Rounds {
-  /** In a pass; 2 or more. */
+  /** The number of rounds in a pass; 2 or more. */
   readonly count: number
-  /** Rounds that updates are late. */
+  /** By how many rounds updates are late. */
   readonly staleness: number
   /** Elements that a flush may bring in; Infinity without a budget. */
   readonly most: number
@@ -32,17 +32,17 @@ export interface Updates {
 /** The updates of one buffer that wait. */
 export interface LateUpdates {
   readonly rounds: Rounds
-  /** Those of the last rounds, in a ring of `staleness` places. */
+  /** The updates of the last rounds, in a ring of `staleness` places. */
   readonly ring: readonly Updates[]
   /** Rounds of this pass that are over. */
   over: number
-  /** What flushes had no room for; undefined without a budget. */
+  /** The updates that flushes had no room for; undefined without a budget. */
   readonly rest: Updates | undefined
   /** Updates that a flush left for the next one, in this pass. */
   delayed: number
 }
 
-/** Beside it an update's size is looked at where the element is 0. */
+/** Added to the size of an element, to which that of an update is compared: the element may be 0. */
 const LEAST_SIZE = 1e-9
 
 export function createLate(
@@ -64,14 +64,14 @@ export function createLate(
   return { rounds, ring, over: 0, rest: Number.isFinite(rounds.most) ? emptied(updates()) : undefined, delayed: 0 }
 }
 
-/** Before a pass: one that came to no end has left updates. */
+/** Drops the updates that wait, before a pass: one that came to no end has left some. */
 export function resetLate(late: LateUpdates): void {
   if (late.rest !== undefined) emptied(late.rest)
   late.over = 0
   late.delayed = 0
 }
 
-/** No updates: -0 is the identity of addition. */
+/** Drops the updates, and returns their memory: -0 is the identity of addition. */
 export function emptied(updates: Updates): Updates {
   if (updates.data instanceof BigInt64Array) updates.data.fill(0n)
   else updates.data.fill(-0)
@@ -79,7 +79,7 @@ export function emptied(updates: Updates): Updates {
   return updates
 }
 
-/** What joins updates, and brings them in. */
+/** The two operations of a flush: to join updates, and to bring them into the array. */
 export interface Flush {
   /** The array's elements. */
   readonly elements: TypedArray
@@ -89,7 +89,7 @@ export interface Flush {
   apply(updates: Updates): void
 }
 
-/** At the end of a round that is not the last: `added` in it is taken over, and what is due is brought in. */
+/** Ends a round that is not the last: takes over the updates `added` in it, and brings in those that are due. */
 export function flushRound(late: LateUpdates, added: Updates, flush: Flush): void {
   const waiting = takeOver(late, added, flush)
   if (waiting === undefined) return
@@ -97,7 +97,7 @@ export function flushRound(late: LateUpdates, added: Updates, flush: Flush): voi
   bringIn(late, chosenOf(waiting, [{ count: sizes.length, sizes }], 0, late), flush)
 }
 
-/** Brings in what is due, or gives what waits where a budget decides which of that `bringIn` is called with. */
+/** Takes over a round's updates and brings in those that are due; with a budget returns what waits, to choose from for `bringIn`. */
 export function takeOver(late: LateUpdates, added: Updates, flush: Flush): Waiting | undefined {
   const { ring, rounds, rest } = late
   const slot = ring[late.over++ % Math.max(1, rounds.staleness)]
@@ -111,7 +111,7 @@ export function takeOver(late: LateUpdates, added: Updates, flush: Flush): Waiti
   return isDue && rest !== undefined ? waitingOf(rest, flush.elements) : undefined
 }
 
-/** At the end of a pass: everything, in the order of the rounds. */
+/** Ends a pass: brings in all updates, in the order of the rounds. */
 export function flushRest(late: LateUpdates, added: Updates, flush: Flush): void {
   const { ring, rounds, rest } = late
   const waiting = Math.min(late.over, rounds.staleness)
@@ -125,7 +125,7 @@ export function flushRest(late: LateUpdates, added: Updates, flush: Flush): void
   emptied(rest)
 }
 
-/** Brings in what waits at these places, or all that waits. */
+/** Brings in the updates that wait at these places, or all that wait. */
 export function bringIn(late: LateUpdates, places: Uint32Array | undefined, flush: Flush): void {
   const { rest } = late
   if (rest === undefined) return
@@ -162,7 +162,7 @@ export interface Stretch {
   readonly sizes: Float64Array
 }
 
-/** No more than `most` of them can be brought in. */
+/** Sums up what waits here for others, with the `most` largest sizes: no more updates can be brought in. */
 export function stretchOf({ sizes }: Waiting, most: number): Stretch {
   const count = sizes.length
   if (count <= most) return { count, sizes }
@@ -173,8 +173,8 @@ export function stretchOf({ sizes }: Waiting, most: number): Stretch {
 }
 
 /**
- * Which places of a stretch of an array are among those whose updates are largest, ties by place; undefined where a flush has room for all
- * that waits. `all` are the stretches of the array, one after another. What has no room is counted.
+ * The places of a stretch of an array that are among those with the largest updates, ties by place; undefined where a flush has room for
+ * all that waits. `all` are the stretches of the array in order, `own` the number of this one. Counts the updates that have no room.
  */
 export function chosenOf(
   { places, sizes }: Waiting,
@@ -199,7 +199,7 @@ export function chosenOf(
   return places.filter((_, i) => (sizes[i] as number) > least || (sizes[i] === least && ties-- > 0))
 }
 
-/** Of the elements that have an update. */
+/** The places of the elements that have an update. */
 function placesOf({ data, touched }: Updates): Uint32Array {
   const places = new Uint32Array(data.length)
   let count = 0
@@ -210,7 +210,7 @@ function placesOf({ data, touched }: Updates): Uint32Array {
   return places.subarray(0, count)
 }
 
-/** Rearranges the values (C. A. R. Hoare, "Algorithm 65: Find", 1961). */
+/** The n-th largest value; rearranges the values (C. A. R. Hoare, "Algorithm 65: Find", 1961). */
 function nthLargest(values: Float64Array, n: number): number {
   const wanted = values.length - n
   let [low, high] = [0, values.length - 1]
@@ -232,7 +232,7 @@ function nthLargest(values: Float64Array, n: number): number {
   return values[wanted] as number
 }
 
-/** The updates of these places, and none elsewhere. */
+/** A copy with the updates of these places, and none elsewhere. */
 function only({ data, touched }: Updates, places: Uint32Array): Updates {
   const found = emptied({ data: data.slice() as TypedArray, ...(touched === undefined ? {} : { touched: new Uint8Array(touched.length) }) })
   for (const place of places) {

@@ -1,5 +1,5 @@
 /**
- * Private copies for arrays that a loop only adds to, and for update buffers: one copy a lane, combined by the fixed
+ * Reduction copies of arrays that a loop only adds to, and of update buffers: one copy a lane, combined by the fixed
  * tree over lanes and then brought into the array.
  *
  * Float copies start at -0, the identity of addition, so that elements nobody adds to keep their bits.
@@ -24,13 +24,14 @@ import {
   type Waiting,
 } from './lateUpdates.ts'
 
+/** The reduction copies of one array or buffer. */
 export interface Lanes {
   readonly target: DenseStorage
   /** `count` copies, one behind the other. */
   readonly data: TypedArray
   /** Elements of one copy; the target's padded length. */
   readonly length: number
-  /** From one copy to the next, where these are pieces of longer ones. */
+  /** Elements from one copy to the next, where copies are pieces of longer ones; otherwise they are `length` apart. */
   readonly stride?: number
   readonly count: number
   /** Which elements of which copy were added to, where `combine` or `apply` are the user's. */
@@ -39,7 +40,7 @@ export interface Lanes {
   readonly apply?: (current: number, update: number) => number
   /** Iterations of the serial order between flushes; without, there is one at the end of the pass. */
   readonly flushEvery?: number
-  /** Of a buffer that is flushed between rounds. */
+  /** The updates that wait, where a buffer is flushed between rounds. */
   readonly late?: LateUpdates
 }
 
@@ -56,7 +57,7 @@ export function resetLanes(lanes: Lanes): void {
   lanes.touched?.fill(0)
 }
 
-/** Before a pass: no updates, and none that wait. */
+/** Readies all copies for a pass: no updates, and none that wait. */
 export function startLanes(all: readonly Lanes[]): void {
   for (const lanes of all) {
     resetLanes(lanes)
@@ -73,7 +74,7 @@ export function flushDue(all: readonly Lanes[], iterations: number): void {
   }
 }
 
-/** At the end of a round that is not a pass's last. */
+/** Flushes and empties the copies that are flushed between rounds, at the end of a round that is not a pass's last. */
 export function endRound(all: readonly Lanes[]): void {
   for (const lanes of all) {
     if (lanes.late === undefined) continue
@@ -82,21 +83,21 @@ export function endRound(all: readonly Lanes[]): void {
   }
 }
 
-/** Of copies that are flushed between rounds; they are not emptied. */
+/** Flushes copies between two rounds, without emptying them. */
 export function flushOfRound(lanes: Lanes): void {
   if (lanes.late === undefined) return
   joinAll(lanes)
   flushRound(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
 }
 
-/** The same of a piece, where those that have the others decide with it what is brought in: gives what waits here, if anything is due. */
+/** Flushes a piece between two rounds. Returns what waits where a budget is shared by all pieces, which decide together what goes in. */
 export function waitingOfRound(lanes: Lanes): Waiting | undefined {
   if (lanes.late === undefined) return undefined
   joinAll(lanes)
   return takeOver(lanes.late, copyOfLane(lanes, 0), flushOf(lanes))
 }
 
-/** Brings in what was chosen of that. */
+/** Brings in the places that were chosen from what waits, or all. */
 export function flushChosen(lanes: Lanes, places: Uint32Array | undefined): void {
   if (lanes.late !== undefined) bringIn(lanes.late, places, flushOf(lanes))
 }
@@ -128,7 +129,7 @@ export function resetPiece(
   }
 }
 
-/** The same where another process brings in what was added: there are no updates any more. */
+/** Empties copies between two rounds, where another process brings in what was added. */
 export function resetRound(all: readonly Lanes[]): void {
   for (const lanes of all) if (lanes.late !== undefined) resetLanes(lanes)
 }
@@ -141,19 +142,19 @@ export function flushLanes(lanes: Lanes): void {
   else flushRest(lanes.late, added, flushOf(lanes))
 }
 
-/** Updates that flushes left for later ones; undefined where none has a budget. */
+/** The number of updates that flushes left for later ones; undefined where none has a budget. */
 export function delayedOf(all: readonly Lanes[]): number | undefined {
   const counts = all.flatMap(({ late }) => (late?.rest === undefined ? [] : late.delayed))
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** Into the first copy, by the fixed tree. */
+/** Joins all copies into the first, by the fixed tree. */
 function joinAll(lanes: Lanes): void {
   const copies = Array.from({ length: lanes.count }, (_, lane) => copyOfLane(lanes, lane))
   for (const [lane, other] of joinsOf(lanes.count)) join(lanes, copies[lane] as Updates, copies[other] as Updates)
 }
 
-/** The fixed tree over lanes: what is joined into which, one after the other, and up to which lane that then reaches. */
+/** The fixed tree as joins in order: the copy of `other` into that of `lane`, which then has all of `lane` up to `end`. */
 function joinsOf(count: number): (readonly [lane: number, other: number, end: number])[] {
   const joins: (readonly [number, number, number])[] = []
   for (let step = 1; step < count; step *= 2) {
@@ -162,19 +163,19 @@ function joinsOf(count: number): (readonly [lane: number, other: number, end: nu
   return joins
 }
 
-/** Of lanes `first` up to `end`, those in whose copies everything is when what lies among them was joined. */
+/** The lanes of `first` up to `end` whose copies together hold everything, after the joins that lie inside that range. */
 export function rootsOf(count: number, first: number, end: number): number[] {
   const roots = new Set(Array.from({ length: end - first }, (_, i) => first + i))
   for (const [lane, other, reach] of joinsOf(count)) if (lane >= first && reach <= end) roots.delete(other)
   return [...roots]
 }
 
-/** The same of lanes of a loop: what a function of the program joins stays apart, to be joined where the program is. */
+/** The roots of these copies; all lanes where a user's function joins them, which is done in the process that has the program. */
 export function rootsAmong({ count, combine }: Lanes, [first, end]: readonly [number, number]): number[] {
   return combine === undefined ? rootsOf(count, first, end) : Array.from({ length: end - first }, (_, i) => first + i)
 }
 
-/** Joins what lies among lanes `first` up to `end`, of some elements: as the tree has it, whatever the others have added. */
+/** Does those joins of the fixed tree that lie inside lanes `first` up to `end`, for some elements: no other lane takes part. */
 export function joinAmong(
   lanes: Lanes,
   [first, end]: readonly [number, number],

@@ -1,4 +1,4 @@
-/** How many private copies the arrays get that a loop only adds to, and its update buffers. */
+/** The number of reduction copies of the arrays that a loop only adds to, and of its update buffers. */
 
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { type DenseStorage, lengthOf } from '../../../core/arrays/storage.ts'
@@ -11,15 +11,15 @@ import type { LoopInputs } from '../loopInputs.ts'
 import { extentOf } from '../structure.ts'
 import { iterationsOfRound, roundsOf } from './rounds.ts'
 
-/** Private copies take at most about this much memory. */
+/** Reduction copies take at most about this much memory. */
 const LANE_BYTES = 64 * 2 ** 20
-/** As many where there are iterations for them; more where joining them is next to nothing beside a pass. */
+/** Copies where there are iterations for them; and up to MOST_LANES while joining them takes at most this share of a pass. */
 const USUAL_LANES = 16
 const MOST_LANES = 256
 const JOINED_SHARE = 1 / 64
-/** Compiled bodies take about this part of what is nominal. */
+/** The part of the nominal time that compiled bodies take, roughly. */
 const COMPILED = 1 / 4
-/** Waking a worker takes as long as this block of a round; emptying a copy and joining it with another takes so long an element. */
+/** Least block of a round, as long as waking a worker takes; and the time per element to empty a copy and join it with another. */
 const LEAST_BLOCK_NS = 20_000
 const NS_PER_ELEMENT = 3
 
@@ -34,8 +34,8 @@ export interface LaneChoice {
 }
 
 /**
- * In a round of so many iterations; `bytes` are those of one copy of everything. As many workers as there are copies share the round, and
- * one joins the copies after it: `round / copies + copies * join` is least where copies are the root of round / join.
+ * The number of copies for a round of so many iterations; `bytes` are those of one copy of everything. As many workers as there are copies
+ * share the round, and one joins the copies after it: `round / copies + copies * join` is least where copies are the root of round / join.
  */
 function lanesOfRound(iterations: number, iterationNs: number, bytes: number): number {
   const roundNs = iterations * iterationNs
@@ -43,8 +43,8 @@ function lanesOfRound(iterations: number, iterationNs: number, bytes: number): n
 }
 
 /**
- * How many private copies there may be, and whether additions are exact in any order; undefined when the loop needs
- * none. From data and memory, never from the number of workers.
+ * How many reduction copies there may be, and whether additions are exact in any order; undefined when the loop needs
+ * none. The choice follows from data and memory, never from the number of workers.
  */
 export function laneChoice(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): LaneChoice | undefined {
   const targets = [...reducedStorages(inputs).values(), ...[...inputs.buffers.values()].map((buffer) => buffer.storage)]
@@ -52,7 +52,7 @@ export function laneChoice(inputs: LoopInputs, ir: FunctionIr, space: IterationS
   const bytes = Math.max(
     8,
     targets.reduce((sum, target) => sum + lengthOf(target) * 8, 0),
-  ) // of nothing that of one element
+  ) // at least one element
   const passNs = iterationsOf(space) * nominalIterationNs(inputs, ir) * COMPILED
   const most = Math.max(USUAL_LANES, Math.min(MOST_LANES, (passNs * JOINED_SHARE) / ((bytes / 8) * NS_PER_ELEMENT)))
   const byMemory = Math.max(2, Math.floor(Math.min(most, LANE_BYTES / bytes)))
@@ -97,7 +97,7 @@ export function addedInOrder(inputs: LoopInputs, ir: FunctionIr, space: Iteratio
   return `What is added to ${name} may be no whole number, and ${name} converts after each addition. Whole numbers, as x | 0, could be added on all workers.`
 }
 
-/** Floats, and bigints, which are always whole. */
+/** The dtypes to which anything can be added in any order: floats, by the fixed tree, and bigints, which are always whole. */
 const SUMS_ANYTHING: ReadonlySet<string> = new Set(['f64', 'f32', 'i64'])
 
 function elementTypeOf(over: LoopInputs['over']): ElementType | undefined {

@@ -42,7 +42,7 @@ export function iterationsOfRound(iterations: number, rounds: number): number {
 
 interface RoundOptions extends CutOptions {
   readonly rounds: number
-  /** Copies of what is added to, which blocks of a round add to side by side. */
+  /** Reduction copies, to which blocks of a round add side by side. */
   readonly lanes: number
 }
 
@@ -64,7 +64,7 @@ export function cutRounds(schedule: InRounds, space: IterationSpace, options: Ro
   }
 }
 
-/** Stretches of blocks that wait for no other, each with the lanes of the others. */
+/** Cuts blocks that wait for no other into rounds, each of which uses the same lanes. */
 function inRounds(blocks: BlockSchedule, rounds: number): BlockSchedule {
   const firsts = cutEqual(blocks.count, Math.min(rounds, blocks.count))
   const lanes = new Int32Array(blocks.count)
@@ -75,7 +75,7 @@ function inRounds(blocks: BlockSchedule, rounds: number): BlockSchedule {
   return { ...blocks, lanes, laneCount: 1 + lanes.reduce((most, lane) => Math.max(most, lane), 0), rounds: withIterations(blocks, firsts) }
 }
 
-/** The rounds between such blocks; one without iterations is none. */
+/** Drops the rounds without iterations; `bounds` are the first blocks of rounds and the number of blocks. */
 function withIterations(blocks: BlockSchedule, bounds: readonly number[]): readonly number[] {
   return bounds.filter((bound, round) => {
     const next = bounds[round + 1]
@@ -103,7 +103,7 @@ function cutEvenly(space: IterationSpace, rounds: number, lanes: number): BlockS
   return inRounds(runs('independent', iterations, [...bounds.flat(), iterations]), count)
 }
 
-/** After how many iterations the rounds of a pass are over that are not its last. */
+/** The numbers of iterations after which a round ends that is not the pass's last. */
 export function roundEnds(blocks: BlockSchedule, count: number): ReadonlySet<number> {
   const { iterations, rounds } = blocks
   if (rounds === undefined) {

@@ -1,5 +1,5 @@
 /**
- * What each chunk of a scan is handed: what the arrays hold, and what the chunks before have made of it.
+ * The seeds of a scan's chunks, an exclusive prefix: what the arrays hold, and what the chunks before have made of it.
  *
  *     seeds[c + 1] = seeds[c] op partials[c]      what the chunk makes of what it is handed
  *                    partials[c]                  it forgets what it is handed
@@ -8,7 +8,7 @@
 import type { TypedArray } from '../../../core/data/column.ts'
 import type { Carry, ScanOperator } from '../../../core/loop/loopSpec.ts'
 
-/** What the chunks tell of one carried value, and are told. */
+/** One carried value: by chunk, the partial result and the mark that it reports, and the seed that it is handed. */
 export interface CarriedValues {
   readonly carry: Carry
   readonly partials: TypedArray
@@ -21,7 +21,7 @@ const FORGETS = 2
 /** Sums are exact below 2^53; what a chunk can add is far less than what is left. */
 const EXACT = 2 ** 52
 
-/** Fills in the seeds from the first ones; why the chunks cannot run side by side, if they cannot. */
+/** Fills in the seeds from the first ones; returns why the chunks cannot run side by side, or undefined if they can. */
 export function handOn(values: readonly CarriedValues[], chunks: number): string | undefined {
   for (let chunk = 0; chunk < chunks; chunk++) {
     const takes = values.map(({ carry, partials, marks, seeds }) => {
@@ -41,7 +41,7 @@ export function handOn(values: readonly CarriedValues[], chunks: number): string
   return undefined
 }
 
-/** Whether the operator gives the same in any order, from there on. */
+/** Whether the operator gives the same in any order when it starts from this seed. */
 function isExact({ operator, dtype }: Carry, seed: number): boolean {
   if (dtype !== 'f64') return true
   switch (operator.kind) {
@@ -62,7 +62,7 @@ function isExact({ operator, dtype }: Carry, seed: number): boolean {
   }
 }
 
-/** Whether what a chunk has found comes in the place of what it is handed. */
+/** Whether a chunk's partial result takes the place of its seed, where the operator picks one of both. */
 function taken(operator: ScanOperator, seed: number, partial: number): boolean {
   if (operator.kind !== 'pick') return true
   switch (operator.test) {
@@ -77,7 +77,7 @@ function taken(operator: ScanOperator, seed: number, partial: number): boolean {
   }
 }
 
-/** Arrays round what is stored into them as the body's would. */
+/** Joins a seed with a partial result; the array of seeds then rounds it as the body's array would. */
 function combined({ kind }: ScanOperator, seed: number, partial: number): number {
   switch (kind) {
     case 'sum':

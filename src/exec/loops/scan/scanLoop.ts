@@ -22,11 +22,11 @@ import { codeOfParts, linesOfParts } from '../partKernels.ts'
 import type { LoopResources, PassesResult, PassResult } from '../preparedLoop.ts'
 import { type CarriedValues, handOn, staysInside } from './prefix.ts'
 
-/** A pass that takes longer on one thread is worth two on all of them. */
+/** Milliseconds of a pass on one thread from which two sweeps over all threads are worth it. */
 const WORTH_MS = 2
-/** Together the threads go through the body so often. */
+/** How often the threads together go through the body: for the partial results, and for the replay. */
 const SWEEPS = 2
-/** And should take less than this part of what one takes. */
+/** The part of one thread's time that all threads together should stay below. */
 const WORTH_PART = 0.8
 
 export class ScanLoop extends KernelLoop {
@@ -36,7 +36,7 @@ export class ScanLoop extends KernelLoop {
   readonly #partial: KernelLoop
   readonly #replay: KernelLoop
   readonly #resources: LoopResources
-  /** What one thread took, and what all of them did. */
+  /** Least milliseconds of a pass on one thread, and on all of them; undefined before one was measured. */
   #aloneMs: number | undefined
   #togetherMs: number | undefined
 
@@ -127,7 +127,7 @@ export class ScanLoop extends KernelLoop {
     const wasWarm = isWarm(this.#resources.pool)
     let { where, because } = this.#where()
     const counts = this.#values.filter(({ carry }) => carry.fills.length > 0)
-    // what a count fills is not looked at on one thread, where an access that fails is the serial program's
+    // on one thread counts are not checked against the arrays they fill: the loop as it is fails where the serial program does
     if (!this.#begin() || (where === 'caller' && counts.length > 0)) return await this.#runWhole(pass, most, options)
     if (where === 'workers') {
       const found = await this.#run(this.#partial, where, pass, options)
@@ -148,7 +148,7 @@ export class ScanLoop extends KernelLoop {
     return { passes: [{ ...done, iterations: this.blocks.iterations, milliseconds }] }
   }
 
-  /** As the serial loop that it is. */
+  /** Runs a pass as the serial loop that it is. */
   async #runWhole(pass: number, most: number, options: PassOptions): Promise<PassesResult> {
     const result = await super.runPasses(pass, most, options)
     for (const { milliseconds } of result.passes) this.#aloneMs = Math.min(milliseconds, this.#aloneMs ?? milliseconds)
@@ -160,7 +160,7 @@ export class ScanLoop extends KernelLoop {
     return await loop.runPasses(pass, 1, signal === undefined ? {} : { signal })
   }
 
-  /** Bits are the same wherever a pass runs. */
+  /** Where the next pass runs, and why; the bits are the same wherever it runs. */
   #where(): LoopPlan['execution'] {
     const { pool, worthThreadsMs } = this.#resources
     if (pool.size === 1) return { where: 'caller', because: 'The session has one worker.' }
@@ -177,7 +177,7 @@ export class ScanLoop extends KernelLoop {
     return { where: 'workers', because: 'A pass takes long enough for two on all threads.' }
   }
 
-  /** What the arrays hold before the first iteration; what is outside of them no iteration reads. Whether seeds can hold it. */
+  /** Sets the first seeds to what the arrays hold (outside of them no iteration reads); returns whether seeds can hold the values. */
   #begin(): boolean {
     return this.#values.every(({ carry, seeds }) => {
       const { data, at } = this.#elementOf(carry.name, carry.first)
@@ -204,7 +204,7 @@ export class ScanLoop extends KernelLoop {
     return carry.fills.map((name) => this.#storageOf(name).shape[0] ?? 0)
   }
 
-  /** Of an array that the analysis found to be dense. */
+  /** The storage of an array that the analysis found to be dense. */
   #storageOf(name: string): DenseStorage {
     const storage = this.inputs.arrays.get(name)?.storage
     if (storage?.kind !== 'dense') throw new Bug(`${name} is no dense array, through which a scan goes.`)
