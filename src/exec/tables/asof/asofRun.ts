@@ -1,6 +1,6 @@
 /**
- * An as-of join: one worker finds the matches in a pass over the keys of both sides, and all workers take the right side's columns, a batch
- * of the left side each, whose own columns stay as they are.
+ * An as-of join: one worker finds the matches in a pass over the keys of both sides, and all workers gather the right side's columns, for
+ * one batch of the left side each. The left side's columns are not copied.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { seenAnew } from '../../memory/shareColumns.ts'
@@ -11,7 +11,7 @@ import type { SortedServices } from '../wide/sortedBatches.ts'
 import type { AsofOperator } from './matches.ts'
 import { joinedWith, keysOf, wantedColumns } from './sides.ts'
 
-/** The joined rows, a batch for each of the left side that has rows. */
+/** The joined rows: a batch for each batch of the left side that has rows. */
 export async function asofRows(
   operator: AsofOperator,
   left: readonly ExecBatch[],

@@ -19,7 +19,7 @@ import type { JoinOutcome } from '../operators/join/joinTask.ts'
 import { withoutNulls } from '../operators/join/nullKeys.ts'
 import { type AsofOperator, type EqualKeys, matchesOf } from './matches.ts'
 
-/** What rows are matched by, of one type for both sides: keys, where there are any, and the order. */
+/** The columns that rows are matched by: the equal key, where there is one, and the order; each of one type for both sides. */
 export interface AsofKeys {
   readonly left: readonly (readonly Column[])[]
   readonly right: readonly Column[]
@@ -45,7 +45,7 @@ export function runAsofTask({ work }: AsofTask, arena: Arena): JoinOutcome {
   }
 }
 
-/** With tables of keys in the arena, where there is room for them. */
+/** Matches with hash tables of keys in the arena, or in ordinary memory where the arena is too full. */
 function matchesInArena(operator: AsofOperator, keys: AsofKeys, arena: Arena): Int32Array {
   const memory = new GroupMemory(arena, operator.kind)
   try {
@@ -61,7 +61,7 @@ function matchesInArena(operator: AsofOperator, keys: AsofKeys, arena: Arena): I
   }
 }
 
-/** The same with tables of JavaScript's. */
+/** Matches with hash tables of keys in ordinary memory. */
 export function matchesInMemory(operator: AsofOperator, keys: AsofKeys): Int32Array {
   return matchesBy(operator, keys, (right, pieces) => {
     const ids = new KeyIds(right.type)

@@ -1,6 +1,6 @@
 /**
- * Two columns of one type as numbers that are in the order of their values: numbers and dates are themselves, all else is its rank among the
- * values of both. NaN stands for what has no place in an order: null, and NaN itself.
+ * Two columns of one type as numbers that are ordered as their values are: numbers and dates themselves, values of other types as their rank
+ * among the values of both columns. Null and NaN, which have no place in an order, are NaN.
  */
 import { type Column, isValid } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
@@ -18,7 +18,7 @@ export function comparedNumbers(left: Column, right: Column): ComparedNumbers {
   return ofLeft === undefined || ofRight === undefined ? ranked(left, right) : { left: ofLeft, right: ofRight }
 }
 
-/** The values as doubles; undefined where doubles do not hold them. */
+/** The values as doubles; undefined for types other than numbers and dates, and where a 64-bit integer is no double. */
 function numbersOf(column: Column): Float64Array | undefined {
   const { type, values, length } = column
   if (type.kind === 'null' || type.kind === 'unknown') return new Float64Array(length).fill(Number.NaN)
@@ -31,7 +31,7 @@ function numbersOf(column: Column): Float64Array | undefined {
   return numbers
 }
 
-/** Beyond 2^53 whole numbers are no doubles. */
+/** The bound of the high word of 64-bit integers that doubles hold exactly: below 2^53 in size. */
 const MOST_HIGH = 2 ** 21
 
 function ofLongs(values: BigInt64Array, length: number): Float64Array | undefined {

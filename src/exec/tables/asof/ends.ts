@@ -1,11 +1,11 @@
 /**
- * Of rows in any order, the first of those that come first in the order, and the last of those that come last: all that rows of other ranges
- * of the order can be matched with. What has no place in it, null and NaN, comes last of all, where no row is behind it that has one.
+ * The two rows of a range of the order that rows of other ranges can match: the first of those that are least in the order, and the last of
+ * those that are greatest. Null and NaN, which match nothing, come last: where one is the last row, no later range has rows with a place.
  */
 import { type ExecBatch, takeBatch } from '../operators/batches.ts'
 import { comparatorOf } from '../operators/sort/order.ts'
 
-/** Two rows; none where there are none. The order is the hidden column. */
+/** The first and the last row of a batch by its hidden column; an empty batch stays empty. */
 export function endsOf(batch: ExecBatch): ExecBatch {
   const order = batch.hidden?.[0]
   if (batch.length === 0 || order === undefined) return batch

@@ -1,13 +1,13 @@
 /**
- * Which row of the right side goes with each of the left: one pass over the rows of both in one order.
+ * Finds the right row of each left row in an as-of join: one pass over the rows of both sides in their common order.
  *
  *     left       2  4              right     1  4  9
  *     backward   1  4              the last one at or before it
  *     forward    4  4              the first one at or behind it
  *
  * With `by` the pass remembers the last row of each key. Sides that are in order already, as times mostly are, are not sorted; others are, by
- * row numbers alone. Of several rows that are equal in the order `backward` takes the last and `forward` the first, as they come; `nearest`
- * takes the nearer of the two, and backward's where both are as near. Null and NaN have no place in an order: they match nothing.
+ * row numbers alone. Of several right rows that are equal in the order `backward` takes the last and `forward` the first by row number;
+ * `nearest` takes the nearer of the two, and backward's where both are as near. Null and NaN have no place in an order: they match nothing.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
@@ -20,20 +20,20 @@ import { comparedNumbers } from './comparedNumbers.ts'
 
 export type AsofOperator = Extract<WideOperator, { kind: 'AsofJoinExec' }>
 
-/** Numbers of the keys that have to be equal, -1 for a null, and how many there are. */
+/** The keys that have to be equal, as numbers below `size`; -1 for a null. */
 export interface EqualKeys {
   readonly left: Int32Array
   readonly right: Int32Array
   readonly size: number
 }
 
-/** What orders the rows of both sides, of one type. */
+/** The columns that order the rows of both sides, of one type. */
 export interface Orders {
   readonly left: Column
   readonly right: Column
 }
 
-/** The row of the right side for each of the left, -1 for none. */
+/** The row of the right side for each row of the left, -1 for none. */
 export function matchesOf(operator: AsofOperator, orders: Orders, keys: EqualKeys | undefined): Int32Array {
   const compared = comparedNumbers(orders.left, orders.right)
   const matches = new Int32Array(orders.left.length).fill(-1)
@@ -59,10 +59,10 @@ export function matchesOf(operator: AsofOperator, orders: Orders, keys: EqualKey
 }
 
 interface Pass {
-  /** NaN for what has no place. */
+  /** The orders of the rows as numbers; NaN for rows that have no place. */
   readonly left: Float64Array
   readonly right: Float64Array
-  /** Rows that have a place, in order; undefined where all are in order as they come. */
+  /** The rows that have a place, sorted; undefined where all rows have one and are sorted already. */
   readonly leftOrder: Int32Array | undefined
   readonly rightOrder: Int32Array | undefined
   readonly keys: EqualKeys | undefined
@@ -77,7 +77,7 @@ function orderOf(values: Float64Array): Int32Array | undefined {
   return rows.subarray(0, end)
 }
 
-/** Not where one is NaN. */
+/** Whether the values ascend, with no NaN among them. */
 function isAscending(values: Float64Array): boolean {
   let before = Number.NEGATIVE_INFINITY
   for (let i = 0; i < values.length; i++) {
@@ -108,7 +108,7 @@ function backward({ left, right, leftOrder, rightOrder, keys, matches }: Pass): 
   }
 }
 
-/** The same without keys, over rows that are in order. */
+/** `backward` without keys, where the rows of both sides are sorted already. */
 function backwardAsTheyCome({ left, right, matches }: Pass): void {
   let next = 0
   for (let row = 0; row < left.length; row++) {
@@ -138,7 +138,7 @@ function forward({ left, right, leftOrder, rightOrder, keys, matches }: Pass): v
   }
 }
 
-/** How far two rows are from each other. */
+/** The distance between a left and a right row in the order. */
 type Distance = (left: number, right: number) => number | bigint
 
 function takeNearer(matches: Int32Array, behind: Int32Array, distance: Distance): void {

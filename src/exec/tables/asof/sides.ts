@@ -1,4 +1,4 @@
-/** The sides of an as-of join: what both are matched by, and the rows of one with the columns of the other. */
+/** The sides of an as-of join: the columns they are matched by, and left rows joined with columns of the right side. */
 import type { Column } from '../../../core/data/column.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
 import { type ColumnType, fieldsOf, typeText } from '../../../core/data/schema.ts'
@@ -11,8 +11,8 @@ import type { AsofKeys } from './asofTask.ts'
 import type { AsofOperator } from './matches.ts'
 
 /**
- * The hidden columns of both sides, each of one type. PlanError where there is none for both. Keys that hold a null are null as a whole
- * already; a null within others is an item that a shorter array has not.
+ * The hidden columns of both sides, converted to their common type. PlanError where there is none. Keys that hold a null are null as a
+ * whole already; a null within another key is an item that a shorter array lacks.
  */
 export function keysOf(operator: AsofOperator, pieces: readonly ExecBatch[], whole: ExecBatch): AsofKeys {
   const names = operator.by ? ['by', 'on'] : ['on']
@@ -41,12 +41,12 @@ function commonType({ names }: AsofOperator, name: string, left: ColumnType, rig
   }
 }
 
-/** Columns of the right side, by their numbers, that are in the result. */
+/** The indices of the right side's columns that are in the result. */
 export function wantedColumns({ shared }: AsofOperator, whole: ExecBatch): readonly number[] {
   return fieldsOf(whole.element).flatMap(({ name }, i) => (shared.includes(name) ? [] : [i]))
 }
 
-/** A batch of the left side with columns of the right. */
+/** A batch of the left side with the matched columns of the right. */
 export function joinedWith(operator: AsofOperator, piece: ExecBatch, whole: ExecBatch, right: (i: number) => Column): ExecBatch {
   const { hidden: _, ...own } = piece
   const left = (i: number): Column => own.columns[i] as Column // one for each field

@@ -1,13 +1,13 @@
 /**
- * An as-of join without keys, part after part: both sides are exchanged by the same ranges of the order, and each part of the right side is
- * seen with the rows next to it.
+ * An as-of join without keys, part after part: both sides are exchanged by the same ranges of the order, and a part of the left side is
+ * joined with the same part of the right side and the right rows next to it.
  *
  *     left     | 2 5 |     | 23 |        parts by ranges of the order
  *     right    | 1 3 | 12  |    |
  *     joined     with the 3 of the first part, and the 12 that comes before it where its own part has none
  *
- * Of a part before, the last row of its greatest value is enough, and of one behind, the first row of its least: these are its ends, and
- * all that is needed of a part whose rows have one value.
+ * From a part before, the last row of its greatest value is enough, and from one behind, the first row of its least: these two are its
+ * ends. They also stand for a whole part whose rows all have one value.
  */
 import type { AsofOperator } from '../asof/matches.ts'
 import { boundariesIfOrdered, isOneKey } from './boundaries.ts'
@@ -16,15 +16,15 @@ import { type ExternalServices, MOST_LEVELS, PARTS_AGAIN, partOf, type Source, T
 import { bytesOf, type Exchange, type Part, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'
 import type { Segment } from './segments.ts'
 
-/** A range of the order. */
+/** The rows of both sides in one range of the order. */
 interface Range {
   readonly left: SpilledPart
   readonly right: SpilledPart
-  /** All orders are one value. */
+  /** Whether all rows of the range have one value of the order. */
   readonly isOne: boolean
 }
 
-/** Parts whose results are all there is, each in the order of the left rows' numbers. */
+/** The parts of the join, whose results together are all joined rows; each is in the order of the left rows' numbers. */
 export async function asofParts(
   operator: AsofOperator,
   sides: { readonly left: Source; readonly right: Source },

@@ -1,10 +1,10 @@
 /**
- * Where the parts of a sort begin: every part has the keys between two boundaries, which a sample of the keys gives.
+ * The boundaries between the parts of an external sort, taken from a sample of the keys.
  *
  *     sample, in order   1 2 4 7 7 7 7 9      four parts are wanted, so at quarters: 4 7 7
  *     parts              ≤ 4    (4, 7)    = 7    > 7
  *
- * A key that is found at two boundaries is one of many: it gets a part of its own, which needs no sorting however long it is.
+ * A key that is found at two boundaries is frequent: it gets a part of its own, which needs no sorting however long it is.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
@@ -24,7 +24,7 @@ export interface Boundaries {
   readonly before: Uint8Array
 }
 
-/** The boundaries of about so many parts of equal length; undefined where the sample is one key, or none. */
+/** The boundaries of `parts` parts of about equal length, or fewer; undefined where the sample is empty, or `parts` is 1. */
 export function boundariesOf(sample: readonly Column[], descending: Directions, parts: number): Boundaries | undefined {
   const keys = together(sample)
   if (keys === undefined || keys.length === 0) return undefined
@@ -39,7 +39,7 @@ export function boundariesOf(sample: readonly Column[], descending: Directions, 
       at.push(row)
       before.push(0)
     } else if (before.at(-2) !== 1 || compare(at.at(-2) as number, row) !== 0) {
-      // found again: behind it, and now before it too
+      // a key found again gets a boundary before it too
       before.splice(-1, 0, 1)
       at.push(row)
     }
@@ -48,8 +48,8 @@ export function boundariesOf(sample: readonly Column[], descending: Directions, 
 }
 
 /**
- * The boundaries of keys that are in order of themselves, where those that none comes before are equal; undefined also for those that
- * have no order, or no type for all.
+ * The boundaries of keys in their own ascending order, for an exchange that has to bring equal keys to one part. Undefined also for keys
+ * without an order, for lists, and for keys without a common type.
  */
 export function boundariesIfOrdered(sample: readonly Column[], parts: number): Boundaries | undefined {
   if (sample.some(({ type }) => hasList(type))) return undefined
@@ -61,28 +61,28 @@ export function boundariesIfOrdered(sample: readonly Column[], parts: number): B
   }
 }
 
-/** Of lists neither of [1] and [1, null] comes before the other, and they are not equal. */
+/** Whether a type has lists, of which [1] and [1, null] are not equal although neither comes before the other. */
 function hasList(type: ColumnType): boolean {
   return type.kind === 'list' || (type.kind === 'struct' && type.fields.some((field) => hasList(field.type)))
 }
 
-/** How many parts there are. */
+/** The number of parts. */
 export function partsBetween({ keys }: Boundaries): number {
   return keys.length + 1
 }
 
-/** Whether a part is of one key. */
+/** Whether all rows of a part have one key. */
 export function isOneKey({ before }: Boundaries, part: number): boolean {
   return part > 0 && before[part - 1] === 1
 }
 
-/** The part of each key: how many boundaries come before it. */
+/** The part of each key: the number of boundaries before it. */
 export function partsByKey(column: Column, { keys, before, descending }: Boundaries): Int32Array {
   const both = together([column, keys]) as Column // there are two
   return keysBefore(both, column.length, { before, descending })
 }
 
-/** The columns as one, of a type that holds the values of all. */
+/** Concatenates columns, converted to their common type; undefined for no columns. */
 function together(columns: readonly Column[]): Column | undefined {
   const [first] = columns
   if (first === undefined) return undefined

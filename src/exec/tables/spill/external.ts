@@ -1,6 +1,6 @@
 /**
- * Which wide operators can do with less memory than their inputs take, and how: their rows are spilled in parts, the operator
- * runs over one part after another, and what comes of it is what it would be over all, in the order that it would have.
+ * Plans how a wide operator runs with less memory than its inputs take: rows are spilled in parts, the operator runs over one part
+ * after another, and the result is the same, in the same order, as in memory.
  *
  *     SortExec, IndexExec        parts are ranges of the key; their results one after another
  *     AsofJoinExec without one   parts are ranges of the order, each with the right rows next to it
@@ -20,7 +20,7 @@ import type { WindowOperator } from '../windows/windowColumns.ts'
 import type { NumberPlace } from './rowNumbers.ts'
 import type { RowNumbers, SpillKey } from './spillTask.ts'
 
-/** An input of an operator whose parts are told apart by hash. */
+/** An input that is cut into parts by the hash of its key. */
 export interface ExternalSide {
   readonly key: SpillKey
   readonly numbered?: NumberPlace
@@ -29,37 +29,37 @@ export interface ExternalSide {
 export type External =
   | {
       readonly kind: 'sorted'
-      /** What sorts a part; the operator itself where it is absent. */
+      /** The operator that sorts a part; absent where that is the plan's own. */
       readonly operator?: WideOperator
-      /** The key that parts are ranges of. */
+      /** The key whose ranges are the parts. */
       readonly key: SpillKey
       readonly descending: Directions
       readonly limit?: number
-      /** Where rows are numbered, since what is wrong with two of them is told by their numbers. */
+      /** The place of rows' numbers, by which an error names two rows; absent where no error does. */
       readonly numbered?: NumberPlace
-      /** Rows of one key are in order as they are. */
+      /** Whether rows of one key stay in the order they come in, so that a part of one key needs no work. */
       readonly keepsEqual: boolean
-      /** Two rows of one key are an error. */
+      /** Whether two rows of one key are an error. */
       readonly hasEachKeyOnce: boolean
     }
-  /** One partition, whose rows are computed in pieces, in the order of the operator where it has one. */
+  /** A window that is one partition: its rows are sorted, if it has an order, and computed in pieces. */
   | { readonly kind: 'windowed'; readonly operator: WindowOperator }
-  /** Rows of two sides that are matched by an order alone. */
+  /** An as-of join by an order alone: parts are ranges of the order. */
   | { readonly kind: 'ranged'; readonly operator: AsofOperator }
   | {
       readonly kind: 'hashed'
       readonly sides: readonly ExternalSide[]
-      /** The operator over numbered rows, of whose first side so many hidden columns are known. */
+      /** The operator over numbered rows; `hidden` is the number of hidden columns of its first side. */
       readonly operator: (hidden: number) => WideOperator
-      /** Where the results have their numbers. */
+      /** The place of the results' numbers. */
       readonly place: RowNumbers
-      /** Results are elements of the first side, which are single values. */
+      /** Whether results are elements of the first side, and these are single values. */
       readonly scalar: boolean
-      /** Pieces of the first side can be joined one after another. */
+      /** Whether pieces of the first side can be joined one after another with a second side in memory. */
       readonly inPieces: boolean
     }
 
-/** Names that no column has. */
+/** Names of the columns of row numbers, which no user's column has. */
 const FIRST = '\0first'
 const SECOND = '\0second'
 
@@ -67,7 +67,7 @@ export const HIDDEN: SpillKey = { from: 'hidden' }
 export const FIRST_COLUMN: NumberPlace = { in: 'columns', name: FIRST }
 export const BY_FIRST: RowNumbers = { in: 'columns', names: [FIRST] }
 
-/** Undefined for what has to be whole. */
+/** How an operator runs in parts; undefined for one that needs its inputs whole, or runs on the caller's thread. */
 export function externalOf({ operator, inputs: [first], where }: Extract<PhysicalPlan, { kind: 'WideExec' }>): External | undefined {
   if (where === 'caller') return undefined // parts are worked on by workers
   switch (operator.kind) {
@@ -116,7 +116,7 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
   }
 }
 
-/** What rows are told of those behind them is where they are; what comes of a frame that ends with the partition is known of no piece. */
+/** Whether a window can be computed in pieces: not with frames that end with the partition and begin elsewhere, as no state is carried backward. */
 export function isComputedInPieces({ calls, frame }: WindowOperator): boolean {
   return frame.from === null || frame.to !== null || !calls.some(({ kind }) => FRAMED.has(kind))
 }
@@ -124,7 +124,7 @@ export function isComputedInPieces({ calls, frame }: WindowOperator): boolean {
 function joined(operator: Extract<WideOperator, { kind: 'HashJoinExec' }>, left: PhysicalPlan): External | undefined {
   const { on, how, columns } = operator
   const keepsElements = how === 'semi' || how === 'anti'
-  // numbers stand beside single values in another way than beside columns
+  // numbers are added to single values in another way than to rows
   if (keepsElements && !isKnown(left.element)) return undefined
   const key: SpillKey = on === undefined ? HIDDEN : { from: 'column', name: on }
   const keepsRight = how === 'right' || how === 'full'
@@ -136,7 +136,7 @@ function joined(operator: Extract<WideOperator, { kind: 'HashJoinExec' }>, left:
     operator: () => (columns === undefined ? operator : { ...operator, columns: [...columns, ...numbers] }),
     place: { in: 'columns', names },
     scalar: keepsElements && left.element.kind === 'scalar',
-    // of what only running tells, the types of all pieces decide together
+    // types that only running tells depend on all pieces together
     inPieces: !keepsRight && on !== undefined && isKnown(left.element),
   }
 }

@@ -1,13 +1,13 @@
 /**
- * A wide operator that memory does not hold at once, part after part (`external.ts`).
+ * Runs a wide operator whose inputs do not fit memory, part after part (`external.ts`).
  *
  *     exchange    rows of each side -> parts on disk, by hash or by ranges of the key
  *     work        a part of each side -> the operator, as one task; workers take several parts at a time
  *     exchange    numbered results -> parts on disk, by ranges of their numbers
  *     results     a part read and put in order
  *
- * A part that is too large is exchanged again. Of a join whose right side is small nothing but that side is spilled: pieces of
- * the left one are joined with it as they come.
+ * A part that is too large is exchanged again. A join whose right side is small spills that side alone: pieces of the left side are
+ * joined with it as they come.
  */
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { AsofOperator } from '../asof/matches.ts'
@@ -34,7 +34,7 @@ import { withEachKeyOnce } from './repeatedKeys.ts'
 import { numbersOf, type RowNumbers, type SpillBy } from './spillTask.ts'
 import { folded, startsBetween, windowParts } from './windowPieces.ts'
 
-/** Two rows of one key are in the first segments that have the key. */
+/** Segments that are enough to find two rows of one key. */
 const ENOUGH_SEGMENTS = 2
 
 type Sorted = Extract<External, { kind: 'sorted' }>
@@ -86,7 +86,7 @@ export class ExternalRun {
     yield* this.withoutHidden(withEachKeyOnce(this.services.streamed(parts, { rowsBefore }), rowsBefore, this.services.free))
   }
 
-  /** Parts whose results, one after another, are the rows in their order. */
+  /** The parts of an external sort: their results, one after another, are the sorted rows. */
   private async sortedParts(source: Source, external: Sorted, level: number): Promise<SortedParts> {
     const { partBytes } = this.services
     const { descending, key, numbered } = external
@@ -112,7 +112,7 @@ export class ExternalRun {
     return { parts: found, rowsBefore }
   }
 
-  /** A window that is one partition, whose results come in the order of their rows. */
+  /** The results of a window that is one partition, in the order of its input. */
   private async *windowed(source: Source, operator: WindowOperator): Results {
     const { streamed, partsInOrder } = this.services
     const { parts, rowsBefore, rows, shape } = await this.partitionParts(source, operator, 0)
@@ -120,7 +120,7 @@ export class ExternalRun {
     else yield* streamed(parts.length > 0 ? parts : [{ kind: 'spilled', segments: [], shape }])
   }
 
-  /** The rows of a partition in order, in pieces that each are told of those before, and reach some of those around them. */
+  /** The sorted rows of a partition in pieces, each with the state carried from those before and the rows around it that its frames reach. */
   private async partitionParts(source: Source, operator: WindowOperator, level: number): Promise<PartitionParts> {
     const { streamed, partBytes, mostBytes, exchanged, free } = this.services
     const { by, ordered, descending } = operator
@@ -179,7 +179,7 @@ export class ExternalRun {
     yield* this.inOrder(await this.workedParts(operator, all, external, 0), place, { scalar })
   }
 
-  /** Parts whose results are all there is, each in the order of its numbers. */
+  /** The parts of an operator by hash: their results together are all results; each is in the order of its numbers. */
   private async workedParts(
     operator: WideOperator,
     sides: readonly Exchanged[],
@@ -215,7 +215,7 @@ export class ExternalRun {
     return found
   }
 
-  /** A part of a window some of whose partitions are large, each of those in pieces; undefined where there are none that a sample of the keys tells. */
+  /** The parts of a window's part with its large partitions apart, each in pieces; undefined where a sample of the keys shows no large one. */
   private async frequentKeysApart(
     operator: WindowOperator,
     rows: SpilledPart,
@@ -238,7 +238,7 @@ export class ExternalRun {
     return found
   }
 
-  /** The result with what it lies in: what only passes through is in the memory of the inputs. */
+  /** The result with all blocks it lies in: columns that are only handed on lie in the blocks of the inputs. */
   private with({ batches, blocks }: Result, inputs: readonly Result[]): Result {
     const used = this.services.kept(
       inputs.flatMap((input) => input.blocks),
@@ -247,7 +247,7 @@ export class ExternalRun {
     return { batches, blocks: [...blocks, ...used] }
   }
 
-  /** Pieces of the left side, as they come, joined with the whole right side. */
+  /** Joins pieces of the left side, as they come, with the whole right side. */
   private async *joinedInPieces(left: PhysicalPlan, { parts, shape }: Exchanged): Results {
     const { heldBytes, free } = this.services
     const right = await this.services.read({ kind: 'spilled', segments: parts.flatMap(segmentsIn), shape })
@@ -271,7 +271,7 @@ export class ExternalRun {
     free(right.blocks)
   }
 
-  /** What parts give, which is numbered, in the order of the numbers. */
+  /** The numbered results of parts, in the order of their numbers. */
   private async *inOrder(
     worked: readonly Part[],
     place: RowNumbers,
@@ -285,7 +285,7 @@ export class ExternalRun {
     )
   }
 
-  /** Where parts of about as many rows each begin: what comes of one part of the keys is a sample of what comes of all. */
+  /** The numbers at which parts of about equal size begin, from a sample: the first result with rows, which is that of some of the keys. */
   private async startsOf(worked: readonly Part[], place: RowNumbers): Promise<Float64Array> {
     const { partsInOrder: parts } = this.services
     for await (const { batches, blocks } of this.services.streamed(worked, { limited: true })) {

@@ -1,4 +1,4 @@
-/** What operators that go by way of disk (`externalRun.ts`) ask of the run: rows exchanged, read back, and worked on. */
+/** The services of a run for operators by way of disk (`externalRun.ts`): exchange rows, read them back, and work on them. */
 import type { Column } from '../../../core/data/column.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Block } from '../block.ts'
@@ -8,58 +8,58 @@ import type { Exchange, Part, Segments, SpilledPart } from './parts.ts'
 import type { PartResult } from './repeatedKeys.ts'
 import type { SpillKey } from './spillTask.ts'
 
-/** Rows that are to be exchanged. */
+/** The rows of an exchange. */
 export type Source =
   | { readonly kind: 'plan'; readonly plan: PhysicalPlan }
   | { readonly kind: 'spilled'; readonly rows: SpilledPart }
   | { readonly kind: 'parts'; readonly parts: readonly Part[] }
   | { readonly kind: 'results'; readonly results: Results }
 
-/** Parts on disk. */
+/** The parts on disk that an exchange has written. */
 export interface Exchanged {
   /** The segments of each part, in the order of the rows. */
   readonly parts: readonly Segments[]
   readonly shape: ExecBatch
-  /** Rows that came before those of each partition. */
+  /** For each partition of the source, the number of rows before it; empty where the source was spilled already. */
   readonly rowsBefore: readonly number[]
 }
 
 export interface ExternalServices {
   readonly exchanged: (source: Source, exchange: Exchange) => Promise<Exchanged>
-  /** The rows in the arena. */
+  /** Reads rows back into the arena. */
   readonly read: (rows: SpilledPart) => Promise<Result>
-  /** What one part after another gives, several computed at a time. */
+  /** The results of parts, one after another; several are computed at a time. */
   readonly streamed: (parts: readonly Part[], how?: Pick<How, 'limited' | 'rowsBefore'>) => AsyncGenerator<PartResult, void, undefined>
-  /** What a plan gives, part after part. */
+  /** The result of a plan, part after part. */
   readonly results: (plan: PhysicalPlan) => Results
   readonly work: (operator: WideOperator, inputs: readonly (readonly ExecBatch[])[]) => Promise<Result>
-  /** Keys from here and there of what a plan gives. */
+  /** A sample of the keys of a source; empty where its rows are known only when it has run. */
   readonly sampled: (source: Source, key: SpillKey) => Promise<readonly Column[]>
   readonly free: (blocks: readonly Block[]) => void
-  /** Frees these blocks but for those that a batch lies in, which it gives. */
+  /** Frees the blocks that no batch lies in, and returns the others. */
   readonly kept: (blocks: readonly Block[], batches: readonly ExecBatch[]) => readonly Block[]
-  /** A part of no more bytes can be worked on in memory. */
+  /** The most bytes of a part that can be worked on in memory. */
   readonly partBytes: number
-  /** What memory holds beside what is computed with it. */
+  /** The most bytes of an input that are held in memory while others are joined with it. */
   readonly heldBytes: number
-  /** The rows of a window's partition that a piece of it is computed with take no more bytes. */
+  /** The most bytes of rows that a piece of a window's partition is computed with. */
   readonly mostBytes: number
-  /** Parts that are expected to be so large. */
+  /** The number of parts by hash that are expected to have `partBytes` at most. */
   readonly parts: number
-  /** Parts that come out in order: of a sort, and of results. */
+  /** The number of parts in order: of a sort, and of numbered results. */
   readonly partsInOrder: number
 }
 
-/** Exchanges of one row after the first: what then is too large has one key too often. */
+/** The most exchanges of a row after the first: a part that is still too large then has one key too often. */
 export const MOST_LEVELS: number = 3
-/** Times of what a part should have, above which it is exchanged again. */
+/** A part with this many times `partBytes` is exchanged again. */
 export const TOO_LARGE: number = 2
-/** Parts that a part becomes which is too large. */
+/** The number of parts that a too large part is cut into. */
 export const PARTS_AGAIN: number = 16
 
 /**
- * Parts in order that so many spilled bytes become: smaller ones than can be worked on make more segments of whatever comes of them, and all of
- * those at once save an exchange.
+ * The number of parts in order that spilled rows are cut into again. Parts smaller than `partBytes` would make more segments in each exchange
+ * of their results; cutting into all parts at once saves an exchange.
  */
 export function orderedPartsAgain(bytes: number, partBytes: number): number {
   return Math.max(2, Math.min(MOST_IN_ORDER, Math.ceil((1.25 * bytes) / partBytes)))

@@ -1,8 +1,8 @@
 /**
- * Hashes of keys: equal keys (see `exec/tables/operators/hashing/keyIds.ts`) have equal ones, whatever the types of their columns are, so that the
- * rows of a group, or those that a join matches, come to one part of what is spilled.
+ * Hashes of keys: equal keys (see `exec/tables/operators/hashing/keyIds.ts`) have equal hashes, whatever the types of their columns, so the
+ * rows of a group, or those that a join matches, come to one spilled part.
  *
- * A null, and so what a shorter list or an object without the field has there, adds nothing to the hash of what it is in.
+ * A null adds nothing to the hash of the list or object that holds it, and so equals an item or field that is absent.
  */
 import { type Column, isValid } from '../../../core/data/column.ts'
 import { NUMBERS } from '../../../core/data/columnConversions.ts'
@@ -10,7 +10,7 @@ import { valueReader } from '../../../core/data/columnReaders.ts'
 import { type NewArray, ordinary } from '../../../core/data/columnSlices.ts'
 import { hashOf } from '../operators/hashing/keyTable.ts'
 
-/** What null is hashed to, and only null surely. */
+/** The hash of null, which no other value has at top level. */
 const NULL_HASH = 0
 
 /** The hashes of the column's values, as whole numbers of 32 bits. */
@@ -45,7 +45,7 @@ function presentHashes(column: Column, newArray: NewArray): Int32Array {
   return hashes
 }
 
-/** What a part adds to the hash of the whole. */
+/** The amount that a field or item adds to the hash of its object or list. */
 function within(part: number, seed: number): number {
   return part === NULL_HASH ? 0 : mixed(part, seed)
 }
@@ -72,13 +72,13 @@ function hashOfValue(value: unknown): number {
 const NUMBER = new Float64Array(1)
 const WORDS = new Int32Array(NUMBER.buffer)
 
-/** Zeros are one value, and so is NaN. */
+/** The hash of a number: 0 and -0 have one, and so have all NaNs. */
 function hashOfNumber(value: number): number {
   NUMBER[0] = Number.isNaN(value) ? Number.NaN : value + 0 // -0 + 0 is 0
   return mixed(WORDS[0] as number, WORDS[1] as number) // two words
 }
 
-/** As FNV-1a, but of four bytes at a time: high bits are shifted down, since those of a product say nothing to its low ones. */
+/** FNV-1a over four bytes at a time; high bits are shifted down, since a product's low bits do not depend on the high bits of its factors. */
 function hashOfBytes(bytes: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5
   let i = from
@@ -99,12 +99,12 @@ function hashOfText(text: string): number {
   return hashOfBytes(bytes, 0, bytes.length)
 }
 
-/** Never what null is hashed to. */
+/** The hash of two words; never `NULL_HASH`. */
 function mixed(low: number, high: number): number {
   return hashOf(low, high) || 1
 }
 
-/** The part of each row, one of `parts`, in the place of its hash. Another `level` tells apart rows that the one before put together. */
+/** Overwrites each hash with a part below `parts`. Each `level` hashes anew, and so separates rows that one part of the level before holds. */
 export function partsByHash(hashes: Int32Array, parts: number, level: number): Int32Array {
   for (let i = 0; i < hashes.length; i++) hashes[i] = (hashOf(hashes[i] as number, level + 1) >>> 0) * (parts / 2 ** 32) // i < length
   return hashes

@@ -1,13 +1,13 @@
 /**
- * Which part a key belongs to: a search among the boundaries by numbers that are in the order of the keys, and by the keys
- * themselves only where those are equal.
+ * Finds the part of a key by binary search among the boundaries: compares numbers that are in the order of the keys, and the keys
+ * themselves only where the numbers are equal.
  */
 import { type Column, isValid } from '../../../core/data/column.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import { comparatorOf, directionOf } from '../operators/sort/order.ts'
 import { textWords } from '../operators/sort/textOrder.ts'
 
-/** Of each of the first `length` keys: how many of the others come before it, of equal ones those with a 1 in `before`. */
+/** For each of the first `length` keys the number of boundaries, which are the other keys, before it; an equal one counts where `before` is 1. */
 export function keysBefore(
   keys: Column,
   length: number,
@@ -33,7 +33,7 @@ export function keysBefore(
   return parts
 }
 
-/** Numbers in the order of the keys, equal ones, or NaN, where they say too little; null is last. Boundaries begin at `first`. */
+/** A number for each key, in their order; keys with equal numbers, or NaN, must be compared. Null has Infinity. Boundaries begin at `first`. */
 function wordsOf(keys: Column, first: number, descending: boolean): Float64Array {
   const { type, children: [part] = [], validity, length } = keys
   const isTuple = type.kind === 'struct' && part !== undefined

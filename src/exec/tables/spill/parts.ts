@@ -1,15 +1,15 @@
-/** Parts of what was spilled, as what tasks and exchanges are told of them. */
+/** Spilled parts: as a run keeps them, and as the inputs of tasks. */
 import type { NumberPlace } from './rowNumbers.ts'
 import { type Segment, type SegmentsOfFile, segmentsOfPart } from './segments.ts'
 import type { SpillBy, SpilledInput, WorkedInput } from './spillTask.ts'
 
-/** How rows become parts, and where they get numbers. */
+/** An exchange: how rows are cut into parts, and the place of their numbers where they get some. */
 export interface Exchange {
   readonly by: SpillBy
   readonly numbered?: NumberPlace
 }
 
-/** Segments, or those of a part as they are kept until something is done with them. */
+/** Segments as a list, or in the compact form of an exchange's files, from which `segmentsIn` makes the list. */
 export type Segments = readonly Segment[] | PartOfFiles
 
 interface PartOfFiles {
@@ -19,15 +19,15 @@ interface PartOfFiles {
   readonly rows: number
 }
 
-/** A part of what was spilled. */
+/** Spilled rows of one part. */
 export interface SpilledPart extends Omit<SpilledInput, 'segments'> {
   readonly segments: Segments
 }
 
-/** A part of what was spilled, or what an operator gives of one. */
+/** Spilled rows of one part, or the result of an operator over one part of each side. */
 export type Part = SpilledPart | (Omit<WorkedInput, 'sides'> & { readonly sides: readonly SpilledPart[] })
 
-/** Each part of what is in the files. */
+/** The segments of each part in the files of an exchange. */
 export function partsIn(files: readonly SegmentsOfFile[]): readonly Segments[] {
   const all: { bytes: number; rows: number }[] = []
   for (const { parts, ends, rows } of files)
@@ -44,7 +44,7 @@ export function segmentsIn(segments: Segments): readonly Segment[] {
   return 'part' in segments ? segmentsOfPart(segments.files, segments.part) : segments
 }
 
-/** The part as a task is told of it. */
+/** The part as the input of a task. */
 export function inputOf(part: Part): SpilledInput | WorkedInput {
   return part.kind === 'spilled' ? spilledInput(part) : { ...part, sides: part.sides.map(spilledInput) }
 }
@@ -53,7 +53,7 @@ export function spilledInput(part: SpilledPart): SpilledInput {
   return { ...part, segments: segmentsIn(part.segments) }
 }
 
-/** The segments in pieces of about so many bytes at most. */
+/** Cuts rows between segments into pieces of at most `most` bytes each, or one segment. */
 export function piecesOf(rows: SpilledPart, most: number): readonly SpilledPart[] {
   const pieces: Segment[][] = []
   let bytes = 0
@@ -68,7 +68,7 @@ export function piecesOf(rows: SpilledPart, most: number): readonly SpilledPart[
   return pieces.map((segments) => ({ ...rows, segments }))
 }
 
-/** The bytes of all that the part is made of. */
+/** The bytes of all sides of a part. */
 export function bytesOfPart(part: Part): number {
   return (part.kind === 'spilled' ? [part] : part.sides).reduce((sum, { segments }) => sum + bytesOf(segments), 0)
 }

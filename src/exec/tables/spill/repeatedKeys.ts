@@ -1,6 +1,6 @@
 /**
- * A repeated key, over parts of what was spilled: each part tells the first two of its rows that have one key, by their numbers,
- * and the error is about the pair whose second row comes first in the whole table, as it is in memory.
+ * A repeated key across spilled parts: each part reports its first pair of rows with one key, by their numbers, and the error names the
+ * pair whose second row comes first in the whole table, as in memory.
  */
 import type { Block } from '../block.ts'
 import type { Result, Results } from '../dataset.ts'
@@ -8,10 +8,10 @@ import { type Repeated, repeatedKey } from '../operators/indexKeys.ts'
 import type { StageResult } from '../stage.ts'
 import { MOST_ROWS } from './rowNumbers.ts'
 
-/** What comes of a part, or why nothing does. */
+/** The result of a part, or the repeated key that makes it fail. */
 export type PartResult = Result & Pick<StageResult, 'repeated'>
 
-/** The results until a part tells of a repeated key; then what the others tell, and the error. */
+/** Yields the results up to the first repeated key; then reads the other parts for an earlier pair, and throws the error. */
 export async function* withEachKeyOnce(
   results: AsyncGenerator<PartResult, void, undefined>,
   rowsBefore: readonly number[],
@@ -28,7 +28,7 @@ export async function* withEachKeyOnce(
   throw repeatedKey({ first: rowOf(first, rowsBefore), second: rowOf(second, rowsBefore), key })
 }
 
-/** The place among all rows of the one with this number. */
+/** The row number in the whole table of the row with this number. */
 function rowOf(number: number, rowsBefore: readonly number[]): number {
   const partition = Math.floor(number / MOST_ROWS)
   return (rowsBefore[partition] ?? 0) + (number % MOST_ROWS)

@@ -1,22 +1,22 @@
 /**
- * The order of the numbers that rows get before they are spilled: that of its partition, and within that its own.
+ * Sorts rows by the numbers that they got before they were spilled, which order them by partition and by row in the partition.
  *
  *     number   partition * 2 ** 31 + row
  *
- * What comes of a range of them lies close together in few partitions, so that each number has a place of its own.
+ * A range of numbers lies close together in few partitions, so that a counting sort over all numbers between is possible.
  */
 import { sortedRows } from '../operators/sort/order.ts'
 
-/** Where the number of a row is kept: beside its columns, as one of them by this name, or among the hidden ones as the last. */
+/** The place of a row's number: a column of this name behind the others, or the last hidden column. */
 export type NumberPlace = { readonly in: 'columns'; readonly name: string } | { readonly in: 'hidden' }
 
-/** Rows of a partition are fewer than this. */
+/** The bound of rows in a partition. */
 export const MOST_ROWS: number = 2 ** 31
-/** Places for each number, beside some, that are looked through sooner than numbers are sorted. */
+/** The most counters for each number, beside `FREE_PLACES`, with which a counting sort is faster than another sort. */
 const MOST_PLACES = 8
 const FREE_PLACES = 2 ** 16
 
-/** Positions of the numbers in their order; of equal ones the first comes first. */
+/** The positions of the numbers in ascending order, equal ones in their old order. */
 export function rowsInOrder(numbers: Float64Array): Int32Array {
   const ranges = rangesOf(numbers)
   let places = 0
@@ -46,11 +46,11 @@ export function rowsInOrder(numbers: Float64Array): Int32Array {
   return rows
 }
 
-/** Where the numbers of a partition lie. */
+/** The range of one partition's numbers. */
 interface Range {
   least: number
   most: number
-  /** What takes a number to its place. */
+  /** The amount to add to a number for the index of its counter. */
   shift: number
 }
 
@@ -74,7 +74,7 @@ function eachRange(numbers: Float64Array, ranges: Ranges, use: (range: Range, fr
   eachRun(numbers, (partition, from, to) => use(ranges.get(partition) as Range, from, to)) // each has one
 }
 
-/** Numbers of one partition that lie side by side. */
+/** Calls `use` for each run of adjacent numbers of one partition. */
 function eachRun(numbers: Float64Array, use: (partition: number, from: number, to: number) => void): void {
   for (let from = 0; from < numbers.length; ) {
     const partition = Math.floor((numbers[from] as number) / MOST_ROWS) // from < length

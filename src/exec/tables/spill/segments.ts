@@ -1,12 +1,12 @@
 /**
- * Batches in files that only the process reads that wrote them.
+ * Batches in spill files, which only the process that wrote them reads.
  *
  *     file      segment  segment  segment …
  *     segment   types and lengths, as V8 serializes them, and behind them the buffers, each from a multiple of eight bytes on
  *
- * What is written is not copied before: of a slice the buffers are those of the whole, from one place to another.
- * Where a segment lies, how long it is and its checksum are kept in memory. A folder may lie on a disk that fails, or that
- * somebody tidies up: what is read is checked. The columns of a batch are views of what was read, which is never copied.
+ * Buffers are written without a copy: for a slice, a range of the whole column's buffers. The place, length and checksum of
+ * each segment are kept in memory. The checksum is compared when a segment is read, since its disk may fail or somebody may clean
+ * up the folder. The columns of a batch that is read are views of the bytes read.
  */
 import { closeSync, openSync, readSync, writevSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -20,27 +20,27 @@ import { mapBuffers } from '../../memory/shareColumns.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import type { NumberPlace } from './rowNumbers.ts'
 
-/** Where a batch lies. */
+/** The place of a batch in a file. */
 export interface Segment {
   readonly file: string
   readonly offset: number
   readonly bytes: number
   readonly rows: number
   readonly crc: number
-  /** Bytes before the buffers. */
+  /** The bytes before the buffers. */
   readonly header: number
-  /** Where its rows have numbers, which are those that they have within this partition. */
+  /** The place of the rows' numbers, which count within `partition`; absent where rows are not numbered. */
   readonly numbers?: { readonly place: NumberPlace; readonly partition: number }
 }
 
 /**
- * The segments of a file as a run keeps them, of which it has hundreds of thousands: numbers one after another, and no object for each. They
- * lie in the file one behind the other.
+ * The segments of a file as a run keeps them: arrays by segment instead of objects, since there are hundreds of thousands. Segments lie
+ * end to end in the file.
  */
 export interface SegmentsOfFile extends Pick<Segment, 'file' | 'numbers'> {
-  /** Which part each is of; they go up. */
+  /** The part of each segment, ascending. */
   readonly parts: Int32Array
-  /** Where each ends in the file. */
+  /** The end of each segment in the file, in bytes. */
   readonly ends: Float64Array
   readonly rows: Int32Array
   readonly crcs: Float64Array
@@ -75,7 +75,7 @@ export function segmentsOfPart(files: readonly SegmentsOfFile[], part: number): 
 
 type Buffer8 = NonNullable<Column['values']>
 
-/** A buffer in a header: the place of its bytes among those of the buffers. */
+/** A buffer in a header: the index of its class, and the offset of its bytes among those of all buffers. */
 interface Place {
   readonly of: number
   readonly at: number
@@ -87,7 +87,7 @@ const CLASSES = [
   ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
 ] as const
 
-/** Pieces that are written in one call. */
+/** The most pieces that are written in one call. */
 const MOST_PIECES = 512
 const PADDING = new Uint8Array(8)
 
@@ -115,7 +115,7 @@ export function writeSegments(path: string, batches: readonly ExecBatch[]): read
   return segments
 }
 
-/** What a segment is made of, and how much of it lies before the buffers. */
+/** The pieces of bytes of a segment, and the length of its header. */
 function piecesOf(batch: ExecBatch): { readonly header: number; readonly pieces: readonly Uint8Array[] } {
   const buffers: Uint8Array[] = []
   let end = 0
@@ -151,7 +151,7 @@ function writeAll(file: number, pieces: readonly Uint8Array[]): void {
   }
 }
 
-/** The batches of segments, in their order, read into what `newArray` makes. */
+/** Reads the batches of segments, in their order, into arrays that `newArray` makes. SpillError where a file cannot be read or has changed. */
 export function readSegments(segments: readonly Segment[], newArray: NewArray = ordinary): readonly ExecBatch[] {
   const open = new Map<string, number>()
   try {
@@ -181,7 +181,7 @@ function readSegment({ file: path, offset, bytes, crc, header }: Segment, open: 
   })
 }
 
-/** A batch with something else in the place of buffers. */
+/** A batch with other values in place of its buffers. */
 type PlacedBatch = { readonly [K in keyof ExecBatch]: unknown }
 
 function placedBatch(batch: ExecBatch, place: (buffer: Buffer8) => Place): PlacedBatch {
@@ -207,7 +207,7 @@ function unplacedBatch(placed: PlacedBatch, buffer: (place: Place) => Buffer8): 
   }
 }
 
-/** The column with no more texts, or items of lists, than its own: a slice has those of the whole. Its offsets may count from another text. */
+/** The column with its own texts and items alone, where a slice shares those of the whole column. Offsets may not begin at 0. */
 function tight(column: Column): Column {
   const { type, offsets, children, length } = column
   if (type.kind === 'list') return ownColumn(column)
@@ -216,7 +216,7 @@ function tight(column: Column): Column {
   return { ...column, offsets: offsets.subarray(0, length + 1), values: bytesOf(column).subarray(offsets[0], offsets[length]) }
 }
 
-/** The column with offsets that count from its first text. */
+/** Changes the column's offsets in place so that they begin at 0. */
 function counted(column: Column): Column {
   const { type, offsets, children } = column
   if (children !== undefined && type.kind !== 'list') for (const child of children) counted(child)
@@ -233,7 +233,7 @@ function attempt<T>(path: string, what: 'read' | 'written', run: () => T): T {
   }
 }
 
-/** What went wrong in a folder that memory is spilled to. */
+/** The error for a failure in the folder that memory is spilled to. */
 export function spillError(folder: string, what: 'read' | 'written', cause: unknown): SpillError {
   const because = cause instanceof Error ? cause.message : String(cause)
   return new SpillError(

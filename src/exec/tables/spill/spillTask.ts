@@ -1,8 +1,8 @@
 /**
- * What a task does with what comes of its partition instead of handing it back: it numbers the rows, tells them apart by
- * parts, and writes those of each part to a file as a segment (the exchange of a Grace hash join, or of an external sort).
+ * Both ends of an exchange by way of disk, in tasks. A task that spills its result numbers the rows, cuts them into parts, and
+ * writes each part to a file as a segment (as in a Grace hash join, or an external sort).
  *
- * And the other way: the rows of segments, in the order that they were written in, or in that of their numbers.
+ * A task that reads segments gets their rows in the order they were written in, or in the order of their numbers.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
@@ -26,7 +26,7 @@ import { keyHashes, partsByHash } from './keyHashes.ts'
 import { MOST_ROWS, type NumberPlace, rowsInOrder } from './rowNumbers.ts'
 import { readSegments, type Segment, type SegmentsOfFile, segmentsOfFile, writeSegments } from './segments.ts'
 
-/** What rows are told apart by. */
+/** The key of an exchange: a hidden column (the first, or that at `at`), a named column, or the element. */
 export type SpillKey =
   | { readonly from: 'hidden'; readonly at?: number }
   | { readonly from: 'column'; readonly name: string }
@@ -34,22 +34,22 @@ export type SpillKey =
   /** The explicit keys of elements. */
   | { readonly from: 'axes' }
 
-/** The keys of some rows from all over a batch, so many at most. */
+/** A sample of a batch's keys: of at most so many rows, spread over the batch. */
 export interface KeySample {
   readonly key: SpillKey
   readonly rows: number
 }
 
-/** How the rows of a partition become parts. */
+/** The rule by which the rows of a partition are cut into parts. */
 export type SpillBy =
   /** One part. */
   | { readonly kind: 'whole' }
   | { readonly kind: 'hash'; readonly key: SpillKey; readonly parts: number; readonly level: number }
   | { readonly kind: 'key'; readonly key: SpillKey; readonly boundaries: Boundaries }
-  /** By ranges of the rows' numbers, which begin at these but for the first. */
+  /** By ranges of the rows' numbers: `starts` has the first number of each part but the first. */
   | { readonly kind: 'number'; readonly starts: Float64Array; readonly place: RowNumbers }
 
-/** Where the numbers of joined or grouped rows are: that of the left row, or where there is none that of the right row. */
+/** The place of results' numbers: columns of the left row's and, for rows that have none, the right row's; or the last hidden column. */
 export type RowNumbers = { readonly in: 'columns'; readonly names: readonly string[] } | { readonly in: 'hidden' }
 
 export interface Spill {
@@ -58,12 +58,12 @@ export interface Spill {
   readonly file: string
 }
 
-/** What a task has written. */
+/** The report of a task that spilled its result. */
 export interface Spilled {
-  /** Of the parts that have rows; absent where none has. */
+  /** A segment for each part that has rows; absent where none has. */
   readonly segments?: SegmentsOfFile
   readonly rows: number
-  /** A batch without rows, for its types, as it was before rows were numbered; absent where there was no batch. */
+  /** An empty batch of the types before rows were numbered; absent where there was no batch. */
   readonly shape?: ExecBatch
 }
 
@@ -71,34 +71,34 @@ export interface Spilled {
 export interface SpilledInput {
   readonly kind: 'spilled'
   readonly segments: readonly Segment[]
-  /** A batch without rows, of the types that all have in the end. */
+  /** An empty batch of the common types that all segments are converted to. */
   readonly shape: ExecBatch
-  /** Puts rows in the order of their numbers, and takes these away. `scalar`: elements were single values before they were numbered. */
+  /** Present where rows are to be sorted by their numbers, which are then removed. `scalar`: elements were single values before they got numbers. */
   readonly inOrder?: { readonly place: RowNumbers; readonly scalar: boolean }
 }
 
-/** Segments whose rows have an order. */
+/** Segments whose rows are to be sorted by their numbers. */
 export type OrderedInput = SpilledInput & Required<Pick<SpilledInput, 'inOrder'>>
 
 export function isOrdered(input: SpilledInput): input is OrderedInput {
   return input.inOrder !== undefined
 }
 
-/** What an operator gives of a part of each of its inputs. */
+/** The result of an operator over one part of each of its inputs, as the input of a task. */
 export interface WorkedInput {
   readonly kind: 'worked'
   readonly operator: WideOperator
   readonly sides: readonly SpilledInput[]
-  /** Of a window: the part is one of the pieces of a partition. */
+  /** For a window of which the part is one piece of a partition. */
   readonly piece?: WindowPiece
-  /** Of an as-of join: wanted are the ends of the part. */
+  /** For an as-of join where only the ends of the part (`asof/ends.ts`) are wanted. */
   readonly isEnds?: true
 }
 
-/** Numbers of right rows that have no left row come behind all others. */
+/** Added to the numbers of right rows that have no left row, so that they come behind all others. */
 const BEHIND = 2 ** 52
 
-/** Writes the batches of a partition. `newArray` makes what lives no longer than that. */
+/** Spills the batches of a partition. `newArray` makes arrays that are not needed after the call. */
 export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: number, newArray: NewArray): Spilled {
   const { numbered, file: path } = spill
   const whole = concatBatches(batches, undefined, newArray)
@@ -115,7 +115,7 @@ export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: 
   }
 }
 
-/** A batch of the same types. A slice of no rows would hold on to all of them. */
+/** An empty batch of the same types. It is no slice, which would hold on to the buffers. */
 function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
   const none = ({ type }: Column) => nullColumn(type, 0)
   return {
@@ -125,7 +125,7 @@ function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
   }
 }
 
-/** The rows with their numbers: on their way to disk those within the partition, which are the rows of it that they are. */
+/** The rows with their numbers as one more column: on the way to disk as i32 within the partition, later as f64 among all rows. */
 function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, values: Int32Array | Float64Array): ExecBatch {
   if (place === undefined) return batch
   const numbers: Column = { type: { kind: values instanceof Int32Array ? 'i32' : 'f64' }, length: batch.length, values }
@@ -134,7 +134,7 @@ function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, values: 
   return { ...batch, element: { kind: 'row', fields: [...fieldsOf(batch.element), field] }, columns: [...batch.columns, numbers] }
 }
 
-/** The rows with the numbers that they have among all: those of a partition follow each other, and come before those of the next. */
+/** The rows with their numbers within the partition replaced by their numbers among all (`rowNumbers.ts`). */
 function numberedAmongAll(batch: ExecBatch, { numbers }: Segment, newArray: NewArray): ExecBatch {
   if (numbers === undefined) return batch
   const { place, partition } = numbers
@@ -149,7 +149,7 @@ function numberedAmongAll(batch: ExecBatch, { numbers }: Segment, newArray: NewA
   return numberedRows(bare, place, values)
 }
 
-/** The rows of each part that has some, in their order; they get numbers where they are told apart by their keys. */
+/** The rows of each part that has some, in their order; numbered where `numbered` has a place, unless they are cut by numbers that they have. */
 function partsOf(
   batch: ExecBatch,
   { by, numbered }: Pick<Spill, 'by' | 'numbered'>,
@@ -169,7 +169,7 @@ function partsOf(
   }
 }
 
-/** Rows told apart by the part of each, gathered where they do not lie together. */
+/** Cuts rows into parts, given the part of each row; gathers them unless those of a part lie together already. */
 function partedRows(
   batch: ExecBatch,
   { parts, count }: { readonly parts: Int32Array; readonly count: number },
@@ -183,12 +183,12 @@ function partedRows(
   }
   for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
   const rows = rowsByPart(parts, starts, newArray)
-  // what comes in the order of its keys lies together already
+  // rows that come in the order of their keys lie together already
   const together = isAscending(parts) ? batch : takeBatch(batch, rows, newArray)
   return slicesAt(numberedRows(together, numbered, rows), starts)
 }
 
-/** Of a batch whose parts begin at these rows, the parts that have some. */
+/** The parts that have rows, of a batch in which they begin at `starts`. */
 function slicesAt(batch: ExecBatch, starts: Int32Array): readonly { readonly part: number; readonly batch: ExecBatch }[] {
   return Array.from({ length: starts.length - 1 }, (_, part) => ({
     part,
@@ -199,7 +199,7 @@ function slicesAt(batch: ExecBatch, starts: Int32Array): readonly { readonly par
     .map(({ part, from, to }) => ({ part, batch: sliceBatch(batch, from, to) }))
 }
 
-/** The rows of one part after those of another, in their order. */
+/** The row numbers part by part, each in row order (a counting sort). */
 function rowsByPart(parts: Int32Array, starts: Int32Array, newArray: NewArray): Int32Array {
   const next = starts.slice()
   const rows = newArray(Int32Array, parts.length)
@@ -234,7 +234,7 @@ function partOfEach(batch: ExecBatch, by: ByKey, newArray: NewArray): Int32Array
   return partsByHash(keyHashes(keyOf(batch, by.key), newArray), by.parts, by.level)
 }
 
-/** The first row of each part, and the end of the last: where numbers, which only grow, reach the starts. */
+/** The first row of each part, and the end of the last, for ascending numbers. */
 function startsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
   const rows = new Int32Array(starts.length + 2)
   for (let p = 1, row = 0; p <= starts.length; p++) {
@@ -246,7 +246,7 @@ function startsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array
   return rows
 }
 
-/** The part of each row: how many starts its number has reached. */
+/** The part of each row: the number of starts that are not above its number. */
 function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
   return Int32Array.from(numbers, (number) => {
     let low = 0
@@ -273,7 +273,7 @@ export function keyOf(batch: ExecBatch, key: SpillKey): Column {
   }
 }
 
-/** Keys of one axis as they are, else as lists of so many items. */
+/** The keys as a column: of one axis themselves, of more as tuples. */
 function tupleOf(keys: readonly Int32Array[], length: number): Column {
   const children = keys.map((values): Column => ({ type: { kind: 'i32' }, length, values }))
   const [only] = children
@@ -282,7 +282,7 @@ function tupleOf(keys: readonly Int32Array[], length: number): Column {
   return { type: { kind: 'struct', fields }, length, children }
 }
 
-/** The keys of a sample, which lie in memory of their own. */
+/** The keys of a sample, copied into memory of their own. */
 export function sampledKeys(batches: readonly ExecBatch[], { key, rows }: KeySample): readonly ExecBatch[] {
   return batches
     .filter(({ length }) => length > 0)
@@ -292,7 +292,7 @@ export function sampledKeys(batches: readonly ExecBatch[], { key, rows }: KeySam
     })
 }
 
-/** So many places at most, from all over a list of a length. */
+/** At most `most` indices, spread evenly over a list of this length. */
 export function placesIn(length: number, most: number): readonly number[] {
   const count = Math.min(most, length)
   return Array.from({ length: count }, (_, i) => Math.floor((i * length) / count))
@@ -302,7 +302,7 @@ function columnNamed({ element, columns }: ExecBatch, name: string): Column | un
   return columns[fieldsOf(element).findIndex((field) => field.name === name)]
 }
 
-/** The numbers of rows, in the column itself where it has them all. */
+/** The numbers of rows; the column's own array where one column has them all. */
 export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
   const columns = place.in === 'hidden' ? [batch.hidden?.at(-1)] : place.names.map((name) => columnNamed(batch, name))
   const [first, second] = columns.map((column) => ({ values: column?.values, validity: column?.validity }))
@@ -315,7 +315,7 @@ export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
   return numbers
 }
 
-/** The batches of the segments, of the types of all, in what `newArray` makes. */
+/** Reads the batches of segments, converted to their common types, into arrays that `newArray` makes. */
 export function unspilled({ segments, shape, inOrder }: SpilledInput, newArray: NewArray): readonly ExecBatch[] {
   const batches = readSegments(segments, newArray).map((batch, i) =>
     shaped(numberedAmongAll(batch, segments[i] as Segment, newArray), shape),
@@ -349,7 +349,7 @@ export function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: bool
   return { ...batch, element: { kind: 'row', fields: kept.map((i) => fields[i] as Field) }, columns }
 }
 
-/** A batch without rows, numbered, of the types that hold those of all tasks. PlanError where there are no such types. */
+/** An empty batch of the common types of all tasks, with the column of numbers. PlanError where types have none in common. */
 export function shapeOfAll(
   all: readonly Pick<Spilled, 'rows' | 'shape'>[],
   planned: ElementType,
@@ -366,7 +366,7 @@ export function shapeOfAll(
 }
 const NULL: ColumnType = { kind: 'null' }
 
-/** Of no rows the plan may know more than a task that saw none. */
+/** The shape where no task had rows: the plan may know types that a task without rows does not. */
 function shapeOfNothing(shape: ExecBatch | undefined, planned: ElementType): ExecBatch {
   if (shape !== undefined && shape.element.kind !== 'unknown') return shape
   return { ...emptyBatch(planned), ...(shape?.hidden && { hidden: shape.hidden }) }

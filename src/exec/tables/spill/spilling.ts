@@ -1,4 +1,4 @@
-/** What a run does for operators that go by way of disk (`externalRun.ts`): exchanges as its pipelines, and samples of keys. */
+/** The implementation of the services for operators by way of disk (`externalServices.ts`): exchanges run as pipelines of the plan's run. */
 import type { Column } from '../../../core/data/column.ts'
 import { Bug } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
@@ -32,7 +32,7 @@ import { bytesOf, partsIn, piecesOf, type SpilledPart, segmentsIn } from './part
 import type { SegmentsOfFile } from './segments.ts'
 import { placesIn, type Spilled, type SpillKey, shapeOfAll } from './spillTask.ts'
 
-/** What of a run that takes. */
+/** The parts of a run that the services use. */
 export interface SpillingRun {
   readonly spill: ExecutorOptions['spill']
   readonly budgetBytes: number
@@ -42,9 +42,9 @@ export interface SpillingRun {
   readonly pipeline: (plan: Pipeline, input: Input, how: How) => AsyncGenerator<StageResult, void, undefined>
   readonly results: (plan: PhysicalPlan) => Results
   readonly inputOf: (plan: Pipeline) => Promise<Input>
-  /** As a whole, unless it comes part after part by way of disk itself. */
+  /** The whole result of a plan, or its stream of results where it runs by way of disk itself. */
   readonly resultOf: (plan: PhysicalPlan) => Promise<Input>
-  /** As a whole. */
+  /** The whole result of a plan. */
   readonly runOf: (plan: PhysicalPlan) => Promise<Dataset>
   readonly collected: (plan: Pipeline, input: Dataset) => Promise<Dataset>
   readonly wideResult: (plan: Wide, operator: WideOperator, inputs: readonly (readonly ExecBatch[])[], inline: boolean) => Promise<Result>
@@ -52,36 +52,36 @@ export interface SpillingRun {
   readonly isSmall: (partitions: readonly Partition[]) => boolean
 }
 
-/** What is spilled is read so many bytes at a time. */
+/** Bytes of spilled rows that one task reads. */
 const PIECE_BYTES = 2 ** 22
-/** Of the budget: what is held beside what is computed with it. */
+/** The budget divided by this may be held in memory while others are joined with it. */
 const BUDGET_PER_HELD = 8
-/** Of the budget: each worker has the rows of a part, what it computes with, and its result. */
+/** The budget divided by this is the size of a part: each worker has its rows, scratch memory and its result. */
 const BUDGET_PER_PART = 16
-/** Of the budget: what comes out in order is read by each worker while others of it wait to be taken, and are encoded. */
+/** The budget divided by this is the size of a part in order: each worker reads one while others wait to be taken, and are encoded. */
 const BUDGET_PER_ORDERED = 32
-/** Of the budget: what each worker may read of a window's partition to compute a piece of it. */
+/** The budget divided by this is the most that a worker may read of a window's partition to compute a piece of it. */
 const BUDGET_PER_REACHED = 4
-/** Each worker has the rows of a part once or twice outside of the budget, and its decoder a few times. */
+/** The most bytes of a part: each worker has its rows once or twice outside of the budget, and its decoder a few times. */
 const MOST_PART_BYTES = 2 ** 24
-/** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
+/** The partitions whose keys are sampled to cut a sort into parts, and the rows sampled in each. */
 const SAMPLED_PARTITIONS = 16
 const SAMPLED_ROWS = 512
 
-/** In the place of what was read from disk, with the keys that it has; it is in no plan. */
+/** A plan node that stands for rows read back from disk; it is in no plan. */
 const SPILLED: Extract<PhysicalPlan, { kind: 'StoredExec' }> = {
   ...{ kind: 'StoredExec', name: 'spilled rows', element: { kind: 'unknown' }, keys: { kind: 'explicit', rank: 1, dense: false } },
   storage: { kind: 'table', element: { kind: 'unknown' }, length: 0, columns: [] },
 }
 
-/** Parts of a size that can be worked on, if rows are spread about evenly; what a file says of its columns is less than they take. */
+/** The number of parts of at most `partBytes`, if rows are spread evenly, with a margin as columns take more memory than in their file. */
 function partsFor(bytes: number, partBytes: number): number {
   return Math.max(FEWEST_PARTS, Math.min(MOST_PARTS, Math.ceil((1.25 * bytes) / partBytes)))
 }
 const FEWEST_PARTS = 16
 const MOST_PARTS = 512
 
-/** What the sources of a plan take, as far as they say. */
+/** The bytes of the sources of a plan, as far as these are known. */
 function bytesBelow(plan: PhysicalPlan): number {
   switch (plan.kind) {
     case 'ScanExec':
@@ -93,17 +93,17 @@ function bytesBelow(plan: PhysicalPlan): number {
   }
 }
 
-/** Whether the rows of its inputs are more than memory holds, as files tell, so that it would be in vain to read them first. */
+/** Whether the inputs' rows are more than memory holds by the sizes of their files, so that it would be in vain to read them first. */
 export function isInVain({ inputs, keyFilter }: Wide, budgetBytes: number): boolean {
   // the keys of one side may leave few rows of the other
   const whole = keyFilter === undefined ? inputs : inputs.slice(...(keyFilter.side === 'left' ? [0, 1] : [1]))
   return whole.reduce((sum, input) => sum + bytesKept(input), 0) > CLEARLY * budgetBytes
 }
 
-/** Files of texts may take more than what is read of them. */
+/** The factor that the inputs must exceed the budget by: files of texts may be larger than the columns read from them. */
 const CLEARLY = 2
 
-/** What a plan gives at least, where it hands on all rows and columns of a file. */
+/** The bytes of a plan's result where it hands on all rows and columns of a file; else 0, as it may have fewer. */
 function bytesKept(plan: PhysicalPlan): number {
   if (plan.filteredBy !== undefined) return 0
   if (plan.kind === 'PipelineExec')
@@ -111,7 +111,7 @@ function bytesKept(plan: PhysicalPlan): number {
   return plan.kind === 'ScanExec' && plan.predicate === undefined ? bytesBelow(plan) : 0
 }
 
-/** Rows on disk, so many bytes a task. */
+/** Spilled rows as a dataset of pieces of `PIECE_BYTES`, one a task. */
 function inPieces(rows: SpilledPart): Dataset {
   return datasetOf(piecesOf(rows, PIECE_BYTES))
 }
@@ -186,7 +186,7 @@ function rowsBeforeEach(tasks: readonly Pick<Spilled, 'rows'>[]): readonly numbe
   })
 }
 
-/** The pipeline that gives the rows which are to be exchanged, and what it reads. */
+/** The pipeline whose results are exchanged, and its input. */
 async function exchangedInput(run: SpillingRun, source: Source, spilled: Pipeline): Promise<readonly [Pipeline, Input]> {
   if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
   if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
@@ -196,19 +196,19 @@ async function exchangedInput(run: SpillingRun, source: Source, spilled: Pipelin
   return [stepless(plan), await run.resultOf(plan)]
 }
 
-/** Equal elements that memory does not hold are hardly fewer in each partition: finding them there is work done twice. */
+/** The plan without a partial distinct: where memory does not hold the different elements, it drops few, and its work is done again. */
 function withoutPartialDistinct(plan: PhysicalPlan): PhysicalPlan {
   if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return plan
   return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
-/** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
+/** A sample of a plan's keys, where it is a pipeline over a file or a table; else none. */
 async function sampledOf(run: SpillingRun, plan: PhysicalPlan, key: SpillKey): Promise<readonly Column[]> {
   if (plan.kind !== 'PipelineExec' || plan.where === 'caller') return []
   const { kind } = plan.input
   if (kind !== 'ScanExec' && kind !== 'StoredExec') return []
   const { partitions } = await run.runOf(plan.input)
-  // functions that see the numbers of rows see their own
+  // row numbers, which its functions see, are known only if all partitions before have known lengths
   if (plan.numbered && partitions.some((one) => rowsOf(one) === undefined)) return []
   return await sampledFrom(run, plan, partitions, key)
 }

@@ -1,4 +1,4 @@
-/** The pieces of a window that is one partition, by way of disk: what is folded on the way there, and what each piece is read with. */
+/** The pieces of a window that is one partition, by way of disk: the pass over its rows on their way there, and the input of each piece. */
 import { MemoryError } from '../../../core/errors.ts'
 import type { Results } from '../dataset.ts'
 import { concatBatches } from '../operators/batches.ts'
@@ -7,7 +7,7 @@ import type { WindowFold } from '../windows/windowFold.ts'
 import { bytesOf, type Part, type SpilledPart, segmentsIn } from './parts.ts'
 import { MOST_ROWS } from './rowNumbers.ts'
 
-/** The pieces with what each reaches, which takes `mostBytes` at most. */
+/** A part for each piece, with the pieces that its frames reach. MemoryError where these take more than `mostBytes`. */
 export function windowParts(
   operator: WindowOperator,
   fold: WindowFold,
@@ -23,7 +23,7 @@ export function windowParts(
   })
 }
 
-/** The results, each one batch, that a window sees on their way. */
+/** Passes results on, each as one batch, and adds them to the fold. */
 export async function* folded(results: Results, fold: WindowFold): Results {
   for await (const { batches, blocks } of results) {
     const batch = concatBatches(batches)
@@ -32,7 +32,7 @@ export async function* folded(results: Results, fold: WindowFold): Results {
   }
 }
 
-/** The numbers at which parts begin that each have as many rows. */
+/** The row numbers at which `parts` parts of equally many rows begin, but for the first part. */
 export function startsBetween(rowsBefore: readonly number[], rows: number, parts: number): Float64Array {
   const starts = new Set<number>()
   let partition = 0

@@ -1,7 +1,7 @@
 /**
- * What comes of a part, by kernels over the arena: what an operator gives of it, as all workers carry it out over the whole
- * (`sharedWork.ts`), but by the worker alone that has the part; and its rows in the order of their numbers. Where memory is short
- * for that, or no kernel does it, it is made in ordinary memory, as one task.
+ * Works on a spilled part in a task, by kernels over the arena: runs an operator over it by the code that all workers run over whole
+ * inputs (`sharedWork.ts`), here one worker alone; or sorts its rows by their numbers. Where the arena is too full, or there is
+ * no kernel, it works in ordinary memory.
  */
 import type { Column } from '../../../core/data/column.ts'
 import type { NewArray } from '../../../core/data/columnSlices.ts'
@@ -27,16 +27,16 @@ import { numbersOf, type OrderedInput, type SpilledInput, unspilled, type Worked
 
 export interface PartServices {
   readonly arena: Arena
-  /** Carries out a task at once. */
+  /** Runs a task at once, on this thread. */
   readonly run: (task: StageTask) => Promise<Made>
-  /** Makes room for what is read, until the task ends. */
+  /** Makes arrays for the rows read, which live until the task ends. */
   readonly newArray: NewArray
 }
 
-/** What there is of the part, and the blocks that it lies in. */
+/** The result of a part, and the blocks that it lies in. */
 export type Made = Pick<StageResult, 'batches' | 'blocks' | 'repeated'>
 
-/** What an operator gives of a part. */
+/** The result of an operator over one part of each of its inputs. */
 export async function worked({ operator, sides, piece, isEnds }: WorkedInput, services: PartServices): Promise<Made> {
   const { newArray } = services
   if (operator.kind === 'WindowExec' && piece !== undefined) return await windowed(operator, sides, piece, services)
@@ -65,7 +65,7 @@ export async function worked({ operator, sides, piece, isEnds }: WorkedInput, se
   }
 }
 
-/** The wanted rows of a piece of a partition, which is in order. */
+/** The results for the rows of one piece of a window's partition, which is sorted. */
 async function windowed(
   operator: WindowOperator,
   [side]: readonly SpilledInput[],
@@ -79,7 +79,7 @@ async function windowed(
   return { batches: [windowPiece(operator, batch, piece)], blocks: [] }
 }
 
-/** The error with the place that the failed row had in the table: functions are of groups, whose rows are numbered. */
+/** The error with the partition and position of the failed row, from its number: only functions of groups fail here, whose rows have numbers. */
 function withPlace(error: unknown, [first]: readonly ExecBatch[]): unknown {
   const number = error instanceof RowFailure ? (first?.hidden?.at(-1)?.values?.[error.position] as number | undefined) : undefined // numbers are f64
   if (error instanceof RowFailure && number !== undefined) {
@@ -89,7 +89,7 @@ function withPlace(error: unknown, [first]: readonly ExecBatch[]): unknown {
   return error
 }
 
-/** The elements of a part in the order of their keys, or which rows have one key. */
+/** The elements of a part in the order of their keys, or the rows that have one key. */
 async function indexed(
   operator: Extract<WideOperator, { kind: 'IndexExec' }>,
   [side]: readonly SpilledInput[],
@@ -121,13 +121,13 @@ function withoutHidden({ hidden: _, ...batch }: ExecBatch): ExecBatch {
   return batch
 }
 
-/** The rows of a batch by the numbers that they have in the whole table. */
+/** A repeated key with the rows' positions in the batch replaced by their numbers. */
 function byNumbers({ first, second, key }: Repeated, batch: ExecBatch): Repeated {
   const numbers = numbersOf(batch, { in: 'hidden' })
   return { first: numbers[first] as number, second: numbers[second] as number, key } // rows of the batch
 }
 
-/** Rows of a batch in the arena, gathered by kernels; undefined where these cannot. */
+/** The rows of a batch gathered in this order by kernels into the arena; undefined where a column is of a type that these cannot move. */
 async function gathered(
   batch: ExecBatch,
   order: Int32Array,
@@ -152,7 +152,7 @@ async function gathered(
   }
 }
 
-/** The rows of a part in the order of their numbers, which they have no more. */
+/** The rows of a part, sorted by their numbers, without these. */
 export async function ordered({ inOrder, ...part }: OrderedInput, services: PartServices): Promise<Made> {
   const { place, scalar } = inOrder
   const made = await inArena(services, 'ExchangeExec', async ({ whole, ...shared }) => {
@@ -163,7 +163,7 @@ export async function ordered({ inOrder, ...part }: OrderedInput, services: Part
   return made ?? { batches: unspilled({ ...part, inOrder }, services.newArray), blocks: [] }
 }
 
-/** What all workers share their work by, for one that works alone; and a part as one batch in the arena. */
+/** The services of shared work for one worker alone; and `whole`, which reads a part as one batch into the arena. */
 interface Alone {
   readonly workers: 1
   readonly arena: Arena
@@ -173,7 +173,7 @@ interface Alone {
   readonly whole: (part: SpilledInput) => ExecBatch
 }
 
-/** What is made in the arena; undefined, with nothing left there, where nothing is made or memory is short. */
+/** The result of `make` with the blocks it lies in; undefined, with all blocks freed, where `make` returns undefined or the arena is too full. */
 async function inArena(
   { arena, run, newArray }: PartServices,
   operator: string,

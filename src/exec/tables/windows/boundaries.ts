@@ -1,5 +1,5 @@
 /**
- * Where partitions and peers begin among rows that are in order: a mark for each place.
+ * Marks where partitions and peers begin among sorted rows: a byte for each place in the order.
  *
  *     key        a a a b b
  *     order      1 1 2 1 3
@@ -9,12 +9,12 @@ import type { Column } from '../../../core/data/column.ts'
 import { bytesOf } from '../../../core/data/columnSlices.ts'
 import { typedLoop, wordsOf } from '../../kernels/js/typedLoops.ts'
 
-/** The row begins peers. */
+/** The mark of a row that begins peers: its order differs from that of the row before. */
 export const PEERS = 1
-/** The row begins a partition. */
+/** The mark of a row that begins a partition. */
 export const PARTITION = 2
 
-/** Rows that are in order as they come. */
+/** The order of rows that are sorted already: 0, 1, 2, … */
 export function placesTo(length: number): Int32Array {
   const rows = new Int32Array(length)
   for (let i = 0; i < length; i++) rows[i] = i
@@ -35,7 +35,7 @@ export function markBoundaries(
   if (range.from === 0 && range.to > 0) marks[0] = PARTITION
 }
 
-/** The columns of a key that is there in all rows, one by one. */
+/** The columns of a key: a struct without nulls field by field, any other itself. */
 function leavesOf(column: Column | undefined): readonly Column[] {
   if (column === undefined) return []
   return column.type.kind === 'struct' && column.validity === undefined ? (column.children ?? []).flatMap(leavesOf) : [column]
@@ -77,7 +77,7 @@ ${isLong ? 'high = next;' : ''}
 
 type Equal = (a: number, b: number) => boolean
 
-/** Whether neither of two rows comes before the other: NaN is one value, 0 is -0, and null is a value. What a shorter list has not is null. */
+/** Tests whether two rows are equal in the order: all NaNs are, 0 and -0, and nulls; items that a shorter list lacks are null. */
 function equality(column: Column): Equal {
   const { validity } = column
   const same = sameValues(column)
@@ -118,7 +118,7 @@ function sameValues(column: Column): Equal {
   }
 }
 
-/** A closure for each class of array, so that its loads are of one kind. */
+/** Equality of numbers, with a closure of its own for Int32Array, so that V8's loads stay monomorphic. */
 function sameNumbers({ values, length }: Column): Equal {
   if (values instanceof Int32Array) return (a, b) => values[a] === values[b]
   const numbers = (values ?? new Float64Array(length)) as Float64Array // of a fixed width

@@ -1,10 +1,10 @@
 /**
- * What rows of a partition have to know of those before them, where the partition is computed piece after piece (`exec/tables/spill/windowRun.ts`):
- * how many there were, and of each call over all rows so far what comes of them.
+ * The state that is carried from the rows of a partition to those behind them, where the partition is computed piece after piece
+ * (`exec/tables/spill/windowPieces.ts`): the number of rows, and the result of each call over all rows so far.
  *
  *     rows so far   1 2 4 | 8 16      carried to the second piece: 3 rows; of a sum 7, of a maximum the row of 4
  *
- * A sum is carried as the tree that it is (`frameSums.ts`), so that pieces change no bit of it.
+ * A sum is carried as a state of the fixed tree (`frameSums.ts`), so that pieces change no bit of it.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { isValid } from '../../../core/data/column.ts'
@@ -17,38 +17,38 @@ import { comparisonOf } from './frameExtremes.ts'
 import { TreePrefix, type TreeState } from './frameSums.ts'
 import { isWhole } from './windowValues.ts'
 
-/** Of a call, what comes of the rows before. */
+/** The state of a call after the rows before. */
 export interface CallState {
-  /** Rows whose argument is no null. */
+  /** The number of rows whose argument counts: all for firstValue and lastValue that keep nulls, else those that are not null. */
   readonly count: number
   readonly sum?: TreeState
   readonly bigint?: bigint
-  /** One row: the value that is the result so far. */
+  /** A column of one row: the result so far, where it is the value of a row. */
   readonly value?: Column
 }
 
-/** What rows of a partition are told of the others. */
+/** What a piece of a partition is computed with beside its own rows. */
 export interface Carried {
-  /** Rows of the partition. */
+  /** The number of rows of the partition. */
   readonly total: number
-  /** Rows before. */
+  /** The number of rows before the piece. */
   readonly before: number
-  /** Rows before the first peer of the first row. */
+  /** The number of rows before the first peer of the piece's first row. */
   readonly beforePeers: number
-  /** Orders that are not the first row's, of rows before. */
+  /** The number of different orders of the rows before, without that of the piece's first row. */
   readonly orders: number
-  /** No row is in a frame but those before, as all are where frames end with the partition. */
+  /** Whether `calls` have all rows of all frames already, so that no row of the piece is added. */
   readonly isBehind: boolean
-  /** One for each call. */
+  /** The carried state of each call. */
   readonly calls: readonly CallState[]
 }
 
-/** Calls that have a frame: what comes of the rows before depends on them. */
+/** The kinds of calls that are computed over a frame. */
 export const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set([
   ...(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'] as const),
 ])
 
-/** What comes of a call over the rows so far. */
+/** Folds the rows so far into the state of a call. */
 export class CallFold {
   private readonly call: WindowColumn
   private readonly isFromStart: boolean
@@ -71,7 +71,7 @@ export class CallFold {
     }
   }
 
-  /** `argument`: of the next rows, in their order. */
+  /** Adds the next rows, in their order; `argument` is the call's argument of these rows. */
   add(argument: Column | undefined, length: number): void {
     const { kind, ignoresNulls } = this.call
     if (!FRAMED.has(kind) || length === 0) return

@@ -1,9 +1,9 @@
 /**
- * The smallest value of each frame in linear time: a queue of places whose values go up, of which the first is the frame's (monotone deque).
+ * The smallest value of each frame in linear time by a monotone deque: places in a queue whose values ascend, so the first is the frame's.
  *
  *     values  5 3 4 1       queue after each, for a frame of three:  5 | 3 | 3 4 | 1
  *
- * Numbers are compared as `Math.min` does (NaN wins, -0 < 0); the largest is the smallest of the numbers with their signs turned.
+ * Numbers are compared as `Math.min` does (NaN wins, -0 < 0); the largest is the smallest of the negated numbers.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { valueReader } from '../../../core/data/columnReaders.ts'
@@ -12,10 +12,10 @@ import { PlanError } from '../../../core/errors.ts'
 import { valueClassOf } from '../../../core/plan/elements.ts'
 import type { Frames } from './frames.ts'
 
-/** Whether `a`, which comes later, is at least as small as `b`. */
+/** Whether `a`, which comes later, makes `b` useless: it is at least as small. */
 type Beats<V> = (a: V, b: V) => boolean
 
-/** Writes the place of each frame's smallest value, -1 for frames without any. `queue`: room for as many places as there are values. */
+/** Writes the place of each frame's smallest value, -1 for empty frames. `queue` has room for as many places as there are values. */
 export function smallestOfFrames<V>(
   values: ArrayLike<V>,
   beats: Beats<V>,
@@ -53,9 +53,9 @@ function beatsLarger<V extends string | bigint>(a: V, b: V): boolean {
 
 type Compared = number | string | bigint
 
-/** How values of a column are compared. */
+/** The comparison of a column's values. */
 export interface Comparison {
-  /** They are numbers, each `sign` times what is `stored`. */
+  /** Whether values are compared as numbers: `sign` times the number in `stored`. */
   readonly isNumber: boolean
   readonly sign: 1 | -1
   readonly stored: Float64Array
@@ -63,7 +63,7 @@ export interface Comparison {
   readonly beats: Beats<Compared>
 }
 
-/** `kind`: which of the values is the result. PlanError for values that have no order. */
+/** The comparison by which the result of `kind` is the smallest value. PlanError for values that have no order. */
 export function comparisonOf(kind: 'min' | 'max' | 'any' | 'all', column: Column): Comparison {
   const { type, values, length } = column
   const is = valueClassOf(type)

@@ -1,14 +1,14 @@
 /**
- * Sums of the frames of a partition, over its values that are not null; `starts` and `ends` are places among those.
+ * Sums of the frames of a partition, over its values that are not null; `starts` and `ends` are places among these values.
  *
- * Statement: the bits of a frame's sum follow from its values and, where it is long and moves, from where they are in the partition:
+ * Statement: the bits of a frame's sum depend on its values and, where it is long and moves, on their places in the partition alone:
  *
  *     from the partition's first row on    the fixed tree of reductions, as of a group of these rows
  *     up to 16 values                      from left to right
  *     others                               those before a pivot from right to left, those from it on from left to right, one plus the other;
  *                                          the pivot is the place in the frame, behind its first, that most twos divide
  *
- * All take a few additions a row. Nothing is subtracted, so that what has left a frame leaves no error behind, nor NaN or Infinity.
+ * All take a few additions a row. Nothing is subtracted, so a value that has left a frame leaves no error behind, nor NaN or Infinity.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import type { Column } from '../../../core/data/column.ts'
@@ -17,16 +17,16 @@ import type { Frames } from './frames.ts'
 
 export const SHORT_FRAME = 16
 
-/** A sum so far: whole chunks, and the next one. */
+/** The state of a sum by the fixed tree: full chunks, and the open one. */
 export interface TreeState {
-  /** Sums of 1, 2, 4, … chunks, where the number of whole chunks has that power of two. */
+  /** Sums of 1, 2, 4, … chunks; the one at a level counts where that bit of `chunks` is set. */
   readonly levels: readonly number[]
   readonly chunks: number
   readonly current: number
   readonly filled: number
 }
 
-/** The sums of all beginnings that frames end at, one after another. */
+/** A sum by the fixed tree that values are added to, and that can be read after each of them. */
 export class TreePrefix {
   private readonly levels: number[]
   private chunks: number
@@ -68,18 +68,18 @@ export class TreePrefix {
   }
 }
 
-/** Where the sums of a partition come from and go to, by row. */
+/** The rows of a partition in order, and the arrays by row for its sums. */
 interface SumRows {
   readonly rows: Int32Array
   readonly out: Float64Array
-  /** Room for the values of a partition. */
+  /** Scratch room for the values of a partition. */
   readonly values: Float64Array
   readonly isMean: boolean
 }
 
 /**
- * Sums of frames by rows, straight from doubles without nulls to the results: of all rows so far, or of a few around each. What is
- * made says whether it has computed a partition; undefined for other frames and values.
+ * A fast path for frames by rows over doubles without nulls: of all rows so far, or of a few around each. The function returned says
+ * whether it computed the partition, which it does not where that is long; undefined for other frames and values.
  */
 export function quickSums(
   { kind, from, to }: WindowFrame,
@@ -115,7 +115,7 @@ export function quickSums(
   }
 }
 
-/** Sums of frames that begin where the partition does. `before`: what comes of its values before these. */
+/** Sums of frames that begin where the partition does. `before` is the sum of its values before these. */
 export function sumsFromStart(
   values: Float64Array,
   frames: Pick<Frames, 'ends'>,
@@ -154,8 +154,8 @@ function sumsByTree(values: Float64Array, ends: Int32Array, rows: number, sums: 
 }
 
 /**
- * Sums of frames that move. `before`: room for as many numbers as there are values. `first`: the place of the first of them in the partition,
- * of which the lowest 32 bits are enough to find pivots by, since no frame is longer than that.
+ * Sums of frames that move. `before` is scratch room for as many numbers as there are values. `first` is the place of the first value in
+ * the partition; its lowest 32 bits are enough to find pivots by, since no frame is longer than that.
  */
 export function sumsOfFrames(
   values: Float64Array,

@@ -1,15 +1,15 @@
 /**
- * The frames of a partition's rows: the places from `starts[i]` to `ends[i]`, which is not one of them. Both only go up.
+ * The frames of a partition's rows: frame `i` has the places from `starts[i]` to `ends[i]` (exclusive). Both never go down.
  *
  *     rows [-1, 0]        the row and the one before it
  *     range [-60, 0]      rows whose value of the order lies at most 60 before the row's, its peers among them
  *
- * A row whose value is null or NaN has no distance to others: its frame by range ends at its peers, but for ends that are null.
+ * A row whose value is null or NaN has no distance to others: its frame by range ends at its peers, but for a bound that is null (unbounded).
  */
 import type { WindowFrame } from '../../../core/plan/logicalPlan.ts'
 import { PEERS } from './boundaries.ts'
 
-/** Room for the frames of the largest partition. */
+/** The bounds of frames, with room for the largest partition. */
 export interface Frames {
   readonly starts: Int32Array
   readonly ends: Int32Array
@@ -23,7 +23,7 @@ export function framesByRows({ from, to }: WindowFrame, rows: number, { starts, 
   }
 }
 
-/** Frames that end at peers, or at the partition's ends. `marks` are those of the places from `first` on. */
+/** Writes frames that end at peers, or at the partition's ends. The partition begins at place `first` of `marks`. */
 export function framesByPeers(
   { from, to }: WindowFrame,
   rows: number,
@@ -42,7 +42,7 @@ export function framesByPeers(
   }
 }
 
-/** Frames by distances between values, which go up from place to place: those of a descending order are turned around. NaN is what has no distance. */
+/** Writes frames by distances between values, which ascend (the caller negates those of a descending order). NaN has no distance to any. */
 export function framesByRange(
   frame: WindowFrame,
   rows: number,

@@ -21,30 +21,30 @@ import { distances, gatherNumbers, isWhole, Values } from './windowValues.ts'
 
 export type WindowOperator = Extract<WideOperator, { kind: 'WindowExec' }>
 
-/** Where the results of a call go, by row. */
+/** The arrays for the results of a call, by row. */
 export type WindowResult =
-  /** `present`: a byte a row, where some have no number. */
+  /** `present` is 1 for rows that have a number; absent where all have. */
   | { readonly kind: 'numbers'; readonly values: Float64Array; readonly present?: Uint8Array }
   | { readonly kind: 'bigints'; readonly values: BigInt64Array }
-  /** The row whose value it is, -1 for none. */
+  /** Each result is the value of a row of the argument, -1 for null. */
   | { readonly kind: 'rows'; readonly rows: Int32Array }
 
-/** Rows in order, with the marks of their places (`boundaries.ts`), and what is computed of them. */
+/** Sorted rows with the marks of their places (`boundaries.ts`), and the arrays for the results. */
 export interface WindowRows {
   readonly operator: WindowOperator
   readonly rows: Int32Array
   readonly marks: Uint8Array
-  /** Hidden columns: the key, the order, arguments. */
+  /** The batch's hidden columns: the key and the order, if there are such, then arguments. */
   readonly hidden: readonly Column[]
   readonly results: readonly WindowResult[]
   /**
-   * Where all rows are a piece of one partition: what comes of those before. Hidden columns then have a row more for each call, behind those
-   * of the piece, for the value that it carries.
+   * Where all rows are a piece of one partition: the state carried from the rows before. Hidden columns then have one more row for each
+   * call, behind those of the piece, for the value that it carries.
    */
   readonly carried?: Carried
 }
 
-/** What kind of result a call has over its argument. */
+/** The kind of result that a call has over its argument. */
 export function resultKind(
   { kind, column }: WindowColumn,
   hidden: readonly Column[],
@@ -75,7 +75,7 @@ export function resultKind(
   }
 }
 
-/** Ordinary room for the results of so many rows. */
+/** Arrays in ordinary memory for the results of so many rows. */
 export function resultOf(kind: ReturnType<typeof resultKind>, length: number): WindowResult {
   switch (kind) {
     case 'numbers':
@@ -89,7 +89,7 @@ export function resultOf(kind: ReturnType<typeof resultKind>, length: number): W
   }
 }
 
-/** The column of a result, of the rows from `from` to `to`. */
+/** The column of a result, for the rows from `from` to `to`. */
 export function resultColumn(result: WindowResult, argument: Column | undefined, from: number, to: number): Column {
   const length = to - from
   switch (result.kind) {
@@ -104,7 +104,7 @@ export function resultColumn(result: WindowResult, argument: Column | undefined,
   }
 }
 
-/** The batch with the columns of all calls: those of a name that it has take its place. */
+/** The batch with the columns of all calls; one with the name of an existing column replaces it. */
 export function withResults({ calls }: WindowOperator, batch: ExecBatch, added: readonly Column[]): ExecBatch {
   const { hidden: _, ...payload } = batch
   if (payload.element.kind !== 'row') throw new PlanError('window needs rows, as in map((value) => ({ value })).window(…).')
@@ -113,7 +113,7 @@ export function withResults({ calls }: WindowOperator, batch: ExecBatch, added: 
   return { ...payload, ...rowBatch([...columns.keys()], [...columns.values()], batch.length) }
 }
 
-/** A bit for each byte; undefined where all are set. */
+/** The validity bitmap of bytes from `from` to `to`; undefined where all are 1. */
 function bitsOf(present: Uint8Array, from: number, to: number): Uint8Array | undefined {
   if (!present.subarray(from, to).includes(0)) return undefined
   const bits = new Uint8Array((to - from + 7) >> 3)
@@ -121,7 +121,7 @@ function bitsOf(present: Uint8Array, from: number, to: number): Uint8Array | und
   return bits
 }
 
-/** Computes all calls of the partitions that begin at places from `from` to `to`, which is where one ends. */
+/** Computes all calls for the partitions between the places `from` and `to`, where one begins and one ends. */
 export function computeWindows(work: WindowRows, from: number, to: number): void {
   const ends = partitionEnds(work.marks, from, to)
   const most = ends.reduce((longest, end, p) => Math.max(longest, end - (p === 0 ? from : (ends[p - 1] as number))), 0) // p > 0
@@ -143,7 +143,7 @@ function partitionEnds(marks: Uint8Array, from: number, to: number): Int32Array 
   return ends
 }
 
-/** A call at work on the rows of the partition from `first` to `end`. */
+/** Computes a call for the partition at the places from `first` to `end`. */
 type Compute = (first: number, end: number) => void
 
 class WindowPass {
@@ -151,7 +151,7 @@ class WindowPass {
   private readonly most: number
   private readonly frames: Frames
   private readonly measure: Compute
-  /** Where the partition begins whose frames are known. */
+  /** The first place of the partition whose frames are in `frames`; -1 for none. */
   private measured = -1
   private readonly computes: readonly Compute[]
   constructor(work: WindowRows, most: number) {
@@ -167,7 +167,7 @@ class WindowPass {
     for (const compute of this.computes) compute(first, end)
   }
 
-  /** What a call carries into frames that begin where the partition does. */
+  /** The carried state that call `c` starts from; frames that begin elsewhere start from nothing. */
   private keptOf(c: number): Kept {
     const { operator, carried, rows } = this.work
     const state = carried?.calls[c]
@@ -176,7 +176,7 @@ class WindowPass {
     return { ...state, placesBefore: state.count, pick: state.value === undefined ? -1 : rows.length + c }
   }
 
-  /** The partition's rows whose argument is not null, with frames among them. */
+  /** The rows of partitions whose argument is not null, with frames among them. */
   private valuesOf(argument: Column | undefined): Values {
     const framesOf = (first: number, end: number): Frames => {
       if (this.measured !== first) this.measure(first, end)
@@ -317,7 +317,7 @@ class WindowPass {
     }
   }
 
-  /** Sums of bigints are exact, whatever their order. */
+  /** Sums of bigints by differences of prefix sums, which are exact. PlanError for a sum that 64 bits do not hold. */
   private bigintSum({ name }: WindowColumn, argument: Column, out: BigInt64Array, { bigint = 0n }: Kept): Compute {
     const { rows } = this.work
     const values = (argument.values ?? new BigInt64Array()) as BigInt64Array // of a column of bigints
@@ -358,19 +358,19 @@ class WindowPass {
   }
 }
 
-/** Of a row, -1 for none, and the one whose value is carried, the one whose value is the result. */
+/** A function that picks the better of a row (-1 for none) and the row of the carried value. */
 function pickedOf({ read, beats }: Comparison, kept: number): (row: number) => number {
   if (kept < 0) return (row) => row
   const value = read(kept)
   return (row) => (row >= 0 && beats(read(row), value) ? row : kept)
 }
 
-/** Whether anything is asked of peers, rows that the order has in one place: ranks, and frames that end at them. */
+/** Whether a call depends on peers (rows that are equal in the order): ranks, and calls over frames that end at peers. */
 export function asksPeers({ calls, frame }: WindowOperator): boolean {
   return calls.some(({ kind }) => RANKS.has(kind) || (FRAMED.has(kind) && frame.kind !== 'rows'))
 }
 
-/** Whether no frame is empty. */
+/** Whether every frame has its own row. */
 function hasOwnRow({ kind, from, to }: WindowFrame): boolean {
   return kind === 'rows' && (from ?? 0) <= 0 && (to ?? 0) >= 0
 }
@@ -378,11 +378,11 @@ function hasOwnRow({ kind, from, to }: WindowFrame): boolean {
 const RANKS: ReadonlySet<WindowColumn['kind']> = new Set(['rank', 'denseRank', 'percentRank'])
 const NULLS: Column = { type: { kind: 'null' }, length: 0 }
 
-/** What of a call before the piece is in its frames. */
+/** The carried state of a call, as far as it is in the frames of the piece. */
 interface Kept extends CallState {
-  /** The row of the value that it carries, -1 for none. */
+  /** The row of the hidden column with the carried value, -1 for none. */
   readonly pick: number
-  /** How many values come before those of the piece, whether frames have them or not. */
+  /** The number of values of the partition before those of the piece, whether frames have them or not. */
   readonly placesBefore: number
 }
 const NOTHING: Kept = { count: 0, pick: -1, placesBefore: 0 }

@@ -1,6 +1,6 @@
 /**
- * A pass over the rows of a partition in their order, piece after piece: it finds what each piece has to be told of those before it
- * (`carried.ts`), and which pieces around it the frames of its rows reach.
+ * A pass over the rows of a partition in their order, piece after piece. It finds the state that each piece needs from those before it
+ * (`carried.ts`), and the pieces around it that the frames of its rows reach.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
@@ -12,29 +12,29 @@ import { CallFold, type CallState, type Carried, FRAMED } from './carried.ts'
 import { asksPeers, type WindowOperator } from './windowColumns.ts'
 import { distances } from './windowValues.ts'
 
-/** What was seen of a piece. */
+/** The facts that the pass notes of a piece. */
 interface Seen {
   readonly rows: number
-  /** Rows before. */
+  /** The number of rows before the piece. */
   readonly before: number
-  /** Orders of the rows before. */
+  /** The number of different orders of the rows before. */
   readonly orders: number
-  /** The first row is a peer of the one before. */
+  /** Whether the first row is a peer of the row before. */
   readonly continues: boolean
-  /** Rows before the first peer of the first row, and of the last. */
+  /** The numbers of rows before the first peer of the first row, and of the last row. */
   readonly beforeFirst: number
   readonly beforeLast: number
-  /** The first and the last value whose distance a frame by range measures; absent where there is none. */
+  /** The first and the last value that a frame by range measures from; absent where there is none. */
   readonly ends?: readonly [number, number]
-  /** Of each call, over the rows before. */
+  /** The state of each call over the rows before. */
   readonly calls: readonly CallState[]
 }
 
-/** The pieces from `from` to `to`, which is not one of them, are what a piece is computed with. */
+/** A piece is computed with the pieces from `from` to `to` (exclusive), which its frames, lags and leads reach. */
 export interface Reached {
   readonly from: number
   readonly to: number
-  /** The piece's own rows among theirs. */
+  /** The positions of the piece's own rows among the rows of these pieces. */
   readonly wanted: { readonly from: number; readonly to: number }
   readonly carried: Carried
 }
@@ -43,7 +43,7 @@ export class WindowFold {
   private readonly operator: WindowOperator
   private readonly folds: readonly CallFold[]
   private readonly seen: Seen[] = []
-  /** How many there were. */
+  /** The number of rows so far. */
   rows = 0
   private orders = 0
   private last: Column | undefined
@@ -52,7 +52,7 @@ export class WindowFold {
     this.folds = operator.calls.map((call) => new CallFold(call, operator.frame))
   }
 
-  /** The next piece. */
+  /** Adds the next piece. */
   add({ hidden = [], length }: ExecBatch): void {
     const { calls } = this.operator
     const order = orderOf(this.operator, hidden)
@@ -75,7 +75,7 @@ export class WindowFold {
     return this.folds.map(({ state }) => state)
   }
 
-  /** Whether the first row is a peer of the last one before, how many orders there are, and where the last begins. */
+  /** Whether the first row is a peer of the last one before, the number of different orders, and the position where the last begins. */
   private peersOf(order: Column): { readonly continues: boolean; readonly orders: number; readonly last: number } {
     const marks = marksOf(order)
     const first = takeColumn(order, Int32Array.of(0))
@@ -98,7 +98,7 @@ export class WindowFold {
     return first < order.length ? [sign * distance(first), sign * distance(last)] : undefined
   }
 
-  /** What each piece is computed with, once all are known. */
+  /** The pieces and the carried state that each piece is computed with; called once all pieces have been added. */
   reached(): readonly Reached[] {
     const final = this.states()
     return this.seen.map(({ before, rows }, p) => {
@@ -117,7 +117,7 @@ export class WindowFold {
     })
   }
 
-  /** `behind`: all frames of the piece end before this one, and what comes of them is known by then. */
+  /** The pieces that piece `p` is computed with. Where all its frames end before piece `behind`, the state of the calls there is their result. */
   private reach(p: number): { readonly from: number; readonly to: number; readonly behind?: number } {
     const { calls, frame } = this.operator
     const [before, after] = [shift(calls, 'lag'), shift(calls, 'lead')]
@@ -141,7 +141,7 @@ export class WindowFold {
     return { from, to }
   }
 
-  /** The pieces of the rows so far before the first and behind the last row of a piece. */
+  /** The range of pieces with the rows `before` (at most 0) before the first row of piece `p` to `after` behind its last. */
   private byRows(p: number, before: number, after: number): [number, number] {
     const { before: first, rows } = this.seen[p] as Seen // p < length
     let from = p
@@ -178,12 +178,12 @@ function measures({ frame: { kind, from, to } }: WindowOperator): boolean {
   return kind === 'range' && ((from ?? 0) !== 0 || (to ?? 0) !== 0)
 }
 
-/** What the rows of a partition are in order of; undefined where they are as they come. */
+/** The hidden column that orders the rows of a partition; undefined where the window has no order. */
 export function orderOf({ by, ordered }: WindowOperator, hidden: readonly Column[]): Column | undefined {
   return ordered ? hidden[by ? 1 : 0] : undefined
 }
 
-/** The most rows that a call looks away. */
+/** The greatest offset of the lags, or of the leads. */
 function shift(calls: WindowOperator['calls'], wanted: 'lag' | 'lead'): number {
   return calls.reduce((most, { kind, n = 1 }) => (kind === wanted ? Math.max(most, n) : most), 0)
 }

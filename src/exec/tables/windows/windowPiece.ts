@@ -1,4 +1,4 @@
-/** A piece of a partition whose rows are in order, as one task: what comes before it is carried (`carried.ts`), what its frames reach lies around it. */
+/** The task that computes a sorted piece of a partition, with the state carried from before (`carried.ts`) and the rows that its frames reach. */
 import type { Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
 import { type ExecBatch, sliceBatch } from '../operators/batches.ts'
@@ -7,7 +7,7 @@ import type { Carried } from './carried.ts'
 import { asksPeers, computeWindows, resultColumn, resultKind, resultOf, type WindowOperator, withResults } from './windowColumns.ts'
 import { orderOf } from './windowFold.ts'
 
-/** Which rows of a batch are wanted, and what the batch is told of those before it. */
+/** The positions of the wanted rows in a batch, and the state carried from the rows before the batch. */
 export interface WindowPiece {
   readonly from: number
   readonly to: number
@@ -27,7 +27,7 @@ export function windowPiece(operator: WindowOperator, batch: ExecBatch, { from, 
   return withResults(operator, sliceBatch(batch, from, to), added)
 }
 
-/** The columns with a row more for each call, where some carry a value: that of the call, in the column of its argument. */
+/** The hidden columns; one whose calls carry values has one more row for each call, in row length + c the value of call `c`. */
 function withCarried({ calls }: WindowOperator, hidden: readonly Column[], carried: Carried): readonly Column[] {
   return hidden.map((column, h) => {
     const values = calls.map((call, c) => (call.column === h ? carried.calls[c]?.value : undefined))

@@ -1,10 +1,10 @@
 /**
- * A window on all workers: no row moves.
+ * A window on all workers; rows stay where they are.
  *
  *     sort       the numbers of the rows in the order of key and order, stable (`sortRun.ts`)
  *     marks      each worker, a range of the places: where partitions and peers begin
  *     compute    each worker, whole partitions: every call, to the places of its rows
- *     columns    of results that are values of other rows, or may be null: a task for each batch
+ *     columns    a task for each batch: the columns of results that are values of other rows, or may be null
  *
  * A partition is computed by one worker, from its first row to its last, so that nothing depends on how many there are.
  */
@@ -23,7 +23,7 @@ import { PARTITION } from './boundaries.ts'
 import { asksPeers, resultColumn, resultKind, type WindowOperator, type WindowResult, withResults } from './windowColumns.ts'
 import { isHandedOn, type WindowTask } from './windowTask.ts'
 
-/** The batches with their new columns; undefined for keys that kernels do not sort, or where memory is short. */
+/** The batches with their new columns; undefined where kernels cannot sort by the keys, or memory is short. */
 export async function windowedBatches(
   operator: WindowOperator,
   batches: readonly ExecBatch[],
@@ -67,7 +67,7 @@ export async function windowedBatches(
   }
 }
 
-/** What rows are sorted by; undefined where kernels do not sort by it. */
+/** The sort key of the rows; undefined where kernels cannot sort by it. */
 function keyOf(
   { by, ordered, descending }: WindowOperator,
   hidden: readonly Column[],
@@ -80,13 +80,13 @@ function keyOf(
   return { parts: [...key, ...order], descending: [...key.map(() => false), ...order.map((_, p) => directionOf(directions, p))] }
 }
 
-/** The columns that tell partitions apart, and peers where those are asked for. */
+/** The columns that tell partitions apart, and peers where a call depends on them. */
 function keysOf(operator: WindowOperator, hidden: readonly Column[]): { by?: Column | undefined; order?: Column | undefined } {
   const { by, ordered } = operator
   return { ...(by ? { by: hidden[0] } : {}), ...(ordered && asksPeers(operator) ? { order: hidden[by ? 1 : 0] } : {}) }
 }
 
-/** Room for the results of a call. Those that become other columns end with the run. */
+/** Arrays in the arena for the results of a call: in the result's blocks where they are the column, else freed with the sort. */
 function resultOf(
   kind: ReturnType<typeof resultKind>,
   length: number,
@@ -104,7 +104,7 @@ function resultOf(
   }
 }
 
-/** Ranges of places that begin and end with partitions, about as long as each other. */
+/** Ranges of places that begin and end with partitions, of about equal length. */
 function wholePartitions(marks: Uint8Array, workers: number): readonly { readonly from: number; readonly to: number }[] {
   const ranges: { readonly from: number; readonly to: number }[] = []
   let from = 0
@@ -117,7 +117,7 @@ function wholePartitions(marks: Uint8Array, workers: number): readonly { readonl
   return ranges
 }
 
-/** The new columns of each batch: views of results, or what tasks make of them. */
+/** The new columns of each batch: views of results, or columns that tasks make from them. */
 async function columnsOf(
   { calls }: WindowOperator,
   batches: readonly ExecBatch[],

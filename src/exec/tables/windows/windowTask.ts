@@ -41,7 +41,7 @@ export function runWindowTask({ work, from, to }: WindowTask): readonly ExecBatc
   }
 }
 
-/** Whether a result is a column as it is. */
+/** Whether a result's array is the column's buffer as it is. */
 export function isHandedOn(result: WindowResult): boolean {
   return result.kind === 'bigints' || (result.kind === 'numbers' && result.present === undefined)
 }

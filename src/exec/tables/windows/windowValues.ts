@@ -1,4 +1,4 @@
-/** The values that a window computes with: those of a partition that are not null, and as numbers. */
+/** The arguments of window calls: the values of a partition that are not null, as numbers, and the numbers that frames by range measure with. */
 import type { Column } from '../../../core/data/column.ts'
 import { MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import { typeText } from '../../../core/data/schema.ts'
@@ -14,16 +14,16 @@ export function isWhole(column: Column | undefined): boolean {
 
 /** The rows of a partition whose argument is not null, and frames as places among them. */
 export class Values {
-  /** Those of the values, in order, from `offset` on. */
+  /** The rows of the values, in order, from `offset` on. */
   readonly rows: Int32Array
   offset = 0
   count = 0
   private readonly all: Int32Array
   private readonly argument: Column | undefined
   private readonly framesOf: (first: number, end: number) => Frames
-  /** Where there are nulls. */
+  /** Arrays of this object's own where the argument may have nulls; `before` has the number of values before each place. */
   private readonly own: { readonly rows: Int32Array; readonly before: Int32Array; readonly frames: Frames } | undefined
-  /** `all`: rows in the order of their partitions, of which one has `most`. */
+  /** `all` are the rows in the order of their partitions, the largest of which has `most`. */
   constructor(all: Int32Array, argument: Column | undefined, framesOf: (first: number, end: number) => Frames, most: number) {
     this.all = all
     this.argument = argument
@@ -62,7 +62,7 @@ export class Values {
   }
 }
 
-/** The partition's numbers, in order. */
+/** Writes the partition's values as numbers, in order. */
 export function gatherNumbers(
   values: Float64Array,
   numberOf: (row: number) => number,
@@ -74,7 +74,7 @@ export function gatherNumbers(
   else for (let i = 0; i < count; i++) values[i] = numberOf(rows[offset + i] as number)
 }
 
-/** The numbers whose distances a frame by range measures, by row: milliseconds of dates; NaN for null. */
+/** A function from a row to the number that a frame by range measures with: milliseconds for dates, NaN for null. */
 export function distances(column: Column): (row: number) => number {
   const { type, validity, values } = inMilliseconds(column)
   const is = valueClassOf(type)
