@@ -1,13 +1,13 @@
 /**
- * Bigints, for any emitter that has them. JavaScript's have no bounds; here each is held modulo 2 ** 64, with its range where 64 bits
- * hold all of it, with a sign or without one:
+ * Bigints, for any emitter that has them. JavaScript's are unbounded; kernels hold each modulo 2 ** 64, with its range where 64 bits
+ * hold all of the range, signed or unsigned:
  *
  *     a.get(i)                              -(2n ** 63n) to 2n ** 63n - 1n
  *     a.get(i) * 31n + 7n                   no range: some bigint with these lowest 64 bits
  *     BigInt.asUintN(64, a.get(i) * 31n)    0n to 2n ** 64n - 1n
  *
- * Sums, products, bits, shifts to the left and stores need the lowest 64 bits only, as those of the result depend on no
- * others. What asks which bigint it is needs a range, and has instructions for either sign.
+ * Sums, products, bit operations, left shifts and stores need the lowest 64 bits only, for those of the result depend on no
+ * others. Operations that depend on the whole bigint need a range, and have signed and unsigned instructions.
  */
 import type { BinaryOperator, Builtin } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
@@ -32,22 +32,22 @@ type Range = BigintRange | undefined
 const LOWEST = -(2n ** 63n)
 const SIGNED: BigintType = bigintType(LOWEST, 2n ** 63n - 1n)
 const UNSIGNED: BigintType = bigintType(0n, 2n ** 64n - 1n)
-/** Powers are written out, factor by factor. */
+/** The largest exponent of a power, which is written out factor by factor; and the farthest shift to the left. */
 const LARGEST_POWER = 16n
 const FARTHEST_SHIFT = 128n
 
-/** Of what multiplies a bigint that grows. */
+/** The most bits of a factor that multiplies a growing bigint. */
 const FEW_BITS = 128
-/** Of a bigint that does not grow. */
+/** The most bits of a bigint that does not grow. */
 const MOST_BITS = 4096
 
-/** The type of some bigint of which JavaScript needs so many bits. */
+/** The type of an unknown bigint, for which JavaScript needs so many bits; throws NotCompiled where these are too many. */
 function unknownBigint(bits: number, span: Span | undefined): BigintType {
   if (bits <= MOST_BITS || (bits >= GROWING && bits <= GROWING + FEW_BITS)) return { kind: 'bigint', range: undefined, bits }
   throw new NotCompiled('it multiplies bigints that may grow without end, before BigInt.asIntN(64, …) brings them back', span)
 }
 
-/** The emitter of the bigint that is an operand. */
+/** Returns the emitter of bigints, for an operation with a bigint operand; declines where there is none. */
 function emitterOf<V>(e: Emitter<V>, span: Span | undefined): BigintEmitter<V> {
   if (e.bigints === undefined) throw e.declined('it computes with bigints', span)
   return e.bigints
@@ -62,7 +62,7 @@ function rangeOf<V>(e: BigintEmitter<V>, value: V): Range {
   return typeOf(e, value)?.range
 }
 
-/** Bounds of what all corners give, where 64 bits hold them. */
+/** The type that spans these values. */
 function spanned(corners: readonly bigint[]): BigintType {
   if (corners.length === 0) return bigintType(0n, 0n)
   return bigintType(
@@ -100,7 +100,7 @@ export function bigintUnary<V>(emitter: Emitter<V>, operator: '-' | '~' | '+', v
   )
 }
 
-/** An operator at least one of whose operands is a bigint. */
+/** Compiles an operator with at least one bigint operand. */
 export function bigintBinary<V>(
   emitter: Emitter<V>,
   operator: Exclude<BinaryOperator, '===' | '!=='>,
@@ -164,12 +164,12 @@ export function isComparison(operator: BinaryOperator): operator is Comparison {
   return operator in COMPARE
 }
 
-/** Of null there is no bigint: JavaScript throws. */
+/** Declines values that may be null or undefined, for which JavaScript throws. */
 function assertPresent<V>(e: NumberEmitter<V>, values: readonly V[], span: Span | undefined): void {
   if (values.some((value) => e.present?.(value) !== undefined)) throw e.declined('it computes with a bigint that may be null', span)
 }
 
-/** What is not negative bounds what it has in common with anything. */
+/** The range of `&`: an operand that is not negative bounds the result. Undefined where the result may not be signed 64 bits. */
 function commonBits(a: Range, b: Range): BigintType | undefined {
   const highs = [a, b].flatMap((range) => (range !== undefined && range.low >= 0n ? [range.high] : []))
   if (highs.length > 0)
@@ -180,7 +180,7 @@ function commonBits(a: Range, b: Range): BigintType | undefined {
   return a !== undefined && b !== undefined ? SIGNED : undefined
 }
 
-/** Of `|` and `^`. */
+/** The range of `|` and `^`; undefined where 64 bits may not hold the result, signed or unsigned. */
 function bitsInEither(a: Range, b: Range): BigintType | undefined {
   if (a === undefined || b === undefined) return undefined
   if (isSigned(a) && isSigned(b) && (a.low < 0n || b.low < 0n)) return SIGNED
@@ -189,7 +189,7 @@ function bitsInEither(a: Range, b: Range): BigintType | undefined {
   return bigintType(0n, 2n ** BigInt(most.toString(2).length) - 1n)
 }
 
-/** That 64 bits hold both with a sign, or both without. */
+/** Throws unless both are signed, or both unsigned, within 64 bits. */
 function assertOneSign(a: Range, b: Range, span: Span | undefined): void {
   if (a === undefined || b === undefined) throw new NotCompiled(LEAVES_64_BITS, span)
   if (!(isSigned(a) && isSigned(b)) && !(isUnsigned(a) && isUnsigned(b)))
@@ -204,7 +204,7 @@ function divided<V>(e: BigintEmitter<V>, operator: '/' | '%', left: V, right: V,
   if (a === undefined || b === undefined) throw new NotCompiled(LEAVES_64_BITS, span)
   const type = operator === '/' ? quotients(a, b) : remainders(a, b)
   const mayBeZero = b.low <= 0n && b.high >= 0n
-  // The quotient of these two is 2n ** 63n, at which the instruction stops.
+  // The lowest bigint divided by -1n is 2n ** 63n, for which the instruction traps.
   const mayOverflow = operator === '/' && a.low === LOWEST && b.low <= -1n && b.high >= -1n
   const isSigned = !areUnsigned([typeOf(e, left), typeOf(e, right)])
   if (!mayBeZero && !mayOverflow) return e.bigint(isSigned ? operator : `${operator}u`, type, left, right)
@@ -212,13 +212,13 @@ function divided<V>(e: BigintEmitter<V>, operator: '/' | '%', left: V, right: V,
   return e.checkedDivision(operator, type, left, right, { mayBeZero, mayOverflow, isSigned })
 }
 
-/** Quotients grow towards the divisors next to zero. */
+/** The range of quotients: the extremes lie at divisors next to zero and at the divisor's bounds. */
 function quotients(a: BigintRange, b: BigintRange): BigintType {
   const divisors = [b.low, b.high, -1n, 1n].filter((divisor) => divisor !== 0n && divisor >= b.low && divisor <= b.high)
   return spanned(divisors.flatMap((divisor) => [a.low / divisor, a.high / divisor]))
 }
 
-/** A remainder has the sign of what is divided, and is nearer to zero than both. */
+/** The range of remainders: each has the sign of the dividend, and is nearer to zero than both operands. */
 function remainders(a: BigintRange, b: BigintRange): BigintType {
   const farthest = -b.low > b.high ? -b.low : b.high
   const most = farthest > 0n ? farthest - 1n : 0n
@@ -229,7 +229,7 @@ function remainders(a: BigintRange, b: BigintRange): BigintType {
 
 // ------------------------------------------------------------------ shifts and powers
 
-/** `x << n`, where a negative n shifts to the right, as a positive n does in `x >> n`. */
+/** Compiles `x << n` and `x >> n`; a negative n shifts the other way. */
 function shifted<V>(e: BigintEmitter<V>, operator: '<<' | '>>', left: V, right: V, span: Span | undefined): V {
   const [range, count] = [rangeOf(e, left), rangeOf(e, right)]
   if (count === undefined || !isSigned(count)) throw new NotCompiled(LEAVES_64_BITS, span)
@@ -250,7 +250,7 @@ function shifted<V>(e: BigintEmitter<V>, operator: '<<' | '>>', left: V, right: 
   return e.after([first, right], e.bigint(operation, type, again, e.constant(by < 64n ? by : 63n)))
 }
 
-/** Of a count the instruction sees the lowest 6 bits; what is shifted out altogether leaves its sign, or 0. */
+/** Shifts by a variable count. The instruction uses its lowest 6 bits only, so from 64 on the result is the value's sign, or 0. */
 function shiftedByAny<V>(
   e: BigintEmitter<V>,
   operator: '<<' | '>>',
@@ -293,7 +293,7 @@ function power<V>(e: BigintEmitter<V>, left: V, right: V, span: Span | undefined
 
 // ------------------------------------------------------------------ comparisons and conversions
 
-/** Compared by value, a bigint with a number too. */
+/** Compares by value, also a bigint with a number. */
 function compared<V>(e: BigintEmitter<V>, operator: Comparison, left: V, right: V, span: Span | undefined): V {
   const [a, b] = [wholeOf(e, left), wholeOf(e, right)]
   if (a !== undefined && b !== undefined) {
@@ -310,7 +310,7 @@ function compared<V>(e: BigintEmitter<V>, operator: Comparison, left: V, right: 
   return e.compared(operator, x, y)
 }
 
-/** A bigint, or an integer as one; undefined for what need not be an integer. */
+/** Converts an integer to a bigint; a bigint stays. Undefined for a number that may be no integer. */
 function wholeOf<V>(e: BigintEmitter<V>, value: V): V | undefined {
   const [type, literal] = [e.typeOf(value), e.literalOf(value)]
   if (type?.kind === 'bigint') return value
@@ -318,7 +318,7 @@ function wholeOf<V>(e: BigintEmitter<V>, value: V): V | undefined {
   return literal === undefined || !Number.isInteger(literal) ? undefined : e.constant(BigInt(literal))
 }
 
-/** Calls that give bigints or take them; undefined for those that do neither. */
+/** Compiles calls that return bigints or take them; undefined for other calls. */
 export function bigintCall<V>(emitter: Emitter<V>, callee: Builtin, args: readonly V[], span: Span): V | undefined {
   const [first, second] = args
   const isOfBigints = args.some((arg) => emitter.typeOf(arg)?.kind === 'bigint')
@@ -342,14 +342,14 @@ export function bigintCall<V>(emitter: Emitter<V>, callee: Builtin, args: readon
   return numberOf(emitterOf(emitter, span), first, span)
 }
 
-/** Rounded to the nearest double, where doubles do not hold it. */
+/** Converts a bigint to a number, rounded to the nearest double where doubles do not hold it. */
 function numberOf<V>(e: BigintEmitter<V>, value: V, span: Span | undefined): V {
   const range = rangeOf(e, value)
   if (range === undefined) throw new NotCompiled(LEAVES_64_BITS, span)
   return e.numberOfBigint(integerType(Number(range.low), Number(range.high)), value, isSigned(range))
 }
 
-/** The lowest bits, with a sign or without. */
+/** Compiles `BigInt.asIntN` and `BigInt.asUintN`, which keep the lowest bits. */
 function cut<V>(e: BigintEmitter<V>, callee: 'BigInt.asIntN' | 'BigInt.asUintN', width: number, value: V, span: Span): V {
   const [range, isWithSign] = [rangeOf(e, value), callee === 'BigInt.asIntN']
   const same = (bound: bigint): boolean => BigInt[isWithSign ? 'asIntN' : 'asUintN'](width, bound) === bound

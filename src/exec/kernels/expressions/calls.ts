@@ -1,4 +1,4 @@
-/** The platform's functions of numbers, for any emitter: by instructions where some have JavaScript's result, and by the engine's own function elsewhere. */
+/** Compiles calls of numeric functions, for any emitter: by instructions with JavaScript's result, else by a call of the engine's own. */
 import { type Callee, isBuiltin } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { bigintCall } from './bigints.ts'
@@ -40,7 +40,7 @@ export function calledOf<V>(e: Emitter<V>, callee: Callee, args: readonly V[], s
     }
     case 'Math.sign': {
       const { first, again } = e.kept(e.toFloat(x))
-      // NaN, 0 and -0 are what they are.
+      // NaN, 0 and -0 are their own sign.
       const notAbove = e.selected(e.compared('<', again, e.constant(0)), e.constant(-1), again)
       return e.after([first], e.selected(e.compared('>', again, e.constant(0)), e.constant(1), notAbove))
     }
@@ -82,7 +82,7 @@ export function calledOf<V>(e: Emitter<V>, callee: Callee, args: readonly V[], s
     case 'Date.UTC':
       break
     default: {
-      // What is left are functions of doubles, which no instruction computes.
+      // the remaining functions of doubles have no instruction
       const numbers = args.map((arg) => e.toNumber(arg))
       return e.called(callee satisfies `Math.${string}`, numbers, span)
     }
@@ -110,7 +110,7 @@ function isNumber(type: WasmType | undefined): boolean {
   return type !== undefined && type.kind !== 'bool' && type.kind !== 'bigint'
 }
 
-/** Whether it is neither null nor undefined either. */
+/** Whether the value is a number for certain, neither null nor undefined. */
 function isSurelyNumber<V>(e: NumberEmitter<V>, value: V): boolean {
   const type = e.typeOf(value)
   return isNumber(type) && type !== undefined && !isMaybe(type) && e.present?.(value) === undefined
@@ -126,7 +126,7 @@ function absolute<V>(e: NumberEmitter<V>, x: V): V {
   return e.integer('max', type, first, e.integer('-', negated, e.constant(0), again))
 }
 
-/** The integer above unless it is more than a half away, -0 included. */
+/** Math.round: the ceiling, unless that is more than a half above; -0 included. */
 function rounded<V>(e: NumberEmitter<V>, x: V): V {
   const given = e.kept(e.toFloat(x))
   const up = e.kept(e.float('ceil', given.first))
@@ -135,7 +135,7 @@ function rounded<V>(e: NumberEmitter<V>, x: V): V {
   return e.after([up.first], e.selected(isAbove, below, up.again))
 }
 
-/** The larger or smaller of two. */
+/** The larger or smaller of two numbers. */
 function extreme<V>(e: NumberEmitter<V>, operation: 'min' | 'max', a: V, b: V): V {
   const [one, other] = [integerOf(e, a), integerOf(e, b)]
   if (one === undefined || other === undefined) return e.float(operation, a, b)
@@ -164,7 +164,7 @@ function isWhole<V>(e: NumberEmitter<V>, x: V, isSafe: boolean): V {
   return e.truths('and', isInteger, e.compared('<=', e.float('abs', again), e.constant(most)))
 }
 
-/** `Object.is`: NaN is itself, and 0 is not -0, of which the inverses differ. */
+/** `Object.is`: NaN is equal to itself, and 0 differs from -0, as their inverses do. */
 function isSame<V>(e: NumberEmitter<V>, x: V, y: V): V {
   if (integerOf(e, x) !== undefined && integerOf(e, y) !== undefined) return e.compared('==', x, y)
   const [a, b] = [e.kept(e.toFloat(x)), e.kept(e.toFloat(y))]

@@ -1,98 +1,98 @@
 /**
- * What expressions are compiled with: how values of one shape are held, and what computes with them.
+ * The interface between the compiler of expressions and its emitters, which hold values of one shape and compute with them.
  *
  *     loops/wasmExpressions.ts            a value is code that leaves one number
  *     vectors/wasmVectorExpressions.ts    a value is code that leaves the lanes of a vector
  *     columns/columnNumbers.ts            a value is four rows, in one or two vectors, and which of them are null
  *
- * `expressions.ts`, `operators.ts` and `calls.ts` know JavaScript: what is evaluated when, which operation gives an integer and within
- * what bounds, what becomes of -0 and NaN. An emitter knows instructions, and what its leaves are. What it has no code for it declines
- * by an error with the reason, which whoever asked for the kernel hands on.
+ * `expressions.ts`, `operators.ts` and `calls.ts` know JavaScript: the order of evaluation, which operations give an integer and within
+ * what bounds, the treatment of -0 and NaN. An emitter knows instructions, and compiles leaves. Where it has no code it declines
+ * by an error with the reason, which is passed on to the caller that asked for the kernel.
  */
 import type { BinaryOperator, Callee, Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import type { BigintOperation, BitOperation, Comparison, FloatOperation, IntegerOperation } from './instructions.ts'
 import type { BigintType, IntegerType, WasmType } from './types.ts'
 
-/** A value that is used more than once: it is computed where `first` is written, which leaves it; `again` leaves it behind that. */
+/** A value that is used more than once: `first` computes it, leaves it and keeps it; `again` reads it, after `first` has run. */
 export interface Kept<V> {
   readonly first: V
   readonly again: V
 }
 
-/** What becomes of a quotient: `bits` are 32 of it, which make -0 and 0 one. */
+/** The rounding of a quotient: `bits` are its lowest 32 as an integer, for which -0 and 0 are the same. */
 export type Rounding = 'floor' | 'trunc' | 'bits'
 
-/** Numbers and truth values. */
+/** The emitter of numbers and truth values. */
 export interface NumberEmitter<V> {
-  /** What is known of a number, a truth value or a bigint; undefined of anything else. */
+  /** The type of a number, a truth value or a bigint; undefined for any other value. */
   typeOf(value: V): WasmType | undefined
-  /** The number, where it is always the same. */
+  /** The number, where the value is constant; else undefined. */
   literalOf(value: V): number | undefined
   constant(value: number | boolean | bigint): V
-  /** Where a value may be null or undefined: whether it is there, so that 0 and false, which stand for null, are told from it. */
+  /** Whether the value is neither null nor undefined, which arithmetic holds as 0 or false; undefined where it never is. */
   present?(value: V): V | undefined
-  /** ToNumber; bigints stay. */
+  /** ToNumber; bigints stay bigints. */
   toNumber(value: V): V
   /** ToNumber, as a double. */
   toFloat(value: V): V
   toInt32(value: V): V
   float(operation: FloatOperation, ...operands: readonly V[]): V
-  /** Of two integers, where the result is exact and of this type. */
+  /** An operation on two integers whose result is exact and of this type. */
   integer(operation: IntegerOperation, type: IntegerType, a: V, b: V): V
-  /** Of what `toInt32` gave. */
+  /** An operation on the results of `toInt32`. */
   bits(operation: BitOperation, type: IntegerType, ...operands: readonly V[]): V
-  /** Of what `toInt32` gave, by any number. */
+  /** A shift of the result of `toInt32` by any number. */
   shifted(operation: '<<' | '>>' | '>>>', type: IntegerType, a: V, count: V): V
-  /** Of two numbers, or of two bigints of which 64 bits hold both with a sign, or both without. */
+  /** A comparison of two numbers, or of two bigints that are both signed, or both unsigned, within 64 bits. */
   compared(operator: Comparison, a: V, b: V): V
-  /** The rounded quotient of two integers, by an instruction for integers; undefined where there is none, or it may be -0. */
+  /** The rounded quotient of two integers by an integer instruction; undefined where the emitter has none, or the result may be -0. */
   quotient?(rounding: Rounding, a: V, b: V): V | undefined
-  /** A function of doubles that is no instruction, `%` among them. */
+  /** A call of a function of doubles that has no instruction, `%` among them. */
   called(name: string, args: readonly V[], span: Span | undefined): V
   kept(value: V): Kept<V>
-  /** `value`, after others have been computed for what they keep, and for their failures. */
+  /** `value`, computed after others whose effects are needed: the values that they keep, and their failures. */
   after(others: readonly V[], value: V): V
-  /** Both are computed and one is taken. */
+  /** A selection between two values, both of which are computed. */
   selected(test: V, yes: V, no: V): V
-  /** Of truth values, all of which are computed. */
+  /** An operation on truth values, all of which are computed. */
   truths(operation: 'not' | 'and' | 'or', ...tests: readonly V[]): V
-  /** The error that says why there is no such code. */
+  /** Makes the error that states why there is no code. */
   declined(because: string, span: Span | undefined): Error
 }
 
 export interface Emitter<V> extends NumberEmitter<V> {
-  /** What has a value without looking at its parts; undefined where it is compiled from those. */
+  /** Compiles an expression that the emitter knows as a whole; undefined where it is compiled from its parts. */
   whole?(expr: Expr): V | undefined
-  /** What is neither an operator nor a call. */
+  /** Compiles an expression that is neither an operator nor a call. */
   leaf(expr: Leaf): V
-  /** Compiles what is evaluated where the test came out so, of which more is known. */
+  /** Runs `work`, which compiles code that runs only where the test has this outcome; the emitter may use that fact. */
   where?<T>(test: Expr, outcome: boolean, work: () => T): T
   truth(value: V): V
-  /** `&&` and `||` of truth values. */
+  /** `&&` and `||` of which only the truth is needed. */
   logicalTruth(operator: '&&' | '||', left: V, right: () => V): V
   logical(operator: '&&' | '||' | '??', left: V, right: () => V, span: Span): V
   chosen(test: () => V, then: () => V, otherwise: () => V, span: Span): V
-  /** Operators on what is neither a number nor a truth value; undefined where it is one. */
+  /** An operator on operands of other kinds; undefined where they are numbers, truth values or bigints. */
   own?(operator: BinaryOperator, left: V, right: V, span: Span | undefined): V | undefined
-  /** Calls that are not those of numbers. */
+  /** Calls of other functions than the numeric ones; undefined for those. */
   ownCall?(callee: Callee, args: readonly V[], span: Span): V | undefined
-  /** Undefined where there are none. */
+  /** The emitter of bigints; undefined where it has none. */
   readonly bigints?: BigintEmitter<V>
 }
 
-/** Bigints, held modulo 2 ** 64. */
+/** The emitter of bigints, held modulo 2 ** 64. */
 export interface BigintEmitter<V> extends NumberEmitter<V> {
-  /** The same 64 bits, of which more is known. */
+  /** The same 64 bits with another type. */
   ofType(type: BigintType, value: V): V
   bigint(operation: BigintOperation, type: BigintType, a: V, b: V): V
-  /** A quotient or remainder that may fail, or may be too large for the instruction. */
+  /** A quotient or remainder that may divide by zero, or overflow the instruction. */
   checkedDivision?(operator: '/' | '%', type: BigintType, a: V, b: V, may: Pitfalls): V
-  /** An integer as a bigint. */
+  /** Converts an integer to a bigint. */
   toBigint(type: BigintType, value: V): V
-  /** `BigInt(x)` of any number, which is an error where it is no integer. */
+  /** `BigInt(x)` of any number, which throws where it is no integer. */
   bigintOf?(type: BigintType, value: V, span: Span): V
-  /** As an integer of this type; undefined: as the nearest double. */
+  /** Converts a bigint to an integer of this type; where that is undefined, to the nearest double. */
   numberOfBigint(type: IntegerType | undefined, value: V, isSigned: boolean): V
 }
 

@@ -1,7 +1,7 @@
 /**
- * Expressions of the function IR in the kernel IR, for any emitter: what is evaluated, in which order, and what is known where.
+ * Compiles expressions of the function IR to the kernel IR, for any emitter: the order of evaluation, and the facts that tests give.
  *
- *     a > 0 && b[i] > a      the right side is compiled as what runs where a > 0
+ *    a > 0 && b[i] > a      the right side is compiled with the fact that a > 0
  *     Math.floor(i / 8)      one quotient of integers
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
@@ -44,7 +44,7 @@ export function compiled<V>(e: Emitter<V>, expr: Expr): V {
   }
 }
 
-/** The truth of an expression, whose parts may be of different kinds. */
+/** Compiles the truth of an expression, whose parts may be of different kinds. */
 export function condition<V>(e: Emitter<V>, expr: Expr): V {
   const whole = e.whole?.(expr)
   if (whole !== undefined) return e.truth(whole)
@@ -77,7 +77,7 @@ function call<V>(e: Emitter<V>, { callee, args, span }: Extract<Expr, { kind: 'C
 
 const BITS: ReadonlySet<string> = new Set(['&', '|', '^', '<<', '>>', '>>>'])
 
-/** A quotient: of integers and rounded, or as it stands; undefined for another expression. Its sides are written once. */
+/** Compiles a quotient, rounded by integers where possible, else unrounded, its operands once; undefined for another expression. */
 function roundedQuotient<V>(
   e: Emitter<V>,
   rounding: Rounding,

@@ -1,4 +1,4 @@
-/** What kernels import of JavaScript, by the names that `scalars.ts` gives them: ToInt32, `%`, and functions themselves, which the engine knows. */
+/** Returns the JavaScript function that a kernel imports by a name of `scalars.ts`: ToInt32, `%`, or a built-in function. */
 export function functionOfNumbers(name: string): (...args: number[]) => number {
   if (name === 'int32') return (value) => (value as number) | 0
   const source = name.slice(0, name.lastIndexOf('/'))

@@ -1,6 +1,6 @@
 /**
- * What an operation of JavaScript on numbers is in the kernel IR, by what the numbers lie in: one in a local, or the lanes of a
- * vector. There is one such table, so that what is an instruction is one wherever its numbers lie.
+ * The instructions for JavaScript's operations on numbers, by the representation of the numbers: a scalar in a local, or the lanes of a
+ * vector. All emitters use this one table, so that an operation with instructions has them in every representation.
  */
 import { type Code, OP, type Plain, SIMD } from '../../kir/instructions.ts'
 
@@ -8,7 +8,7 @@ type Table<Operation extends string, Held extends string, Of> = Readonly<Record<
 
 export type FloatOperation = '+' | '-' | '*' | '/' | 'negated' | 'abs' | 'sqrt' | 'ceil' | 'floor' | 'trunc' | 'min' | 'max' | 'fround'
 
-/** Doubles: one, two to a vector, and as f32, four to a vector. */
+/** Operations on doubles: a scalar, two in a vector, or as f32, four in a vector. */
 export const FLOAT: Table<FloatOperation, 'f64' | 'f64x2' | 'f32x4', Code> = {
   '+': { f64: [OP.f64Add], f64x2: [SIMD.f64Add], f32x4: [SIMD.f32Add] },
   '-': { f64: [OP.f64Sub], f64x2: [SIMD.f64Sub], f32x4: [SIMD.f32Sub] },
@@ -27,7 +27,7 @@ export const FLOAT: Table<FloatOperation, 'f64' | 'f64x2' | 'f32x4', Code> = {
 
 export type IntegerOperation = '+' | '-' | '*' | '%' | 'min' | 'max'
 
-/** Integers whose result is exact, in 32 bits and in 64; of extremes the comparison that picks the first. */
+/** Operations on integers whose result is exact, in 32 and 64 bits; min and max are the comparisons that select the first operand. */
 export const INTEGER: Table<IntegerOperation, 'i32' | 'i64', Plain> = {
   '+': { i32: OP.i32Add, i64: OP.i64Add },
   '-': { i32: OP.i32Sub, i64: OP.i64Sub },
@@ -37,7 +37,7 @@ export const INTEGER: Table<IntegerOperation, 'i32' | 'i64', Plain> = {
   max: { i32: OP.i32GtS, i64: OP.i64GtS },
 }
 
-/** The same in four lanes, which do not divide. */
+/** The same in four lanes; there is no division. */
 export const INTEGER_LANES: Readonly<Record<Exclude<IntegerOperation, '%'>, Plain>> = {
   '+': SIMD.i32Add,
   '-': SIMD.i32Sub,
@@ -48,7 +48,7 @@ export const INTEGER_LANES: Readonly<Record<Exclude<IntegerOperation, '%'>, Plai
 
 export type BitOperation = '*' | '&' | '|' | '^' | '<<' | '>>' | '>>>' | 'leadingZeros'
 
-/** 32 bits of each number; `undefined` where lanes have no such instruction. */
+/** Operations on 32-bit integers; `undefined` where there is no vector instruction. */
 export const BITS: Readonly<Record<BitOperation, { readonly i32: Plain; readonly i32x4: Plain | undefined }>> = {
   '*': { i32: OP.i32Mul, i32x4: SIMD.i32Mul },
   '&': { i32: OP.i32And, i32x4: SIMD.and },
@@ -62,7 +62,7 @@ export const BITS: Readonly<Record<BitOperation, { readonly i32: Plain; readonly
 
 export type Comparison = '<' | '<=' | '>' | '>=' | '==' | '!='
 
-/** Comparisons of doubles and of integers, `u64` without a sign: lanes have no such instruction. */
+/** Comparisons of doubles and of integers; `u64` is unsigned, which lanes do not have. */
 export const COMPARE: Table<Comparison, 'i32' | 'i64' | 'u64' | 'f64' | 'i32x4' | 'i64x2' | 'f64x2' | 'f32x4', Plain> = {
   '<': inOrder('Lt'),
   '<=': inOrder('Le'),
@@ -82,10 +82,10 @@ function equality(name: 'Eq' | 'Ne'): (typeof COMPARE)[Comparison] {
   return { i32: OP[`i32${name}`], i64: OP[`i64${name}`], u64: OP[`i64${name}`], f64: OP[`f64${name}`], ...vectors }
 }
 
-/** `/u` and `%u`: without a sign. */
+/** Operations on bigints; `/u` and `%u` are unsigned. */
 export type BigintOperation = '+' | '-' | '*' | '&' | '|' | '^' | '<<' | '>>' | '>>>' | '/' | '%' | '/u' | '%u'
 
-/** The lowest 64 bits of bigints. Lanes neither divide nor are shifted by counts of their own. */
+/** Instructions for the lowest 64 bits of bigints. Lanes have no division, and no shifts by different counts. */
 export const BIGINT: Readonly<Record<BigintOperation, { readonly i64: Plain; readonly i64x2?: Plain }>> = {
   '+': { i64: OP.i64Add, i64x2: SIMD.i64Add },
   '-': { i64: OP.i64Sub, i64x2: SIMD.i64Sub },

@@ -15,13 +15,13 @@ export const INT32: IntegerType = { kind: 'i32', low: LOWEST, high: HIGHEST }
 const UINT32: IntegerType = { kind: 'i64', low: 0, high: 2 ** 32 - 1 }
 const TRUTH: IntegerType = { kind: 'i32', low: 0, high: 1 }
 
-/** What is known of ToNumber of it. */
+/** The type of ToNumber of the value. */
 export function numberType<V>(e: NumberEmitter<V>, value: V): WasmType | undefined {
   const type = e.typeOf(value)
   return type?.kind === 'bool' ? TRUTH : type
 }
 
-/** The bounds of what is surely an integer. */
+/** The bounds of a value that is an integer for certain; else undefined. */
 export function integerOf<V>(e: NumberEmitter<V>, value: V): IntegerType | undefined {
   const type = numberType(e, value)
   return type !== undefined && isInteger(type) ? type : undefined
@@ -79,7 +79,7 @@ export function binary<V>(e: Emitter<V>, operator: BinaryOperator, left: V, righ
       return type === undefined ? e.called('%', [a, b], span) : e.integer(operator, type, a, b)
     }
     case '**': {
-      // x ** 2 is x * x to the last bit in every tier of the engine.
+      // x ** 2 has the bits of x * x in every tier of the engine
       if (e.literalOf(b) !== 2) return e.called('Math.pow', [a, b], span)
       const { first, again } = e.kept(e.toFloat(a))
       return e.float('*', first, again)
@@ -92,19 +92,19 @@ export function binary<V>(e: Emitter<V>, operator: BinaryOperator, left: V, righ
   }
 }
 
-/** The type of an exact result; undefined where it may be none, or -0. */
+/** The type of an exact integer result; undefined where the result may be no exact integer, or -0. */
 function exactly<V>(e: Emitter<V>, operator: '+' | '-' | '*' | '%', a: V, b: V): IntegerType | undefined {
   const [one, other] = [integerOf(e, a), integerOf(e, b)]
   return one && other && integerResult(operator, one, other)
 }
 
-/** What is not negative bounds what it has in common with anything. */
+/** The range of `&`: an operand that is not negative bounds the result. */
 function commonBits(a: WasmType | undefined, b: WasmType | undefined): IntegerType {
   const highs = [a, b].flatMap((type) => (type?.kind === 'i32' && type.low >= 0 ? [type.high] : []))
   return highs.length > 0 ? { kind: 'i32', low: 0, high: Math.min(...highs) } : INT32
 }
 
-/** `a` has 32 bits, of the count five are used. */
+/** Compiles shifts of a 32-bit integer, which use the lowest five bits of the count. */
 function shifted<V>(e: Emitter<V>, operator: '<<' | '>>' | '>>>', a: V, count: V): V {
   const [type, literal] = [e.typeOf(a), e.literalOf(count)]
   const { low, high } = type?.kind === 'i32' ? type : INT32
@@ -130,16 +130,16 @@ function equal<V>(e: Emitter<V>, operator: '==' | '!=' | '===' | '!==', left: V,
   if (types.some((type) => type !== undefined && isMaybe(type))) throw e.declined('it compares what may be undefined', span)
   const comparison = operator.startsWith('!') ? '!=' : '=='
   const [one, other] = types.map((type) => (type?.kind === 'bool' || type?.kind === 'bigint' ? type.kind : 'number'))
-  // A number is never a truth value, and neither is a bigint.
+  // a number never equals a truth value strictly, and neither does a bigint
   if (operator.length === 3 && one !== other) return e.after([left, right], e.constant(comparison === '!='))
   const [a, b] = [e.toNumber(left), e.toNumber(right)]
   return one === 'bigint' || other === 'bigint' ? bigintBinary(e, comparison, a, b, span) : e.compared(comparison, a, b)
 }
 
-/** Of a power of two: dividing by it and multiplying by its inverse give the same bits, the one in eight times the time. */
+/** The inverse of a power of two, by which a product has the bits of the quotient at an eighth of the time; undefined for other numbers. */
 export function exactInverse(literal: number | undefined): number | undefined {
   if (literal === undefined || literal === 0) return undefined
   const exponent = Math.round(Math.log2(Math.abs(literal)))
-  // An f32 holds the inverse as well, with all of its digits.
+  // the inverse must be a normal f32, too
   return Math.abs(exponent) > 126 || 2 ** exponent !== Math.abs(literal) ? undefined : 1 / literal
 }

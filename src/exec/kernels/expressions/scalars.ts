@@ -1,4 +1,4 @@
-/** Numbers one at a time: code that leaves one value of WebAssembly's own types. In column kernels it computes for each row what lanes cannot. */
+/** Emitter of scalars: a value is code that leaves one number. Column kernels use it row by row where lanes have no instruction. */
 import type { Span } from '../../../core/span.ts'
 import { type Code, flat, I, OP, SATURATE, type ValueType } from '../../kir/instructions.ts'
 import { exponential, isEngineExponential } from '../math/wasmExponential.ts'
@@ -36,10 +36,10 @@ import {
   type Value,
 } from './types.ts'
 
-/** The kernel that the code becomes a part of. */
+/** The kernel into which the code is written. */
 export interface ScalarScope {
   declare(type: ValueType): number
-  /** The number of an imported function. */
+  /** Returns the number of an imported function; imports it if necessary. */
   function(name: string, parameters: readonly ValueType[], results: readonly ValueType[]): number
 }
 
@@ -75,7 +75,7 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
     return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code: this.int32(value) }
   }
 
-  /** JavaScript's ToInt32; what 63 bits do not hold, and NaN, it does itself. */
+  /** ToInt32; where a signed 64-bit integer does not hold the double, or for NaN, JavaScript's own is called. */
   int32({ type, code }: Value): Code {
     if (type.kind === 'i64') return [code, OP.i32WrapI64]
     refuseBigint(type)
@@ -127,7 +127,7 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
     return wholeQuotient((type) => this.scope.declare(type), rounding, a, b)
   }
 
-  /** JavaScript's own function, or code with its bits where there is some. */
+  /** Calls JavaScript's own function, or inlines code with the same bits where there is such. */
   called(name: string, args: readonly Value[]): Value {
     const declare = (type: ValueType): number => this.scope.declare(type)
     const [x, y] = args
@@ -188,13 +188,13 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
 
 const TRUTHS = { not: OP.i32Eqz, and: OP.i32And, or: OP.i32Or } as const
 
-/** Functions whose code has the engine's bits, where the engine has that algorithm. */
+/** Functions that are inlined, where the engine computes them by the same algorithm. */
 const WRITTEN_OUT: ReadonlyMap<string, () => typeof exponential | undefined> = new Map([
   ['Math.exp', () => (isEngineExponential() ? exponential : undefined)],
   ['Math.log', () => (isEngineLogarithm() ? logarithm : undefined)],
 ])
 
-/** The code without the value that it leaves. */
+/** Drops the value that the code leaves; a final tee becomes a set. */
 export function withoutValue(code: Code): Code {
   const all = flat(code)
   const last = all.at(-1)

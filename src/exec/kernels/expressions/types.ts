@@ -1,10 +1,10 @@
 /**
- * What a WebAssembly kernel knows of a value before it runs: a double, an integer within bounds, a truth value, or a bigint.
+ * Types of values in WebAssembly kernels: a double, an integer within bounds, a truth value, or a bigint.
  *
- * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: below 2 ** 53
- * sums, differences, products and comparisons are the same, and faster than what doubles take. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
- * truth make of undefined; whatever could tell the two apart is not compiled, unless the value is `never` NaN itself, as an element of a table of whole numbers. Bigints are in `bigints.ts`: no number, and
- * whatever takes a number refuses them here.
+ * Integers are never -0. As long as doubles hold them exactly, up to 2 ** 53, they are held in 32 or 64 bits, where sums, differences,
+ * products and comparisons are the same, and faster. A double that `maybe` is undefined holds NaN for it, as arithmetic, stores and truth
+ * convert it; code that could tell the two apart is not compiled, unless the value is `never` NaN itself, such as an element of a table
+ * of integers. Bigints (`bigints.ts`) are no numbers; whatever takes a number refuses them here.
  */
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
@@ -16,11 +16,11 @@ export type WasmType =
   | { readonly kind: 'bool' }
   | BigintType
 
-/** Held modulo 2 ** 64; which bigint it is, is known where 64 bits hold all of its range, with or without a sign. */
+/** A bigint, held modulo 2 ** 64. Its range is known where 64 bits hold all of it, signed or unsigned. */
 export interface BigintType {
   readonly kind: 'bigint'
   readonly range: BigintRange | undefined
-  /** So many JavaScript would need, but for what sums add: more than there may be are an error of JavaScript's. */
+  /** The bits that JavaScript would need, without carries of sums; beyond a limit of its own, JavaScript throws. */
   readonly bits: number
 }
 
@@ -29,7 +29,7 @@ export interface BigintRange {
   readonly high: bigint
 }
 
-/** Code that leaves one value, of the wasm type that `held` says. */
+/** Code that leaves one value, of the wasm type that `heldAs` returns. */
 export interface Value {
   readonly type: WasmType
   readonly code: Code
@@ -37,28 +37,28 @@ export interface Value {
   readonly literal?: number
 }
 
-/** Between which numbers an integer lies. */
+/** The bounds of an integer, both inclusive. */
 export interface Bounds {
   readonly low: number
   readonly high: number
 }
 
-/** What is known of integers where code runs (`wasmFacts.ts`), by the names of locals and of keys. */
+/** Bounds of integers that hold at a place in the code (`wasmFacts.ts`), by the names of locals and of keys. */
 export type Facts = ReadonlyMap<string, Bounds>
 
 export const NO_FACTS: Facts = new Map()
 
 export const F64: WasmType = { kind: 'f64', maybe: false }
 export const MAYBE: WasmType = { kind: 'f64', maybe: true }
-/** Undefined where it is NaN, and only there. */
+/** A double that is NaN exactly where it is undefined. */
 export const ABSENT: WasmType = { kind: 'f64', maybe: true, never: true }
 export const BOOL: WasmType = { kind: 'bool' }
 export const LOWEST: number = -(2 ** 31)
 export const HIGHEST: number = 2 ** 31 - 1
-/** Above, not every integer is a double; and no bound above is rounded to this one. */
+/** The largest bound of integers: above it not every integer is a double, and a bound may have been rounded. */
 const LARGEST_EXACT = Number.MAX_SAFE_INTEGER
 
-/** Thrown where a body cannot be compiled; caught by `wasmKernel`. */
+/** Thrown where code cannot be compiled, with the reason; `wasmKernel` catches it. */
 export class NotCompiled extends Error {
   readonly span: Span | undefined
   constructor(message: string, span?: Span) {
@@ -69,7 +69,7 @@ export class NotCompiled extends Error {
 
 export type IntegerType = Extract<WasmType, { kind: 'i32' | 'i64' }>
 
-/** The integer type of a range; undefined when doubles do not hold all of it. */
+/** The integer type of a range; undefined where doubles do not hold all of it exactly. */
 export function integerType(low: number, high: number): IntegerType | undefined {
   if (low >= LOWEST && high <= HIGHEST) return { kind: 'i32', low, high }
   return low >= -LARGEST_EXACT && high <= LARGEST_EXACT ? { kind: 'i64', low, high } : undefined
@@ -79,44 +79,44 @@ export function isInteger(type: WasmType): type is IntegerType {
   return type.kind === 'i32' || type.kind === 'i64'
 }
 
-/** The wasm type of a local that holds such values. */
+/** The wasm type of a local that holds values of the type. */
 export function heldAs(type: WasmType): 'i32' | 'i64' | 'f64' {
   return type.kind === 'bool' ? 'i32' : type.kind === 'bigint' ? 'i64' : type.kind
 }
 
-/** The type of bigints within bounds. */
+/** The type of bigints within bounds; without range where 64 bits do not hold them all. */
 export function bigintType(low: bigint, high: bigint): BigintType {
   const range = { low, high }
   if (isSigned(range) || isUnsigned(range)) return { kind: 'bigint', range, bits: 64 }
   return { kind: 'bigint', range: undefined, bits: Math.max(low.toString(2).length, high.toString(2).length) }
 }
 
-/** Whether 64 bits with a sign hold all of them. */
+/** Whether signed 64 bits hold the range. */
 export function isSigned({ low, high }: BigintRange): boolean {
   return BigInt.asIntN(64, low) === low && BigInt.asIntN(64, high) === high
 }
 
-/** Whether 64 bits without a sign hold all of them. */
+/** Whether unsigned 64 bits hold the range. */
 export function isUnsigned({ low, high }: BigintRange): boolean {
   return BigInt.asUintN(64, low) === low && BigInt.asUintN(64, high) === high
 }
 
-/** Whether some of them is beyond what 64 bits with a sign hold, so that all are taken without. */
+/** Whether one of the types exceeds signed 64 bits, so that all are taken as unsigned. */
 export function areUnsigned(types: readonly (WasmType | undefined)[]): boolean {
   return types.some((type) => type?.kind === 'bigint' && type.range !== undefined && !isSigned(type.range))
 }
 
 /**
- * Bits of a bigint that a local takes from turn to turn. Growing by a few bits a turn it would keep JavaScript busy for days
- * until there are more than it allows, 2 ** 30; of products of two such there are soon too many, and JavaScript fails.
+ * The bits of a bigint that a loop carries, at least. Growing by a few bits an iteration it would keep JavaScript busy for days until it
+ * exceeds 2 ** 30 bits, the limit; products of two such exceed it soon, and JavaScript throws.
  */
 export const GROWING: number = 2 ** 20
 
-/** What is asked of a bigint that may be any of those with the same lowest 64 bits. */
+/** The reason against uses that depend on more than the lowest 64 bits of a bigint without range. */
 export const LEAVES_64_BITS =
   'a bigint that may leave 64 bits is compared, divided, shifted to the right or made a number, before BigInt.asIntN(64, …) or BigInt.asUintN(64, …) brings it back'
 
-/** What a bigint is held as, for what takes nothing else: stores, sums of elements. */
+/** The code of a bigint, for uses that accept nothing else: stores, sums of elements. */
 export function asBigint({ type, code }: Value): Code {
   if (type.kind !== 'bigint') throw new NotCompiled('it stores a number where bigints are')
   return code
@@ -126,7 +126,7 @@ export function refuseBigint(type: WasmType): void {
   if (type.kind === 'bigint') throw new NotCompiled('it uses a bigint where numbers are')
 }
 
-/** A type that holds both; undefined for two of a number, a truth value and a bigint. */
+/** The type that holds values of both; undefined for a mixture of numbers, truth values and bigints. */
 export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
   if (a.kind === 'bigint' || b.kind === 'bigint') {
     if (a.kind !== 'bigint' || b.kind !== 'bigint') return undefined
@@ -144,17 +144,17 @@ export function isMaybe(type: WasmType): boolean {
   return type.kind === 'f64' && type.maybe
 }
 
-/** Whether NaN may be undefined or itself. */
+/** Whether NaN may mean undefined or itself. */
 export function isUnclear(type: WasmType): boolean {
   return isMaybe(type) && !isAbsent(type)
 }
 
-/** Whether NaN is undefined. */
+/** Whether NaN always means undefined. */
 export function isAbsent(type: WasmType): boolean {
   return type.kind === 'f64' && type.never === true
 }
 
-/** JavaScript's ToNumber, as a double. */
+/** ToNumber, as a double. */
 export function asF64(value: Value): Code {
   if (value.type.kind === 'f64') return value.code
   refuseBigint(value.type)
@@ -170,7 +170,7 @@ export function asI64(value: Value): Code {
   return value.literal === undefined ? [value.code, OP.i64ExtendI32S] : I.i64Const(value.literal)
 }
 
-/** Truth as 0 or 1: neither 0 nor NaN. */
+/** The truth of a value as 0 or 1: false for 0 and NaN. */
 export function asBool(value: Value): Code {
   if (value.type.kind === 'bool') return value.code
   if (value.type.kind === 'i32') return [value.code, I.i32Const(0), OP.i32Ne]
@@ -182,7 +182,7 @@ export function asBool(value: Value): Code {
   return [value.code, OP.f64Abs, I.f64Const(0), OP.f64Gt]
 }
 
-/** The values a sum, difference, product or remainder of integers takes, if all are integers and none is -0. */
+/** The type of a sum, difference, product or remainder of integers; undefined where an operand may be none, or the result -0 or inexact. */
 export function integerResult(operator: string, a: WasmType, b: WasmType): IntegerType | undefined {
   if (!isInteger(a) || !isInteger(b)) return undefined
   switch (operator) {
@@ -203,17 +203,17 @@ export function integerResult(operator: string, a: WasmType, b: WasmType): Integ
   }
 }
 
-/** The value as a local of the type holds it. */
+/** Converts the value to the representation of a local of the type. */
 export function asType(value: Value, type: WasmType): Code {
   return type.kind === 'f64' ? asF64(value) : type.kind === 'i64' ? asI64(value) : value.code
 }
 
-/** ToNumber of truth values; numbers are what they are. */
+/** ToNumber of truth values; numbers are unchanged. */
 export function number(value: Value): Value {
   return value.type.kind === 'bool' ? { ...value, type: { kind: 'i32', low: 0, high: 1 } } : value
 }
 
-/** What came out of ToNumber is never undefined. */
+/** Marks a double as never undefined, as ToNumber makes it. */
 export function known(value: Value): Value {
   return value.type.kind === 'f64' ? { ...value, type: F64 } : value
 }

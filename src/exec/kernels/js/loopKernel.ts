@@ -1,10 +1,10 @@
 /**
- * IR → JavaScript for loop bodies: the text of a factory that is bound to arrays once and then runs blocks.
+ * Compiles loop bodies from IR to JavaScript: the text of a factory that is bound to arrays once and returns the function that runs blocks.
  *
  *     for (let k = 0; k < K; k++) s += W.get(u, k)      becomes      const b0 = Math.imul(k0, A0s0)
  *                                                                    for (v1 = 0; v1 < p0; v1 = v1 + 1) v0 = v0 + A0[b0 + v1]
  *
- * Arrays are closure constants, which V8 bakes into the code (2.4 to 2.9 times faster than arguments); captured numbers are
+ * Arrays are closure constants, which V8 embeds in the code (2.4 to 2.9 times faster than arguments); captured numbers are
  * arguments, so that another value compiles nothing.
  * Semantics are those of the source: JavaScript's own operators on JavaScript's own values.
  */
@@ -17,7 +17,7 @@ import { assignedLocals, countedRange, integerRange, type RangeScope } from './l
 import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, lines, literalText, userLabel } from './loopKernelText.ts'
 
-/** The body of `new Function('bind', text)`, which returns a `LoopKernel`. */
+/** Returns the body of `new Function('bind', text)`, a function that returns a `LoopKernel`. */
 export function loopKernelText(ir: FunctionIr, shape: KernelShape): string {
   return new KernelWriter(ir, shape).text()
 }
@@ -38,11 +38,11 @@ class KernelWriter {
   readonly #declared: string[] = []
   readonly #usedColumns = new Set<number>()
   #usesElement = false
-  /** Inner loops around the statement being written. */
+  /** The number of inner loops around the statement being written. */
   #depth = 0
-  /** Additions to a sum outside of inner loops, by the accumulator's number. */
+  /** The number of additions to a sum outside of inner loops, by the accumulator's number. */
   readonly #adds = new Map<number, number>()
-  /** Enclosing loops whose `continue` leaves a labeled block, innermost last. */
+  /** The enclosing loops and labeled blocks, innermost last; `continues` is the label of the block that a `continue` leaves, or empty. */
   readonly #loops: { readonly label: string | undefined; readonly continues: string; readonly breaks: string }[] = []
 
   constructor(ir: FunctionIr, shape: KernelShape) {
@@ -143,14 +143,14 @@ class KernelWriter {
     }
   }
 
-  /** Remembers the range of a local that never changes. */
+  /** Records the range of a local that is assigned once. */
   #learn(stmt: Extract<Stmt, { kind: 'Let' }>): void {
     if (stmt.init === undefined || this.#assigned.has(stmt.local)) return
     const range = integerRange(stmt.init, this.#scope)
     if (range !== undefined) this.#scope.locals.set(stmt.local, range)
   }
 
-  /** Without a label: the innermost loop (blocks have labels). */
+  /** Finds the loop or block with the label; without one, the innermost loop (blocks have labels). */
   #target(label: string | undefined): { readonly continues: string; readonly breaks: string } {
     for (let i = this.#loops.length - 1; i >= 0; i--) {
       const loop = this.#loops[i]
@@ -172,7 +172,7 @@ class KernelWriter {
     const body = this.#block(stmt.body)
     this.#depth--
     this.#loops.pop()
-    // The test and the update see one value more than the body.
+    // the test and the update see one value of the counter more than the body does
     if (counted !== undefined) this.#scope.locals.delete(counted)
     const test = stmt.test === undefined ? 'true' : this.#expr(stmt.test)
     if (continues === '') {
@@ -224,7 +224,7 @@ class KernelWriter {
     switch (this.#shape.accumulators.get(accumulator)) {
       case 'sum': {
         const n = this.#temporary('w')
-        // Outside of inner loops there is room: `run` reserves it.
+        // outside of inner loops the log has room, which `run` reserves
         const room = this.#depth === 0 ? [] : [`if (c${i} === c${i}v.length) { C${i}.length = c${i}; c${i}v = C${i}.grow() }`]
         if (this.#depth === 0) this.#adds.set(i, (this.#adds.get(i) ?? 0) + 1)
         return lines(`${n} = ${value}`, ...room, `c${i}v[c${i}++] = ${n}`)
@@ -366,7 +366,7 @@ class KernelWriter {
     return steps.length === 0 ? value : `(${[...steps, value].join(', ')})`
   }
 
-  /** A dense array has an element at every key inside. */
+  /** A dense array has an element at every key, so only the bounds are checked. */
   #has(array: string, subscripts: readonly Expr[]): string {
     const shape = this.#array(array)
     if (shape.kind === 'keyed') return `A${this.#arrays.indexOf(array)}.has(${this.#list(subscripts)})`

@@ -1,11 +1,11 @@
 /**
- * What stands around an iteration in the text of a loop kernel: the names of what it is bound to, and the loops over the
+ * The text around an iteration in a loop kernel: declarations of what it is bound to, and the loops over the
  * places of a block.
  */
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { ColumnShape, ElementShape, KernelShape } from './loopKernelShape.ts'
 
-/** Names for what the factory is bound to; see `KernelBinding`. */
+/** Declares names for the members of the factory's `KernelBinding`. */
 export function prelude(ir: FunctionIr, shape: KernelShape): string[] {
   const lines = ['const { outside, at } = bind']
   for (const [i, array] of [...shape.arrays.values()].entries()) {
@@ -38,13 +38,13 @@ export function prelude(ir: FunctionIr, shape: KernelShape): string[] {
   return lines
 }
 
-/** The columns that an element is read from. */
+/** Returns the columns from which an element is read. */
 export function columnsOf(element: ElementShape): readonly ColumnShape[] {
   if (element.kind === 'scalar') return [element.column]
   return element.kind === 'row' ? element.columns : []
 }
 
-/** The loops over the places of a block, around the body of one iteration. */
+/** Writes the loops over the places of a block, around the body of one iteration. */
 export function placesLoop(shape: KernelShape, iteration: string): string[] {
   if (shape.space !== 'box') {
     const position = shape.permuted ? 'order[p]' : 'p'
@@ -86,12 +86,12 @@ export function placesLoop(shape: KernelShape, iteration: string): string[] {
   return lines
 }
 
-/** Where in its data the iterated dense array has the element. */
+/** Returns the index of the current element in the data of the iterated dense array. */
 export function elementIndex(shape: KernelShape): string {
   return shape.extents.map((_, axis) => (axis === shape.extents.length - 1 ? `k${axis}` : `k${axis} * Xs${axis}`)).join(' + ')
 }
 
-/** Generators in the order the kernel's binding lists them. */
+/** Returns the names of the generators in the order of the kernel's binding. */
 export function rngNames(ir: FunctionIr): string[] {
   return ir.uses.filter((use) => use.kind === 'rng').map((use) => use.name)
 }

@@ -1,5 +1,5 @@
 /**
- * How the text of a loop kernel reaches elements of dense arrays. A subscript that `loopKernelRanges.ts` proves inside is
+ * Element accesses to dense arrays in the text of a loop kernel. A subscript that `loopKernelRanges.ts` proves in bounds is
  * not checked.
  */
 import { PlanError } from '../../../core/errors.ts'
@@ -8,22 +8,22 @@ import { integerRange, type RangeScope } from './loopKernelRanges.ts'
 import type { ArrayShape } from './loopKernelShape.ts'
 
 export interface PlaceText {
-  /** Expressions that evaluate the subscripts, in order. */
+  /** Expressions that assign the subscripts to variables, in order. */
   readonly evaluate: readonly string[]
-  /** One that throws unless they are inside; nothing where that is proved. */
+  /** An expression that throws unless the subscripts are in bounds; empty where that is proved. */
   readonly check: readonly string[]
   readonly index: string
 }
 
-/** What a place needs of the text around it. */
+/** The writer of the surrounding text, as accesses need it. */
 interface Texts {
   readonly expr: (expr: Expr) => string
-  /** A new variable. */
+  /** Declares a new variable and returns its name. */
   readonly temporary: (prefix: string) => string
 }
 
 export class Places {
-  /** Parts of indices that only keys decide, computed once an iteration: their names by their texts. */
+  /** Loop-invariant parts of indices, which depend on keys only and are computed once an iteration: their names by their texts. */
   readonly rowBases: Map<string, string> = new Map()
   readonly #scope: RangeScope
   readonly #texts: Texts
@@ -34,7 +34,7 @@ export class Places {
   }
 
   /**
-   * Of element `subscripts` of dense array number `i`.
+   * Returns the access to element `subscripts` of the dense array `array`, whose number is `i`.
    *
    * @throws {PlanError} where there are more subscripts than axes, or fewer
    */
@@ -73,7 +73,7 @@ export class Places {
     return { evaluate, check, index: this.#index(terms, small) }
   }
 
-  /** The part of an index that only keys decide is computed once an iteration. `small`: all indices are 32-bit integers. */
+  /** Joins the terms of an index; the part that only keys decide is hoisted. `small`: all indices are 32-bit integers. */
   #index(terms: readonly Term[], small: boolean): string {
     const texts = terms.map((term) => term.text)
     const leading = texts.slice(0, -1).join(' + ')
@@ -88,14 +88,14 @@ export class Places {
   }
 }
 
-/** Whether reading the text twice gives the same value: what subscripts are checked and used with. */
+/** Whether reading the text twice gives the same value, so that a subscript can be checked and used without a copy. */
 function isSteady(expr: Expr): boolean {
   return (
     expr.kind === 'Key' || expr.kind === 'Local' || expr.kind === 'Parameter' || (expr.kind === 'Literal' && typeof expr.value === 'number')
   )
 }
 
-/** One axis' part of an index; steady when only keys and literals decide it and it is proved inside. */
+/** One axis' term of an index; steady where only keys and literals decide it, and it is proved in bounds. */
 interface Term {
   readonly text: string
   readonly steady: boolean

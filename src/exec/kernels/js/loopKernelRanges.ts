@@ -1,8 +1,8 @@
 /**
- * Integer ranges of expressions: which subscripts are proved inside their array, so that the kernel need not ask.
+ * Range analysis of integer expressions, which proves subscripts in bounds so that the kernel need not check them.
  *
- * A range promises that the value is an integer (or -0) within its bounds. `undefined` promises nothing. Captured
- * numbers count with their value: the kernel's text then depends on how they compare with extents, not on what they are.
+ * A range promises that the value is an integer (or -0) within its bounds; undefined promises nothing. Captured
+ * numbers are taken at their value: the kernel's text then depends on how they compare with extents, not on the values.
  */
 
 import { INTEGER_RANGES, type IntegerRange, integerRangeOf } from '../../../core/data/integerRanges.ts'
@@ -10,20 +10,20 @@ import type { ColumnType, DType, ElementType } from '../../../core/data/schema.t
 import { type CountedLoop, type Expr, type FunctionIr, type Primitive, visitStmts } from '../../../core/ir/functionIr.ts'
 
 export interface RangeScope {
-  /** Extents of the iteration space. */
+  /** The extents of the iteration space. */
   readonly keyExtents: readonly number[]
   readonly parameters: ReadonlyMap<string, Primitive>
-  /** Extents of the arrays, by env name. */
+  /** Returns the extent of an array, by its name in `env`; undefined where it is unknown. */
   extentOf(array: string, axis: number): number | undefined
   /** The dtype of an array's elements; undefined where that is unknown. */
   dtypeOf(array: string): DType | undefined
-  /** What the loop iterates over, where that is known. */
+  /** The type of the iterated element, where it is known. */
   readonly element?: ElementType | undefined
-  /** Ranges of locals that hold one value wherever they are asked for. */
+  /** Ranges of locals that have a single value wherever they are read. */
   readonly locals: Map<string, IntegerRange>
 }
 
-/** Beyond this, integer arithmetic in doubles rounds. */
+/** The bound of ranges: beyond it integer arithmetic in doubles may round. */
 const SAFE = 2 ** 52
 
 export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | undefined {
@@ -64,7 +64,7 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
     case 'Binary': {
       const left = integerRange(expr.left, scope)
       const right = integerRange(expr.right, scope)
-      // With a number beside it, a bigint is an error; what it makes of anything else is an integer of 32 bits.
+      // beside a number a bigint throws; any other operand gives a 32-bit integer
       if (BITS.has(expr.operator)) return bitsRange(expr.operator, left, right)
       return left === undefined || right === undefined ? undefined : binaryRange(expr.operator, left, right)
     }
@@ -89,7 +89,7 @@ function both(a: IntegerRange | undefined, b: IntegerRange | undefined): Integer
   return a === undefined || b === undefined ? undefined : { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) }
 }
 
-/** Locals that may hold more than one value: assigned, or declared twice. */
+/** Returns the locals that may hold more than one value: assigned, or declared twice. */
 export function assignedLocals(ir: FunctionIr): ReadonlySet<string> {
   const declared = new Set<string>()
   const assigned = new Set<string>()
@@ -101,8 +101,8 @@ export function assignedLocals(ir: FunctionIr): ReadonlySet<string> {
 }
 
 /**
- * The first of some arrays to which the body adds what may be no whole number; undefined if there is none, and integer sums
- * are exact in any order.
+ * Returns the first of some arrays to which the body adds values that may be no integers; undefined where there is none: sums of
+ * integers are exact in any order.
  */
 export function addedInFractions(ir: FunctionIr, arrays: ReadonlySet<string>, scope: RangeScope): string | undefined {
   const assigned = assignedLocals(ir)
@@ -144,11 +144,11 @@ function within(low: number, high: number): IntegerRange | undefined {
   return low > -SAFE && high < SAFE ? { low, high } : undefined
 }
 
-/** The values a counted loop's index takes inside the body. */
+/** Returns the range of a counted loop's index inside the body; undefined where a bound of the loop has none. */
 export function countedRange(loop: CountedLoop, scope: RangeScope): IntegerRange | undefined {
   const from = integerRange(loop.from, scope)
   const to = integerRange(loop.to, scope)
   if (from === undefined || to === undefined) return undefined
-  // An empty loop has an empty range, which proves anything about a body that never runs.
+  // an empty loop has an empty range, which proves anything about a body that never runs
   return loop.step > 0 ? { low: from.low, high: to.high - 1 } : { low: to.low + 1, high: from.high }
 }

@@ -1,8 +1,8 @@
 /**
- * What the text of a loop kernel depends on besides the IR, and what it is bound to when it is instantiated.
+ * The shape of a loop kernel, on which its text depends besides the IR, and the binding with which it is instantiated.
  *
- * The text never holds a captured number; extents and strides are bound, so that a kernel's text is the same for
- * arrays of other sizes as long as the same subscripts are proved inside.
+ * The text contains no captured number; extents and strides are bound, so that a kernel's text is the same for
+ * arrays of other sizes as long as the same subscripts are proved in bounds.
  */
 
 import type { IterationRng } from '../../../core/arrays/random.ts'
@@ -10,32 +10,32 @@ import type { TypedArray } from '../../../core/data/column.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import type { Primitive } from '../../../core/ir/functionIr.ts'
 
-/** How the body's `env` arrays are reached. */
+/** The representation of an array in the body's `env`. */
 export type ArrayShape =
   | {
       readonly kind: 'dense'
       readonly dtype: DType
       readonly extents: readonly number[]
       readonly strides: readonly number[]
-      /** Where `Add` goes: the array itself, or the lane's private copy. */
+      /** The target of `Add`: the array itself, or the lane's copy of it (touched: with marks of its elements; combined: by a function). */
       readonly adds: 'direct' | 'lane' | 'lane-touched' | 'lane-combined'
     }
-  /** Sparse arrays and tables, behind an object with get, field, has, set, add. */
+  /** A sparse array or a table, behind an object with get, field, has, set, add. */
   | { readonly kind: 'keyed'; readonly extents: readonly number[] }
 
-/** How one column of the iterated elements is read. */
+/** The representation of a column of the iterated elements. */
 export type ColumnShape = {
   readonly name: string
-  /** Numbers straight from the buffer, booleans as bytes, everything else by a reader. */
+  /** How a value is read: numbers straight from the buffer, booleans as bytes, everything else by a reader. */
   readonly form: 'number' | 'bool' | 'reader'
   readonly nullable: boolean
-  /** Of numbers and booleans that lie in an array of this type. */
+  /** The type of the array that holds numbers or booleans; absent for other values. */
   readonly dtype?: DType
 }
 
 export type ElementShape =
   | { readonly kind: 'none' }
-  /** The iterated array is dense. */
+  /** The elements of a dense array. */
   | { readonly kind: 'dense'; readonly dtype: DType; readonly rank: number }
   | { readonly kind: 'scalar'; readonly column: ColumnShape }
   | { readonly kind: 'row'; readonly columns: readonly ColumnShape[] }
@@ -43,9 +43,9 @@ export type ElementShape =
 export interface KernelShape {
   readonly space: 'box' | 'sparse' | 'rows'
   readonly extents: readonly number[]
-  /** From how many rows an iteration takes one at a key, by the axis; 0 where the rows of iterations follow one another. */
+  /** By axis, the number of rows from which an iteration takes the one of its key; 0 where consecutive iterations take consecutive rows. */
   readonly reach: readonly number[]
-  /** Elements are at the positions in `order`, not at their places. */
+  /** Whether the element of a place is at the position that `order` has for it. */
   readonly permuted: boolean
   readonly element: ElementShape
   readonly arrays: ReadonlyMap<string, ArrayShape>
@@ -53,7 +53,7 @@ export interface KernelShape {
   readonly parameters: ReadonlyMap<string, Primitive>
 }
 
-/** A sparse array or a table as kernels see it. */
+/** The access of kernels to a sparse array or a table. */
 export interface KeyedArray {
   get(...key: number[]): unknown
   field(name: string, ...key: number[]): unknown
@@ -62,11 +62,11 @@ export interface KeyedArray {
   add(...keyAndDelta: unknown[]): void
 }
 
-/** What added values are written to: `values` from `length` on; `grow` makes another, longer `values`. */
+/** A log of added values, which are written to `values` from `length` on; `grow` replaces `values` by a longer array. */
 export interface SumLog {
   values: Float64Array
   length: number
-  /** Room for so many more; gives `length`. */
+  /** Makes room for `more` values; returns `length`. */
   reserve(more: number): number
   grow(): Float64Array
 }
@@ -77,7 +77,7 @@ export interface Extreme {
   value: number
 }
 
-/** Everything a kernel's factory is called with; lists are in the order of the shape's maps. */
+/** The arguments of a kernel's factory; lists are in the order of the shape's maps. */
 export interface KernelBinding {
   readonly arrays: readonly ArrayBinding[]
   readonly accumulators: readonly (SumLog | CustomLog | Extreme)[]
@@ -86,9 +86,9 @@ export interface KernelBinding {
   readonly order: Int32Array | undefined
   readonly keys: readonly Int32Array[]
   readonly element: ElementBinding
-  /** Throws for a key outside array number `array`. */
+  /** Throws the error for a key outside of array number `array`. */
   readonly outside: (array: number, key: readonly unknown[]) => never
-  /** Where the kernel was when it threw: the place inside the block. */
+  /** Receives the place inside the block at which the kernel threw. */
   readonly at: { place: number }
 }
 
@@ -100,7 +100,7 @@ export type ArrayBinding =
       readonly strides: readonly number[]
       readonly lanes?: TypedArray
       readonly touched?: Uint8Array
-      /** Elements of one lane. */
+      /** The number of elements in one lane's copy. */
       readonly laneLength: number
       readonly combine?: (a: number, b: number) => number
     }
@@ -119,7 +119,7 @@ export interface ColumnBinding {
 }
 
 /**
- * Runs the places `from` to `to` (exclusive) of a block. `box` has the lower and upper bounds of a box block; `lane`
- * is its lane; `parameters` are the captured primitives, in the order of the IR.
+ * Runs the places `from` to `to` (exclusive) of a block. `box` has the lower and upper bounds of a box block; `lane` is the number
+ * of the block's reduction copy; `parameters` are the captured primitives, in the order of the IR.
  */
 export type LoopKernel = (box: ArrayLike<number>, from: number, to: number, lane: number, parameters: readonly Primitive[]) => void

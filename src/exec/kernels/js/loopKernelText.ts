@@ -1,10 +1,10 @@
-/** Pieces of the text of loop kernels: statements, labels, literals, accumulators. */
+/** Small pieces of the text of loop kernels: statements, labels, literals, accumulators. */
 import { columnsOf, elementIndex } from './loopKernelFrame.ts'
 import type { KernelShape } from './loopKernelShape.ts'
 
 type Form = ReturnType<KernelShape['accumulators']['get']>
 
-/** Before the loop: a local for an accumulator; of a sum, room for what `adds` additions an iteration give. */
+/** The text before the loop: a local for an accumulator; for a sum, it reserves room for `adds` additions an iteration. */
 export function accumulatorStart(form: Form, i: number, adds: number): string {
   if (form === 'custom') return ''
   if (form !== 'sum') return `let c${i} = C${i}.value`
@@ -15,7 +15,7 @@ export function accumulatorEnd(form: Form, i: number): string {
   return form === 'custom' ? '' : form === 'sum' ? `C${i}.length = c${i}` : `C${i}.value = c${i}`
 }
 
-/** The value is what the element holds when its iteration starts, whatever the body writes later. */
+/** Reads the element when its iteration starts, so that later writes of the body do not change it. */
 export function elementStart(shape: KernelShape, usesElement: boolean, usedColumns: Iterable<number>): string[] {
   if (shape.element.kind === 'dense' && usesElement) return [`const x = X[${elementIndex(shape)}]`]
   const columns = columnsOf(shape.element)
@@ -28,7 +28,7 @@ export function elementStart(shape: KernelShape, usesElement: boolean, usedColum
   })
 }
 
-/** Statements, one a line. The last has no semicolon: its block adds one. */
+/** Joins statements, one a line. The last has no semicolon: its block adds one. */
 export function lines(...statements: readonly string[]): string {
   return statements.join(';\n')
 }

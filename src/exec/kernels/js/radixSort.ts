@@ -1,19 +1,19 @@
 /**
- * Rows in the order of numbers, by their bits: a radix sort from the lowest digit to the highest, which is stable.
+ * Radix sort of rows by numbers, on their bits: from the lowest digit to the highest, which is stable.
  *
- * Every number becomes one or two 32-bit words that are ordered as it is: the sign bit of integers is turned, and all
- * bits of negative floats. Zeros are one value, and NaN comes after Infinity. Digits that all keys share cost no pass.
+ * Every number becomes one or two 32-bit words that are ordered as it is: the sign bit of integers is inverted, and all
+ * bits of negative floats. 0 and -0 are equal, and NaN comes after Infinity. Digits that all keys share cost no pass.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { typedLoop, wordsOf } from './typedLoops.ts'
 
-/** Bits of a digit: a histogram of each fits the nearest cache. */
+/** Bits of a digit: the histogram of its values fits the L1 cache. */
 const DIGIT = 11
 const DIGITS = 1 << DIGIT
-/** Fewer rows are sorted by comparing them. */
+/** The fewest rows that are sorted by radix; fewer are sorted by comparison. */
 export const FEWEST_ROWS = 64
 
-/** Positions of the keys in order, equal ones in their old order, nulls last; undefined for keys that are no numbers, or few. */
+/** Returns the positions of the keys in order, equal ones in their old order, nulls last; undefined for few keys, or none of numbers. */
 export function radixRows(key: Column, descending: boolean): Int32Array | undefined {
   const kind = wordsOf(key.type.kind)
   if (kind === undefined || key.values === undefined || key.length < FEWEST_ROWS) return undefined
@@ -33,7 +33,7 @@ interface Target {
   readonly flip: number
 }
 
-/** Fills words and rows of the keys that are not null, then the rows of nulls; gives how many there are of the first. */
+/** Fills words and rows of the keys that are not null, then the rows of nulls; returns the number of the former. */
 function orderedWords(key: Column, { rows, low, high, flip }: Target): number {
   const { values, validity, length } = key
   const bits =
@@ -55,7 +55,7 @@ return present;`,
   return loop(values, bits, validity, length, rows, low, high, flip)
 }
 
-/** `flip` is -1 to turn the order round: all bits, so that equal keys stay as they are. */
+/** The text that writes a key's words. `flip` is -1 for descending order: it inverts all bits, so that equal keys stay equal. */
 function wordsText({ type }: Column): string {
   switch (type.kind) {
     case 'f64':
@@ -77,7 +77,7 @@ lows[n] = a ^ ((a >> 31) | 0x80000000) ^ flip;`
     case 'u32':
       return 'lows[n] = k[i] ^ flip;'
     default:
-      // whole numbers of at most 32 bits, with a sign or small enough to have one
+      // signed integers of at most 32 bits, or unsigned ones that fit them
       return 'lows[n] = k[i] ^ 0x80000000 ^ flip;'
   }
 }
@@ -88,7 +88,7 @@ interface Words {
   readonly others: Uint32Array
 }
 
-/** Brings the first `length` rows into the order of `words`, equal ones as they were, and `words` and `others` (unless it is empty) with them. */
+/** Sorts the first `length` rows by `words`, stably; `words` and `others` (unless that is empty) are permuted along. */
 export function sortByWord(rows: Int32Array, words: Uint32Array, others: Uint32Array, length: number): void {
   let from: Words = { rows, words, others }
   let to: Words = {
@@ -108,7 +108,7 @@ export function sortByWord(rows: Int32Array, words: Uint32Array, others: Uint32A
   if (others.length > 0) others.set(from.others.subarray(0, length))
 }
 
-/** Where the rows of each digit go; undefined when all have the same. */
+/** Returns the first position of each digit; undefined where all rows have the same digit. */
 function startsOf(words: Uint32Array, shift: number, length: number): Int32Array | undefined {
   const starts = new Int32Array(DIGITS)
   for (let i = 0; i < length; i++) {

@@ -1,8 +1,8 @@
 /**
- * Loops made for the classes of the typed arrays they read.
+ * Loops specialized for the classes of the typed arrays that they read.
  *
- * A loop that meets five classes of arrays makes V8 give up on knowing any; one compiled for each knows its own. The
- * text is put together from fixed pieces, so that equal texts are one function.
+ * An access that meets five classes of arrays becomes megamorphic in V8; a loop compiled for each class stays monomorphic. The
+ * text is assembled from fixed pieces, so that equal texts are one function.
  */
 
 import type { ColumnType } from '../../../core/data/schema.ts'
@@ -10,7 +10,7 @@ import { madeFromText } from '../../../core/ir/madeFromText.ts'
 
 const loops = new Map<string, unknown>()
 
-/** The function with these parameters and this body; the same text gives the same function. */
+/** Returns the function with these parameters and this body; equal text gives the same function. */
 export function typedLoop<F>(parameters: readonly string[], body: string): F {
   const key = `${parameters.join()}\n${body}`
   let loop = loops.get(key) as F | undefined
@@ -21,7 +21,7 @@ export function typedLoop<F>(parameters: readonly string[], body: string): F {
   return loop
 }
 
-/** How the values of a fixed-width type are compared: as numbers, or by the two 32-bit words of 64-bit integers. */
+/** How values of a fixed-width type are compared: as numbers, or by the two words of 64-bit integers; undefined for other types. */
 export function wordsOf(kind: ColumnType['kind']): 'integer' | 'float' | 'long' | undefined {
   switch (kind) {
     case 'f64':

@@ -1,17 +1,17 @@
-/** Code of functions of one double, tried by itself: what kernels compute must have the bits of the engine's own function. */
+/** Runs code of functions of one double by itself, to compare its results with the bits of the engine's own function. */
 import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
 import { moduleBytes } from '../../wasm/wasmEncoder.ts'
 
-/** Leaves the function of `argument`; `itself` what the engine's own gives, for arguments that the code leaves to it. */
+/** Writes code that leaves the function of `argument`; `itself` writes a call of the engine's function, for arguments not handled. */
 export type FunctionCode = (declare: (type: ValueType) => number, argument: Code, itself: (x: Code) => Code) => Code
 
-/** The value in a local: code that sets it, and code that reads it. */
+/** Keeps a value in a local: returns code that sets it, and code that reads it. */
 export function kept(declare: (type: ValueType) => number, type: ValueType, code: Code): readonly [Code, Code] {
   const slot = declare(type)
   return [[...code, ...I.localSet(slot)], I.localGet(slot)]
 }
 
-/** What such code gives for numbers, as many as 64 KiB hold; NaN where it calls the engine's own function. */
+/** Computes the function for numbers, as many as fit 64 KiB; NaN where the code would call the engine's own function. */
 export function computed(write: FunctionCode, given: Float64Array): Float64Array {
   const locals: ValueType[] = []
   const declare = (type: ValueType): number => 2 + locals.push(type) - 1

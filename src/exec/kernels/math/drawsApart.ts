@@ -1,12 +1,12 @@
 /**
- * Each random number that a body draws becomes a statement of its own, in the order of the source.
+ * Makes each random number that a body draws a statement of its own, in the order of the source.
  *
  *     if (d < 0 || rng.uniform() < p) …       let chosen = d < 0
  *                                             if (!chosen) { let rng$0 = rng.uniform(); chosen = rng$0 < p }
  *                                             if (chosen) …
  *
- * A draw moves its generator on: what code of an expression is written twice, or not at all, would draw twice, or not. What an
- * expression evaluates only sometimes becomes branches, and what stands before such branches and could fail is evaluated before them.
+ * A draw advances its generator: an expression whose code is written twice, or skipped, would draw twice, or not at all. Operands that
+ * are evaluated conditionally become branches, and operands before such branches that could fail are evaluated ahead of them.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
@@ -25,7 +25,7 @@ function hasDraw(expr: Expr): boolean {
   return someExpr(expr, ({ kind }) => kind === 'Draw')
 }
 
-/** Whether a number is drawn in a part of it that is not always evaluated. */
+/** Whether an expression draws in a part that is evaluated conditionally. */
 function hasChoice(expr: Expr): boolean {
   return someExpr(expr, (one) => {
     if (one.kind === 'Logical') return hasDraw(one.right)
@@ -33,12 +33,12 @@ function hasChoice(expr: Expr): boolean {
   })
 }
 
-/** Whether evaluating it later, or never, could be told. */
+/** Whether evaluating the expression later, or not at all, could be observed. */
 function mayFail(expr: Expr): boolean {
   return someExpr(expr, ({ kind }) => kind === 'Read' || kind === 'Has' || kind === 'MethodCall' || kind === 'Field')
 }
 
-/** The body with each draw in a local of its own; NotCompiled for heads of loops that no statement can stand in. */
+/** Returns the body with each draw in a local of its own. Throws NotCompiled for loop heads in which no statement can stand. */
 export function drawsApart(ir: FunctionIr): FunctionIr {
   const names = new Set<string>()
   visitStmts(ir.body, (stmt) => {
@@ -55,7 +55,7 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
     before.push({ kind: 'Let', local, init: expr, span: expr.span })
     return { kind: 'Local', name: local, span: expr.span }
   }
-  /** The expressions, evaluated one after another, with the draws taken out, which go to `before`. */
+  /** Rewrites expressions that are evaluated one after another; the statements of their draws are appended to `before`. */
   const inOrder = (exprs: readonly Expr[], before: Stmt[]): Expr[] => {
     const lastChoice = exprs.findLastIndex(hasChoice)
     return exprs.map((expr, i) => {
@@ -75,7 +75,7 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
     const whole = withOperands(expr, (operand) => rest.shift() ?? operand)
     return whole.kind === 'Draw' ? kept(whole, whole.rng, before) : whole
   }
-  /** What `a && b`, `a || b`, `a ?? b` or `t ? a : b` gives, in a local that branches assign. */
+  /** Rewrites `a && b`, `a || b`, `a ?? b` or `t ? a : b` to branches that assign its value to a local. */
   const chosen = (expr: Expr & { kind: 'Logical' | 'Conditional' }, before: Stmt[]): Expr => {
     const { span } = expr
     const local = newName('chosen')
@@ -133,7 +133,7 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
         return [stmt]
     }
   }
-  /** A test that draws is the first thing that a turn does (that of a do … while is in its body); what the counter begins with is drawn before the loop. */
+  /** Moves a test that draws to the start of the body (that of a do … while is in it already), and draws of the init before the loop. */
   const loop = (stmt: Extract<Stmt, { kind: 'For' }>): readonly Stmt[] => {
     if (draws(stmt.update)) throw new NotCompiled('it draws random numbers in what a loop does after each turn', stmt.span)
     const isCounted = !draws(stmt.init) && (stmt.test === undefined || !hasDraw(stmt.test))

@@ -1,8 +1,8 @@
 /**
- * Random numbers in kernels: Philox4x32-10, as `core/arrays/random.ts` has it, written out where a body draws, which is a statement of
+ * Random numbers in kernels: Philox4x32-10, as `core/arrays/random.ts` has it, inlined where a body draws, which is a statement of
  * its own (`drawsApart.ts`).
  *
- * A generator is in locals: its key, the pass, how many numbers the iteration has drawn, and those of the last blocks that are left.
+ * A generator lives in locals: its key, the pass, the number of draws of this iteration, and unused numbers of the last blocks.
  */
 
 import { PHILOX } from '../../../core/arrays/random.ts'
@@ -15,14 +15,14 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 type Draw = Extract<Expr, { kind: 'Draw' }>
 
-/** As 64 bits that are multiplied. */
+/** The multipliers of Philox as unsigned 64-bit integers. */
 const [M0, M1] = PHILOX.multipliers.map((word) => BigInt(word >>> 0)) as [bigint, bigint]
 const [W0, W1] = PHILOX.increments
 
-/** Blocks that a body makes at once which draws in a loop: the rounds of one wait for each other, and not for those of another. */
+/** The blocks that are computed at once where a body draws in a loop: rounds of one block depend on each other, not on another block's. */
 const BLOCKS = 2
 
-/** The generators that the body draws from, in locals that the prologue sets. */
+/** Returns the generators that the body draws from; the prologue sets their locals. */
 export function generatorsOf(w: KernelWriter): ReadonlyMap<string, Generator> {
   const { ir, shape } = w.target
   const used = new Set<string>()
@@ -51,12 +51,12 @@ export function generatorsOf(w: KernelWriter): ReadonlyMap<string, Generator> {
   return found
 }
 
-/** An iteration begins: it has drawn nothing. */
+/** Resets the counts of draws at the start of an iteration. */
 export function drawsStart({ generators }: KernelWriter): Code {
   return [...generators.values()].flatMap(({ drawn }) => [I.i32Const(0), I.localSet(drawn)])
 }
 
-/** What a draw gives. */
+/** Compiles a draw to its value. */
 export function drawn(w: KernelWriter, { rng, method, args, span }: Draw): Value {
   const generator = w.generators.get(rng)
   if (generator === undefined) throw new NotCompiled('it draws random numbers', span)
@@ -81,11 +81,11 @@ export function drawn(w: KernelWriter, { rng, method, args, span }: Draw): Value
   }
 }
 
-/** The next number in [0, 1): the first of some blocks, or one that is left of the last ones. */
+/** The next number in [0, 1): the first of newly computed blocks, or an unused one of the last blocks. */
 function uniform(w: KernelWriter, generator: Generator): Code {
   const { spare, drawn } = generator
   const value = w.declare('f64')
-  const which: Code = [I.localGet(drawn), I.i32Const(spare.length), OP.i32And] // one less than a power of two
+  const which: Code = [I.localGet(drawn), I.i32Const(spare.length), OP.i32And] // the number of locals is one less than a power of two
   const left = spare
     .slice(0, -1)
     .reduceRight<Code>(
@@ -98,7 +98,7 @@ function uniform(w: KernelWriter, generator: Generator): Code {
   ]
 }
 
-/** Blocks of four random words, of which two numbers are made: the first of all in `value`, the others in the generator's spares. */
+/** Computes blocks of four random words, two numbers each: the first of all goes to `value`, the others to the generator's spares. */
 function blocks(w: KernelWriter, { key, pass, drawn, spare }: Generator, value: number): Code {
   const set = (local: number, code: Code): Code => [code, I.localSet(local)]
   const product = (local: number, factor: bigint): Code => [I.localGet(local), OP.i64ExtendI32U, I.i64Const(factor), OP.i64Mul]
@@ -133,7 +133,7 @@ function blocks(w: KernelWriter, { key, pass, drawn, spare }: Generator, value: 
   return [begin, rounds, numbers]
 }
 
-/** Two words to a number in [0, 1): a multiple of 2^-53. */
+/** Combines two words to a number in [0, 1), a multiple of 2^-53. */
 function unit(high: number, low: number): Code {
   const upper = [I.localGet(high), I.i32Const(5), OP.i32ShrU, OP.f64ConvertI32U, I.f64Const(2 ** 26), OP.f64Mul]
   const lower = [I.localGet(low), I.i32Const(6), OP.i32ShrU, OP.f64ConvertI32U]

@@ -1,31 +1,31 @@
 /**
- * `Math.exp` of a double without a call, in the engine's own operations and so with its bits: fdlibm's e_exp.c (Sun, 1993;
- * "Remez algorithm" in its comments), without the branches that processors foretell wrongly where arguments differ.
+ * `Math.exp` of a double without a call, by the engine's own operations and so with the same bits: fdlibm's e_exp.c (Sun, 1993;
+ * "Remez algorithm" in its comments), without the branches that processors mispredict where arguments vary.
  *
  *     x = k ln 2 + r, |r| < 0.5 ln 2, ln 2 in two parts;  e^r by a rational approximation;  e^x = 2^k e^r
  *
- * Arguments where the original takes another way, by the upper half of their bits, go to `Math.exp` itself: below 2^-28, from
- * 700 on, NaN, around 0.5 ln 2, where its choice of k is not that of the formula, and around 1, whose result it corrects.
+ * Arguments for which the original takes another path, by the upper half of their bits, go to `Math.exp` itself: below 2^-28, from
+ * 700 on, NaN, around 0.5 ln 2, where its choice of k differs from the formula's, and around 1, where it corrects the result.
  *
- * The language leaves the last digits of `Math.exp` to the engine. Whether this engine has that algorithm, unfused, is asked
- * once: the code below must give its bits for some thousand arguments, else kernels call it.
+ * The language leaves the last digits of `Math.exp` to the engine. Whether this engine has that algorithm, without fused operations, is
+ * tested once: the code below must give the same bits for some thousand arguments, else kernels call the engine's function.
  */
 
 import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
 import { computed, kept } from './computedValues.ts'
 
-/** ln 2: the upper bits, of which multiples are exact, and the rest. */
+/** ln 2 in two parts: the upper bits, whose multiples are exact, and the remainder. */
 const LN2_HIGH = 0.6931471803691238
 const LN2_LOW = 1.9082149292705877e-10
 const COEFFICIENTS = [
   4.1381367970572385e-8, -0.0000016533902205465252, 0.00006613756321437934, -0.0027777777777015593, 0.16666666666666602,
 ] as const
-/** Added to an integer below 2^51, it leaves that integer in the lowest bits. */
+/** Added to an integer below 2^51, it leaves that integer in the lowest bits of the double. */
 const SHIFT = 1.5 * 2 ** 52
-/** Upper halves, but for the sign, of 2^-28, 700, 0.5 ln 2 and 1. */
+/** The upper 32 bits, without the sign, of 2^-28, 700, 0.5 ln 2 and 1. */
 const [LEAST, MOST, HALF_LN2, ONE] = [0x3e300000, 0x4085e000, 0x3fd62e42, 0x3ff00000]
 
-/** Leaves e^x. `itself` leaves what `Math.exp` gives for an argument that its code leaves. */
+/** Leaves e^x. `itself` leaves the result of `Math.exp`, for arguments that the code does not handle. */
 export function exponential(declare: (type: ValueType) => number, argument: Code, itself: (x: Code) => Code): Code {
   const [setX, x] = kept(declare, 'f64', argument)
   const [setUpper, upper] = kept(declare, 'i32', [
@@ -66,7 +66,7 @@ export function isEngineExponential(): boolean {
 
 const COMPARED = 4096
 
-/** Whether `exponential` gives the same as a function, for arguments near 0, and as far as results are finite. */
+/** Whether `exponential` gives the same bits as a function, for arguments near 0 and in the whole range of finite results. */
 export function hasBitsOf(exp: (x: number) => number): boolean {
   const scale = [1, 2, 40, 1400]
   const golden = (i: number): number => (Math.imul(i, 0x9e3779b9) >>> 0) / 2 ** 32 - 0.5
@@ -74,7 +74,7 @@ export function hasBitsOf(exp: (x: number) => number): boolean {
   return exponentials(given).every((result, i) => Object.is(result, exp(given[i] as number))) // as many as given
 }
 
-/** The exponentials of at most 8,192 numbers, as kernels compute them. */
+/** Computes the exponentials of at most 8,192 numbers by the code of kernels. */
 export function exponentials(given: Float64Array): Float64Array {
   const results = computed(exponential, given)
   return results.map((result, i) => (Number.isNaN(result) ? Math.exp(given[i] as number) : result)) // as many as given

@@ -1,26 +1,26 @@
 /**
- * `Math.log` of a double without a call, in the engine's own operations and so with its bits: fdlibm's e_log.c (Sun, 1993).
+ * `Math.log` of a double without a call, by the engine's own operations and so with the same bits: fdlibm's e_log.c (Sun, 1993).
  *
  *     x = 2^k (1 + f), 1 + f between the roots of 1/2 and 2;  s = f / (2 + f)
  *     log (1 + f) = f - f^2 / 2 + s (f^2 / 2 + R(s^2)), or f - s (f - R) where f is near the ends;  log x = k ln 2 + log (1 + f)
  *
- * Arguments where the original takes another way go to `Math.log` itself: what is not above 0, subnormal, infinite or NaN, and those
- * with |f| below 2^-20. Whether this engine has that algorithm, unfused, is asked once.
+ * Arguments for which the original takes another path go to `Math.log` itself: those not above 0, subnormal, infinite or NaN, and those
+ * with |f| below 2^-20. Whether this engine has that algorithm, without fused operations, is tested once.
  */
 
 import { type Code, I, OP, type ValueType } from '../../kir/instructions.ts'
 import { computed, kept } from './computedValues.ts'
 
-/** ln 2: the upper bits, of which multiples by exponents are exact, and the rest. */
+/** ln 2 in two parts: the upper bits, whose multiples by exponents are exact, and the remainder. */
 const LN2_HIGH = 0.6931471803691238
 const LN2_LOW = 1.9082149292705877e-10
-/** R(z) by even and odd powers of z, the highest first. */
+/** The coefficients of R(z): its odd and its even powers of z, the highest first. */
 const ODD = [0.15313837699209373, 0.22222198432149784, 0.3999999999940942] as const
 const EVEN = [0.14798198605116586, 0.1818357216161805, 0.2857142874366239, 0.6666666666666735] as const
-/** Upper halves: of the least normal number; between it and infinity; what rounds 1 + f to a power of 2; the ends of the middle of f. */
+/** Upper halves: the least normal number; the distance to infinity; the rounding of 1 + f to a power of 2; the ends of f's middle. */
 const [LEAST, NORMAL, HALF, FROM, TO] = [0x00100000, 0x7fe00000, 0x95f64, 0x6147a, 0x6b851]
 
-/** Leaves the natural logarithm. `itself` leaves what `Math.log` gives for an argument that this code leaves. */
+/** Leaves the natural logarithm. `itself` leaves the result of `Math.log`, for arguments that the code does not handle. */
 export function logarithm(declare: (type: ValueType) => number, argument: Code, itself: (x: Code) => Code): Code {
   const [setX, x] = kept(declare, 'f64', argument)
   const [setUpper, upper] = kept(declare, 'i32', [x, OP.i64ReinterpretF64, I.i64Const(32), OP.i64ShrU, OP.i32WrapI64])
@@ -65,14 +65,14 @@ export function isEngineLogarithm(): boolean {
 
 const COMPARED = 4096
 
-/** Whether `logarithm` gives the same as a function, for arguments around 1 and of all sizes. */
+/** Whether `logarithm` gives the same bits as a function, for arguments around 1 and of all magnitudes. */
 export function logarithmHasBitsOf(log: (x: number) => number): boolean {
   const golden = (i: number): number => (Math.imul(i, 0x9e3779b9) >>> 0) / 2 ** 32
   const given = Float64Array.from({ length: COMPARED }, (_, i) => (i % 2 === 0 ? 0.5 + golden(i) : 2 ** (2000 * golden(i) - 1000)))
   return logarithms(given).every((result, i) => Object.is(result, log(given[i] as number))) // as many as given
 }
 
-/** The logarithms of at most 8,192 numbers, as kernels compute them. */
+/** Computes the logarithms of at most 8,192 numbers by the code of kernels. */
 export function logarithms(given: Float64Array): Float64Array {
   const results = computed(logarithm, given)
   return results.map((result, i) => (Number.isNaN(result) ? Math.log(given[i] as number) : result)) // as many as given

@@ -1,7 +1,7 @@
 /**
- * Functions of four f32 lanes, for `precision: 'fast'` and `'relaxed'`. Here exp, log and tanh: polynomials on a reduced argument, after
- * Cephes (Moshier, "Methods and Programs for Mathematical Functions") and its vector forms. The largest errors, over all of f32,
- * are stated in docs/performance.md and held by `wasmVectorMath.test.ts`; zeros, infinities and NaN are JavaScript's.
+ * Functions of four f32 lanes, for `precision: 'fast'` and `'relaxed'`. In this file exp, log and tanh: polynomials on a reduced argument,
+ * after Cephes (Moshier, "Methods and Programs for Mathematical Functions") and its vector forms. The largest errors, over all of f32,
+ * are stated in docs/performance.md and held by `wasmVectorMath.test.ts`; results 0, infinity and NaN are as in JavaScript.
  */
 import { type Code, I, SIMD } from '../../kir/instructions.ts'
 import { kept, type LaneMath, polynomial } from './wasmLaneMath.ts'
@@ -9,7 +9,7 @@ import { power, wave } from './wasmVectorPowers.ts'
 
 export type LaneFunction = 'Math.cos' | 'Math.exp' | 'Math.log' | 'Math.pow' | 'Math.sin' | 'Math.tanh'
 
-/** Leaves four f32. `y` is the second argument, of `Math.pow`. */
+/** Leaves four f32 results. `y` is the second argument of `Math.pow`. */
 export function laneFunction(m: LaneMath, name: LaneFunction, x: Code, y: Code = []): Code {
   switch (name) {
     case 'Math.cos':
@@ -31,7 +31,7 @@ const sub = [SIMD.f32Sub]
 const mul = [SIMD.f32Mul]
 const div = [SIMD.f32Div]
 
-/** e^x = 2^n e^r, with |r| at most half of ln 2. Two factors make 2^n, so that results below the normal range round once. */
+/** e^x = 2^n e^r, with |r| at most half of ln 2. 2^n is applied as two factors, so that subnormal results round once. */
 function exponential(m: LaneMath, argument: Code): Code {
   const clamped = [...argument, m.number('f32', -105), SIMD.f32Max, m.number('f32', 89), SIMD.f32Min]
   const [setX, x] = kept(m, clamped)
@@ -41,7 +41,7 @@ function exponential(m: LaneMath, argument: Code): Code {
   const [setR, r] = kept(m, [...high, ...n, m.number('f32', -2.1219444e-4), mul, ...sub])
   const series = polynomial(m, 'f32', r, [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5])
   const [setP, p] = kept(m, [...series, ...r, mul, ...r, mul, ...r, add, m.number('f32', 1), add])
-  // Of NaN any integer will do: the result is NaN, whatever it is multiplied by. All others are whole and small.
+  // NaN may become any integer: the product with NaN is NaN. All other values are integers of small size.
   const [setWhole, whole] = kept(m, [...n, m.isRelaxed ? SIMD.i32RelaxedTruncF32S : SIMD.i32TruncF32S])
   const [setHalf, half] = kept(m, [...whole, I.i32Const(1), SIMD.i32ShrS])
   const twoTo = (of: Code): Code => [...of, m.number('i32', 127), SIMD.i32Add, I.i32Const(23), SIMD.i32Shl]
@@ -80,7 +80,7 @@ function logarithm(m: LaneMath, argument: Code): Code {
   const tail = [...series, ...f, mul, ...square, mul, ...k, m.number('f32', -2.1219444e-4), mul, add]
   const small = [...tail, ...square, m.number('f32', 0.5), mul, ...sub]
   const [setResult, result] = kept(m, [...f, ...small, add, ...k, m.number('f32', 0.693359375), mul, add])
-  // Infinity, zero, and what has no logarithm.
+  // infinity, zero, and arguments without a logarithm
   const isInfinite = [...given, m.number('f32', Number.POSITIVE_INFINITY), SIMD.f32Eq]
   const isZero = [...given, m.number('f32', 0), SIMD.f32Eq]
   const isReal = [...given, m.number('f32', 0), SIMD.f32Ge]
@@ -92,7 +92,7 @@ function logarithm(m: LaneMath, argument: Code): Code {
   ]
 }
 
-/** Odd, and of what is above 0 it is 1 - 2 / (e^2x + 1) where it is not nearly x. */
+/** tanh is odd; above 0 it is 1 - 2 / (e^2x + 1), or a polynomial near 0, where it is close to x. */
 function hyperbolicTangent(m: LaneMath, argument: Code): Code {
   const [setX, x] = kept(m, argument)
   const [setSize, size] = kept(m, [x, SIMD.f32Abs])

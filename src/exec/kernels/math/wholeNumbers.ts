@@ -1,11 +1,11 @@
 /**
- * Quotients and remainders of whole numbers by instructions for integers, where JavaScript divides doubles.
+ * Quotients and remainders of integers by integer instructions, where JavaScript divides doubles.
  *
  *     Math.floor(i / width), Math.trunc(i / 2), (low + high) / 2 | 0      i32.div_u, i32.div_s
- *     n % 3, where n is a double                                          i32.rem_u, if 32 bits hold both as they are
+ *    n % 3, where n is a double                                          i32.rem_u, if 32 bits hold both exactly
  *
- * A quotient of doubles is rounded, and still on the right side of the next whole number: for integers of 32 bits the two
- * differ by 2 ** -31 of their size at least, and what rounding adds is 2 ** -53 of it.
+ * The rounded quotient of doubles is still on the right side of the next integer: for 32-bit integers the exact quotient lies
+ * at least 2 ** -31 of its size away from it, and the rounding error is 2 ** -53 of it.
  */
 import { type Code, I, OP, SATURATE, type ValueType } from '../../kir/instructions.ts'
 import type { Rounding } from '../expressions/emitter.ts'
@@ -13,7 +13,7 @@ import { asF64, F64, HIGHEST, type Value } from '../expressions/types.ts'
 
 type Declare = (type: ValueType) => number
 
-/** Undefined where it may be no integer, or -0, or the divisor may be none that is positive. */
+/** The rounded quotient of two integers; undefined where an operand or the result may be none (-0 is none), or the divisor below 1. */
 export function wholeQuotient(declare: Declare, rounding: Rounding, left: Value, right: Value): Value | undefined {
   if (left.type.kind !== 'i32' || right.type.kind !== 'i32' || right.type.low < 1) return undefined
   const { low, high } = left.type
@@ -30,11 +30,11 @@ export function wholeQuotient(declare: Declare, rounding: Rounding, left: Value,
   return { type, code: [...toZero, ...isAbove, OP.i32Sub] }
 }
 
-/** `a % b`, of which 32 bits without a sign may hold both; JavaScript's own remainder elsewhere, and where it would be -0. */
+/** `a % b` by integers where both turn out to be unsigned 32-bit ones; by JavaScript's remainder elsewhere, also where it would be -0. */
 export function remainder(declare: Declare, left: Value, right: Value, itself: (a: Value, b: Value) => Value): Value {
   const [a, b] = [declare('f64'), declare('f64')]
   const [wholeA, wholeB] = [declare('i32'), declare('i32')]
-  // Bits tell 0 from -0, and NaN from all that is whole.
+  // Comparing bits tells 0 from -0, and NaN from every integer.
   const isWhole = (value: number, whole: number): Code => [
     ...[I.localGet(value), SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, OP.i64ReinterpretF64],
     ...[I.localGet(value), OP.i64ReinterpretF64, OP.i64Eq],
