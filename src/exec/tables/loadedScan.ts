@@ -59,9 +59,10 @@ export function scanToLoad(
 ): Scan | { readonly because: string } | undefined {
   const scan = plan.kind === 'PipelineExec' ? plan.input : plan
   if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
-  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan, plannedTextColumns))) return undefined
-  const fields = fieldsRead(scan)
   const splits = splitsRead(scan)
+  const mayBeNull = (column: string): boolean => splits.some((split) => split.mayBeNull?.has(column) !== false)
+  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan, plannedTextColumns, mayBeNull))) return undefined
+  const fields = fieldsRead(scan)
   const rows = rowsOf(splits)
   if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
   const odd = fields.find(({ type }) => !isLoadable(type))

@@ -26,6 +26,8 @@ export type Layout =
       readonly unbacked: number
       /** For each field, how many of the buffers belong to it and to those before it. */
       readonly bufferEnds: readonly number[]
+      /** The fields that have nulls. */
+      readonly mayBeNull: ReadonlySet<string>
     }
 
 const LARGEST_LENGTH = 2 ** 31 - 1
@@ -38,12 +40,13 @@ class Fault extends Error {}
 export function layoutOf(header: BatchHeader, fields: readonly Field[], bodyBytes: number): Layout {
   try {
     const walk = new Walk(header, bodyBytes)
+    const mayBeNull = new Set<string>()
     const bufferEnds = fields.map((field) => {
-      walk.column(field.type, header.length, field.name ?? '')
+      if (walk.column(field.type, header.length, field.name) > 0) mayBeNull.add(field.name)
       return walk.buffers
     })
     walk.end()
-    return { kind: 'sound', unbacked: walk.unbacked, bufferEnds }
+    return { kind: 'sound', unbacked: walk.unbacked, bufferEnds, mayBeNull }
   } catch (error) {
     if (error instanceof Fault) return { kind: 'fault', what: error.message }
     throw error
@@ -79,8 +82,8 @@ class Walk {
       throw new Fault('a header lists more columns or buffers than the schema has')
   }
 
-  /** Walks a column of at least `least` elements; of a top-level one, exactly. */
-  column(type: DataType, least: number, name: string, nested = false): void {
+  /** Walks a column of at least `least` elements; of a top-level one, exactly. How many of them are null. */
+  column(type: DataType, least: number, name: string, nested = false): number {
     const node = this.#header.nodes[this.#node++]
     if (node === undefined) throw new Fault(`a header says nothing of column "${name}"`)
     const { length, nullCount } = node
@@ -92,10 +95,11 @@ class Walk {
       throw new Fault(`column "${name}" declares ${nullCount} nulls of ${length} values`)
     if (DataType.isNull(type)) {
       this.unbacked += Math.max(0, length - this.#header.length)
-      return
+      return length
     }
     this.#bytes(nullCount > 0 ? Math.ceil(length / 8) : 0, name)
     this.#contents(type, length, name)
+    return nullCount
   }
 
   #contents(type: DataType, length: number, name: string): void {

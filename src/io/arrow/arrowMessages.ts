@@ -6,7 +6,7 @@ import type { Message, Schema } from 'apache-arrow'
 import type { ElementType } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
-import { type BatchHeader, dictionaryField, layoutOf } from './arrowLayout.ts'
+import { type BatchHeader, dictionaryField, type Layout, layoutOf } from './arrowLayout.ts'
 import { type Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
 import { compressionFault } from './arrowPacked.ts'
 import { elementOfArrowSchema } from './arrowTypes.ts'
@@ -88,7 +88,7 @@ export class Messages {
       const header = message.header() as unknown as { readonly id: number; readonly data: BatchHeader; readonly isDelta: boolean }
       const field = dictionaryField(this.#opened.schema, header.id)
       if (field === undefined) throw this.#damaged(`it has a dictionary with the id ${header.id}, which no column names`)
-      this.#claim(header.data.length + this.#checked(header.data, [field], bodyBytes))
+      this.#claim(header.data.length + this.#checked(header.data, [field], bodyBytes).unbacked)
       // one that is not added to is replaced, unless another one was made of it
       const kept = header.isDelta || this.#nested() ? this.#dictionaries : this.#dictionaries.filter(({ id }) => id !== header.id)
       this.#dictionaries = [...kept, { id: header.id, range: [start, end] }]
@@ -96,7 +96,8 @@ export class Messages {
       this.#count(this.#ranges.length)
     } else if (message.headerType === MessageHeader.RecordBatch) {
       const header = message.header() as unknown as BatchHeader
-      this.#claim(header.length + this.#checked(header, this.#opened.schema.fields, bodyBytes))
+      const { unbacked, mayBeNull } = this.#checked(header, this.#opened.schema.fields, bodyBytes)
+      this.#claim(header.length + unbacked)
       if (header.length === 0) return
       this.#count(this.#ranges.length)
       const { path, stamp, message: schema, budgetBytes } = this.#opened
@@ -111,19 +112,19 @@ export class Messages {
         isPacked: this.#isPacked,
       }
       const bytes = [...this.#ranges, detail.batch].reduce((sum, [from, to]) => sum + to - from, 0)
-      this.splits.push({ rows: header.length, bytes, detail })
+      this.splits.push({ rows: header.length, bytes, mayBeNull, detail })
       this.#firstRow += header.length
     }
   }
 
-  /** Whether the header is sound; values that no bytes stand behind. */
-  #checked(header: BatchHeader, fields: readonly ArrowField[], bodyBytes: number): number {
+  /** The layout of a header that is sound. */
+  #checked(header: BatchHeader, fields: readonly ArrowField[], bodyBytes: number): Extract<Layout, { kind: 'sound' }> {
     const fault = compressionFault(header)
     if (fault !== undefined) throw this.#damaged(fault)
     if (header.compression) this.#isPacked = true
     const layout = layoutOf(header, fields, bodyBytes)
     if (layout.kind === 'fault') throw this.#damaged(layout.what)
-    return layout.unbacked
+    return layout
   }
 
   #claim(rows: number): void {

@@ -119,6 +119,7 @@ export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
     rowsBefore += rows
     const columnBytes = once(() => bytesOfColumns(file, group))
     const statistics = once(() => boundsOfColumns(file, group))
+    const mayBeNull = once(() => columnsWithNulls(file, group))
     const columns = once(() => columnsOfGroup(file, group, index))
     const split: SourceSplit = {
       rows,
@@ -133,6 +134,9 @@ export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
       },
       get statistics() {
         return statistics()
+      },
+      get mayBeNull() {
+        return mayBeNull()
       },
       get columns() {
         return columns()
@@ -171,6 +175,16 @@ function boundsOfColumns({ columns, fields, details }: FileColumns, group: RowGr
     if (bounds !== undefined) statistics.set(column.name, bounds)
   }
   return statistics
+}
+
+/** All but those of one value a row whose chunk counts no nulls. */
+function columnsWithNulls({ columns }: FileColumns, group: RowGroup): ReadonlySet<string> {
+  const counted = (column: ParquetColumn): boolean => {
+    const [leaf] = column.leaves
+    const statistics = chunksOf(column, group)[0]?.statistics
+    return leaf?.flat === true && leaf.path.length === 1 && statistics !== undefined && intOf(statistics, 3) === 0
+  }
+  return new Set(columns.flatMap((column) => (counted(column) ? [] : [column.name])))
 }
 
 function columnsOfGroup({ columns, details, footer }: FileColumns, group: RowGroup, index: number): ReadonlyMap<string, GroupColumn> {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnFromValues } from '../../core/data/columnBuilder.ts'
 import { SourceError } from '../../core/errors.ts'
 import { Session } from '../../session/session.ts'
+import { openParquet } from '../parquet.ts'
 import { writeParquet } from '../writeParquet.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-partitions-'))
@@ -133,6 +134,16 @@ test('columns that the files have as well are theirs, with their types, and thei
   // of what only folders say, the folder
   const years = await session.readParquet<{ at: Date }>(join(folder, 'polars/shop=1/at=2024-05-01'), { columns: ['at'] })
   expect(await years.collect()).toEqual([{ at: rows[0]?.at }])
+})
+
+test('of columns that folders name, those may be null whose folder says so', async () => {
+  const rows = [1, 2].map((id) => ({ id, shop: id === 1 ? null : 'a' }))
+  await session.fromRows(rows).writeParquet(join(folder, 'shops'), { partitionBy: ['shop'] })
+  const { splits } = await openParquet(join(folder, 'shops'))
+  expect(splits.map(({ constants, mayBeNull }) => [constants?.get('shop'), [...(mayBeNull ?? [])]])).toEqual([
+    [null, ['shop']],
+    ['a', []],
+  ])
 })
 
 test('behind an address, files that are left out are asked for no byte', async () => {

@@ -58,7 +58,8 @@ export function withPartitions(source: ArraySource, { paths }: NamedFiles, optio
   const fields = ordered([...own, ...added], options.columns)
   const splits = source.splits.map((split) => {
     const own = constants[split.file ?? 0] ?? new Map<string, Constant>()
-    return { ...split, constants: own, columnBytes: withTexts(split.columnBytes, own, split.rows) }
+    const mayBeNull = split.mayBeNull && new Set([...split.mayBeNull, ...names.filter((name) => own.get(name) === null)])
+    return { ...split, constants: own, columnBytes: withTexts(split.columnBytes, own, split.rows), ...(mayBeNull && { mayBeNull }) }
   })
   return { ...source, element: { kind: 'row', fields }, splits, files: { read: paths.length, all: paths.length } }
 }

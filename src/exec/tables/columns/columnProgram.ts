@@ -85,16 +85,17 @@ export function columnProgramOf(plan: PhysicalPlan, texts?: TextColumns): Column
   return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, [], plan.element)
 }
 
-/** Whether a pipeline over files would be a program if their rows were a table in memory. */
+/** Whether a pipeline over files would be a program if their rows were a table in memory, in which columns that may not be null have none. */
 export function wouldBeProgram(
   { input, steps, where, numbered, keys }: Extract<PhysicalPlan, { kind: 'PipelineExec' }>,
   texts: TextColumns,
+  mayBeNull: (column: string) => boolean,
 ): boolean {
   if (input.kind !== 'ScanExec' || where === 'caller' || numbered || keys.kind !== 'rowNumber' || input.element.kind === 'unknown')
     return false
-  const columns = fieldsOf(input.element).map(({ type, nullable }): Column => {
+  const columns = fieldsOf(input.element).map(({ name, type, nullable }): Column => {
     const column = emptyColumn(type)
-    return nullable ? { ...column, validity: new Uint8Array() } : column
+    return nullable && mayBeNull(name) ? { ...column, validity: new Uint8Array() } : column
   })
   const table = { name: input.source.name, element: input.element, columns, rows: 0 }
   return isProgram(programOver(table, steps, { kind: 'unknown' }, texts))
