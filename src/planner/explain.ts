@@ -28,20 +28,20 @@ import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'
 
 export interface ExplainOptions {
-  /** Adds to each node what it yields and how that is keyed, the IR of its functions, and the kernels over columns. */
+  /** Whether each node has its element and keys, the IR of its functions, and the kernels over columns below it. */
   readonly verbose?: boolean
   readonly format?: 'text' | 'json'
   readonly rules?: readonly Rule[]
-  /** What the session knows of the array's index. */
+  /** The session's facts about the array's index. */
   readonly index?: IndexFacts
-  /** Of a pipeline over a table in memory. */
+  /** Kernels of a pipeline over a table in memory. */
   readonly columns?: ExplainedColumns
-  /** Of a `groupBy` with aggregates. */
+  /** The grouping of a `groupBy` with aggregates. */
   readonly groups?: ExplainedGroups
   readonly functions?: readonly ExplainedFunction[]
-  /** The optimized plan with its parts that run on a server. */
+  /** Returns the optimized plan with its parts that run on a server. */
   readonly placed?: (plan: LogicalPlan) => LogicalPlan
-  /** What the server says of those parts. */
+  /** The server's own plans of those parts. */
   readonly remote?: readonly string[]
   /** The plan that ran, in place of what would run. */
   readonly ran?: RanPlan
@@ -49,7 +49,7 @@ export interface ExplainOptions {
   readonly milliseconds?: number
 }
 
-/** Whether there is storage in the order of keys, how often it was made, and how many queries it answered. */
+/** The storage in the order of keys that a session has for an array: how often it was made, and how many queries it answered. */
 export interface IndexFacts {
   readonly storage: 'none' | 'kept' | 'owned'
   readonly built: number
@@ -66,7 +66,7 @@ export interface ExplainedNode {
   readonly keys: string
   readonly functions: readonly {
     readonly text: string
-    /** Compiled to what `ExplainedPlan.functions` says; or as a copy in the workers, or as it stands on the caller's thread. */
+    /** The way in which the function runs: compiled, as `ExplainedPlan.functions` says, as a copy in the workers, or as it stands. */
     readonly runs: FunctionRun
     readonly refusals: readonly Refusal[]
   }[]
@@ -82,13 +82,13 @@ export interface ExplainedPlan {
   /** How the functions of the stages run; absent where an array has yet to be made. */
   readonly functions?: readonly ExplainedFunction[]
   readonly index?: IndexFacts
-  /** With `analyze`: the plan that ran, with what was measured of each operator. */
+  /** With `analyze`: the plan that ran, with the measures of each operator. */
   readonly ran?: RanNode
-  /** With `analyze`: of the whole run. */
+  /** With `analyze`: the time of the whole run. */
   readonly milliseconds?: number
 }
 
-/** The text, or the same as JSON. */
+/** Explains a plan as text, or as the same facts in JSON. */
 export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): string {
   const { plan: ours, applied } = optimize(plan, options.rules ?? RULES)
   const optimized = options.placed === undefined ? ours : options.placed(ours)
@@ -128,7 +128,7 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
   ].join('\n')
 }
 
-/** The plan of a point or range query of a lazy array: the optimizer puts an index under it, unless it is there already. */
+/** Prints the plan of a point or range query of a lazy array: the optimizer puts an index under it, unless there is one. */
 function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly string[] {
   if (plan.keys.kind !== 'explicit' && (index === undefined || index.queries === 0)) return []
   if (plan.kind === 'Array' || plan.kind === 'Stored') return []
@@ -170,7 +170,7 @@ function howText(runs: ExplainedFunction['runs']): string {
   }
 }
 
-/** What folds and `materialize()` run; everything else runs the stages. */
+/** Prints the kernels of folds and `materialize()`; everything else runs the stages. */
 function columnLines(columns: ExplainedColumns | undefined): readonly string[] {
   if (columns === undefined) return []
   return ['Kernel of sum(), mean(), min(), max(), count() and materialize()', ...kernelLines(columns)]
@@ -192,7 +192,7 @@ function kernelLines(columns: ExplainedColumns): readonly string[] {
   return [`  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]
 }
 
-/** What runs on a server, below the one node that it is here. */
+/** Prints the plan that runs on a server, below the one node that it is here. */
 function remoteLines(node: LogicalPlan, note: (node: LogicalPlan) => readonly string[]): readonly string[] {
   if (node.kind !== 'Scan' || node.source.remote?.kind !== 'query') return []
   return [
@@ -209,14 +209,14 @@ function yieldsText(node: LogicalPlan): string {
   return `yields ${elementText(node.element)}, keys ${keysText(node.keys)}`
 }
 
-/** What is compiled of a function. */
+/** Prints the IR of a function. */
 function irLines({ ir }: UserFunction): readonly string[] {
   if (ir === undefined) return []
   const lines = irListing(ir).split('\n')
   return lines.length === 1 ? [`IR ${lines[0]}`] : ['IR', ...lines.map((line) => `  ${line}`)]
 }
 
-/** Where a function that was refused runs, and why: one line, and one more for each further reason. */
+/** Prints where a function that was refused runs, and why: one line, and one more for each further reason. */
 function refusalLines(f: UserFunction): readonly string[] {
   const runs = runOf(f)
   if (runs === 'compiled') return []
@@ -244,7 +244,7 @@ function explainedNode(node: LogicalPlan): ExplainedNode {
   }
 }
 
-/** Arrays have no storage before a run; the stages need only its kind. */
+/** Replaces arrays by storage without data: they have none before a run, and the stages need only its kind. */
 function withStorage(plan: LogicalPlan): LogicalPlan {
   if (plan.kind !== 'Array') return mapInputs(plan, withStorage)
   const { shape, dtype, name, element, keys } = plan

@@ -1,5 +1,5 @@
 /**
- * What no rule may change, and what every plan must be: checked after each rewrite.
+ * The invariants of rewrites and of plans, checked after each rewrite.
  *
  * A rewritten node yields the same element (names, types, nullability, in order) under the same keys, and it comes in
  * the order that was promised. Every new node is well-formed: it reads only columns that its inputs have.
@@ -14,12 +14,12 @@ import { inputsOf, type Keys, type LogicalPlan } from '../core/plan/logicalPlan.
 import { traitsOf } from '../core/plan/nodeTraits.ts'
 import { functionsOfElements } from '../core/plan/tree.ts'
 
-/** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */
+/** Compares plans before and after rewrites; caches its findings about nodes for as long as it is held. */
 export class Invariants {
   readonly #orders = new Orders()
   readonly #problems = new WeakMap<LogicalPlan, ReadonlySet<string>>()
 
-  /** What a rewrite broke, in a few words; undefined when everything is as before. */
+  /** Returns what a rewrite broke, in a few words; undefined where everything is as before. */
   broken(before: LogicalPlan, after: LogicalPlan): string | undefined {
     if (!sameElement(before.element, after.element)) {
       return `changed the columns from ${elementText(before.element)} to ${elementText(after.element)}`
@@ -35,8 +35,8 @@ export class Invariants {
   }
 
   /**
-   * What is wrong with a plan; looks at each node once. A plan of the user's may have such problems: a column that a
-   * function reads is undefined where rows turned out to be without it.
+   * Returns the problems of a plan; looks at each node once. A plan as the user wrote it may have such problems: a column that a function
+   * reads is undefined where rows turned out to be without it.
    */
   #problemsOf(plan: LogicalPlan): ReadonlySet<string> {
     const known = this.#problems.get(plan)
@@ -79,7 +79,7 @@ class Orders {
   readonly #known = new WeakMap<LogicalPlan, Order>()
   readonly #numbers = new Map<string, Order>()
   readonly #identities = new WeakMap<object, number>()
-  /** Of orders of unions: the sequence of their inputs' orders. */
+  /** For orders of unions, the sequence of their inputs' orders. */
   readonly #sequences = new Map<Order, Sequence>()
   #nextIdentity = 1
 
@@ -104,7 +104,7 @@ class Orders {
     return this.#numberOf([plan.kind, ...parts, ...inputs].join(' '))
   }
 
-  /** Orders one after another, told apart by their sequence however unions are nested. */
+  /** Returns the order of a union: one number for one sequence of orders, however unions are nested. */
   #united(orders: readonly Order[]): Order {
     const [first, ...others] = orders
     if (first === undefined || others.length === 0) return first ?? this.#numberOf('nothing')
@@ -184,7 +184,7 @@ function elementProblems(plan: LogicalPlan, input: LogicalPlan): readonly string
   }
 }
 
-/** Keys are handed on, thinned where elements may go missing. */
+/** Returns the problems of a node's keys, which are its input's, thinned where elements may go missing. */
 function keysProblems(plan: LogicalPlan): readonly string[] {
   const [input] = inputsOf(plan)
   switch (traitsOf(plan).keys) {

@@ -1,5 +1,5 @@
 /**
- * Facts about row lambdas that rules ask for: what they read, and whether running them on other rows can be noticed.
+ * Facts about row lambdas for rules: the columns they read, and whether running them on other rows can be noticed.
  *
  * In doubt the answer is the safe one: a function that was refused reads everything and may fail.
  */
@@ -31,7 +31,7 @@ export function isPure<F extends Pick<UserFunction, 'ir'>>(f: F): f is F & { rea
 }
 
 /**
- * Whether a pure function returns for every element of its inputs, so that nobody notices on which it ran. Loops count
+ * Whether a pure function returns for every element of its inputs, so that it cannot be noticed on which it ran. Functions with loops count
  * as not returning.
  */
 export function cannotFail(f: Pick<UserFunction, 'ir'>, inputs: readonly ElementType[]): boolean {
@@ -60,7 +60,7 @@ function makesDates(ir: FunctionIr): boolean {
   return makes
 }
 
-/** Whether what it returns may have Dates in it: no column holds an invalid one. */
+/** Whether the value returned may contain Dates: storing an invalid one in a column throws. */
 function mayReturnDates(ir: FunctionIr, inputs: readonly ElementType[]): boolean {
   const typeOf = inferTypes(ir.body, {
     input: (argument) => inputs[argument] ?? { kind: 'unknown' },
@@ -150,10 +150,10 @@ function isSafe(expr: Expr, types: Types): boolean {
   }
 }
 
-/** Operators that give true or false of anything, and throw for nothing. */
+/** Operators that give true or false for any operands, and never throw. */
 export const COMPARISONS: ReadonlySet<BinaryOperator> = new Set(['==', '!=', '===', '!==', '<', '<=', '>', '>='])
 
-/** Takes anything, bigints included. */
+/** Whether a builtin takes any arguments, bigints included. */
 function isSafeCall(callee: Callee): boolean {
   return [
     'Number',
@@ -167,7 +167,7 @@ function isSafeCall(callee: Callee): boolean {
   ].includes(callee)
 }
 
-/** Options that are known were looked at when the function was given. */
+/** Whether a library call cannot throw: its value has the right type, and its options are constants, which were checked at the call. */
 function isSafeLibraryCall(callee: LibraryCall, [of, ...options]: readonly Expr[], types: Types): boolean {
   const takes = callee === 'parseTime' ? 'string' : callee === 'duration' ? undefined : 'Date'
   const isTaken = of !== undefined && takes !== undefined && typeOf(of, types)?.is === takes
@@ -199,7 +199,7 @@ interface KnownType {
   readonly nullable: boolean
 }
 
-/** Whether an expression is a string or a date for sure, as far as it matters for calling methods. */
+/** Returns string or Date where an expression surely is one, as far as methods need it; undefined otherwise. */
 function typeOf(expr: Expr, types: Types): KnownType | undefined {
   if (expr.kind === 'Literal') return typeof expr.value === 'string' ? { is: 'string', nullable: false } : undefined
   if (expr.kind === 'Call') {
@@ -214,7 +214,7 @@ function typeOf(expr: Expr, types: Types): KnownType | undefined {
   return is === 'string' || is === 'Date' ? { is, nullable: column.nullable } : undefined
 }
 
-/** The column that an expression is, if it is nothing else. */
+/** Returns the column that an expression is; undefined where it is anything else. */
 export function columnOf(
   expr: Expr,
   { inputs }: { readonly inputs: readonly ElementType[] },
@@ -274,7 +274,7 @@ function mayBeBigint(expr: Expr, types: Types): boolean {
   }
 }
 
-/** A column that a known row does not have is undefined. */
+/** Whether the expression is a column that a known row does not have, and so undefined. */
 function isAbsentColumn(expr: Expr, { inputs }: Types): boolean {
   return expr.kind === 'Field' && expr.of.kind === 'Input' && inputs[expr.of.argument]?.kind === 'row'
 }
@@ -285,8 +285,8 @@ function holdsBigints(values: ArrayLike<unknown>): boolean {
 }
 
 /**
- * Whether nobody notices on which elements the function of a map or of `withColumns` ran: it cannot fail, and what it
- * returns is of known types, so that no column can turn out to mix them.
+ * Whether it cannot be noticed on which elements the function of a map or of `withColumns` ran: it cannot fail, and what it returns is of
+ * known types, so that no column can turn out to mix them.
  */
 export function runsUnnoticed(node: {
   readonly f: UserFunction

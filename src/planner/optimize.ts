@@ -20,7 +20,7 @@ export interface Optimized {
   readonly applied: readonly string[]
 }
 
-/** The plan to run. The same object when no rule has anything to say. */
+/** Returns the plan to run; the same object where no rule changes it. */
 export function optimize(plan: LogicalPlan, rules: readonly Rule[] = RULES): Optimized {
   const applied = new Set<string>()
   const invariants = new Invariants()

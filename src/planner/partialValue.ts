@@ -1,5 +1,5 @@
 /**
- * What an expression is in all rows of which only some columns are known, as those that the folders of a file say.
+ * Partial evaluation of an expression over rows of which only some columns are known, as those in the folder names of a file.
  *
  *     r.year === 2024 && r.total > 3     year = 2023   -->   false in every row
  *
@@ -9,16 +9,16 @@
 import type { BinaryOperator, Expr, FunctionIr, Method } from '../core/ir/functionIr.ts'
 import type { Constant } from '../core/sourceParts.ts'
 
-/** The value itself, or only whether it counts as true. */
+/** The value of an expression, or only its truth as a condition; undefined where nothing is known. */
 export type Partial = { readonly value: unknown } | { readonly truth: boolean } | undefined
 
 export interface KnownColumns {
   readonly ir: FunctionIr
-  /** Columns of the first argument. */
+  /** Known columns of the first argument. */
   readonly columns: ReadonlyMap<string, Constant>
 }
 
-/** What is known of an expression; undefined where it depends on other columns, or is none of the forms that are looked into. */
+/** Evaluates an expression; undefined where it depends on other columns, or has a kind that is not evaluated. */
 export function partialValue(expr: Expr, known: KnownColumns): Partial {
   switch (expr.kind) {
     case 'Literal':
@@ -70,19 +70,19 @@ export function partialValue(expr: Expr, known: KnownColumns): Partial {
   }
 }
 
-/** Whether what is known counts as true in a condition. */
+/** Returns the truth of an expression as a condition; undefined where it is not known. */
 export function truthOf(known: Partial): boolean | undefined {
   if (known === undefined) return undefined
   return 'truth' in known ? known.truth : Boolean(known.value)
 }
 
-/** What comes behind something of which perhaps only the truth is known. */
+/** Returns `second`, evaluated after `first`: only its truth where the value of `first` is not known, since that may throw. */
 function after(first: Partial, second: Partial): Partial {
   const truth = truthOf(second)
   return isValue(first) || truth === undefined ? second : { truth }
 }
 
-/** Whether nothing was passed over. */
+/** Whether the value itself is known. */
 export function isValue(known: Partial): known is { readonly value: unknown } {
   return known !== undefined && 'value' in known
 }

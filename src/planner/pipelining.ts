@@ -16,29 +16,29 @@ import { inputsOf, type LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { traitsOf } from '../core/plan/nodeTraits.ts'
 import { functionsOf } from '../core/plan/tree.ts'
 
-/** Why an array is stored. `because` ends a sentence that begins with: all of them are kept at once, because. */
+/** The reason why an array is stored. `because` ends a sentence that begins with: all of them are kept at once, because. */
 export interface Stored {
   readonly because: string
-  /** Who wants the first of them only takes them as they come, with the types of those that have come. */
+  /** Whether only the types keep it: a consumer of the first elements takes them as they come, with the types seen so far. */
   readonly isForTypes?: boolean
 }
 
-/** Why the array `input` is not streamed into `plan`; undefined where it is. */
+/** Returns why the array `input` is not streamed into `plan`; undefined where it is. */
 export function storedBecause(plan: LogicalPlan, input: LogicalPlan): Stored | undefined {
   return takesEach(plan) ? keptFromFlowing(plan, input) : { because: `${plan.kind} needs all of them` }
 }
 
 /**
- * Why the functions of `plan` cannot have the elements of `input` as they come, whatever becomes of the elements then;
- * undefined where they can.
+ * Returns why the functions of `plan` cannot have the elements of `input` as they come, whatever becomes of the elements then; undefined
+ * where they can.
  */
 export function keptFromFlowing(plan: LogicalPlan, input: LogicalPlan): Stored | undefined {
   if (traitsOf(input).flows !== true) return { because: `${input.kind} makes them together` }
   if (sharesState(plan, input)) return { because: 'functions share variables, and one has all rows before the next has any' }
   if (!isUnsettled(input, plan)) return undefined
-  // a limit runs no function that would have to know the types of all; a union of several kinds is an error whoever reads it
+  // // a limit runs no function that needs the types of all; a union of several kinds is an error whoever reads it
   if (plan.kind === 'Limit' && input.kind !== 'Union') return undefined
-  // a column that is asked for may be one that only later rows have
+  // // only later rows may have the column that is asked for
   const waits = plan.kind === 'Project' || input.kind === 'Union'
   return { because: 'only running all of them tells their types', ...(waits ? {} : { isForTypes: true }) }
 }
@@ -48,7 +48,7 @@ export function takesEach(plan: LogicalPlan): boolean {
   return traitsOf(plan).takesEach?.(plan) === true
 }
 
-/** Whether partitions may come with types of their own: the values alone tell them, and nothing below waits for all. */
+/** Whether partitions may come with types of their own: only the values tell the types, and nothing below waits for all of them. */
 function isUnsettled(input: LogicalPlan, plan: LogicalPlan): boolean {
   if (isKnown(input.element)) return false
   switch (input.kind) {
@@ -66,7 +66,7 @@ function isUnsettled(input: LogicalPlan, plan: LogicalPlan): boolean {
   }
 }
 
-/** Whether a function of `plan` would see what one below it does, were their rows to take turns. */
+/** Whether a function of `plan` would see side effects of one below it if their rows took turns. */
 function sharesState(plan: LogicalPlan, input: LogicalPlan): boolean {
   const own = functionsOf(plan).filter(needsCaller)
   if (own.length === 0) return false
@@ -74,17 +74,17 @@ function sharesState(plan: LogicalPlan, input: LogicalPlan): boolean {
   return below.any && (below.share || own.some(mayShare))
 }
 
-/** What runs as it stands while an array is computed. */
+/** The functions that run as they stand while an array is computed. */
 interface Running {
   readonly any: boolean
   /** Whether one of them shares variables with another function. */
   readonly share: boolean
 }
 
-/** An array put after itself forty times has 2^40 of them. */
+/** Cached per node, since an array appended to itself forty times has 2^40 paths to its functions. */
 const known = new WeakMap<LogicalPlan, Running>()
 
-/** The functions of the node and of those below it, down to what is stored. */
+/** Returns whether functions of the node, and of the streamed nodes below it, run as they stand. */
 function runningBelow(plan: LogicalPlan): Running {
   const found = known.get(plan)
   if (found !== undefined) return found

@@ -1,5 +1,5 @@
 /**
- * A node over other inputs than it was made for: what it yields is found anew, as if its method had been called on them.
+ * Types a node anew over other inputs than it was made for, as if its method had been called on them.
  *
  *     Filter (r) => r.p > 1        unknown           Filter (r) => r.p > 1    { p: f64 }
  *       Materialize                unknown   -->       Stored                 { p: f64 }
@@ -19,7 +19,7 @@ import { functionsOf } from '../core/plan/tree.ts'
 import { checkBigints } from './function/bigintMixes.ts'
 import { returnedElement } from './function/userFunction.ts'
 
-/** The node over these inputs, typed by them; PlanError where they are none for it. */
+/** Returns the node over these inputs, typed by them. Throws PlanError where they do not fit it. */
 export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
   if (inputs.every((input, i) => input === inputsOf(plan)[i])) return plan
   const [input, ...others] = inputs
@@ -27,7 +27,7 @@ export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): Logi
   return traitsOf(plan).again?.(plan, [input, ...others], loweredBefore(functionsOf(plan))) ?? withInputs(plan, inputs)
 }
 
-/** Gives out what functions were lowered to at the call, one after another: what they captured was read then. Those of the library are not asked for. */
+/** Gives out the functions as they were lowered at the call, in order, since captured values were read then; the library's are left out. */
 function loweredBefore(functions: readonly UserFunction[]): Lowering {
   const rest = functions.filter(({ original }) => madeOf(original) === undefined)
   return {

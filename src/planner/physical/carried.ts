@@ -1,5 +1,5 @@
 /**
- * What joins carry: of both sides, columns that something above reads.
+ * Joins carry from both sides only the columns that something above reads.
  *
  *     EvaluateExec r => r.price                       EvaluateExec r => r.price
  *       HashJoinExec                                    HashJoinExec -> [price]
@@ -22,12 +22,12 @@ type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 type Columns = ReadonlySet<string>
 
-/** The plan with joins that carry what is read above them. */
+/** Returns the plan with joins that carry what is read above them. */
 export function withCarried(plan: PhysicalPlan): PhysicalPlan {
   return carrying(plan, 'all')
 }
 
-/** The plan with fewer columns, those that are needed among them; its element says which. */
+/** Returns the plan with fewer columns, those that are needed among them; its element lists them. */
 function carrying(plan: PhysicalPlan, needed: Columns | 'all'): PhysicalPlan {
   if (plan.kind === 'PipelineExec') return pipelineCarrying(plan, needed)
   if (plan.kind === 'WideExec' && plan.operator.kind === 'HashJoinExec') return joinCarrying(plan, plan.operator, needed)
@@ -44,7 +44,7 @@ function pipelineCarrying(plan: Pipeline, needed: Columns | 'all'): PhysicalPlan
   return input === plan.input ? plan : { ...plan, input, element: elementOver(plan, input.element, needed) }
 }
 
-/** The element of a pipeline whose input has lost columns: what nobody needs of them is gone, until a step makes others. */
+/** Returns the element of a pipeline whose input has lost columns: they are gone until a step makes new elements. */
 function elementOver({ steps, input, element }: Pipeline, own: ElementType, needed: Columns | 'all'): ElementType {
   const isMade = steps.some(({ kind }) => kind === 'MapExec' || kind === 'FlatMapExec' || kind === 'ProjectExec')
   if (needed === 'all' || isMade || element.kind !== 'row') return element
@@ -53,14 +53,14 @@ function elementOver({ steps, input, element }: Pipeline, own: ElementType, need
   return { kind: 'row', fields: fieldsOf(element).filter(({ name }) => !gone.has(name)) }
 }
 
-/** Steps that drop what is not needed, where they do more than hand on a table's columns. */
+/** Returns steps that drop what is not needed, unless they only hand on a table's columns. */
 function endingWith({ steps, element, keys }: Pipeline, needed: Columns | 'all'): readonly Step[] {
   if (needed === 'all' || element.kind !== 'row' || keys.kind !== 'rowNumber') return steps
   const columns = fieldsOf(element).flatMap(({ name }) => (needed.has(name) ? [name] : []))
   if (columns.length === fieldsOf(element).length) return steps
   const last = steps.at(-1)
   if (last?.kind === 'EvaluateExec') return last.payload === false ? steps : [...steps.slice(0, -1), { ...last, payload: columns }]
-  // rows without any column would have no number
+  // // a batch without any column would not know its number of rows
   return last?.kind === 'FilterExec' && columns.length > 0 ? [...steps, { kind: 'ProjectExec', columns, isAdded: true }] : steps
 }
 
@@ -72,7 +72,7 @@ function joinCarrying(plan: Wide, join: Join, needed: Columns | 'all'): Physical
   const [left, right] = plan.inputs
   if (left === undefined || right === undefined) return plan
   const key = join.on === undefined ? [] : [join.on]
-  // a row without a match on the left has the key's columns of the right side
+  // // a right row without a left match takes the key's columns from the right side
   const beside = join.on === undefined && (join.how === 'right' || join.how === 'full') ? join.shared : []
   if (join.how === 'semi' || join.how === 'anti') {
     const own = carrying(left, union(needed, new Set(key)))
@@ -89,7 +89,7 @@ function joinCarrying(plan: Wide, join: Join, needed: Columns | 'all'): Physical
   return { ...plan, inputs, operator: { ...join, element, columns }, element }
 }
 
-/** Where the columns of joined rows come from; undefined where that is known only when they are there. */
+/** Returns the side and name of each column of joined rows; undefined where only the data tells the columns. */
 function joinedColumns({ shared, suffix, element }: Join, left: ElementType, right: ElementType): readonly JoinedColumn[] | undefined {
   if (left.kind !== 'row' || right.kind !== 'row' || element.kind !== 'row') return undefined
   const own = new Set(fieldsOf(left).map(({ name }) => name))

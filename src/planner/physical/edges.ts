@@ -15,13 +15,13 @@ import { keptFromFlowing, storedBecause, takesEach } from '../pipelining.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { type Edge, type ExecFunction, inputsOf, type PhysicalPlan, type WideOperator } from './physicalPlan.ts'
 
-/** Of what is one operator in several parts, and of sources: they are there, or are read as they are needed. */
+/** The edge between parts of one operator, and from sources: these are there, or are read as they are needed. */
 export const STREAMED: Edge = { kind: 'streamed' }
 
-/** From the array `input` to the functions of `plan`. `first`: perhaps only the first elements of what comes of it are wanted. */
+/** Returns the edge from `input` to the functions of `plan`. `first`: perhaps only the first elements of its result are wanted. */
 export function edgeBetween(plan: LogicalPlan, input: LogicalPlan, { first }: { readonly first: boolean }): Edge {
   if (input.kind === 'Scan' || input.kind === 'Stored') return STREAMED
-  // what a sort or a join stores is what its functions make of the elements
+  // // sorts and joins store what their key functions return, so these functions can still be streamed to
   const stored = takesEach(plan) ? markedAs(plan, input, first) : keptFromFlowing(plan, input)
   return stored === undefined ? STREAMED : { kind: 'stored', because: stored.because }
 }
@@ -31,9 +31,9 @@ function markedAs(plan: LogicalPlan, input: LogicalPlan, first: boolean): { read
   return storedBecause(plan, input) ?? { because: 'the optimizer did not mark them' }
 }
 
-/** To an action that takes elements one after another: iteration, batches, folds and writers. `first`: perhaps only the first. */
+/** Returns the edge to an action that takes elements in turn: iteration, batches, folds, writers. `first`: maybe only the first. */
 export function edgeToAction(plan: PhysicalPlan, { first }: { readonly first: boolean }): Edge {
-  // while the consumer has a partition, it may write the arrays that the next one reads
+  // // while the consumer holds a partition, it may write the arrays that the next one reads
   if (readsStorage(plan)) return { kind: 'stored', because: 'the arrays they are computed from can be written meanwhile' }
   switch (plan.kind) {
     case 'ScanExec':
@@ -53,13 +53,13 @@ export function edgeToAction(plan: PhysicalPlan, { first }: { readonly first: bo
 
 const UNTYPED: Edge = { kind: 'stored', because: 'only running all of them tells their types' }
 
-/** To a wide operator. Groups are folded as the partitions come where those leave what that takes. */
+/** Returns the edge to a wide operator. Partial groups are folded as the partitions come. */
 export function edgeToWide({ kind }: WideOperator, input: PhysicalPlan): Edge {
   const isFolded = input.kind === 'PipelineExec' && input.steps.at(-1)?.kind === 'PartialGroupsExec'
   return isFolded ? STREAMED : { kind: 'stored', because: `${kind} needs all of them` }
 }
 
-/** The functions of a plan that run as they stand, row by row. */
+/** Returns the functions of a plan that run as they stand, row by row. */
 export function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
   const own = plan.kind === 'PipelineExec' ? plan.steps.flatMap(functionsOfStep).filter(needsCaller) : []
   return [...own, ...inputsOf(plan).flatMap(callerFunctions)]
@@ -69,7 +69,7 @@ function readsStorage(plan: PhysicalPlan): boolean {
   return plan.kind === 'StoredExec' || inputsOf(plan).some(readsStorage)
 }
 
-/** Whether partitions are read when they are needed. */
+/** Whether partitions are read from files or a remote source when they are needed. */
 export function readsFiles(plan: PhysicalPlan): boolean {
   switch (plan.kind) {
     case 'ScanExec':

@@ -16,7 +16,7 @@ import type { JoinHow } from '../../core/plan/logicalPlan.ts'
 import type { Side } from './keyParts.ts'
 import type { PhysicalPlan } from './physicalPlan.ts'
 
-/** The side whose keys filter the other's rows; undefined where neither's should. */
+/** Returns the side whose keys filter the other's rows; undefined where neither's should. */
 export function keyFilterOf(how: JoinHow, left: PhysicalPlan, right: PhysicalPlan): Side | undefined {
   const sides = FILTERING[how].filter((side) => likely(side === 'left' ? left : right).share < 1)
   return sides.length < 2 || likely(left).rows <= likely(right).rows ? sides[0] : sides[1]
@@ -33,16 +33,16 @@ const FILTERING: Readonly<Record<JoinHow, readonly Side[]>> = {
   cross: [],
 }
 
-/** Rows, and which part they are of all there could be. */
+/** Estimated rows, and their share of all rows that there could be. */
 interface Likely {
   readonly rows: number
   readonly share: number
 }
 
-/** What a filter keeps where nothing is known of it, as optimizers have guessed since Selinger (1979): a quarter or so. */
+/** Selectivity of a filter of which nothing is known: a quarter or so, as optimizers have guessed since Selinger (1979). */
 const KEPT = 1 / 4
 
-/** Keys of joins above count as filters. */
+/** Estimates the rows of a plan; keys of joins above it count as filters. */
 function likely(plan: PhysicalPlan): Likely {
   const filters = new Set(plan.filteredBy?.map(({ keys }) => keys)).size
   return shared(likelyWithout(plan), KEPT ** filters)
@@ -78,7 +78,7 @@ function likelyWithout(plan: PhysicalPlan): Likely {
       if (operator.kind === 'HashAggregateExec') return { rows: first.rows * KEPT, share: first.share }
       if (operator.kind !== 'HashJoinExec' || second === undefined) return first
       if (operator.how === 'semi' || operator.how === 'anti') return shared(first, second.share < 1 ? second.share : KEPT)
-      // of a key and the rows that have it, the latter
+      // // a key column joined with the rows that have it gives as many rows as these
       const [few, many] = first.rows < second.rows ? [first, second] : [second, first]
       return operator.how === 'inner' ? shared(many, few.share) : many
     }

@@ -1,21 +1,21 @@
-/** Of keys of several parts: which one, and the names of all. */
+/** One part of a key that has several: its index, and the names of all parts. */
 export interface KeyPart {
   readonly at: number
   readonly of: readonly string[]
 }
 
-/** The rows of a table, or of a pipeline over one, are in no result if their column is not among the keys, or parts of keys, of this number. */
+/** A filter by join keys on a table, or a pipeline over one: rows whose column is not in the keys, or a part of them, are dropped. */
 export interface KeyReach {
   readonly keys: number
   readonly column: string
   readonly part?: KeyPart
 }
 
-/** Which side of a join is computed first; its keys have a number, by which what they filter names them. */
+/** The side of a join that is computed first, and the number by which the nodes that its keys filter name them. */
 export interface KeyFilter {
   readonly side: Side
   readonly keys: number
-  /** Whether they filter what the other side is computed from as well. */
+  /** Whether the keys also filter inputs of the other side. */
   readonly below: boolean
 }
 

@@ -32,7 +32,7 @@ interface Found {
   readonly part?: KeyPart
 }
 
-/** The plan in which joins say which side comes first, and tables and pipelines over them which keys filter them: from above, since what keys have filtered is likely the side to begin with. */
+/** Returns the plan with first sides of joins and key filters of their inputs. Top-down: a filtered side likely comes first. */
 export function withKeyFilters(plan: PhysicalPlan): PhysicalPlan {
   let last = 0
   const numbered = (node: PhysicalPlan): PhysicalPlan => {
@@ -53,7 +53,7 @@ export function withKeyFilters(plan: PhysicalPlan): PhysicalPlan {
 function firstSide(node: PhysicalPlan): Side | undefined {
   if (node.kind !== 'WideExec' || node.operator.kind !== 'HashJoinExec') return undefined
   const [left, right] = node.inputs
-  // functions that run as they stand have their rows in the order of the program
+  // // functions that run as they stand see their rows in the order of the program
   if (left === undefined || right === undefined || callerFunctions(node).length > 0) return undefined
   return keyFilterOf(node.operator.how, left, right)
 }
@@ -67,7 +67,7 @@ function marked(plan: PhysicalPlan, found: readonly Found[], keys: number): Phys
   return own.length === 0 ? inside : { ...inside, filteredBy: [...(plan.filteredBy ?? []), ...own] }
 }
 
-/** Where the parts of the key of a join's side come from, as far as that is told. */
+/** Returns the tables that the parts of the key of a join's side come from, as far as that is told. */
 function keysFrom(side: PhysicalPlan, on: string | undefined): readonly Found[] {
   if (on !== undefined) return tableOf(side, on)
   if (side.kind !== 'PipelineExec') return []
@@ -80,7 +80,7 @@ function keysFrom(side: PhysicalPlan, on: string | undefined): readonly Found[] 
   })
 }
 
-/** The table that a column of the plan's elements comes from; none where it is not told. `whole`: the pipeline of which `plan` is the beginning. */
+/** Returns the table of a column of `plan`, none where it is not told. `whole` is the pipeline of which `plan` is the beginning. */
 function tableOf(plan: PhysicalPlan, name: string, whole: PhysicalPlan = plan): readonly Found[] {
   switch (plan.kind) {
     case 'ScanExec':
@@ -115,7 +115,7 @@ function belowWide(operator: WideOperator, [first, second]: readonly PhysicalPla
   return tableOf({ ...side, steps: side.steps.slice(0, -1) }, from.name, side)
 }
 
-/** Of groups by columns: a field of the key, or the key itself. */
+/** Traces a column of groups: a field of the key, or the key itself. */
 function belowGroups(input: Pipeline, name: string): readonly Found[] {
   const at = input.steps.findIndex((step) => step.kind === 'EvaluateExec')
   const evaluate = input.steps[at]
@@ -125,7 +125,7 @@ function belowGroups(input: Pipeline, name: string): readonly Found[] {
   return column === undefined ? [] : tableOf({ ...input, steps: input.steps.slice(0, at) }, column, input)
 }
 
-/** The side whose column it is, where a row of that side without a match, or without its own row, is in no result. */
+/** Returns the side that the column comes from; undefined where rows of that side may be in the result without their own columns. */
 function joinedFrom(
   { how, shared, suffix }: Join,
   left: ElementType,
@@ -151,7 +151,7 @@ const KEPT_FROM: Readonly<Record<JoinHow, readonly Side[]>> = {
   full: [],
 }
 
-/** The column below the steps that one above them is, where it is handed on. */
+/** Returns the column below the steps that is handed on as the one above them; undefined where a step computes it. */
 function columnBelow(steps: readonly Step[], name: string): string | undefined {
   return steps.reduceRight<string | undefined>((above, step) => (above === undefined ? undefined : before(step, above)), name)
 }
@@ -183,7 +183,7 @@ function before(step: Step, name: string): string | undefined {
   }
 }
 
-/** Whether nobody notices on which elements the steps run. */
+/** Whether it cannot be noticed on which elements the steps run. */
 function mayRunOnFewer([step, ...rest]: readonly Step[], element: ElementType): boolean {
   switch (step?.kind) {
     case undefined:
@@ -218,7 +218,7 @@ interface Part {
   readonly part?: KeyPart
 }
 
-/** What a function returns that only returns: its one value, or the fields or items of it. */
+/** Returns the value of a function that only returns, or the fields or items of that value; none for any other function. */
 function partsOf(f: ExecFunction | undefined): readonly Part[] {
   const [only, ...rest] = (f === undefined ? undefined : rowIrOf(f))?.body ?? []
   if (rest.length > 0 || only?.kind !== 'Return' || only.value === undefined) return []

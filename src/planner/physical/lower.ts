@@ -1,5 +1,5 @@
 /**
- * Logical plans to physical ones: which operator carries out a node, and which steps share a pipeline.
+ * Lowers logical plans to physical ones: chooses the operator of each node, and the steps that share a pipeline.
  *
  * What is stored ends a pipeline; what is streamed goes on in the same one, unless a step has to wait: for the sizes of the
  * partitions before its own (it reads row numbers, and a step below changes how many rows there are), or for another
@@ -32,7 +32,7 @@ interface Wanted {
   readonly first: boolean
 }
 
-/** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
+/** Returns the physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
 export function lower(plan: LogicalPlan, { first = false }: LowerOptions = {}): PhysicalPlan {
   const physical = withCarried(withKeyFilters(lowered(plan, { first })))
   return { ...physical, edge: edgeToAction(physical, { first }) }
@@ -191,7 +191,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
 
 const ALL: Wanted = { first: false }
 
-/** What computes the array `input`, with the edge to the functions of `plan`. */
+/** Lowers the array `input`, with the edge to the functions of `plan`. */
 function inputTo(plan: LogicalPlan, input: LogicalPlan, wanted: Wanted): PhysicalPlan {
   const edge = edgeBetween(plan, input, wanted)
   return { ...lowered(input, edge.kind === 'streamed' ? wanted : ALL), edge }
@@ -239,13 +239,13 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
   }
 }
 
-/** Aggregates of which a group need not keep its rows. */
+/** Aggregates that fold rows into a state, so that a group need not keep its rows. */
 const FOLDED: readonly Aggregate['kind'][] = [
   ...(['count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'any', 'all'] as const),
   ...(['approxCountDistinct', 'approxQuantile'] as const),
 ]
 
-/** How the aggregate of the whole comes from those of the partitions, in their order. */
+/** Returns the aggregate that combines those of the partitions, in their order. */
 function combining({ name, kind }: Aggregate, column: number): Aggregate {
   switch (kind) {
     case 'count':
@@ -288,7 +288,7 @@ function joinSides(plan: Extract<LogicalPlan, { kind: 'Join' }>, on: JoinKey): r
   return [side(plan.left, on.left), side(plan.right, on.right)]
 }
 
-/** The elements of `input` with what the functions of `plan` make of them, or that alone, as one operator's own. */
+/** Adds to the elements of `input` the values of the functions of `plan` as hidden columns, or gives these alone (`payload: false`). */
 function evaluated(
   plan: LogicalPlan,
   input: LogicalPlan,
@@ -309,7 +309,7 @@ function wide(
   return { kind: 'WideExec', inputs: all, operator, ...place, element, keys }
 }
 
-/** Where functions can run, and why not in the workers. */
+/** Decides where functions run; `because` is why they cannot run in the workers. */
 function placeOf(functions: readonly ExecFunction[]): { readonly where: 'workers' | 'caller'; readonly because?: string } {
   const bound = functions.find(needsCaller)
   if (bound === undefined) return { where: 'workers' }
@@ -317,7 +317,7 @@ function placeOf(functions: readonly ExecFunction[]): { readonly where: 'workers
   return { where: 'caller', because: `${bound.text}: ${reason?.message ?? 'the function cannot be sent to another thread'}` }
 }
 
-/** The step at the end of the pipeline `input`, or in a new pipeline over it. */
+/** Appends the step to the pipeline `input`, or begins a new pipeline over it. */
 function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): Pipeline & PhysicalPlan {
   const place = placeOf(functionsOfStep(step))
   const numbered = readsRowNumbers(step, input)
@@ -328,13 +328,13 @@ function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): Pipel
   return { kind: 'PipelineExec', input, steps: [step], ...place, numbered, element, keys }
 }
 
-/** Whether the step in the same pipeline would have numbers, or types, of its partition alone. */
+/** Whether the step cannot join the pipeline: it would get row numbers, or types, of its partition alone. */
 function mustWait(input: Pipeline, numbered: boolean): boolean {
   if (numbered && input.steps.some((step) => !keepsCount(step))) return true
   return input.steps.some(runsOpaquely) && !isKnown(input.element)
 }
 
-/** Steps whose result's types may come from the values alone. */
+/** Whether the types of a step's result may come from the values alone. */
 function runsOpaquely(step: Step): boolean {
   return step.kind === 'MapExec' || step.kind === 'FlatMapExec' || step.kind === 'WithColumnsExec' || step.kind === 'MapPartitionsExec'
 }
@@ -362,7 +362,7 @@ function keepsCount(step: Step): boolean {
   }
 }
 
-/** Whether the step needs the number of elements before its partition; for messages too, where it is cheap. */
+/** Whether the step needs the number of elements before its partition; also for messages, where it is cheap. */
 function readsRowNumbers(step: Step, input: PhysicalPlan): boolean {
   switch (step.kind) {
     case 'SampleExec':

@@ -33,11 +33,11 @@ export type ExecFunction = Omit<UserFunction, 'original'> & { readonly original?
 /** An expression whose value becomes a hidden column beside the elements, for the wide operator above. */
 export interface HiddenColumn {
   readonly f: ExecFunction
-  /** For messages: the method it was given to. */
+  /** The method that the function was given to, for messages. */
   readonly method: string
   /**
-   * What the values are for: an argument of an aggregate; or a key, whose timestamps have whole milliseconds, as a Date has.
-   * The arrays of an order, a match and a piece may have items of different kinds.
+   * The purpose of the values: an argument of an aggregate, or a key, whose timestamps are cut to whole milliseconds, as a Date has. The
+   * arrays of an order, a match and a piece may have items of different kinds.
    */
   readonly use: 'argument' | 'group' | 'order' | 'match' | 'piece'
 }
@@ -49,28 +49,28 @@ export type Step =
   | { readonly kind: 'WithColumnsExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'FlatMapExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'MapPartitionsExec'; readonly f: ExecFunction; readonly element: ElementType }
-  /** `isAdded`: no node of the plan's, but where columns end that nothing above reads (`carried.ts`). */
+  /** `isAdded`: not a node of the plan; it ends columns that nothing above reads (`carried.ts`). */
   | { readonly kind: 'ProjectExec'; readonly columns: readonly string[]; readonly isAdded?: true }
   | { readonly kind: 'CastExec'; readonly dtype: DType }
   | { readonly kind: 'SampleExec'; readonly fraction: number; readonly seed: number }
   /** At most `count` elements of the partition. */
   | { readonly kind: 'LimitExec'; readonly count: number }
-  /** New explicit keys; drops the old ones. */
+  /** Sets new explicit keys; drops the old ones. */
   | { readonly kind: 'KeysExec'; readonly f: ExecFunction; readonly rank: number; readonly shape?: readonly number[] }
-  /** Adds hidden columns; `payload: false` drops the elements themselves, which the operator above does not need, and a list all columns but those. */
+  /** Adds hidden columns. `payload` stays beside them: all elements, none where the operator above needs none, or some columns. */
   | {
       readonly kind: 'EvaluateExec'
       readonly columns: readonly HiddenColumn[]
       readonly axis?: number
       readonly payload: boolean | readonly string[]
     }
-  /** Groups the partition by the first hidden column; the results are the hidden columns that `HashAggregateExec` then combines. */
+  /** Groups the partition by the first hidden column; its aggregates are hidden columns, which `HashAggregateExec` combines. */
   | { readonly kind: 'PartialAggregateExec'; readonly aggregates: readonly Aggregate[] }
-  /** Groups the partition by the first hidden column; `HashAggregateExec` takes what comes of each partition in their order. */
+  /** Groups the partition by the first hidden column into fold states, which `HashAggregateExec` merges in the order of the partitions. */
   | { readonly kind: 'PartialGroupsExec'; readonly aggregates: readonly Aggregate[] }
   /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
   | { readonly kind: 'TopKExec'; readonly descending: Directions; readonly count: number }
-  /** Keeps the elements of the partition that can be among the `count` with the least draws, their draws beside them. */
+  /** Keeps the elements of the partition that can be among the `count` with the least draws; the draws are a hidden column. */
   | { readonly kind: 'PartialDrawExec'; readonly count: number; readonly seed: number }
   /** Keeps the first of equal elements of the partition. */
   | { readonly kind: 'PartialDistinctExec' }
@@ -80,7 +80,7 @@ export interface Aggregate {
   readonly name: string
   readonly kind: AggregateKind
   readonly column?: number
-  /** Of what takes two functions, the other one's. */
+  /** The hidden column of the second function, for aggregates of two. */
   readonly second?: number
   readonly q?: number
   readonly folding?: Folding<ExecFunction>
@@ -93,13 +93,13 @@ export interface WindowColumn extends Omit<WindowCall, 'of'> {
 
 /** A wide operator: whole inputs in, one result out. */
 export type WideOperator =
-  /** `method`: of `count()`, for messages. */
+  /** `method`: for messages, where the aggregate is a `count()`. */
   | {
       readonly kind: 'HashAggregateExec'
       readonly aggregates: readonly Aggregate[]
       readonly element: ElementType
       readonly method?: 'count'
-      /** All rows are one group, which is there even if there are none. */
+      /** Whether all rows are one group, which exists even without rows. */
       readonly whole?: true
     }
   | { readonly kind: 'GroupReduceExec'; readonly f: ExecFunction; readonly element: ElementType }
@@ -113,11 +113,11 @@ export type WideOperator =
       readonly shared: readonly string[]
       readonly suffix: string
       readonly names: readonly [string, string]
-      /** Those that something above reads; all, as the join names them, where they are absent. */
+      /** The columns that something above reads; absent, all columns under the names of the join. */
       readonly columns?: readonly JoinedColumn[]
       readonly element: ElementType
     }
-  /** Hidden columns of both sides: what is equal, where there is such, and the order. Columns as `HashJoinExec` has them. */
+  /** Hidden columns of both sides: the key for equality, where there is one, and the order. Column names as in `HashJoinExec`. */
   | {
       readonly kind: 'AsofJoinExec'
       readonly by: boolean
@@ -128,9 +128,9 @@ export type WideOperator =
       readonly names: readonly [string, string]
       readonly element: ElementType
     }
-  /** `hiddenKey`: the hidden column that rows are sorted by, which are still to be computed with, so that all of these stay. */
+  /** `hiddenKey`: the index of the sort key among the hidden columns, where operators above need all of these to stay. */
   | { readonly kind: 'SortExec'; readonly descending: Directions; readonly limit?: number; readonly hiddenKey?: number }
-  /** The rows in their order, with a column for each call. Hidden columns: the key of the partitions, that of their order, what is computed. */
+  /** Adds a column for each call; rows keep their order. Hidden columns: the partition key, the order key, the arguments. */
   | {
       readonly kind: 'WindowExec'
       readonly by: boolean
@@ -140,28 +140,28 @@ export type WideOperator =
       readonly calls: readonly WindowColumn[]
     }
   | { readonly kind: 'DistinctExec' }
-  /** The `count` elements with the least draws, which are the hidden column, in their order. */
+  /** The `count` elements with the least draws, which are the hidden column, in element order. */
   | { readonly kind: 'DrawExec'; readonly count: number }
   /** Sorts by the explicit keys; equal keys are combined or an error. */
   | { readonly kind: 'IndexExec'; readonly combine?: ExecFunction; readonly shape?: readonly number[]; readonly rank: number }
   | { readonly kind: 'ShuffleKeysExec'; readonly axes: readonly number[]; readonly seed: number; readonly shape?: readonly number[] }
-  /** Cuts anew: into `partitions` pieces, by the hidden column's hash when there is one. */
+  /** Repartitions into `partitions` pieces, by the hidden column's hash where there is one. */
   | { readonly kind: 'RepartitionExec'; readonly partitions?: number; readonly by: boolean }
 
-/** A column of joined rows: of the left side (0) or the right side. */
+/** A column of joined rows, from the left side (0) or the right side (1). */
 export interface JoinedColumn {
   readonly from: 0 | 1
   readonly name: string
   readonly as: string
 }
 
-/** How a result gets to what consumes it (`edges.ts`). */
+/** The way of a result to its consumer (`edges.ts`). */
 export type Edge =
   | { readonly kind: 'streamed' }
   /** `because` ends a sentence that begins with: all of them are kept at once, because. */
   | { readonly kind: 'stored'; readonly because: string }
 
-/** `edge`: to what consumes the result; stored where it is absent. `filteredBy`: keys of joins above, of a table or a pipeline over one. */
+/** `edge`: to the consumer; stored where absent. `filteredBy`: keys of joins above that filter a table, or a pipeline over one. */
 export type PhysicalPlan = PhysicalNode & { readonly edge?: Edge; readonly filteredBy?: readonly KeyReach[] }
 
 type PhysicalNode =
@@ -177,7 +177,7 @@ type PhysicalNode =
       readonly kind: 'StoredExec'
       readonly name: string
       readonly storage: Storage
-      /** Of a table, those that are read; all when absent. */
+      /** The columns of a table that are read; all when absent. */
       readonly columns?: readonly string[]
       readonly element: ElementType
       readonly keys: Keys
@@ -187,10 +187,10 @@ type PhysicalNode =
       readonly kind: 'PipelineExec'
       readonly input: PhysicalPlan
       readonly steps: readonly Step[]
-      /** 'caller': a function cannot leave the caller's thread. */
+      /** 'caller' where a function cannot leave the caller's thread. */
       readonly where: 'workers' | 'caller'
       readonly because?: string
-      /** Whether a step reads row numbers, so that the sizes of the partitions before must be known. */
+      /** Whether a step reads row numbers, so that the sizes of the partitions before its own must be known. */
       readonly numbered: boolean
       readonly element: ElementType
       readonly keys: Keys
@@ -199,7 +199,7 @@ type PhysicalNode =
       readonly kind: 'WideExec'
       readonly inputs: readonly PhysicalPlan[]
       readonly operator: WideOperator
-      /** Of a join: the side that is computed first, whose keys filter the other's rows where they are few. */
+      /** The side of a join that is computed first, whose keys filter the other's rows where they are few. */
       readonly keyFilter?: KeyFilter
       readonly where: 'workers' | 'caller'
       readonly because?: string
@@ -208,7 +208,7 @@ type PhysicalNode =
     }
   /** The first `count` elements; stops early. */
   | { readonly kind: 'LimitExec'; readonly input: PhysicalPlan; readonly count: number; readonly element: ElementType; readonly keys: Keys }
-  /** Without the first elements, so many; of a negative number, the last ones alone. */
+  /** Skips the first `offset` elements; a negative number keeps that many of the last ones. */
   | {
       readonly kind: 'OffsetExec'
       readonly input: PhysicalPlan
@@ -216,7 +216,7 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
-  /** `names`: of the inputs, for messages. */
+  /** `names`: those of the inputs, for messages. */
   | {
       readonly kind: 'UnionExec'
       readonly inputs: readonly PhysicalPlan[]
@@ -224,9 +224,9 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
-  /** The elements as storage in the order of their keys: made where the session keeps none for the plan, and kept from then on. */
+  /** The elements as storage sorted by key: built where the session keeps none for the plan, and kept from then on. */
   | { readonly kind: 'IndexBuildExec'; readonly input: PhysicalPlan; readonly element: ElementType; readonly keys: Keys }
-  /** Elements whose explicit keys lie inside the selectors: found in storage, or in an index. */
+  /** Elements whose explicit keys lie inside the selectors, found in storage or in an index. */
   | {
       readonly kind: 'IndexLookupExec'
       readonly input: PhysicalPlan
@@ -235,7 +235,7 @@ type PhysicalNode =
       readonly keys: Keys
     }
 
-/** The nodes a node reads, left first. */
+/** Returns the nodes that a node reads, left first. */
 export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
   switch (plan.kind) {
     case 'ScanExec':
@@ -253,7 +253,7 @@ export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
   }
 }
 
-/** The same node over other inputs; the node itself when none changed. */
+/** Returns the node over other inputs; the node itself where none changed. */
 export function withInputs(plan: PhysicalPlan, inputs: readonly PhysicalPlan[]): PhysicalPlan {
   const old = inputsOf(plan)
   const [first] = inputs

@@ -1,5 +1,5 @@
 /**
- * A plan that has run, with what was measured of each of its nodes, as text.
+ * Prints a plan that has run, with the measures of each of its nodes.
  *
  *     HashAggregateExec a = sum: 29,998 -> 9 rows, 1.2 ms, 144 bytes; WebAssembly in workers
  *       EvaluateExec [r => r.s, r => r.a]: 29,998 -> 29,998 rows, 0.8 ms, 469 KiB; SIMD over columns
@@ -15,15 +15,15 @@ import { functionsOfStep } from './functionsOfStep.ts'
 import type { PhysicalPlan, Step } from './physicalPlan.ts'
 import { leafText, lookupText, offsetText, stepText, wideText } from './stages.ts'
 
-/** By what a node's result was computed. */
+/** The way in which a node's result was computed. */
 export type Ran =
   /** Kernels over columns, several rows at a time. */
   | 'SIMD over columns'
   | 'SIMD over columns, buckets of time zones a row at a time in JavaScript'
   | 'SIMD over columns, rows without a match dropped by the keys of the other side'
-  /** One pass over the columns, which selects, computes and groups. */
+  /** One pass over the columns selects, computes and groups. */
   | 'SIMD over columns, groups in the same pass'
-  /** Two of them: a variance needs the mean first. */
+  /** A variance needs the mean first, and so two passes. */
   | 'SIMD over columns, groups in two such passes'
   | 'WebAssembly in workers'
   | 'JavaScript in workers'
@@ -31,31 +31,31 @@ export type Ran =
   | 'read whole into the arena'
   | 'read whole into the arena, once for several scans'
   | 'read in workers'
-  /** By the tasks of the pipeline above it. */
+  /** The tasks of the pipeline above read the source. */
   | 'read as it is needed'
   | 'columns handed on as they are'
-  /** What depends on a column of few different texts alone, by JavaScript. */
+  /** JavaScript computes it once per dictionary entry, where it depends on a column of few different texts alone. */
   | 'once for each text of a column'
-  /** A semi-join: by the pass over its left side. */
+  /** A semi-join runs in the pass over its left side. */
   | 'with the rows that its keys keep'
-  /** Together with the node above it. */
+  /** The node runs together with the one above it. */
   | 'with the operator above'
 
-/** What was measured of a node. */
+/** Measures of one node. */
 export interface Measures {
-  /** What went into each step of a pipeline, first to last, as far as it was counted. */
+  /** Rows that went into each step of a pipeline, first to last; undefined where they were not counted. */
   readonly rowsIn?: readonly (number | undefined)[]
   readonly rows?: number
-  /** Of the result's columns. */
+  /** Bytes of the result's columns. */
   readonly bytes?: number
-  /** Own. */
+  /** Time waited for the result, without the time waited for those of its inputs. */
   readonly milliseconds?: number
   /** Bytes that were written to disk, since memory did not hold them. */
   readonly spilled?: number
   readonly ran?: Ran
-  /** What kept it from running in a better way. */
+  /** The reason why it did not run in a better way. */
   readonly because?: string
-  /** Pieces of the source, of which the others were skipped by their statistics. */
+  /** Pieces of the source (`of`: what they are), of which the others were skipped by their statistics. */
   readonly pieces?: { readonly of: string; readonly read: number; readonly all: number }
 }
 
@@ -79,7 +79,7 @@ export interface RanNode {
   readonly inputs: readonly RanNode[]
 }
 
-/** A node for each operator, step and source, the last to run first. */
+/** Returns a node for each operator, step and source, the last to run at the root. */
 export function ranNode({ plan, measures, inputs }: RanPlan): RanNode {
   const below = inputs.map(ranNode)
   if (plan.kind === 'PipelineExec') return pipelineNode(plan.steps, measures, below)
@@ -113,7 +113,7 @@ function pipelineNode(steps: readonly Step[], { rowsIn = [], rows, ...measures }
   return inputs[0] as RanNode // a pipeline has steps
 }
 
-/** Of a step with a function that is not compiled. */
+/** Returns how a step with a function that is not compiled runs, and why; nothing for other steps. */
 function ownWay(step: Step): Pick<RanNode, 'ran' | 'because'> {
   const [fallback] = functionsOfStep(step).flatMap((f) => fallbackOf(f) ?? [])
   if (fallback === undefined) return {}
@@ -141,7 +141,7 @@ function operatorText(plan: Exclude<PhysicalPlan, { kind: 'PipelineExec' }>): st
   }
 }
 
-/** One line a node, inputs below it. */
+/** Prints one line a node, inputs below it. */
 export function ranText(node: RanNode, indent: string = ''): string {
   const { operator, ran, because, inputs } = node
   const measured = measuresText(node)
@@ -169,7 +169,7 @@ function numberText(rows: number): string {
   return rows.toLocaleString('en')
 }
 
-/** A sentence as the end of another. */
+/** Turns a sentence into the end of another. */
 export function endless(sentence: string): string {
   return sentence.replace(/^It /, 'it ').replace(/\.$/, '')
 }

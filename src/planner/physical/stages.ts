@@ -12,24 +12,24 @@ import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 export interface Stage {
   readonly id: number
-  /** What the stage does, first to last. */
+  /** Texts of the stage's operators, first to last. */
   readonly operators: readonly string[]
-  /** Stages whose results it reads. */
+  /** Ids of the stages whose results it reads. */
   readonly inputs: readonly number[]
   readonly where: 'workers' | 'caller'
   readonly because?: string
-  /** Whether what reads it takes its result partition by partition, as they come; otherwise all of it is stored first. */
+  /** Whether its consumer takes the result partition by partition, as they come; otherwise all of it is stored first. */
   readonly streamed: boolean
 }
 
-/** The stages of a plan, in the order they run. */
+/** Returns the stages of a plan, in the order they run. */
 export function stagesOf(plan: PhysicalPlan): readonly Stage[] {
   const stages: Stage[] = []
   addStage(plan, stages)
   return stages
 }
 
-/** One line per stage, first to run first. */
+/** Prints one line per stage, first to run first. */
 export function stagesText(plan: PhysicalPlan): string {
   const stages = stagesOf(plan)
   return stages
@@ -43,7 +43,7 @@ export function stagesText(plan: PhysicalPlan): string {
     .join('\n')
 }
 
-/** `OffsetExec 20`, `OffsetExec to the last 5`. */
+/** Prints `OffsetExec 20`, or `OffsetExec to the last 5`. */
 export function offsetText({ offset }: Extract<PhysicalPlan, { kind: 'OffsetExec' }>): string {
   return offset < 0 ? `OffsetExec to the last ${-offset}` : `OffsetExec ${offset}`
 }
@@ -100,7 +100,7 @@ export function lookupText({ selectors }: Extract<PhysicalPlan, { kind: 'IndexLo
   return `IndexLookupExec [${selectors.map((s) => (s === null ? ':' : typeof s === 'number' ? String(s) : `${s[0]}:${s[1]}`)).join(', ')}]`
 }
 
-/** A source on one line. */
+/** Prints a source on one line. */
 export function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'StoredExec' }>): string {
   if (plan.kind === 'StoredExec')
     return `StoredExec ${plan.name} ${plan.storage.kind}${plan.columns === undefined ? '' : ` [${plan.columns.join(', ')}]`}`
@@ -108,7 +108,7 @@ export function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'Store
   return `${plan.source.remote === undefined ? 'ScanExec' : 'SparkExec'} ${plan.source.name} [${plan.columns.join(', ')}]${where}${filesText(plan.source)}`
 }
 
-/** A step on one line. */
+/** Prints a step on one line. */
 export function stepText(step: Step): string {
   switch (step.kind) {
     case 'FilterExec':
@@ -143,7 +143,7 @@ export function stepText(step: Step): string {
   }
 }
 
-/** How the inputs move to the workers that carry out the operator together; bare where one task takes them whole. */
+/** Prints how the inputs move to the workers that run the operator together; bare `ExchangeExec` where one task takes them whole. */
 function exchangeText(operator: WideOperator): string {
   switch (operator.kind) {
     case 'HashAggregateExec':
@@ -166,14 +166,14 @@ function exchangeText(operator: WideOperator): string {
   }
 }
 
-/** Of a join, which side comes first. */
+/** Prints the side of a join that comes first. */
 function filterText(filter: KeyFilter | undefined): string {
   if (filter === undefined) return ''
   const other = filter.side === 'left' ? 'right' : 'left'
   return `, keys of the ${filter.side} filter the ${other}${filter.below ? ', and what it is computed from,' : ''} where they are few`
 }
 
-/** A wide operator on one line. */
+/** Prints a wide operator on one line. */
 export function wideText(operator: WideOperator): string {
   switch (operator.kind) {
     case 'HashAggregateExec':

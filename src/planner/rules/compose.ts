@@ -1,5 +1,5 @@
 /**
- * One function after another as one function.
+ * Function composition: two row lambdas, one after the other, as one.
  *
  * A value that crosses from one function to the next goes through a column, and a column changes it: `undefined` comes
  * out as null, a string without its lone surrogates, a bigint only if it fits. Composition keeps that: columns passed
@@ -15,7 +15,7 @@ import type { Span } from '../../core/span.ts'
 import { columnOf } from '../lambdaFacts.ts'
 import { isColumn } from './irRewrite.ts'
 
-/** A body that runs straight to one return at its end, without loops. */
+/** Returns the parts of a body that runs straight to one return at its end; undefined for any other body, as one with a loop. */
 export function straight(ir: FunctionIr): { readonly before: readonly Stmt[]; readonly value: Expr } | undefined {
   const last = ir.body.at(-1)
   if (last?.kind !== 'Return' || last.value === undefined) return undefined
@@ -28,16 +28,16 @@ export function straight(ir: FunctionIr): { readonly before: readonly Stmt[]; re
 }
 
 export interface Composition {
-  /** The function that runs first, on elements of type `input`, giving elements of type `between`. */
+  /** The function that runs first, on elements of type `input`; it returns elements of type `between`. */
   readonly first: FunctionIr
   readonly input: ElementType
   readonly between: ElementType
   readonly second: FunctionIr
-  /** `first` only adds columns: those it does not give are the input's. */
+  /** Whether `first` only adds columns, as in `withColumns`: those it does not return are the input's. */
   readonly adds: boolean
 }
 
-/** `second` of what `first` returns, or undefined when a value would not cross as it does through a column. */
+/** Returns `second` of what `first` returns; undefined where a value would not cross as it does through a column. */
 export function compose({ first, input, between, second, adds }: Composition): FunctionIr | undefined {
   const inner = straight(first)
   if (inner === undefined) return undefined
@@ -56,7 +56,7 @@ export function compose({ first, input, between, second, adds }: Composition): F
   }
 }
 
-/** Replaces reads of the element between two functions by what the first one computes. */
+/** Replaces reads of the element between two functions by what the first one computes; `blocked` where that is not possible. */
 class Crossing {
   blocked = false
   readsFirst = false
@@ -101,7 +101,7 @@ class Crossing {
     return crossed
   }
 
-  /** The expression behind a column of the first function's result. */
+  /** Returns the expression behind a column of the first function's result; undefined where it is not told. */
   #valueOf(name: string, span: Span): Expr | undefined {
     const { between, adds } = this.#context
     const returned = this.#returned
@@ -111,7 +111,7 @@ class Crossing {
       if (value !== undefined || !adds) return value
       return { kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span }
     }
-    // the element itself, handed on
+    // // the element itself, returned as it is
     if (returned.kind === 'Input' && returned.argument === 0) return { kind: 'Field', of: returned, name, optional: false, span }
     return undefined
   }
@@ -140,12 +140,12 @@ function crossesUnchanged(value: unknown): boolean {
   )
 }
 
-/** Arithmetic and comparisons give numbers and booleans, never undefined. */
+/** Whether an expression never gives undefined: arithmetic and comparisons give numbers and booleans. */
 function cannotBeUndefined(expr: Expr): boolean {
   return expr.kind === 'Unary' || expr.kind === 'Binary' || (expr.kind === 'Call' && expr.callee !== 'BigInt')
 }
 
-/** What a value is after it went through a column: undefined, alone or in a field, is null. */
+/** Returns a value as it comes out of a column: undefined, alone or in a field, is null. */
 export function asStored(value: unknown): unknown {
   if (value === undefined) return null
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value

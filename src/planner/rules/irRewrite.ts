@@ -1,11 +1,11 @@
 /**
- * Rewriting the IR of row lambdas: columns under other names, and the functions that rules made.
+ * Rewrites the IR of row lambdas: renames columns, and wraps what rules made as functions.
  */
 import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
 import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
 import type { Span } from '../../core/span.ts'
 
-/** The function with columns of argument 0 read under other names. */
+/** Returns the function with columns of argument 0 read under other names. */
 export function renameColumns(ir: FunctionIr, nameOf: (column: string) => string): FunctionIr {
   const expr = (one: Expr): Expr => (isColumn(one) ? { ...one, name: nameOf(one.name) } : one)
   return { ...ir, body: rewriteStmts(ir.body, { ...UNCHANGED, expr }) }
@@ -20,12 +20,12 @@ export function isColumn(expr: Expr): expr is Extract<Expr, { kind: 'Field' }> {
 
 export type RowClosure = (value: unknown, key: unknown) => unknown
 
-/** The closure of a row lambda, for composing closures. */
+/** Returns the closure of a row lambda, for composing closures. */
 export function closureOf(f: UserFunction): RowClosure {
   return f.original as unknown as RowClosure // rules hand it the elements and keys it was written for
 }
 
-/** A function made of others by a rule. It was lowered, so it needs no portable form. */
+/** Returns a function that a rule made of others. It was lowered, so it needs no portable form. */
 export function composedFunction(
   ir: FunctionIr,
   { text, span, original }: { readonly text: string; readonly span: Span; readonly original: RowClosure },

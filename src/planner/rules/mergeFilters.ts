@@ -30,7 +30,7 @@ export const mergeFilters: Rule = {
   },
 }
 
-/** `p && q`, when both are straight: what `q` computes before its answer is computed only where `p` holds, or costs nothing. */
+/** Returns `p && q` where both are straight; undefined otherwise. What `q` computes before its answer is computed only where `p` holds. */
 function both(p: UserFunction, q: UserFunction): UserFunction | undefined {
   if (!isPure(p) || !isPure(q)) return undefined
   const first = straight(p.ir)

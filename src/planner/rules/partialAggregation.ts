@@ -29,7 +29,7 @@ export const partialAggregation: Rule = {
   },
 }
 
-/** Whether the rows come from columns in memory, which joins and groups leave as well, by steps that tasks run over them. */
+/** Whether the rows come from columns in memory, as those of joins and groups do too, through steps that tasks run over them. */
 function isOverTable(plan: LogicalPlan): boolean {
   switch (plan.kind) {
     case 'Scan':
@@ -50,7 +50,7 @@ function isOverTable(plan: LogicalPlan): boolean {
   }
 }
 
-/** Counts of rows and of numbers, and extremes of numbers. */
+/** Whether a kernel computes the aggregate: counts of rows and of numbers, and extremes of numbers. */
 function hasKernel({ element, input }: Extract<LogicalPlan, { kind: 'GroupBy' }>, { name, kind, of }: AggregateCall): boolean {
   if (kind === 'count') return of === undefined || isNumber(input.element, columnOf(of))
   return (kind === 'min' || kind === 'max') && isNumber(element, name)
@@ -61,7 +61,7 @@ function isNumber(element: ElementType, name: string | undefined): boolean {
   return type !== undefined && valueClassOf(type) === 'number'
 }
 
-/** The column that a function hands on as it is. */
+/** Returns the column that a function returns unchanged; undefined where it computes anything. */
 function columnOf({ ir }: UserFunction): string | undefined {
   const [only, ...rest] = ir?.body ?? []
   const value = only?.kind === 'Return' && rest.length === 0 ? only.value : undefined

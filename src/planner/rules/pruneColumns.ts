@@ -58,7 +58,7 @@ function withNarrower(plan: LogicalPlan, input: LogicalPlan, needed: Columns | '
   return narrower === input ? undefined : withInputs(plan, [narrower])
 }
 
-/** The scan reads the columns in the order asked for. */
+/** Lets the scan read the columns in the order of the projection. */
 function projectOfScan(plan: Node<'Project'>): LogicalPlan | undefined {
   const { input } = plan
   if (input.kind !== 'Scan' || input.element.kind !== 'row' || plan.columns.length === 0) return undefined
@@ -75,7 +75,7 @@ function union(a: Columns | 'all', b: Columns | 'all'): Columns | 'all' {
   return a === 'all' || b === 'all' ? 'all' : new Set([...a, ...b])
 }
 
-/** The plan with fewer columns, the needed ones among them, in their order; the plan itself when it cannot have fewer. */
+/** Returns the plan with fewer columns, the needed ones among them, in their order; the plan itself where it cannot have fewer. */
 function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
   if (plan.element.kind !== 'row' || plan.element.fields.every((field) => needed.has(field.name))) return plan
   switch (plan.kind) {
@@ -99,14 +99,14 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowStored(plan, needed)
     default: {
       const [input] = inputsOf(plan)
-      // what is combined are whole elements
+      // // a combining function takes whole elements
       if (input === undefined || traitsOf(plan).isNarrowed !== true || (plan.kind === 'Index' && plan.combine !== undefined)) return plan
       return over(plan, input, functionsOfElements(plan).map(columnsRead).reduce<Columns | 'all'>(union, needed))
     }
   }
 }
 
-/** A node that hands on its input's element, over a narrower input. */
+/** Narrows the input of a node whose element is its input's. */
 function over(
   plan: LogicalPlan,
   input: LogicalPlan,
@@ -126,7 +126,7 @@ function rowOf(fields: readonly Field[]): ElementType {
   return { kind: 'row', fields }
 }
 
-/** A source that does not say how many rows it has reads a column to know it: the cheapest. */
+/** Narrows a scan. A source that does not say how many rows it has reads one column to know it: the cheapest. */
 function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
   const wanted = kept(plan.element, needed)
   const fields = wanted.length > 0 || saysRows(plan.source) ? wanted : cheapest(plan.element)
@@ -134,12 +134,12 @@ function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
   return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
 }
 
-/** Whether its files say how many rows each piece has, before one is read. */
+/** Whether the files of a source say how many rows each piece has, before one is read. */
 function saysRows({ kind, splits }: ArraySource): boolean {
   return (kind === 'parquet' || kind === 'format') && splits.every(({ rows }) => rows !== undefined)
 }
 
-/** A stored table keeps its columns: those that nobody reads are not copied by filters and joins. */
+/** Narrows what is read of a stored table, which keeps its columns: filters and joins then do not copy the others. */
 function narrowStored(plan: Node<'Stored'>, needed: Columns): LogicalPlan {
   if (plan.storage.kind !== 'table' || plan.element.kind !== 'row') return plan
   const wanted = kept(plan.element, needed)
@@ -176,7 +176,7 @@ function narrowProject(plan: Node<'Project'>, needed: Columns): LogicalPlan {
   return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
 }
 
-/** The function returns fewer fields, one at least; possible when it returns one object literal and cannot fail. */
+/** Narrows a map to fewer returned fields, at least one, where it returns one object literal and cannot fail. */
 function narrowMap(plan: Node<'Map'>, needed: Columns): LogicalPlan {
   const wanted = kept(plan.element, needed)
   const fields = wanted.length > 0 ? wanted : fieldsOf(plan.element).slice(0, 1)
@@ -201,7 +201,7 @@ function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalP
   return { ...plan, f, input, element: rowOf(orderedLike(plan, input, names)) }
 }
 
-/** The columns of `withColumns`, or of a window, over a narrower input: the input's first, with the types they now have, then those that are new. */
+/** Orders the columns of `withColumns` or a window over a narrower input: the input's, with their new types, then the added ones. */
 function orderedLike(plan: Node<'WithColumns' | 'Window'>, input: LogicalPlan, names: Columns): readonly Field[] {
   const fields = fieldsOf(plan.element).filter((field) => names.has(field.name))
   const own = fieldsOf(input.element)
@@ -211,7 +211,7 @@ function orderedLike(plan: Node<'WithColumns' | 'Window'>, input: LogicalPlan, n
   return [...replaced, ...fields.filter((field) => !before.has(field.name))]
 }
 
-/** Calls whose column nobody reads go; with the last of them goes the window. */
+/** Drops calls whose column nobody reads, and the window with the last of them. */
 function narrowWindow(plan: Node<'Window'>, needed: Columns): LogicalPlan {
   const free = isKnown(plan.element) && functionsOf(plan).every((f) => cannotFail(f, [plan.input.element]))
   const calls = free ? plan.calls.filter(({ name }) => needed.has(name)) : plan.calls
@@ -230,7 +230,7 @@ function namesGiven(f: UserFunction): readonly string[] | undefined {
   return value?.fields.map((field) => field.name)
 }
 
-/** The object literal at the end of a body that returns nothing else. */
+/** Returns the object literal at the end of a body that returns nothing else; undefined for any other body. */
 function returnedObject(ir: FunctionIr | undefined): Extract<Expr, { kind: 'ObjectLiteral' }> | undefined {
   const last = ir?.body.at(-1)
   if (ir === undefined || last?.kind !== 'Return' || last.value?.kind !== 'ObjectLiteral') return undefined
@@ -253,7 +253,7 @@ function withFewerFields(f: UserFunction, needed: Columns): UserFunction | undef
   })
 }
 
-/** Every input gets exactly the same columns in the same order. */
+/** Narrows a union: every input gets exactly the same columns in the same order. */
 function narrowUnion(plan: Node<'Union'>, needed: Columns): LogicalPlan {
   const fields = kept(plan.element, needed)
   const columns = fields.map((field) => field.name)
@@ -268,7 +268,7 @@ function narrowUnion(plan: Node<'Union'>, needed: Columns): LogicalPlan {
 }
 
 /**
- * Each side gets its own columns and those of the key. A left column whose name gives a right one its suffix stays as
+ * Narrows the sides of a join to their own columns and those of the key. A left column whose name gives a right one its suffix stays as
  * long as the right one does.
  */
 function narrowJoin(plan: Node<'Join'>, needed: Columns): LogicalPlan {
@@ -292,11 +292,11 @@ function narrowAsof(plan: Node<'AsofJoin'>, needed: Columns): LogicalPlan {
 interface KeyColumns {
   readonly leftKey: Columns | 'all'
   readonly rightKey: Columns | 'all'
-  /** Those that are in the result once. */
+  /** Key columns that are in the result once. */
   readonly key: Columns
 }
 
-/** The sides with the columns of the result that are needed, and those of their keys. */
+/** Narrows both sides to the columns that the result needs, and those of their keys. */
 function sidesWith(
   plan: Node<'Join' | 'AsofJoin'>,
   needed: Columns,

@@ -35,7 +35,7 @@ export const prunePartitions: Rule = {
   },
 }
 
-/** Whether a function keeps all rows of a file, or none; undefined where that is for the rows to say. Files of one folder are asked about once. */
+/** Whether a function keeps all rows of a file, or none; undefined where the rows decide. Asked once for files of one folder. */
 function keptBy(ir: FunctionIr, element: ElementType): (constants: SourceSplit['constants']) => boolean | undefined {
   const [only] = ir.body
   const answers = new Map<SourceSplit['constants'], boolean | undefined>()

@@ -69,12 +69,12 @@ function filterOver(input: LogicalPlan, f: UserFunction): LogicalPlan {
   return { kind: 'Filter', input, f, element: input.element, keys: thinned(input.keys) }
 }
 
-/** The predicate gives the same answers whatever number a row has, and never throws. */
+/** Whether the predicate gives the same answers whatever number a row has, and never throws. */
 function isFree(plan: Node<'Filter'>): boolean {
   return !readsKey(plan.f) && cannotFail(plan.f, [plan.input.element])
 }
 
-/** The predicate computes again, for every row, the columns it reads; the map then runs only on the rows that are left. */
+/** Moves the filter below a map: for every row it computes the columns it reads again, and the map runs only on the rows left. */
 function belowMap(plan: Node<'Filter'>, map: Node<'Map'> | Node<'WithColumns'>): LogicalPlan | undefined {
   const renumbers = map.keys.kind === 'rowNumber'
   if (!runsUnnoticed(map) || (renumbers && readsKey(map.f)) || !isPure(plan.f) || map.f.ir === undefined) return undefined
@@ -91,7 +91,7 @@ function textOver(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): stri
   return readsOnlyPassed(f, map) ? f.text : `${f.text} of ${map.f.text}`
 }
 
-/** Whether a predicate reads no column that `withColumns` gives. */
+/** Whether a predicate reads no column that `withColumns` adds. */
 function readsOnlyPassed(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): boolean {
   if (map.kind !== 'WithColumns') return false
   const read = columnsRead(f)
@@ -107,7 +107,7 @@ function closureOver(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): (
   return (value, key) => outer({ ...(value as object), ...(asStored(inner(value, key)) as object) }, key) // withColumns takes and gives rows
 }
 
-/** Each row of the left side is one of the result: those that a filter of its columns drops need no row of the right. */
+/** Moves the filter to the left side: each left row is one of the result, so the dropped ones need no row of the right side. */
 function belowAsof(plan: Node<'Filter'>, join: Node<'AsofJoin'>): LogicalPlan | undefined {
   const read = columnsRead(plan.f)
   const { left, right, on, by } = join
@@ -118,7 +118,7 @@ function belowAsof(plan: Node<'Filter'>, join: Node<'AsofJoin'>): LogicalPlan | 
   return [...read].every((name) => names.has(name)) ? { ...join, left: filterOver(left, plan.f) } : undefined
 }
 
-/** A predicate gives one answer for all rows of a partition where all that it reads of a row is part of the key. */
+/** Moves the filter below a window, where it reads parts of the partition key alone: it then gives one answer for a whole partition. */
 function belowWindow(plan: Node<'Filter'>, window: Node<'Window'>): LogicalPlan | undefined {
   const read = columnsRead(plan.f)
   if (read === 'all' || window.by === undefined || window.input.element.kind !== 'row') return undefined
@@ -126,7 +126,7 @@ function belowWindow(plan: Node<'Filter'>, window: Node<'Window'>): LogicalPlan 
   const added = window.calls.map(({ name }) => name)
   const parts = keyColumns(window.by)
   if (![...read].every((name) => parts.has(name) && !added.includes(name))) return undefined
-  // 0 and -0 are in one partition, by themselves or in lists and objects
+  // // 0 and -0 are in one partition, as numbers and inside lists and objects
   const hasZeros = fieldsOf(window.input.element).some(({ name, type }) => read.has(name) && mayHoldZeros(type))
   if (hasZeros && !(isPure(plan.f) && onlyCompares(plan.f.ir))) return undefined
   const filter = filterOver(window.input, plan.f)
@@ -137,7 +137,7 @@ function mayHoldZeros({ kind }: ColumnType): boolean {
   return kind === 'f64' || kind === 'f32' || kind === 'list' || kind === 'struct' || kind === 'unknown'
 }
 
-/** Columns that a key hands on as they are. */
+/** Returns the columns that are parts of a key, unchanged. */
 function keyColumns(by: UserFunction): ReadonlySet<string> {
   const [only, ...rest] = by.ir?.body ?? []
   if (rest.length > 0 || only?.kind !== 'Return' || only.value === undefined) return new Set()
@@ -145,7 +145,7 @@ function keyColumns(by: UserFunction): ReadonlySet<string> {
   return new Set(parts.flatMap((part) => (part.kind === 'Field' && part.of.kind === 'Input' ? part.name : [])))
 }
 
-/** Whether a function only compares what it reads, with constants or with each other: to that 0 and -0 are one. */
+/** Whether a function only compares what it reads, with constants or with each other: comparisons do not tell 0 from -0. */
 function onlyCompares(ir: FunctionIr): boolean {
   const compares = (expr: Expr): boolean => {
     switch (expr.kind) {
@@ -195,7 +195,7 @@ function keysCannotFail(join: Node<'Join'>): boolean {
   return cannotFail(join.on.left, [join.left.element]) && cannotFail(join.on.right, [join.right.element])
 }
 
-/** Columns of the joined row that are columns of the right side, with the name they have there. */
+/** Returns the columns of the joined row that are the right side's, with their names there. */
 function rightNames(join: Node<'Join'>): ReadonlyMap<string, string> {
   const left = fieldsOf(join.left.element).map((field) => field.name)
   const shared = sharedColumns(join.on)

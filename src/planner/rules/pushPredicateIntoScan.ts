@@ -30,7 +30,7 @@ export const pushPredicateIntoScan: Rule = {
   },
 }
 
-/** Comparisons that must all hold for the function to return something true. */
+/** Returns comparisons that must all hold for the function to return something true. */
 function comparisonsOf(ir: FunctionIr, element: ElementType): ColumnPredicate {
   const [only] = ir.body
   if (ir.body.length !== 1 || only?.kind !== 'Return' || only.value === undefined) return []
@@ -53,7 +53,7 @@ function isSafe(value: Expr, ir: FunctionIr, element: ElementType): boolean {
   return cannotFail({ ir: alone }, [element])
 }
 
-/** The same comparison with its sides exchanged. */
+/** The comparison operator when the two sides are exchanged. */
 const MIRRORED: Partial<Readonly<Record<BinaryOperator, ComparisonOperator>>> = {
   '<': '>',
   '<=': '>=',
@@ -121,7 +121,7 @@ function isComparable(
     case 'boolean':
       return typeof value === 'boolean'
     case 'Date':
-      // what a captured Date is to `<`; no Date is equal to a number
+      // // a captured Date is a number to `<`; no Date is equal to a number
       return typeof value === 'number' && !Number.isNaN(value) && operator !== '==='
     case 'other':
     case 'unknown':

@@ -1,5 +1,5 @@
 /**
- * What changes nothing goes.
+ * Nodes that change nothing are removed.
  *
  *     Project of all columns in order   -->  its input          Distinct of Distinct   -->  one
  *     Project of Project                -->  the outer one      Limit of Limit         -->  the smaller
@@ -51,7 +51,7 @@ function simplerProject(plan: Node<'Project'>): LogicalPlan | undefined {
   return names.length === plan.columns.length && names.every((name, i) => name === plan.columns[i]) ? input : undefined
 }
 
-/** Below a projection to no columns at all. */
+/** Simplifies a projection to no columns at all. */
 function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
   const { input } = plan
   switch (input.kind) {
@@ -65,12 +65,12 @@ function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
         ? { ...plan, input: input.input }
         : undefined
     case 'Sort':
-      // a sorted array with keys of its own is a table
+      // // a sorted array with explicit keys becomes a table, so the sort stays
       return input.limit === undefined && input.input.keys.kind === 'rowNumber' && cannotFail(input.by, [input.input.element])
         ? { ...plan, input: input.input }
         : undefined
     case 'Repartition':
-      // elements with keys of their own are told apart by them, in an order that the pieces give
+      // // explicit keys tell the elements apart, in the order of the pieces
       return input.by === undefined || (input.keys.kind === 'rowNumber' && cannotFail(input.by, [input.input.element]))
         ? { ...plan, input: input.input }
         : undefined
@@ -79,13 +79,13 @@ function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
   }
 }
 
-/** Cutting into so many pieces keeps the order; cutting by a value does not, so the outer one would see another order. */
+/** Drops an inner repartition by a number of pieces, which keeps the order; one by a value does not, and the outer one would see that. */
 function simplerRepartition(plan: Node<'Repartition'>): LogicalPlan | undefined {
   const { input } = plan
   return input.kind === 'Repartition' && input.by === undefined ? { ...plan, input: input.input } : undefined
 }
 
-/** An array put after itself again and again doubles its inputs each time; nested, it stays small. */
+/** Most inputs of a flat union: an array appended to itself again and again doubles them; nested, the plan stays small. */
 const MOST_INPUTS = 64
 
 function simplerUnion(plan: Node<'Union'>): LogicalPlan | undefined {

@@ -1,5 +1,5 @@
 /**
- * The smallest edit that would free a loop.
+ * Searches for the smallest edit of a program that would free a loop.
  *
  * Edits are tried, not guessed: each says which conflicts it removes, and the schedule of what is left is chosen anew.
  * The first that reaches the wanted schedule (or a freer one) is the advice; single edits come before combinations.
@@ -25,12 +25,12 @@ export interface AdviceContext {
 
 interface Edit {
   readonly text: string
-  /** Whether the loop means the same afterwards, but for the order of additions. */
+  /** Whether the loop means the same afterwards, except for the order of additions. */
   readonly keepsMeaning?: true
   readonly order?: 'any'
-  /** Whether no conflict on the array would be left. */
+  /** Whether the edit removes all conflicts on the array. */
   readonly isWhole?: true
-  /** Whether the conflict would be gone. */
+  /** Whether the edit removes a conflict. */
   removes(conflict: Conflict): boolean
 }
 
@@ -42,7 +42,7 @@ interface ArrayEdits {
 const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: () => false }
 
 /**
- * Answers, for each schedule kind, with the smallest edit after which the loop can run like that or freer, if one was
+ * Returns a function from a schedule kind to the smallest edit after which the loop can run like that or freer; undefined where none was
  * found. A loop that is parallel already is only told of edits that keep its meaning.
  */
 export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (wanted: PlannedKind) => string | undefined {
@@ -60,7 +60,7 @@ export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (want
     onArrays.flatMap(({ edits }) => edits.slice(0, 1)),
     onArrays.flatMap(({ edits }) => edits.slice(-1)),
   ]
-  // Many edits leave the same vectors.
+  // Schedule ranks by the vectors that are left, since many edits leave the same ones.
   const reached = new Map<string, number>()
   const rankAfter = (edits: Edit[]): number => {
     const left = distinctVectors(conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict))))
@@ -78,14 +78,14 @@ export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (want
   }
 }
 
-/** An index, and for each array that it does not free the smallest edit; undefined where there is none for one of them. */
+/** Returns the index and the smallest edit of each array that it does not free; undefined where one of them has none. */
 function overIndex(index: Indexed | undefined, onArrays: readonly ArrayEdits[]): readonly string[] | undefined {
   if (index === undefined) return undefined
   const others = onArrays.filter(({ array }) => !index.freed.has(array)).map(({ edits }) => edits.find((edit) => edit.isWhole === true))
   return others.includes(undefined) ? undefined : [index.text, ...others.flatMap((edit) => edit?.text ?? [])]
 }
 
-/** For each array with conflicts, the edits that would free it, the smallest first. */
+/** Returns the edits that would free each array with conflicts, the smallest first. */
 function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): ArrayEdits[] {
   const arrays = [...new Set(conflicts.map((conflict) => conflict.from.array))]
   return arrays.map((array) => {
@@ -115,7 +115,7 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
       })
     }
     if (own.some((conflict) => conflict.kind !== 'output')) edits.push(otherArray(name, own, onArray))
-    // What says where others write has to be there at once.
+    // An array whose values are subscripts of others is needed with its last updates.
     const places = conflicts.some(({ from, to }) => readsFrom(from, name) || readsFrom(to, name))
     if (uses.sets === 0 && uses.updates + uses.adds > 0 && !places)
       edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, isWhole: true, removes: onArray })
@@ -124,7 +124,7 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
   })
 }
 
-/** Reading one array and writing another keeps the meaning where each element is read before it is written. */
+/** Returns the edit to write another array. It keeps the meaning where no read sees what another iteration wrote. */
 function otherArray(name: string, conflicts: readonly Conflict[], onArray: (conflict: Conflict) => boolean): Edit {
   const removes = (conflict: Conflict) => onArray(conflict) && conflict.kind !== 'output'
   const text = `write to another array than ${name}`
@@ -132,12 +132,12 @@ function otherArray(name: string, conflicts: readonly Conflict[], onArray: (conf
   return { text: `${text}, if reads may see its values from before the loop`, removes }
 }
 
-/** No iteration reads what another writes: with an element each, or a row, none would be in another's way. */
+/** Returns the edit that gives each iteration an element or row of its own, for arrays on which iterations only overwrite one another. */
 function ownElements(name: string, onArray: (conflict: Conflict) => boolean): Edit {
   return { text: `give ${name} an axis for the iterations, so that each writes its own, and pick from it after the loop`, removes: onArray }
 }
 
-/** What a body does with an array: updates are `A.set(k, A.get(k) + x)`, which `add` would do as well. */
+/** The uses of an array in a body; updates are `A.set(k, A.get(k) + x)`, which `add` would do as well. */
 interface Uses {
   /** Reads that are no part of an update. */
   readonly reads: number
@@ -171,7 +171,7 @@ function usesOf(spec: LoopSpec, ir: FunctionIr, array: number): Uses {
     else if (old.some(readsSame)) updates.push(stmt.span.text)
     else sets++
   })
-  // The element iterated over is read by each iteration, and a value returned is set.
+  // Every iteration reads the element iterated over, and a returned value is a `set`.
   const iterated = spec.over.array === array ? 1 : 0
   return { reads: reads - updates.length + iterated, sets: sets + iterated, updates: updates.length, adds, firstUpdate: updates[0] }
 }
@@ -180,7 +180,7 @@ function isConstantElement({ subscripts }: Access): boolean {
   return subscripts.every((subscript) => subscript.kind === 'affine' && subscript.form.terms.length === 0)
 }
 
-/** The array in env whose values are the unknown subscripts, as `next` in `A.set(next.get(i), x)`. */
+/** Returns the array in env that has the unknown subscripts, as `next` in `A.set(next.get(i), x)`; undefined for none. */
 function indexArrayOf(spec: LoopSpec, conflicts: readonly Conflict[]): string | undefined {
   const names = Object.keys(spec.env).filter((name) => spec.env[name]?.kind === 'array')
   return names.find((name) => conflicts.length > 0 && conflicts.every(({ from, to }) => readsFrom(from, name) && readsFrom(to, name)))

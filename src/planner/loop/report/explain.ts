@@ -1,4 +1,4 @@
-/** The plan of a loop on one screen. */
+/** Prints the plan of a loop on one screen. */
 import { bytesText } from '../../../core/bytesText.ts'
 import { NOMINAL_WORKERS } from '../../../core/cost/scheduleCost.ts'
 import type { KernelCode } from '../../../core/ir/kernelCode.ts'
@@ -9,14 +9,14 @@ import { irListing, irText } from '../../function/irText.ts'
 import { axisNames } from '../accesses/accessText.ts'
 import { vectorText } from '../dependence/stepBounds.ts'
 
-/** How the body was compiled. */
+/** The result of compiling the body. */
 export interface ExplainedKernel {
-  /** What became of the innermost loops, one line each. */
+  /** The outcome of vectorization for each innermost loop, one line each. */
   readonly loops: readonly string[]
   readonly code?: KernelCode
 }
 
-/** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. `kernel` is printed under its line. */
+/** Prints the plan as text for people, or as JSON: `JSON.stringify(loop.plan)`, indented. `kernel` is printed under its line. */
 export function explainLoop(
   analyzed: AnalyzedLoop,
   options: { readonly format?: 'text' | 'json'; readonly kernel?: ExplainedKernel } = {},
@@ -58,7 +58,7 @@ function axesText(axes: readonly number[]): string {
   return `${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
 }
 
-/** The loops of a body that was split, with the statements of each. */
+/** Lists the loops of a body that was split, with the statements of each. */
 function partLines({ parts = [] }: LoopPlan, file: string | undefined): string[] {
   return parts.flatMap(({ schedule, statements }, at) => [
     `${at + 1}  ${scheduleText({ schedule })}: ${schedule.reason}`,
@@ -81,7 +81,7 @@ function accessLines({ accesses }: LoopPlan, file: string | undefined): string[]
   return table(accesses.map(({ array, kind, subscripts, span }) => [placeText(span, file), kind, `${array}[${subscripts.join(', ')}]`]))
 }
 
-/** Dependences of one array with one vector are told once, by a flow dependence if there is one; of the others, the kind. */
+/** Lists the dependences, one of each array and vector: a flow dependence if there is one; of the others, the kind alone. */
 function dependenceLines({ plan, notes, spec }: AnalyzedLoop): string[] {
   const groups = new Map<string, number[]>()
   for (const [i, { array, vector }] of plan.dependences.entries()) {
@@ -98,7 +98,7 @@ function dependenceLines({ plan, notes, spec }: AnalyzedLoop): string[] {
   })
 }
 
-/** What the first run lists for each iteration: the slice of the body. */
+/** Lists what the first run inspects for each iteration: the slice of the body. */
 function inspectedLines(analyzed: AnalyzedLoop): string[] {
   if (analyzed.slice === undefined) return []
   return withAxes(irText(analyzed.slice.ir), analyzed)
@@ -107,7 +107,7 @@ function inspectedLines(analyzed: AnalyzedLoop): string[] {
     .split('\n')
 }
 
-/** Components of the key by the names that the body gives them. */
+/** Writes components of the key by the names that the body gives them. */
 function withAxes(text: string, { spec }: AnalyzedLoop): string {
   const names = axisNames(spec.over.rank, spec.body.ir, spec.body.text)
   return text.replaceAll(/@(\d+)/g, (_, axis: string) => names[Number(axis)] ?? `i${axis}`)
@@ -143,10 +143,10 @@ function rejectedLines({ rejected }: LoopPlan, file: string | undefined): string
   })
 }
 
-/** Of the schedules that lost, beside the freest, so many are shown. */
+/** Most schedules shown of those that lost, beside the freest. */
 const MOST_LOSERS = 3
 
-/** What decided between legal schedules: how long a pass, in how many blocks, how much of it in a row, and how short its runs. */
+/** Lists what decided between legal schedules: the time of a pass, the blocks, the share on the longest way, and the length of runs. */
 function consideredLines({ considered = [] }: LoopPlan): string[] {
   if (considered.length < 2) return []
   const losers = considered.filter(({ taken }, at) => !taken && at > 0)
@@ -207,7 +207,7 @@ function costLines({ cost }: LoopPlan): string[] {
   return [`measured ${parts.join(', ')}`]
 }
 
-/** Two digits say enough of a time. */
+/** Prints a time with two significant digits. */
 function timeText(milliseconds: number): string {
   return `${milliseconds < 100 ? Number(milliseconds.toPrecision(2)) : Math.round(milliseconds)} ms`
 }
@@ -216,7 +216,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)]
 }
 
-/** Columns of equal width, two spaces apart. */
+/** Aligns columns, two spaces apart. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) =>

@@ -13,14 +13,14 @@ import type { Conflict } from '../dependence/dependence.ts'
 import type { Vector } from '../dependence/reach.ts'
 import { chooseSchedule, distinctVectors } from '../schedule.ts'
 
-/** A loop over an index. */
+/** A loop over an index, as advice. */
 export interface Indexed {
   readonly text: string
-  /** Arrays of which an index leaves iterations that do not meet, by their identity. */
+  /** Identities of the arrays whose conflicts the index keeps within one of its keys. */
   readonly freed: ReadonlySet<number>
 }
 
-/** The index over which the loop runs in parallel, but for the conflicts on arrays that it does not free. */
+/** Returns the index over which the loop runs in parallel, except for conflicts on arrays that it does not free; undefined for none. */
 export function indexFreeing(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): Indexed | undefined {
   if (spec.over.rank !== 1) return undefined
   const names = keyArrays(spec, ir).filter((name) => conflicts.some((conflict) => isKeyedBy(conflict, name)))
@@ -42,17 +42,17 @@ export function indexFreeing(spec: LoopSpec, ir: FunctionIr, conflicts: readonly
   }
 }
 
-/** Iterations meet where this axis of the index is the same, whatever the others are. */
+/** Returns the vector of iterations in conflict: the same along this axis of the index, anything along the others. */
 function onAxis(axis: number, rank: number): Vector {
   return Array.from({ length: rank }, (_, at) => (at === axis ? 0 : '*'))
 }
 
-/** Whether all that the accesses can share is a row whose number the array holds. */
+/** Whether both accesses take their first subscript, a row number, from the array. */
 function isKeyedBy({ from, to }: Conflict, name: string): boolean {
   return [from, to].every(({ subscripts }: Access) => subscripts[0]?.kind === 'unknown' && subscripts[0].reads === name)
 }
 
-/** Arrays that the body only reads, and only at the key. */
+/** Returns the arrays that the body only reads, and only at the key. */
 function keyArrays({ env }: LoopSpec, ir: FunctionIr): readonly string[] {
   const elsewhere = new Set<string>()
   const isKey = (expr: Expr | undefined): boolean => expr?.kind === 'Key'

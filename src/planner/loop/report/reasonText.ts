@@ -1,4 +1,4 @@
-/** Why a loop runs as it does, in a sentence. */
+/** Writes why a loop runs as it does, as a sentence. */
 import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../../core/span.ts'
 import type { Conflict } from '../dependence/dependence.ts'
@@ -32,13 +32,13 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
   }
 }
 
-/** The reason of the schedule, with what is said of copies; what the first run finds stands at the end. */
+/** Returns the reason of the schedule, with what is said of copies, and of the inspection at the end. */
 export function fullReason(schedule: Schedule, names: readonly string[], conflicts: readonly Conflict[], copies: string): string {
   const reason = reasonOf(schedule, names, conflicts)
   return schedule.kind === 'colored' ? `${reason}${copies}; the first run inspects which` : `${reason}${copies}`
 }
 
-/** "…, once each worker has a copy of tmp" */
+/** Returns ", once each worker has a copy of tmp". */
 export function copiesReason(copied: readonly PrivateArray[]): string {
   return copied.length === 0 ? '' : `, once each worker has a copy of ${copied.map(({ name }) => name).join(' and ')}`
 }
@@ -47,13 +47,13 @@ function throughText(conflicts: readonly Conflict[]): string {
   return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
 }
 
-/** "t runs in order, and within one t": what comes before the reason of the schedule inside. */
+/** Returns "t runs in order; within one t", which comes before the reason of the inner schedule. */
 function stepsReason(names: readonly string[]): string {
   const [name] = names
   return names.length === 1 ? `${name} runs in order; within one ${name}` : `${names.join(' and ')} run in order; within one of each`
 }
 
-/** "i by i + t: ": which index is replaced by what. */
+/** Returns "skewed by i + t, ", or that an axis is read backwards. */
 function skewReason(forms: readonly Form[], names: readonly string[]): string {
   const skewed = forms.filter((form) => skewOf(form) > 1)
   if (skewed.length === 0) return 'read backwards, '

@@ -1,4 +1,4 @@
-/** Why the freer schedules were not taken: the conflicts in the way of each, and the edit that would remove them. */
+/** Lists why the freer schedules were not taken: the conflicts in the way of each, and the edit that would remove them. */
 import type { Dependence, LoopPlan } from '../../../core/loop/loopPlan.ts'
 import type { Form } from '../../../core/loop/loopSpec.ts'
 import type { Refusal } from '../../../core/span.ts'
@@ -22,7 +22,7 @@ export function rejectedOf(
   })
 }
 
-/** Answers, for each schedule kind, with the conflicts that are in the way of the choice of cuts that has the fewest. */
+/** Returns a function from a schedule kind to the conflicts in its way, for the choice of cuts with the fewest. */
 function obstacles(
   { spec, conflicts, vectors }: AdviceContext,
   described: ReturnType<typeof vectorsDescribed>,
@@ -33,7 +33,7 @@ function obstacles(
   const counts = new Array<number>(vectors.length).fill(0)
   for (const at of vectorOf.values()) counts[at] = (counts[at] ?? 0) + 1
 
-  /** The vectors in the way of a choice of cuts; undefined as soon as they have no fewer conflicts than `most`. */
+  /** Returns the vectors in the way of a choice of cuts; undefined as soon as they have no fewer conflicts than `most`. */
   const inTheWay = (kind: PlannedKind, forms: readonly Form[], o: Space['order'], most: number) => {
     const found = new Set<number>()
     let count = 0
@@ -63,7 +63,7 @@ function obstacles(
 
 const BY_KIND = { flow: 0, output: 1, anti: 2 } as const
 
-/** One conflict for each array and vector, a flow dependence where there is one. */
+/** Returns one conflict for each array and vector, a flow dependence where there is one. */
 export function strongest(conflicts: readonly Conflict[]): Conflict[] {
   const best = new Map<string, Conflict>()
   for (const conflict of conflicts) {

@@ -1,10 +1,10 @@
-/** The error for `require: 'compiled'` where a body would run as it stands: the reasons, where they are, and the cures. */
+/** Makes the error for `require: 'compiled'` where a body would run as it stands: the reasons, their places and cures. */
 import { LoopError } from '../../../core/errors.ts'
 import type { LoopPlan } from '../../../core/loop/loopPlan.ts'
 import type { AnalyzedLoop } from '../../../core/loop/loopSpec.ts'
 import { placeText } from '../../../core/span.ts'
 
-/** The LoopError, or undefined where the body is compiled. */
+/** Returns the LoopError; undefined where the body is compiled. */
 export function notCompiledError({ spec }: AnalyzedLoop, kernel: LoopPlan['kernel']): LoopError | undefined {
   if (kernel.target !== 'as-is') return undefined
   const refusals = kernel.because ?? []

@@ -1,11 +1,11 @@
-/** The error for `require: 'parallel'` where the analysis found a serial loop: the accesses or refusals in the way, and the cure. */
+/** Makes the error for `require: 'parallel'` where the analysis found a serial loop: the accesses or refusals in the way, and the cure. */
 import { LoopError } from '../../../core/errors.ts'
 import type { Dependence, LoopPlan } from '../../../core/loop/loopPlan.ts'
 import type { AnalyzedLoop } from '../../../core/loop/loopSpec.ts'
 import { placeText, type Refusal } from '../../../core/span.ts'
 import { vectorText } from '../dependence/stepBounds.ts'
 
-/** The LoopError, or undefined when the loop is parallel. */
+/** Returns the LoopError; undefined where the loop is parallel. */
 export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError | undefined {
   if (plan.schedule.kind !== 'serial') return undefined
   const tried = plan.rejected.filter(({ kind }) => kind !== 'colored' && kind !== 'scan')
@@ -34,7 +34,7 @@ export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError
   return new LoopError([head, ...lines, ...reasons, ...cure].join('\n'), [...blocking, ...uninspected])
 }
 
-/** The LoopError for a loop whose first run found that its data leaves nothing to run in parallel. */
+/** Returns the LoopError for a loop whose first run found that its data leaves nothing to run in parallel. */
 export function nothingFoundError({ plan, spec }: AnalyzedLoop, found: string): LoopError {
   const edits = editsOf(plan.rejected)
   const cure = edits.length === 0 ? 'Other data may leave more to run together.' : `To free it: ${edits.join('; or ')}.`
@@ -50,7 +50,7 @@ function lowered(text: string): string {
   return `${text[0]?.toLowerCase()}${text.slice(1)}`
 }
 
-/** The dependence that stands in the way of the most ordered schedule tried: where it is in the plan. */
+/** Returns the index in the plan of the dependence that stands in the way of the most ordered schedule tried. */
 function blockingDependence({ rejected, dependences }: LoopPlan): number {
   const reasons = rejected.filter(({ kind }) => kind !== 'colored' && kind !== 'scan').at(-1)?.because ?? []
   const blocker = reasons.find((reason): reason is Dependence => 'vector' in reason)

@@ -1,4 +1,4 @@
-/** A conflict as a sentence about two iterations: "(1, 5) writes W[1, :] which (1, 9) reads". */
+/** Writes a conflict as a sentence about two iterations: "(1, 5) writes W[1, :] which (1, 9) reads". */
 import type { Key } from '../../../core/arrays/keys.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Access } from '../accesses/accesses.ts'
@@ -26,7 +26,7 @@ export function conflictSentence(spec: LoopSpec, conflict: Conflict, names: read
   return `${both} can be one element in different iterations: ${why}`
 }
 
-/** `(1, 5)`, or `iteration 1` where there is one axis. */
+/** Prints a key as `(1, 5)`, or as `iteration 1` where there is one axis. */
 export function keyText(key: Key): string {
   return key.length === 1 ? `iteration ${key[0]}` : `(${key.join(', ')})`
 }

@@ -9,18 +9,18 @@ import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitS
 import { rewriteStmts, UNCHANGED } from '../../../core/ir/irRewrite.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 
-/** A value that iterations hand on, by the array that has it. */
+/** A value that iterations hand on, with the array that holds it. */
 export interface Place {
   readonly kind: 'cell' | 'chain'
   readonly array: number
   readonly name: string
-  /** What is written, at iteration 0 of a chain. */
+  /** The element that iterations write; of a chain, the one that iteration 0 writes. */
   readonly at: readonly number[]
-  /** The axis along which a chain goes. */
+  /** The axis along which a chain goes; -1 for a cell. */
   readonly axis: number
 }
 
-/** What an access to such an array is: of the element itself, or of the one before it. */
+/** The relation of an access to the place: the element itself, or the one before it. */
 export interface Role {
   readonly place: number
   readonly isBefore: boolean
@@ -28,22 +28,22 @@ export interface Role {
 
 export interface Carried {
   readonly places: readonly Place[]
-  /** Arrays that are only written, at places that are no function of the iteration alone. */
+  /** Arrays that are only written, at elements that do not follow from the iteration alone. */
   readonly filled: readonly number[]
   roleOf(access: { readonly array: string; readonly subscripts: readonly Expr[] }): Role | undefined
-  /** Of a local that has one value in an iteration: what it is. */
+  /** Values of the locals that are declared once and never assigned. */
   readonly definitions: ReadonlyMap<string, Expr>
 }
 
-/** A whole multiple, 0 or 1, of the loop index, plus a number. */
+/** A subscript `key * index + offset`. */
 interface Offset {
   readonly key: 0 | 1
   readonly offset: number
 }
 
 /**
- * The body with the first elements of chains named by the iteration that has them: `if (i === 0) out.set(0, x)` as
- * `if (i === 0) out.set(i, x)`.
+ * Returns the body with the first elements of chains subscripted by the loop index: `if (i === 0) out.set(0, x)` as `if (i === 0)
+ * out.set(i, x)`.
  */
 export function withBorders(spec: LoopSpec, ir: FunctionIr, arrays: ReadonlySet<number>): FunctionIr {
   const offsetOf = offsetsBy(ir, definitionsOf(ir))
@@ -85,7 +85,7 @@ function arrayIn(spec: LoopSpec, name: string, arrays: ReadonlySet<number>): num
   return binding?.kind === 'array' && arrays.has(binding.array) ? binding.array : undefined
 }
 
-/** The carried values of a loop over one axis through these arrays, on which its iterations depend; undefined where one of them is something else. */
+/** Returns the values that iterations of a one-axis loop hand on through these arrays; undefined where they use one in another way. */
 export function carriedOf(spec: LoopSpec, ir: FunctionIr, arrays: ReadonlySet<number>): Carried | undefined {
   const definitions = definitionsOf(ir)
   const offsetOf = offsetsBy(ir, definitions)
@@ -157,7 +157,7 @@ function usesOf(ir: FunctionIr, arrayOf: (name: string) => number | undefined): 
   return uses
 }
 
-/** The elements of one array that hand something on. */
+/** Returns the elements of one array that hand something on; undefined where its accesses fit neither cells nor a chain. */
 function placesOf(array: number, uses: readonly Use[], offsets: readonly (readonly Offset[])[]): readonly Place[] | undefined {
   const name = uses[0]?.name ?? ''
   const axis = offsets[0]?.findIndex(({ key }) => key === 1) ?? -1
@@ -175,7 +175,7 @@ function placesOf(array: number, uses: readonly Use[], offsets: readonly (readon
   return [{ kind: 'chain', array, name, at, axis }]
 }
 
-/** Values of locals that are declared once and never assigned. */
+/** Returns the values of locals that are declared once and never assigned. */
 function definitionsOf(ir: FunctionIr): ReadonlyMap<string, Expr> {
   const definitions = new Map<string, Expr>()
   const changing = new Set<string>()

@@ -20,19 +20,19 @@ export type Class =
   | {
       readonly kind: 'carried'
       readonly place: number
-      /** Undefined for the value itself. */
+      /** The operator applied to the value; undefined for the value itself. */
       readonly operator: ScanOperator | undefined
     }
-  /** `fraction`: a sum of numbers that are not surely whole. */
+  /** Neither free nor a carried value with an operator. `fraction`: what is added where it is not surely a whole number. */
   | { readonly kind: 'opaque'; readonly fraction?: Expr }
 
-/** What is known where an expression stands. */
+/** The state of the walk where an expression stands. */
 export interface Here {
-  /** Whether a local that was computed from a carried value was so from the one that is there now. */
+  /** Whether a local was computed from the current carried value, which has not been written since. */
   isFresh(local: string, place: number): boolean
   /** Whether a local depends on carried values in ways that are not followed. */
   isOpaque(local: string): boolean
-  /** What the iteration has written to its own element of a chain; undefined where nothing is known. */
+  /** The class of what the iteration has written to its own element of a chain; undefined where nothing is known. */
   own(place: number): Class | undefined
 }
 
@@ -41,9 +41,9 @@ const OPAQUE: Class = { kind: 'opaque' }
 
 export interface Classifier {
   classOf(expr: Expr, here: Here): Class
-  /** The comparison with a carried value that a test consists of, beside what is free: `x < least`. */
+  /** The comparison with a carried value in a test (`x < least`), beside tests without one; undefined for anything else. */
   pickOf(test: Expr, here: Here): Pick | undefined
-  /** Whether an array of this dtype holds the number as it is. */
+  /** Whether an array of this dtype holds the number without change. */
   fits(expr: Expr, dtype: DType): boolean
   isTainted(expr: Expr): boolean
 }
@@ -51,7 +51,7 @@ export interface Classifier {
 export interface Pick {
   readonly place: number
   readonly test: '<' | '<=' | '>' | '>='
-  /** What comes in its place. */
+  /** The value that replaces the carried one. */
   readonly value: Expr
 }
 

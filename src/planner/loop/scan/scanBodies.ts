@@ -30,12 +30,12 @@ export interface ScanBodies {
 }
 
 interface Locals {
-  /** What was handed on: of a chain by the iteration before. */
+  /** The local with the value that was handed on: of a chain, by the iteration before. */
   readonly before: string
-  /** What the iteration hands on: of a cell the same local. */
+  /** The local with the value that the iteration hands on; of a cell the same local. */
   readonly own: string
   readonly mark: string
-  /** Of a chain: what its own iteration has done so far. */
+  /** The mark of the current iteration of a chain: 1 where its value depends on the one handed on, 2 where it does not. */
   readonly step: string
 }
 
@@ -219,7 +219,7 @@ export function scanBodies(
   return { partial: withBody(ir, pruned(bodyOf(true)), carries), replay: withBody(ir, bodyOf(false), carries) }
 }
 
-/** The function with another body, and of all that it uses what that uses. */
+/** Returns the function with another body, with the tables and arrays that this body uses. */
 function withBody(ir: FunctionIr, body: readonly Stmt[], carries: readonly Carry[]): FunctionIr {
   const names = new Set(body.flatMap((stmt) => [...factsOf(stmt).names]))
   const made = carries.flatMap(({ partials, marks, seeds }) => [partials, marks, seeds])
@@ -235,7 +235,7 @@ function withBody(ir: FunctionIr, body: readonly Stmt[], carries: readonly Carry
   }
 }
 
-/** Nothing, to what an operator makes of numbers of a dtype. */
+/** Returns the identity of an operator among the numbers of a dtype. */
 function identityOf(operator: ScanOperator, dtype: DType): number {
   const { low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY } = integerRangeOf(dtype) ?? {}
   switch (operator.kind) {
@@ -278,7 +278,7 @@ function surelyWrites(body: readonly Stmt[], isIt: (stmt: Extract<Stmt, { kind: 
   return walk(body, false) && !missed
 }
 
-/** Pieces of IR, all of which stand where the body does. */
+/** Builds pieces of IR with the span of the whole function. */
 function writer(ir: FunctionIr) {
   const { span } = ir
   const number = (value: number): Expr => ({ kind: 'Literal', value, span })
@@ -324,7 +324,7 @@ function writer(ir: FunctionIr) {
       counted: { local: name, from, to, step: 1 },
       span,
     }),
-    /** What an array would have of a number. */
+    /** The value that an array of this dtype would hold. */
     stored: (value: Expr, dtype: DType): Expr => {
       switch (dtype) {
         case 'i32':

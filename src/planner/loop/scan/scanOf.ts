@@ -31,13 +31,13 @@ import { type Carried, carriedOf, withBorders } from './carried.ts'
 import { scanBodies } from './scanBodies.ts'
 import { dtypeOf, type NoUpdates, type Updates, updatesOf } from './updates.ts'
 
-/** Iterations of a chunk: as many as sums are added up in, and enough that what is between chunks is nothing. */
+/** Iterations of a chunk: as many as a chunk of the fixed tree has, and enough that the work between chunks does not count. */
 const CHUNK = 4096
 
-/** Chunks are shared out in so many blocks at most. */
+/** Most blocks that the chunks are shared out in. */
 const MOST_BLOCKS = 64
 
-/** Work for the questions whether accesses lie inside their arrays. */
+/** Work limit for all questions whether accesses lie inside their arrays, in units of `Budget`. */
 const BUDGET = 5_000
 
 export interface ScanSpec {
@@ -49,13 +49,13 @@ export interface ScanSpec {
   readonly replay: LoopSpec
 }
 
-/** Why a loop that looks like a scan is none. */
+/** The reason why a loop that looks like a scan is none. */
 export interface NoScan {
   readonly kind: 'none'
   readonly because: Refusal
 }
 
-/** Undefined where the loop does not look like one. */
+/** Returns the loop as a scan, or why it is none; undefined where it does not look like one. */
 export function scanOf(
   spec: LoopSpec,
   body: FunctionIr,
@@ -76,7 +76,7 @@ export function scanOf(
   if ('why' in updates) return { kind: 'none', because: refusalOf(updates, carried) }
   const operatorAt = (at: number): ScanOperator => updates.operators[at] ?? { kind: 'last' }
   const isChain = (at: number): boolean => carried.places[at]?.kind === 'chain'
-  // a value that is handed on as it is, and no more, is a copy
+  // // a chain that hands on its value unchanged is a copy
   if (carried.places.some((_, at) => isChain(at) && operatorAt(at).kind === 'last')) return undefined
   const fractions = carried.places.findIndex(
     (_, at) => isChain(at) && operatorAt(at).kind === 'sum' && /^f/.test(dtypeOf(spec, carried, at)),
@@ -118,7 +118,7 @@ export function scanOf(
 
 const isHeld = (dtype: string): boolean => dtype in ARRAY_OF_DTYPE && dtype !== 'i64' && dtype !== 'bool'
 
-/** Whether nothing is left of an iteration but what it writes, and nothing decides on it but numbers. */
+/** Whether an iteration leaves nothing behind but what it writes, and computes it without random numbers and elements iterated over. */
 function hasOnlyWrites(ir: FunctionIr): boolean {
   let only = true
   visitStmts(ir.body, (stmt) => {
@@ -133,7 +133,7 @@ function hasOnlyWrites(ir: FunctionIr): boolean {
   return only
 }
 
-/** Whether each iteration has an element in a chain. */
+/** Whether every iteration has an element in the chain's array. */
 function ownInside(spec: LoopSpec, { name, at, axis }: Carried['places'][number], extent: number): boolean {
   const binding = spec.env[name]
   const shape = binding?.kind === 'array' ? binding.shape : undefined
@@ -143,7 +143,7 @@ function ownInside(spec: LoopSpec, { name, at, axis }: Carried['places'][number]
   })
 }
 
-/** For each place the arrays that it fills; undefined where something else may happen to one of them. */
+/** Returns the arrays that each place fills as a count; undefined where one of them may be written in another way. */
 function filledBy(spec: LoopSpec, ir: FunctionIr, carried: Carried, updates: Updates): readonly (readonly string[])[] | undefined {
   const names = carried.places.map((): string[] => [])
   const writes: Extract<Stmt, { kind: 'Write' }>[] = []
@@ -175,7 +175,7 @@ function filledBy(spec: LoopSpec, ir: FunctionIr, carried: Carried, updates: Upd
   return names.map((one) => [...new Set(one)])
 }
 
-/** Whether a count is set to a whole number where the loop starts: `if (i === 0) n.set(0, 0)`. */
+/** Whether a write sets a count to a whole number where the loop starts: `if (i === 0) n.set(0, 0)`. */
 function isStart({ body }: FunctionIr, write: Stmt): boolean {
   const [first] = body
   if (first?.kind !== 'If' || first.else.length > 0 || !first.then.includes(write) || write.kind !== 'Write') return false
@@ -202,7 +202,7 @@ function readsOf(ir: FunctionIr, spec: LoopSpec): readonly number[] {
   return arrays
 }
 
-/** What chunks tell and are told; identities that no array of a session has. */
+/** Declares the arrays through which chunks report partials and marks and get seeds, under identities that no array of a session has. */
 function madeArrays(carries: readonly Carry[], chunks: number): Record<string, EnvBinding> {
   const made = carries.flatMap(({ partials, marks, seeds, dtype }) => [
     { name: partials, dtype, length: chunks },
@@ -217,7 +217,7 @@ function madeArrays(carries: readonly Carry[], chunks: number): Record<string, E
   )
 }
 
-/** An array of doubles is taken for one of fractions, whatever it holds: its sums are told to depend on their order. */
+/** Refuses a sum in an array of doubles, whatever it holds: it may hold fractions, whose sums depend on their order. */
 function ofFractions(name: string, { span }: FunctionIr): Refusal {
   return {
     code: 'scan-fraction',

@@ -1,4 +1,4 @@
-/** What a plan says of a scan. */
+/** Prints the plan of a scan. */
 import type { PlannedSchedule } from '../../../core/loop/loopPlan.ts'
 import type { Carry, Scan } from '../../../core/loop/loopSpec.ts'
 
@@ -9,7 +9,7 @@ export function scanSchedule({ carries, chunks }: Scan, axis: string): PlannedSc
   return { kind: 'scan', axes: [0], blocks: [chunks], reason }
 }
 
-/** What is found of each chunk. */
+/** Returns the words for what the partial loop computes of each chunk. */
 function foundText({ operator, fills }: Carry): readonly string[] {
   switch (operator.kind) {
     case 'sum':

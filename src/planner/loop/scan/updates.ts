@@ -19,20 +19,20 @@ import { type Class, type Classifier, classifier, type Here, sameOperator } from
 type Write = Extract<Stmt, { kind: 'Write' }>
 
 export interface Updates {
-  /** Of each place. */
+  /** The operator of each place. */
   readonly operators: readonly ScanOperator[]
-  /** What holds it within a pass: 32 bits what is always a number of 32 bits, if the pass begins with one. */
+  /** The dtype of the carried value within a pass: i32 for doubles that stay numbers of 32 bits, if the pass begins with one. */
   readonly dtypes: readonly DType[]
-  /** Tests in which a comparison with a carried value decides on what comes in its place, by the statement. */
+  /** The place whose value an `if` statement replaces, where its test compares with that value. */
   readonly picks: ReadonlyMap<Stmt, number>
   readonly classifier: Classifier
-  /** Elements of arrays that are filled, with what the place is whose value it is, and by how much it is more. */
+  /** For writes to filled arrays: the place whose value is the subscript, and the constant added to it. */
   readonly fills: ReadonlyMap<Write, { readonly place: number; readonly more: number }>
   readonly cells: ReadonlyMap<Write, { readonly place: number; readonly by: number | undefined }>
   readonly isOpaque: (local: string) => boolean
 }
 
-/** Why a loop is no scan, where it is close to one. */
+/** The reason why a loop that is close to a scan is none. */
 export interface NoUpdates {
   readonly kind: 'none'
   readonly why: 'fraction' | 'operator' | 'decides'
@@ -40,10 +40,10 @@ export interface NoUpdates {
   readonly text: string
 }
 
-/** Operators whose results are whole numbers of 32 bits, with a sign. */
+/** Operators whose results are 32-bit integers with a sign. */
 const IN_32_BITS: ReadonlySet<ScanOperator['kind']> = new Set(['wrap', 'and', 'or', 'xor'])
 
-/** Thrown out of the walk. */
+/** Thrown to end the walk with a reason. */
 class Unfit extends Error {
   readonly why: NoUpdates
   constructor(why: NoUpdates['why'], span: Span) {
@@ -72,12 +72,12 @@ class Walk implements Here {
   readonly #picks = new Map<Stmt, number>()
   readonly #fills = new Map<Write, { readonly place: number; readonly more: number }>()
   readonly #cells = new Map<Write, { readonly place: number; readonly by: number | undefined }>()
-  /** How often each place was written so far, and how often when each local was computed. */
+  /** How often each place was written so far; `#computed` has the same at the time each local was computed. */
   readonly #written: number[]
   readonly #computed = new Map<string, readonly number[]>()
   readonly #own: (Class | undefined)[]
   #inLoop = 0
-  /** Places that may be set to other numbers than those of 32 bits. */
+  /** Places that may be set to numbers other than 32-bit integers. */
   readonly #isWide = new Set<number>()
 
   constructor(spec: LoopSpec, ir: FunctionIr, carried: Carried) {
@@ -117,7 +117,7 @@ class Walk implements Here {
   isFresh(local: string, place: number): boolean {
     if (this.#computed.get(local)?.[place] === this.#written[place]) return true
     const value = this.#carried.definitions.get(local)
-    // what the iteration before has written stays what it is
+    // // the iteration before has finished writing, so its element does not change
     return this.#carried.places[place]?.kind === 'chain' && value !== undefined && !someExpr(value, (one) => this.#isOwn(one))
   }
 
@@ -133,7 +133,7 @@ class Walk implements Here {
     return this.#own[place]
   }
 
-  /** Which locals depend on carried values, wherever they are assigned, and where a test does: those are not followed. */
+  /** Finds the locals that depend on carried values wherever they are assigned; those assigned under a test that does are opaque. */
   #taint(): void {
     for (let size = -1; size !== this.#tainted.size + this.#opaque.size; ) {
       size = this.#tainted.size + this.#opaque.size
@@ -179,7 +179,7 @@ class Walk implements Here {
           const then = [...this.#own]
           this.#own.splice(0, before.length, ...before)
           this.#statements(stmt.else)
-          // what only one of the branches has written is not known
+          // // a value that only one of the branches has written is not known
           for (const [place, own] of then.entries()) if (own !== this.#own[place]) this.#own[place] = undefined
         }
         return
@@ -214,7 +214,7 @@ class Walk implements Here {
     }
   }
 
-  /** What statements write may have been written any number of times. */
+  /** Marks the places that statements write as written any number of times. */
   #touch(stmts: readonly Stmt[]): void {
     visitStmts(stmts, (stmt) => {
       const place = stmt.kind === 'Write' ? this.#carried.roleOf(stmt)?.place : undefined
@@ -250,12 +250,12 @@ class Walk implements Here {
     const dtype = dtypeOf(this.#spec, this.#carried, place)
     const isSum = operator.kind === 'sum' || operator.kind === 'wrap' || operator.kind === 'unsigned'
     if (isSum && dtype === 'f32') throw new Unfit('fraction', span)
-    // so many additions to an element that holds fractions too could leave what it holds exactly
+    // // adding repeatedly to an element that may hold fractions could leave the exact integers
     if (operator.kind === 'sum' && dtype === 'f64' && this.#inLoop > 0) throw new Unfit('fraction', span)
     this.#operators.set(place, operator)
   }
 
-  /** Under a test that a carried value decides on, nothing may happen to one; but for a value that comes in its place. */
+  /** Checks a test that a carried value decides on: nothing carried may change under it, except by a `pick`. */
   #decided(stmt: Extract<Stmt, { kind: 'If' }>): void {
     const pick = this.#classifier.pickOf(stmt.test, this)
     const writes = stmt.then.filter((one): one is Write => one.kind === 'Write' && this.#carried.roleOf(one) !== undefined)
@@ -284,7 +284,7 @@ class Walk implements Here {
     this.#touch(stmt.then)
   }
 
-  /** Nothing that happens there may change what is carried, or whether anything else does. */
+  /** Throws where a statement changes a carried value, or whether anything else runs. */
   #untouched(stmt: Stmt, span: Span): void {
     visitStmts([stmt], (one) => {
       const changes = one.kind === 'Write' && this.#carried.roleOf(one) !== undefined
@@ -293,7 +293,7 @@ class Walk implements Here {
     })
   }
 
-  /** Where something is set that comes with something else, all that belongs together is set. */
+  /** Throws where a value and those that come `with` it are not all set, side by side, in one list of statements. */
   #checkGroups(stmts: readonly Stmt[]): void {
     const set = stmts.flatMap((stmt) => (stmt.kind === 'Write' ? (this.#carried.roleOf(stmt)?.place ?? []) : []))
     for (const place of set) {
@@ -307,7 +307,7 @@ class Walk implements Here {
     for (const stmt of stmts) for (const inner of listsIn(stmt)) this.#checkGroups(inner)
   }
 
-  /** The carried values that change together. */
+  /** Returns the places that change together. */
   #groupOf(place: number): readonly number[] {
     const operator = this.#operators.get(place)
     const head = operator?.kind === 'with' ? operator.carry : place
@@ -315,7 +315,7 @@ class Walk implements Here {
     return [head, ...rest]
   }
 
-  /** A write at the place that a carried value says: remembered, if what stands around it keeps iterations apart. */
+  /** Remembers a write at the element that a carried count names, if the count moves on before the next iteration writes there. */
   #fill(stmt: Write, stmts: readonly Stmt[], at: number): void {
     const [subscript] = stmt.subscripts
     if (subscript === undefined || stmt.subscripts.length > 1) return
@@ -338,7 +338,7 @@ class Walk implements Here {
     if (isApart) this.#fills.set(stmt, { place, more })
   }
 
-  /** By how much a write surely adds to its cell. */
+  /** Returns what a write surely adds to its cell; 0 where nothing is known. */
   #stepOf(stmt: Write): number {
     const { value } = stmt
     const sum = value.kind === 'Binary' && value.operator === '|' ? value.left : value
@@ -354,7 +354,7 @@ class Walk implements Here {
     return found.kind === 'carried' && this.#carried.places[found.place]?.kind === 'cell' ? found.place : undefined
   }
 
-  /** How much more than the value of a cell an expression is. */
+  /** Returns how much an expression exceeds the value of a cell; undefined where that is no constant. */
   #moreOf(expr: Expr, place: number): number | undefined {
     switch (expr.kind) {
       case 'Read':

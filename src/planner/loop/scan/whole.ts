@@ -1,13 +1,13 @@
-/** What is surely known of numbers that a body computes: that they are whole and not large, that a dtype holds them. */
+/** Ranges of numbers that a body computes, where they are surely whole and not large. */
 import { INTEGER_RANGES, type IntegerRange, integerRangeOf } from '../../../core/data/integerRanges.ts'
 import type { ElementType } from '../../../core/data/schema.ts'
 import type { Expr, FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 
-/** So much, of which thousands can be added exactly. */
+/** Largest absolute value: thousands of such numbers can be added exactly. */
 const MOST = 2 ** 34
 
-/** Where a whole number lies that an expression surely is; undefined where nothing is known. */
+/** Returns a function for the range of an expression; undefined where it may not be a whole number, or is too large. */
 export function wholeRange(
   spec: LoopSpec,
   ir: FunctionIr,
@@ -47,7 +47,7 @@ export function wholeRange(
         const of = rangeOf(expr.operand)
         if (expr.operator === '!') return INTEGER_RANGES.bool
         if (expr.operator === '~') return INTEGER_RANGES.i32
-        // 0 becomes -0
+        // // negating 0 gives -0, which is no whole number here
         if (expr.operator === '-') return of === undefined || (of.low <= 0 && of.high >= 0) ? undefined : { low: -of.high, high: -of.low }
         return expr.operator === '+' ? of : undefined
       }

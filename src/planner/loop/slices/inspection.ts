@@ -1,11 +1,11 @@
-/** Whether the first run can find out which iterations meet: the slice that it would run, or why there is none. */
+/** Decides whether the first run can find out which iterations are in conflict: returns the slice that it runs, or the reason for none. */
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
 import type { LoopSpec, SubscriptSlice } from '../../../core/loop/loopSpec.ts'
 import { isChain } from '../dependence/chain.ts'
 import type { Conflict } from '../dependence/dependence.ts'
 import { type NoSlice, sliceOf } from './slice.ts'
 
-/** For loops that no static schedule fits; undefined for chains, where there is nothing to find. */
+/** Returns the slice of a loop that no static schedule fits; undefined for chains, where there is nothing to find. */
 export function inspectionOf(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): SubscriptSlice | NoSlice | undefined {
   const buffered = conflicts.flatMap(({ from, to }) => [from, to]).find((access) => access.buffered)
   if (buffered !== undefined) {

@@ -30,7 +30,7 @@ export interface NoSlice {
   readonly because: Refusal
 }
 
-/** The slice for the arrays of these identities. */
+/** Returns the slice for the arrays of these identities, or the reason why there is none. */
 export function sliceOf(spec: LoopSpec, ir: FunctionIr, arrays: ReadonlySet<number>): SubscriptSlice | NoSlice {
   try {
     return new Slicer(spec, ir, arrays).slice()
@@ -56,7 +56,7 @@ class Slicer {
   readonly #element: string
   readonly #touched = new Map<string, number>()
   #exact = true
-  /** Inner loops around that may go on until a read throws. */
+  /** Number of enclosing inner loops that may go on until a read throws. */
   #endless = 0
 
   constructor(spec: LoopSpec, ir: FunctionIr, arrays: ReadonlySet<number>) {
@@ -73,7 +73,7 @@ class Slicer {
     return { kind: 'slice', ir: { ...this.#ir, body, uses: this.#usesOf(body) }, touched: this.#touched, exact: this.#exact }
   }
 
-  /** `uncertain`: under a guard that was dropped, where a jump counts as not taken. */
+  /** Slices statements. `uncertain`: they stand under a guard that was dropped, where a jump counts as not taken. */
   #block(stmts: readonly Stmt[], uncertain: boolean): Stmt[] {
     return stmts.flatMap((stmt) => this.#stmt(stmt, uncertain))
   }
@@ -123,7 +123,7 @@ class Slicer {
     }
   }
 
-  /** A loop whose turns the slice cannot count must not matter. */
+  /** Slices an inner loop; one whose number of iterations the slice cannot know is dropped, or refused if it has an access. */
   #loop(stmt: Extract<Stmt, { kind: 'For' }>, uncertain: boolean): Stmt[] {
     const change = this.#changes.ofTurns(stmt)
     if (change === undefined) {
@@ -138,7 +138,7 @@ class Slicer {
     return []
   }
 
-  /** The accesses within an expression; in loops without a count also the reads that may end them by throwing. */
+  /** Returns the accesses within an expression; in uncounted loops also the reads that may end them by throwing. */
   #effects(expr: Expr): Stmt[] {
     const touches = this.#touches(expr)
     if (this.#endless === 0) return touches
@@ -154,7 +154,7 @@ class Slicer {
     return touches
   }
 
-  /** The accesses within an expression, under the tests that decide on them. */
+  /** Returns the accesses within an expression, under the tests that decide on them. */
   #touches(expr: Expr): Stmt[] {
     switch (expr.kind) {
       case 'Read':
@@ -206,7 +206,7 @@ class Slicer {
     return array !== undefined && this.#arrays.has(array) ? [this.#elementTouch('write')] : []
   }
 
-  /** The element iterated over is read when the iteration starts, wherever the body uses it. */
+  /** Whether the body uses the element iterated over, which is read when the iteration starts. */
   #readsElement(): boolean {
     const { array } = this.#spec.over
     if (array === undefined || !this.#arrays.has(array)) return false
@@ -254,7 +254,7 @@ class Slicer {
   }
 }
 
-/** A name for the element iterated over that no other array has. */
+/** Returns a name for the element iterated over that no other array has. */
 function elementName(spec: LoopSpec): string {
   let name = iteratedName(spec)
   while (spec.env[name] !== undefined && arrayNamed(spec, name) !== spec.over.array) name = `${name}'`

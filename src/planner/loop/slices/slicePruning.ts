@@ -1,9 +1,9 @@
-/** Leaves of a slice what matters to its accesses: the locals they need, the control flow around and before them. */
+/** Dead-code elimination in a slice: its accesses stay, with the locals they need and the control flow around and before them. */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import { nestedOf, visitStmts } from '../../../core/ir/functionIr.ts'
 import { localsRead } from './sliceSources.ts'
 
-/** The same accesses in the same turns; `Evaluate` and `Write` are accesses, all else serves them. */
+/** Drops what serves no access. The accesses, `Evaluate` and `Write`, stay the same in the same iterations of inner loops. */
 export function pruned(stmts: readonly Stmt[]): Stmt[] {
   let needed: ReadonlySet<string> = new Set()
   for (;;) {
@@ -27,7 +27,7 @@ function keptOf(stmts: readonly Stmt[], needed: ReadonlySet<string>): Stmt[] {
       }
       case 'For': {
         const body = keptOf(stmt.body, needed)
-        // What the test reads is known to be needed only once the loop is kept.
+        // The locals of the test become needed once the loop is kept.
         const update = keptOf(stmt.update, needed)
         return matters({ ...stmt, body }) ? [{ ...stmt, init: keptOf(stmt.init, needed), body, update }] : []
       }
@@ -41,7 +41,7 @@ function keptOf(stmts: readonly Stmt[], needed: ReadonlySet<string>): Stmt[] {
   })
 }
 
-/** Whether a loop does more than count: an access, a local from outside, a jump beyond it. */
+/** Whether a loop does more than count: it has an access, assigns a local from outside, or jumps beyond itself. */
 function matters(loop: Extract<Stmt, { kind: 'For' }>): boolean {
   const declared = new Set<string>()
   const labels = new Set<string | undefined>([loop.label])
@@ -61,7 +61,7 @@ function matters(loop: Extract<Stmt, { kind: 'For' }>): boolean {
   return found
 }
 
-/** Behind the last access nothing matters. */
+/** Drops the statements after the last access. */
 function untilLastAccess(stmts: readonly Stmt[]): Stmt[] {
   return stmts.slice(0, stmts.findLastIndex(hasAccess) + 1)
 }

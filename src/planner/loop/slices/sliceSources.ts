@@ -1,6 +1,6 @@
 /**
- * What a slice that runs before its loop cannot know: values of arrays that the loop changes, random numbers, and whatever
- * follows from them.
+ * Taint analysis for a slice: it runs before its loop, so it cannot know values of arrays that the loop changes, random numbers, and
+ * whatever follows from them.
  *
  * A local depends on a change when some assignment gives it such a value, or may be passed over because of one: behind a
  * guard that depends on it, or behind a jump under such a guard. Places do not count, only assignments: a local that depends
@@ -19,7 +19,7 @@ import {
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Span } from '../../../core/span.ts'
 
-/** `what` follows on "depends on". */
+/** A value that the slice cannot know; `what` follows on "depends on" in messages. */
 export interface Change {
   readonly what: string
   readonly cure: string
@@ -28,7 +28,7 @@ export interface Change {
 
 type For = Extract<Stmt, { kind: 'For' }>
 
-/** A loop or labeled block that is open at some point of the body, and how many guards there were outside of it. */
+/** A loop or labeled block around a statement, and the number of unknown guards outside of it. */
 interface Scope {
   readonly stmt: Extract<Stmt, { kind: 'For' | 'Labeled' }>
   readonly guards: number
@@ -51,7 +51,7 @@ export class Changes {
     }
   }
 
-  /** What the value of an expression depends on, if the slice cannot know it. */
+  /** Returns what the slice cannot know in the value of an expression; undefined where it knows the value. */
   of(expr: Expr): Change | undefined {
     const own = this.#ofNode(expr)
     if (own !== undefined) return own
@@ -62,7 +62,7 @@ export class Changes {
     return undefined
   }
 
-  /** What the number of turns of an inner loop depends on, if the slice cannot know it. */
+  /** Returns what the slice cannot know in the iteration count of an inner loop; undefined where it knows the count. */
   ofTurns(stmt: For): Change | undefined {
     return this.#turns.get(stmt) ?? (stmt.test === undefined ? undefined : this.of(stmt.test))
   }
@@ -115,7 +115,7 @@ export class Changes {
         return
       }
       case 'For': {
-        // Where it may not be reached at all, nothing tells that it ends.
+        // Under an unknown guard, nothing tells that an uncounted loop ends.
         if (stmt.counted === undefined && guards[0] !== undefined) this.#countless(stmt, guards[0])
         const found = this.ofTurns(stmt)
         const inner = found === undefined ? guards : [...guards, found]
@@ -141,7 +141,7 @@ export class Changes {
     }
   }
 
-  /** A jump under a guard that is not known may be taken or not. */
+  /** Records a jump under an unknown guard, which may be taken or not. */
   #jump(
     jump: Extract<Stmt, { kind: 'Break' | 'Continue' | 'Return' | 'Throw' }>,
     guards: readonly Change[],
@@ -164,7 +164,7 @@ export class Changes {
     this.#grew = true
   }
 
-  /** Statements that may run or not: what they assign of the locals around them is not known. */
+  /** Taints the outer locals that these statements assign, since they may run or not. */
   #passedOver(stmts: readonly Stmt[], change: Change): void {
     const declared = new Set<string>()
     visitStmts(stmts, (stmt) => {
@@ -192,13 +192,13 @@ function change(what: string, span: Span): Change {
   return { what, cure: CURE, span }
 }
 
-/** The identity behind a name that the body uses for an array or a buffer. */
+/** Returns the identity of an array or a buffer by the name that the body uses; undefined for any other name. */
 export function arrayNamed(spec: LoopSpec, name: string): number | undefined {
   const binding = spec.env[name]
   return binding?.kind === 'array' || binding?.kind === 'buffer' ? binding.array : undefined
 }
 
-/** Identities of the arrays that the loop changes in any way, update buffers included. */
+/** Returns the identities of the arrays that the loop changes in any way, update buffers included. */
 export function changedArrays(spec: LoopSpec, ir: FunctionIr): Set<number> {
   const changed = new Set<number>()
   visitStmts(ir.body, (stmt) => {
@@ -209,7 +209,7 @@ export function changedArrays(spec: LoopSpec, ir: FunctionIr): Set<number> {
   return changed
 }
 
-/** The locals that an expression reads. */
+/** Returns the locals that an expression reads. */
 export function localsIn(expr: Expr): string[] {
   const names: string[] = []
   visitExpr(expr, (node) => {
@@ -218,7 +218,7 @@ export function localsIn(expr: Expr): string[] {
   return names
 }
 
-/** Every local that statements read, nested ones included. */
+/** Returns every local that statements read, nested ones included. */
 export function localsRead(stmts: readonly Stmt[]): Set<string> {
   const names = new Set<string>()
   for (const stmt of stmts) {
