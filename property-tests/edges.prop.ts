@@ -42,7 +42,7 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
       /** Blocks in the order in which they were told of, each with the failure that it was told with. */
       const told: (readonly [number, number | undefined])[] = []
       let sent = 0
-      const edges = new Edges(1, moves, numbers, {
+      const world: ConstructorParameters<typeof Edges>[3] = {
         storageOf: () => expect.unreachable('Nothing is moved.'),
         putRows: () => expect.unreachable('Nothing is served.'),
         send: (_, { blocks: done, failed }) => {
@@ -50,7 +50,9 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
           expect(done.length).toBeLessThanOrEqual(moves.together[0]?.[1] ?? 1)
           sent++
         },
-      })
+      }
+      const edges = new Edges(1, moves, numbers, world)
+      const waits = edges.waits.slice()
       const gate = new BlockGate({ blocks, work: { schedule: blocks, claimed: blocks }, claims, numbers }, edges)
 
       const expected: (readonly [number, number | undefined])[] = []
@@ -94,6 +96,8 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
       // what was held back is told with a failure that came later
       for (const [i, [, failed]] of told.entries()) expect(failed ?? 1e9).toBeLessThanOrEqual(expected[i]?.[1] ?? 1e9)
       expect(sent).toBeLessThanOrEqual(moves.sends.length)
+      // the next pass waits for as much
+      expect(new Edges(2, moves, numbers, world).waits).toEqual(waits)
       if (smallest === undefined) expect(sent).toBe(messagesOf(moves))
     }),
     RUN,

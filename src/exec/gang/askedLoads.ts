@@ -6,9 +6,9 @@ import type { Formed, Part } from './formed.ts'
 import type { Members, Other } from './members.ts'
 import type { Needed } from './movement/belongings.ts'
 import { type EdgeHead, Edges } from './movement/edges.ts'
-import { type LoadedArray, nameOf, plannedLoads, sendLoads, stretchesOf, takesOf } from './movement/loads.ts'
+import { type LoadedArray, nameOf, plannedLoads, sendLoads, stretchesOf, withLoads } from './movement/loads.ts'
 import type { Movement } from './movement/movement.ts'
-import type { LoadSend, Loads, NodeMoves, RowsHead } from './movement/moves.ts'
+import { type LoadSend, type Loads, NO_LOADS, type NodeMoves, type RowsHead } from './movement/moves.ts'
 import { tellKeys } from './movement/rowSupply.ts'
 import type { Served } from './movement/served.ts'
 import { packRows, type Rows, unpackRows } from './movement/servedRows.ts'
@@ -52,6 +52,7 @@ export class AskedLoads {
   #planned(): readonly Loads[] {
     const { gang, loop, formed, served } = this.#asked
     const { order, bounds } = formed.placement
+    if (this.#lacking.size === 0) return bounds.slice(1).map(() => NO_LOADS)
     const arrays = [...this.#lacking].map(([{ storage }, lacking]): LoadedArray => {
       const { loads = [] } = served.get(storage) ?? {}
       const isTaken = ({ to }: { readonly to: number }): boolean => to === 0 || lacking.some(({ node }) => node === to)
@@ -63,10 +64,10 @@ export class AskedLoads {
 
   #edges(): Edges | undefined {
     const { gang, run, own, movement } = this.#asked
-    const { sends, takes, together } = movement.nodes[0] as NodeMoves // one for each process
+    const moves = movement.nodes[0] as NodeMoves // one for each process
     const loads = this.#of(0)
-    if (own.numbers === undefined || sends.length + takes.length + loads.takes.length === 0) return undefined
-    const edges = new Edges(run, { sends, together, takes: [...takes, ...takesOf(loads, own.numbers)] }, own.numbers, {
+    if (own.numbers === undefined || moves.sends.length + moves.takes.length + loads.takes.length === 0) return undefined
+    const edges = new Edges(run, withLoads(moves, loads, own.numbers), own.numbers, {
       storageOf: this.#storageOf,
       putRows: (head, values) => unpackRows(this.#storageOf(head.storage), this.#rowsOf(head), values),
       send: (to, head, parts) => gang.send(to, 'edge', head, parts),

@@ -26,8 +26,8 @@ import type { GangSettings } from './links/settings.ts'
 import { packBoxes } from './movement/boxWire.ts'
 import { type Before, changesOf, copyOf, emptyOf, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
-import { sendLoads, takesOf } from './movement/loads.ts'
-import type { LoadSend, Loads, Moves } from './movement/moves.ts'
+import { sendLoads, withLoads } from './movement/loads.ts'
+import { type LoadSend, type Loads, type Moves, NO_LOADS } from './movement/moves.ts'
 import {
   type DoneHead,
   type FailedHead,
@@ -66,7 +66,6 @@ interface KnownLoop {
 }
 
 const NO_MOVES: Moves = { sends: [], together: [], takes: [], ends: [] }
-const NO_LOADS: Loads = { sends: [], takes: [] }
 
 /** Serves rank 0; resolves with the exit code of its program, rejects with a GangError when it is lost. */
 export async function serveGang(settings: GangSettings, code: string | URL, resources: NodeResources): Promise<number> {
@@ -354,10 +353,9 @@ export class GangNode {
   }
 
   /** What the portion's blocks have to do with those of other processes, if they have. */
-  #edgesOf(run: number, { portion: { numbers }, moves: { sends, together, takes } }: KnownLoop, loads: Loads): Edges | undefined {
-    if (numbers === undefined || sends.length + takes.length + loads.takes.length === 0) return undefined
-    const all = { sends, together, takes: [...takes, ...takesOf(loads, numbers)] }
-    const edges = new Edges(run, all, numbers, {
+  #edgesOf(run: number, { portion: { numbers }, moves }: KnownLoop, loads: Loads): Edges | undefined {
+    if (numbers === undefined || moves.sends.length + moves.takes.length + loads.takes.length === 0) return undefined
+    const edges = new Edges(run, withLoads(moves, loads, numbers), numbers, {
       storageOf: (number) => this.#arrays.dense(number),
       putRows: (rows, values) => this.#arrays.putRows(rows, values),
       send: (to, head, parts) => this.#links.send(to, { type: 'edge', head: toBytes(head, 'A block'), parts }),

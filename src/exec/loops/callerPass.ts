@@ -36,7 +36,7 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range,
   const started = performance.now()
   let turnStarted = started
   for (let block = blocks.next(); block >= 0; block = blocks.next()) {
-    if (gate !== undefined) {
+    if (gate?.isReady(block) === false) {
       await gate.ready(block)
       run.forgetClock()
       turnStarted = performance.now()

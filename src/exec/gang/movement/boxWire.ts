@@ -19,9 +19,22 @@ export function bytesOfBox({ storage, box }: StoredBox): number {
   return bytes
 }
 
-/** A copy in shared memory, which another thread takes without one more. */
+export function bytesOfAll(boxes: readonly StoredBox[]): number {
+  return boxes.reduce((sum, box) => sum + bytesOfBox(box), 0)
+}
+
+/** Memory that another thread takes without a copy. */
+export function sharedBytes(length: number): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(length))
+}
+
+/** A copy in shared memory. */
 export function packBoxes(boxes: readonly StoredBox[]): Uint8Array {
-  const bytes = new Uint8Array(new SharedArrayBuffer(boxes.reduce((sum, box) => sum + bytesOfBox(box), 0)))
+  return packInto(boxes, sharedBytes(bytesOfAll(boxes)))
+}
+
+/** A copy in `bytes`, which has as many. */
+export function packInto(boxes: readonly StoredBox[], bytes: Uint8Array): Uint8Array {
   let at = 0
   for (const one of boxes) {
     const reading = (elements: TypedArray): void => {
@@ -36,8 +49,7 @@ export function packBoxes(boxes: readonly StoredBox[]): Uint8Array {
 
 /** Puts values where they belong. Throws RangeError where there are more or fewer than the boxes have. */
 export function unpackBoxes(boxes: readonly StoredBox[], bytes: Uint8Array): void {
-  if (bytes.length !== boxes.reduce((sum, box) => sum + bytesOfBox(box), 0))
-    throw new RangeError('Elements of an array do not fill their boxes.')
+  if (bytes.length !== bytesOfAll(boxes)) throw new RangeError('Elements of an array do not fill their boxes.')
   let at = 0
   for (const one of boxes) {
     const writing = (elements: TypedArray): void => {
@@ -63,14 +75,19 @@ function eachRun(
 ): void {
   const { strides, shape } = storage
   const parts = partsOf(storage)
-  const last = shape.length - 1
+  let last = shape.length - 1
+  // elements of one step along the last axis: whole rows that follow each other without a gap are one stretch
+  let step = 1
+  while (last > 0 && box[2 * last] === 0 && box[2 * last + 1] === shape[last] && strides[last - 1] === step * (shape[last] as number))
+    step *= shape[last--] as number
   const walk = (axis: number, index: number, position: number): void => {
     const [from, to] = [box[2 * axis] ?? 0, box[2 * axis + 1] ?? 1]
     const before = position * (shape[axis] ?? 1)
     if (axis >= last) {
-      const first = before + from
-      if (parts === undefined) visit(storage.data.subarray(index + from, index + to), first)
-      else parts.eachPiece(index + from, index + to, (piece, at) => visit(piece, first + at - index - from), { writes })
+      const first = (before + from) * step
+      const [start, end] = [index + from * step, index + to * step]
+      if (parts === undefined) visit(storage.data.subarray(start, end), first)
+      else parts.eachPiece(start, end, (piece, at) => visit(piece, first + at - start), { writes })
       return
     }
     for (let at = from; at < to; at++) walk(axis + 1, index + at * (strides[axis] as number), before + at)

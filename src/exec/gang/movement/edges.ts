@@ -4,7 +4,7 @@
  */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockGate, Outside } from '../../loops/claims/blockGate.ts'
-import { bytesOfBox, packBoxes, type StoredBox, unpackBoxes } from './boxWire.ts'
+import { bytesOfAll, bytesOfBox, packInto, type StoredBox, sharedBytes, unpackBoxes } from './boxWire.ts'
 import type { Moves, NumberedBox, RowsHead, Send, Take } from './moves.ts'
 
 /** Head of `edge`: what blocks that are done leave to others, in their order. */
@@ -21,32 +21,34 @@ export interface Edge {
   readonly parts: readonly Uint8Array[]
 }
 
+/** What waits to go to a process together with more. */
+interface Held {
+  readonly blocks: (readonly [block: number, parts: number])[]
+  readonly parts: Uint8Array[]
+  /** Memory for what is still to come. */
+  room: Uint8Array
+}
+
 export class Edges implements Outside {
   readonly waits: Int32Array
-  readonly tells: Uint8Array
-  readonly depths: Int32Array
   /** That were sent from here. */
   bytes = 0
   readonly #run: number
-  readonly #numbers: Int32Array
-  readonly #placeOf: ReadonlyMap<number, number>
-  readonly #sends = new Map<number, Send[]>()
-  readonly #takes: ReadonlyMap<number, Take>
+  readonly #tables: EdgeTables
   readonly #storageOf: (number: number) => DenseStorage
   readonly #putRows: (rows: RowsHead, values: Uint8Array) => void
   readonly #send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
   readonly #early: Edge[] = []
-  /** How many go together to a process, and those of each that are held back. */
-  readonly #together: ReadonlyMap<number, number>
-  readonly #held = new Map<number, { readonly blocks: (readonly [number, number])[]; readonly parts: Uint8Array[] }>()
+  /** Of each process what is held back for it. */
+  readonly #held = new Map<number, Held>()
   /** The smallest rank that has failed. */
   #failed: number | undefined
   #gate: BlockGate | undefined
 
-  /** `numbers` are those of the portion's blocks in the whole loop. */
+  /** `numbers` are those of the portion's blocks in the whole loop. What follows from both is found once for the same `moves`. */
   constructor(
     run: number,
-    moves: Pick<Moves, 'sends' | 'takes' | 'together'>,
+    moves: EdgeMoves,
     numbers: Int32Array,
     {
       storageOf,
@@ -59,26 +61,19 @@ export class Edges implements Outside {
     },
   ) {
     this.#run = run
-    this.#numbers = numbers
+    this.#tables = tablesOf(moves, numbers)
     this.#storageOf = storageOf
     this.#putRows = putRows
     this.#send = send
-    this.#placeOf = new Map(Array.from(numbers, (number, place) => [number, place]))
-    this.#together = new Map(moves.together)
-    this.#takes = new Map(moves.takes.map((take) => [take.block, take]))
-    this.waits = new Int32Array(numbers.length)
-    this.tells = new Uint8Array(numbers.length)
-    this.depths = new Int32Array(numbers.length)
-    for (const { releases, depth } of moves.takes) {
-      for (const place of this.#placesOf(releases)) {
-        this.waits[place]!++
-        this.depths[place] = Math.max(this.depths[place] as number, depth)
-      }
-    }
-    for (const send of moves.sends) {
-      this.tells[this.#placeOf.get(send.block) as number] = 1 // a block of this portion
-      this.#sends.set(send.block, [...(this.#sends.get(send.block) ?? []), send])
-    }
+    this.waits = this.#tables.waits.slice()
+  }
+
+  get tells(): Uint8Array {
+    return this.#tables.tells
+  }
+
+  get depths(): Int32Array {
+    return this.#tables.depths
   }
 
   opened(gate: BlockGate): void {
@@ -92,16 +87,22 @@ export class Edges implements Outside {
   }
 
   finished(place: number, failed: number | undefined): void {
-    const block = this.#numbers[place] as number
-    for (const { to, boxes } of this.#sends.get(block) ?? []) {
-      const packed = packBoxes(boxes.map((box) => this.#stored(box)))
-      this.bytes += packed.length
-      const held = this.#held.get(to) ?? { blocks: [], parts: [] }
+    const { numbers, sends, together } = this.#tables
+    const block = numbers[place] as number
+    for (const { to, boxes } of sends.get(block) ?? []) {
+      const stored = boxes.map((box) => this.#stored(box))
+      const most = together.get(to) ?? 1
+      const held = this.#held.get(to) ?? { blocks: [], parts: [], room: new Uint8Array(0) }
       this.#held.set(to, held)
-      held.blocks.push([block, packed.length === 0 ? 0 : 1])
-      if (packed.length > 0) held.parts.push(packed)
+      const length = bytesOfAll(stored)
+      if (length > held.room.length) held.room = sharedBytes(length * (most - held.blocks.length))
+      const packed = packInto(stored, held.room.subarray(0, length))
+      held.room = held.room.subarray(length)
+      this.bytes += length
+      held.blocks.push([block, length === 0 ? 0 : 1])
+      if (length > 0) held.parts.push(packed)
       this.#failed = failed
-      if (failed !== undefined || held.blocks.length >= (this.#together.get(to) ?? 1)) this.#release(to)
+      if (failed !== undefined || held.blocks.length >= most) this.#release(to)
     }
   }
 
@@ -114,7 +115,7 @@ export class Edges implements Outside {
   }
 
   #release(to: number): void {
-    const { blocks, parts } = this.#held.get(to) ?? { blocks: [], parts: [] }
+    const { blocks, parts } = this.#held.get(to) as Held // it was asked for
     this.#held.delete(to)
     this.#send(to, { run: this.#run, blocks, ...(this.#failed === undefined ? {} : { failed: this.#failed }) }, parts)
   }
@@ -122,17 +123,17 @@ export class Edges implements Outside {
   /** What came from another process: kept until the pass, or the next of its rounds, has begun here. */
   take(edge: Edge): void {
     const { blocks, failed } = edge.head
-    for (const [block] of blocks) if (!this.#takes.has(block)) throw new RangeError(`Nothing here waits for block ${block}.`)
+    for (const [block] of blocks) if (!this.#tables.takes.has(block)) throw new RangeError(`Nothing here waits for block ${block}.`)
     if (this.#gate === undefined) {
       this.#early.push(edge)
       return
     }
     let at = 0
     for (const [block, count] of blocks) {
-      this.#put(this.#takes.get(block) as Take, edge.parts.slice(at, at + count)) // as seen above
+      this.#put(this.#tables.takes.get(block) as Take, edge.parts.slice(at, at + count)) // as seen above
       at += count
     }
-    const released = blocks.flatMap(([block]) => this.#placesOf(this.#takes.get(block)?.releases ?? []))
+    const released = blocks.flatMap(([block]) => placesOf(this.#tables, this.#tables.takes.get(block)?.releases ?? []))
     for (const place of released) this.waits[place]!--
     this.#gate.release(released, failed)
   }
@@ -148,13 +149,53 @@ export class Edges implements Outside {
     }
   }
 
-  #placesOf(blocks: readonly number[]): number[] {
-    return blocks.map((block) => this.#placeOf.get(block) as number) // blocks of this portion
-  }
-
   #stored({ storage, box }: NumberedBox): StoredBox {
     return { storage: this.#storageOf(storage), box }
   }
+}
+
+type EdgeMoves = Pick<Moves, 'sends' | 'takes' | 'together'>
+
+/** What passes of the same moves have in common. */
+interface EdgeTables {
+  readonly numbers: Int32Array
+  readonly placeOf: ReadonlyMap<number, number>
+  readonly sends: ReadonlyMap<number, readonly Send[]>
+  readonly takes: ReadonlyMap<number, Take>
+  /** How many go together to a process. */
+  readonly together: ReadonlyMap<number, number>
+  readonly waits: Int32Array
+  readonly tells: Uint8Array
+  readonly depths: Int32Array
+}
+
+const known = new WeakMap<EdgeMoves, EdgeTables>()
+
+function tablesOf(moves: EdgeMoves, numbers: Int32Array): EdgeTables {
+  const found = known.get(moves)
+  if (found?.numbers === numbers) return found
+  const { length } = numbers
+  const placeOf = new Map(Array.from(numbers, (number, place) => [number, place]))
+  const [waits, tells, depths] = [new Int32Array(length), new Uint8Array(length), new Int32Array(length)]
+  for (const { releases, depth } of moves.takes) {
+    for (const place of placesOf({ placeOf }, releases)) {
+      waits[place]!++
+      depths[place] = Math.max(depths[place] as number, depth)
+    }
+  }
+  const sends = new Map<number, Send[]>()
+  for (const send of moves.sends) {
+    tells[placeOf.get(send.block) as number] = 1 // a block of this portion
+    sends.set(send.block, [...(sends.get(send.block) ?? []), send])
+  }
+  const takes = new Map(moves.takes.map((take) => [take.block, take]))
+  const tables = { numbers, placeOf, sends, takes, together: new Map(moves.together), waits, tells, depths }
+  known.set(moves, tables)
+  return tables
+}
+
+function placesOf({ placeOf }: Pick<EdgeTables, 'placeOf'>, blocks: readonly number[]): number[] {
+  return blocks.map((block) => placeOf.get(block) as number) // blocks of the portion
 }
 
 export function bytesOfBoxes(boxes: readonly NumberedBox[], storageOf: (number: number) => DenseStorage): number {

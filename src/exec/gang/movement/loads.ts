@@ -11,7 +11,7 @@
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import type { Process } from './belongings.ts'
-import type { LoadSend, Loads, RowsHead, Take } from './moves.ts'
+import type { LoadSend, Loads, Moves, RowsHead } from './moves.ts'
 import type { Residence } from './residence.ts'
 import { cellsIn, countOfRows, joined, type Rows } from './servedRows.ts'
 
@@ -132,15 +132,17 @@ function numberOf({ from, stretch }: Load): number {
   return -1 - (from * STRETCHES + stretch)
 }
 
-/** As blocks of a portion wait for what others have done. */
-export function takesOf({ takes }: Loads, numbers: Int32Array): readonly Take[] {
-  return takes.map(({ block, first, rows }) => ({
+/** Blocks of a portion wait for rows as for what others have done. */
+export function withLoads(moves: Moves, { takes }: Loads, numbers: Int32Array): Moves {
+  if (takes.length === 0) return moves
+  const loaded = takes.map(({ block, first, rows }) => ({
     block,
     boxes: [],
     rows,
     depth: 0,
     releases: [...numbers].filter((number) => number >= first),
   }))
+  return { ...moves, takes: [...moves.takes, ...loaded] }
 }
 
 /** Sends one after another, while blocks run here as well; no more of them once that is of no use. */

@@ -42,6 +42,8 @@ export interface Loads {
   readonly takes: readonly { readonly block: number; readonly first: number; readonly rows: readonly RowsHead[] }[]
 }
 
+export const NO_LOADS: Loads = { sends: [], takes: [] }
+
 export interface LoadSend {
   readonly block: number
   readonly to: number

@@ -39,18 +39,33 @@ export interface Placement {
   readonly flushed: readonly DenseStorage[]
 }
 
+interface FirstRows {
+  readonly from: number
+  readonly to: number
+}
+
+/** By node: passes ask again and again. */
+const rowsFound = new WeakMap<Placed, ReadonlyMap<number, FirstRows>>()
+
 /** Rows of the first axis that the blocks of a node touch; none where they touch nothing. */
-export function rowsOf(
-  { touches }: Placed & { readonly kind: 'boxes' },
-  { owners }: BlockOrder,
-  node: number,
-): { readonly from: number; readonly to: number } {
-  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+export function rowsOf(placed: Placed & { readonly kind: 'boxes' }, order: BlockOrder, node: number): FirstRows {
+  const found = rowsFound.get(placed) ?? rowsByNode(placed, order)
+  rowsFound.set(placed, found)
+  const { from, to } = found.get(node) ?? NO_ROWS
+  return from < to ? { from, to } : NO_ROWS
+}
+
+const NO_ROWS: FirstRows = { from: 0, to: 0 }
+
+function rowsByNode({ touches }: Placed & { readonly kind: 'boxes' }, { owners }: BlockOrder): ReadonlyMap<number, FirstRows> {
+  const found = new Map<number, FirstRows>()
   for (const [block, list] of touches.entries()) {
-    if (owners[block] !== node) continue
+    const owner = owners[block] as number // one of each block
+    let { from, to } = found.get(owner) ?? { from: Number.POSITIVE_INFINITY, to: 0 }
     for (const { box } of list) [from, to] = [Math.min(from, box[0] ?? 0), Math.max(to, box[1] ?? 1)]
+    found.set(owner, { from, to })
   }
-  return from < to ? { from, to } : { from: 0, to: 0 }
+  return found
 }
 
 export function labelIn({ arrays }: Placement, storage: Storage): string {

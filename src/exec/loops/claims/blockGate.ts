@@ -81,9 +81,13 @@ export class BlockGate {
     return blocks.steps === undefined && blocks.rounds === undefined ? depthOrder(blocks, this.#outside.depths) : undefined
   }
 
+  isReady(block: number): boolean {
+    return this.#left[block] === 0 || this.#isOver
+  }
+
   /** Resolves when a block may run; for a thread that runs blocks one after another. */
   async ready(block: number): Promise<void> {
-    if (this.#left[block] === 0 || this.#isOver) return
+    if (this.isReady(block)) return
     this.#outside.flush() // the others may wait as well
     const started = performance.now()
     await new Promise<void>((resolve) => (this.#waiting = { block, resolve }))

@@ -16,11 +16,21 @@
  */
 import type { BlockSchedule } from '../blocks/schedule.ts'
 
-/** `depths` are those that blocks have by themselves, before what they get from those that they wait for. Undefined for plan order. */
-export function depthOrder(
-  { count, successorStart, successors }: Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>,
-  own: Int32Array,
-): Int32Array | undefined {
+type Ordered = Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>
+
+/** By the depths that blocks have by themselves: passes repeat. */
+const known = new WeakMap<Int32Array, { readonly blocks: Ordered; readonly order: Int32Array | undefined }>()
+
+/** `own` are depths that blocks have by themselves, before what they get from those that they wait for. Undefined for plan order. */
+export function depthOrder(blocks: Ordered, own: Int32Array): Int32Array | undefined {
+  const found = known.get(own)
+  if (found?.blocks === blocks) return found.order
+  const order = foundOrder(blocks, own)
+  known.set(own, { blocks, order })
+  return order
+}
+
+function foundOrder({ count, successorStart, successors }: Ordered, own: Int32Array): Int32Array | undefined {
   const depths = own.slice()
   let [most, isPlanOrder, last] = [0, true, 0]
   for (let block = 0; block < count; block++) {
