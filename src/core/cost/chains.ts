@@ -1,24 +1,24 @@
 /**
- * How long a turn of a loop has to wait for the one before: `sum += x` for an addition, `a[i] = a[i - 1] + x` for an addition
- * and for the element to come back from memory. What does not wait overlaps from turn to turn.
+ * The latency of loop-carried dependence chains: an iteration of `sum += x` waits for an addition, one of `a[i] = a[i - 1] + x` for an
+ * addition and a store-to-load forward. Whatever is on no chain overlaps from iteration to iteration.
  */
 import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr } from '../ir/functionIr.ts'
 import { exprId, someExpr } from '../ir/irFacts.ts'
 import { costOf } from './operations.ts'
 
-/** From a store to the load of what it stored. */
+/** The latency of store-to-load forwarding. */
 const FORWARD_NS = 0.5
 
 type Read = Extract<Expr, { kind: 'Read' }>
 type Store = Extract<Stmt, { kind: 'Write' | 'Add' }>
 
-/** Of whole numbers results are there sooner. */
+/** The latency of integer operations, as a fraction of that of floats. */
 const INTEGER_SHARE = 0.4
 
-/** The index of a loop, and what follows from it. */
+/** The index of a loop, and the locals that vary with it. */
 export interface Turning {
   readonly isIndex: (expr: Expr) => boolean
-  /** Locals of a turn whose values differ from turn to turn. */
+  /** Locals whose values may differ from iteration to iteration. */
   readonly changed: ReadonlySet<string>
 }
 
@@ -36,18 +36,18 @@ export function turningOf(stmts: readonly Stmt[], isIndex: Turning['isIndex']): 
   return { isIndex, changed }
 }
 
-/** Whether an expression may differ from turn to turn by the index, or what follows from it. */
+/** Whether an expression may vary from iteration to iteration, by the index or by locals that follow from it. */
 export function moves(expr: Expr, { isIndex, changed }: Turning): boolean {
   return someExpr(expr, (e) => isIndex(e) || (e.kind === 'Local' && changed.has(e.name)))
 }
 
-/** Nanoseconds from turn to turn. Loops inside are left out. */
+/** The nanoseconds from iteration to iteration on the longest carried chain; 0 where there is none. Inner loops are left out. */
 export function chainNs(stmts: readonly Stmt[], turning: Turning, isInteger: (array: string) => boolean): number {
   const flat = flattened(stmts)
   const declared = new Set(flat.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
   const carried = new Set(flat.flatMap((stmt) => (stmt.kind === 'Assign' && !declared.has(stmt.local) ? [stmt.local] : [])))
   const stores = flat.filter((stmt) => stmt.kind === 'Write')
-  /** How long after the turn's beginning a local is known, if it waits for the turn before. */
+  /** The nanoseconds from the iteration's beginning to a local's value, for locals that wait for the iteration before. */
   const since = new Map<string, number>([...carried].map((local) => [local, 0]))
   const latency = (expr: Expr): number | undefined => {
     if (expr.kind === 'Local') return since.get(expr.name)
@@ -75,7 +75,7 @@ export function chainNs(stmts: readonly Stmt[], turning: Turning, isInteger: (ar
   return chain
 }
 
-/** Whether a turn reads what the turn before may have written there. */
+/** Whether the read may load what the store wrote in the iteration before. */
 function isCarried(read: Read, store: Store, turning: Turning): boolean {
   if (read.array !== store.array) return false
   let isSame = true
@@ -86,13 +86,13 @@ function isCarried(read: Read, store: Store, turning: Turning): boolean {
     turns ||= moves(subscript, turning)
     if (exprId(subscript) === exprId(written)) continue
     isSame = false
-    // elsewhere along an axis that stands still, or at one place along an axis that does not: other turns rarely meet there
+    // different subscripts of which one is the same in all iterations: iterations rarely meet at one element
     if (!moves(subscript, turning) || !moves(written, turning)) return false
   }
   return !isSame || !turns
 }
 
-/** Statements with those under tests, in order; a loop inside is none of the turn's. */
+/** The statements with those in branches and labelled blocks, in order; inner loops are left out. */
 export function flattened(stmts: readonly Stmt[]): Stmt[] {
   return stmts.flatMap((stmt): Stmt[] => {
     if (stmt.kind === 'If') return [stmt, ...flattened(stmt.then), ...flattened(stmt.else)]
@@ -100,7 +100,7 @@ export function flattened(stmts: readonly Stmt[]): Stmt[] {
   })
 }
 
-/** The accesses of a turn, each with what it does. */
+/** The accesses of an iteration, those of inner loops left out. */
 export function accessesIn(
   stmts: readonly Stmt[],
 ): { readonly array: string; readonly subscripts: readonly Expr[]; readonly writes: boolean }[] {

@@ -1,8 +1,8 @@
 /**
- * What an iteration of a body takes on one thread, in nanoseconds, estimated before it has run: from its operations, the
- * kernel that computes them, how often its loops turn, what a turn waits for, and the memory it walks through.
+ * The estimated nanoseconds of an iteration of a body on one thread, before it has run: from its operations, the kernel that
+ * computes them, the trip counts of its loops, the latency of carried chains, and the memory it walks through.
  *
- *     a turn = the longer of what it computes / lanes  and what it waits for  + its memory
+ *     an iteration of a loop = max(its work / lanes, its carried chain) + its memory
  *
  * No clock is asked: an estimate is the same on every machine. The constants were calibrated with `bench/estimate.bench.ts`, over
  * the loops of bench/questions, on an AMD EPYC with Node 20; there it is right within a factor of two for most loops.
@@ -16,25 +16,25 @@ import { turnMemory } from './memory.ts'
 import { costOf } from './operations.ts'
 import { finiteNs } from './turns.ts'
 
-/** How a body was compiled, as far as it changes what an iteration costs. */
+/** The properties of a body's kernel that change the cost of an iteration. */
 export interface CostedKernel {
   readonly target: 'wasm-simd' | 'wasm' | 'js'
-  /** Iterations computed at a time; `nested`: with the loops inside. */
+  /** The number of iterations in the lanes of a vector; `nested`: with the loops inside (outer-loop vectorization). */
   readonly lanes: number
   readonly nested: boolean
-  /** Whether the first loop runs beside the last one of the iteration before. */
+  /** Whether the first loop overlaps with the last one of the iteration before (software pipelining). */
   readonly isOverlapped?: boolean
-  /** Turns computed at a time of the innermost loops that have lanes, by the place of their `for`. */
+  /** The number of lanes of each vectorized innermost loop, by the place of its `for`. */
   readonly inner: ReadonlyMap<string, number>
 }
 
 export interface CostedBody {
   readonly ir: FunctionIr
-  /** Extents of the iteration space. */
+  /** The extents of the iteration space. */
   readonly extents: readonly number[]
-  /** Whether the last index runs from one iteration to the next; otherwise keys are looked up, place by place. */
+  /** Whether the last index counts up from iteration to iteration; otherwise the key of each iteration is looked up. */
   readonly isRun: boolean
-  /** Iterations of a run, where blocks cut it short. Default: the last extent. */
+  /** The iterations of a run along the last axis, where blocks cut it short. Default: the last extent. */
   readonly run?: number
   readonly kernel: CostedKernel
   readonly arrayOf: (name: string) => CostedArray | undefined
@@ -42,35 +42,35 @@ export interface CostedBody {
 
 export interface IterationCost {
   readonly ns: number
-  /** What each run of iterations along the last axis costs in addition. */
+  /** The additional cost of each run of iterations along the last axis. */
   readonly runNs: number
 }
 
-/** An instruction of a scalar kernel, of one in lanes for all lanes together, and of JavaScript with its checks. */
+/** The cost of an instruction: of a scalar kernel, of a vectorized one for all lanes together, and of JavaScript with its checks. */
 const WORK_NS = { wasm: 0.2, lanes: 0.13, js: 0.9 } as const
-/** Where an iteration finds its place: along a run, or by its keys. */
+/** The cost of finding an iteration's key: along a run, by looking it up, or in JavaScript. */
 const ITERATION_NS = { run: 0.2, places: 3, js: 6 } as const
-/** Checks before a loop, its vectors' beginning and its last turns. */
+/** The cost of beginning a loop: its checks, its vectors' set-up and its remainder; then that of beginning a run. */
 const LOOP_START_NS = 7
 const RUN_START_NS = 5
-/** What is left of the shorter of two loops that run side by side: their instructions, without the waiting. */
+/** The fraction of the shorter of two overlapped loops that is still paid: its instructions, without its latency. */
 const BESIDE = 0.4
-/** A branch that is foreseen most of the time. */
+/** The cost of a branch that is predicted most of the time. */
 const BRANCH_NS = 0.6
-/** Adding to an accumulator, to its chunk of the fixed tree. */
+/** The cost of adding to an accumulator's chunk of the fixed tree. */
 const ACCUMULATE_NS = 3
-/** Of a turn: its index and its end. */
+/** The instructions of an iteration's index and loop test. */
 const TURN_WORK = 1
-/** Of a subscript that is no index: where the element lies, and whether it lies inside. */
+/** The instructions of a subscript that is no index: its address and its bounds check. */
 const SUBSCRIPT_WORK = 1
 
 interface Level {
   readonly body: CostedBody
   readonly means: Means
   readonly lanes: number
-  /** Whether the lanes are iterations, each of which waits for itself alone. */
+  /** Whether the lanes are iterations of the body, each with carried chains of its own. */
   readonly nested: boolean
-  /** Of the loop whose turn it is, and of those around it. */
+  /** The loop that is estimated, and those around it, innermost first. */
   readonly loops: readonly { readonly turning: Turning; readonly turns: number }[]
 }
 
@@ -88,14 +88,14 @@ export function iterationCost(body: CostedBody): IterationCost {
   return { ns: own + turn.ns - saved + (isRun ? 0 : turn.startNs), runNs: isRun ? RUN_START_NS + turn.startNs : 0 }
 }
 
-/** What the first and the last loop of a body save by running side by side. */
+/** The nanoseconds that the first and the last loop of a body save by overlapping. */
 function overlapNs(stmts: readonly Stmt[], level: Level): number {
   const loops = stmts.filter((stmt) => stmt.kind === 'For')
   const [first, last] = [loops[0], loops.at(-1)]
   return first === undefined || last === undefined ? 0 : (1 - BESIDE) * Math.min(loopNs(first, level), loopNs(last, level))
 }
 
-/** What a turn of a loop takes, and what it takes to begin the loop. */
+/** The cost of an iteration of a loop, and of beginning the loop. */
 function turnNs(stmts: readonly Stmt[], level: Level): { readonly ns: number; readonly startNs: number } {
   const { body, lanes, nested, loops } = level
   const [own, outer] = loops
@@ -103,7 +103,7 @@ function turnNs(stmts: readonly Stmt[], level: Level): { readonly ns: number; re
   const memory = turnMemory(stmts, { ...own, outer, isRun: body.isRun }, body.arrayOf)
   const waits = body.kernel.target !== 'js' && (lanes === 1 || nested)
   const chain = waits ? chainNs(stmts, own.turning, (array) => body.arrayOf(array)?.isInteger === true) : 0
-  // lanes are computed two vectors at a time
+  // vectorized loops compute two vectors at a time
   return { ns: Math.max(stmtsNs(stmts, level), lanes === 1 ? chain : chain / (2 * lanes)) + memory.ns, startNs: memory.startNs }
 }
 
@@ -152,7 +152,7 @@ function loopNs(stmt: For, level: Level): number {
   return stmtsNs(stmt.init, level) + around + turn.startNs + finiteNs(turns * (turn.ns + test + TURN_WORK * workNs(deeper)))
 }
 
-/** The local that a loop without a known end counts with. */
+/** The local that a loop without a known bound adds a constant to; undefined where there is none. */
 function countedUp({ update }: For): string | undefined {
   const [step] = update
   if (update.length !== 1 || step?.kind !== 'Assign' || step.value.kind !== 'Binary' || step.value.operator !== '+') return undefined
@@ -166,11 +166,11 @@ function exprNs(expr: Expr, level: Level): number {
   }
   const { work, callNs } = costOf(expr)
   const operands = childrenOf(expr).reduce((sum, child) => sum + exprNs(child, level), 0)
-  // of several lanes a call is vectors of its own
+  // the cost of a call is divided by the lanes: it has vectors of its own
   return work * workNs(level) + callNs / level.lanes + operands
 }
 
-/** Sums of indices and constants are part of the address, and what is the same in all turns is found before them. */
+/** The cost of subscripts: affine ones are part of the address, and invariant ones are computed before the loop. */
 function subscriptsNs(subscripts: readonly Expr[], level: Level): number {
   const own = level.loops[0]?.turning
   const found = subscripts.filter((subscript) => !isAddress(subscript) && (own === undefined || moves(subscript, own)))
@@ -196,7 +196,7 @@ function workNs({ body, lanes }: Level): number {
   return lanes === 1 ? WORK_NS.wasm : WORK_NS.lanes / lanes
 }
 
-/** How the kernel's report names a loop. */
+/** The name of a loop in the kernel's report: the place of its `for`. */
 export function placeOf(span: Span): string {
   return placeText(span)
 }

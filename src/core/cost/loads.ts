@@ -1,5 +1,5 @@
 /**
- * How the elements of sparse data spread over the blocks of a schedule, and how long the longest way through these blocks is.
+ * The load of a schedule's blocks for sparse data, and the length of the critical path through them.
  *
  *     user 7 has half of all ratings      1d on users: one block has half      1d on movies: even blocks
  *     ratings along a diagonal            wavefront: one block after another   2d: the whole diagonal together
@@ -11,21 +11,21 @@ import type { Form } from '../loop/loopSpec.ts'
 import { cutByHistogram, cutEqual, rangeAlong, type Subscripted } from '../loop/partitioning.ts'
 import { type Grid, longestWay } from './longestWay.ts'
 
-/** Elements of sparse data: all of them, or some in their place. */
+/** The keys of sparse elements: all of them, or a sample. */
 export interface KeySample {
-  /** A column for each axis, in key order. */
+  /** The components of the keys, a column for each axis, in key order. */
   readonly keys: readonly Int32Array[]
   readonly length: number
   readonly isWhole: boolean
 }
 
-/** Elements that are looked at: a hundred for each of 256 blocks. */
+/** The most elements of a sample: a hundred for each of 256 blocks. */
 const MOST_SAMPLED = 2 ** 15
 
-/** Key columns are never written again: they are made anew where keys are added. */
+/** The samples by first key column. Key columns are never overwritten: adding keys makes new ones. */
 const samples = new WeakMap<Int32Array, KeySample>()
 
-/** The elements to count, found once for key columns. */
+/** The sample of a sparse array's keys, cached by its key columns. */
 export function sampleOf(keys: readonly Int32Array[], most: number = MOST_SAMPLED): KeySample {
   const [first] = keys
   const length = first?.length ?? 0
@@ -46,7 +46,7 @@ function sampled(keys: readonly Int32Array[], places: Int32Array): KeySample {
   return { keys: taken, length: places.length, isWhole: false }
 }
 
-/** One of every so many places, here and there in its stretch: a fixed step would meet the same column in every row. */
+/** Stratified positions, one at a hashed place in each stretch of equal length: a fixed step would meet the same column in every row. */
 function placesIn(length: number, most: number): Int32Array {
   const stretch = length / most
   const places = new Int32Array(most)
@@ -57,27 +57,27 @@ function placesIn(length: number, most: number): Int32Array {
   return places
 }
 
-/** What is counted, and how it is cut. */
+/** The sample to count, and the rule by which its axes are cut. */
 export interface Loads {
   readonly sample: KeySample
   readonly extents: readonly number[]
   readonly balance: 'histogram' | 'equal'
 }
 
-/** Samples a block that tell its load. */
+/** The least sampled elements per block that tell its load. */
 const LEAST_IN_BLOCK = 8
 
-/** Blocks of sparse data: the first `outer` axes run in order, and `counts` has the steps of each and the blocks along each cut inside one. */
+/** A cut of sparse data: the first `outer` axes run in order, and `counts` has the steps along each of them, then the blocks along each cut inside a step. */
 export interface Cut {
   readonly inner: Subscripted
   readonly outer: number
   readonly counts: readonly number[]
 }
 
-/** A body that captures another number for each pass is analysed for each: its elements are counted once. */
+/** The shares found for a sample: a body that captures another number for each pass is analysed again for each, but its elements are counted once. */
 const shares = new WeakMap<KeySample, Map<string, number | undefined>>()
 
-/** The part of all elements on the longest way through the blocks; undefined where the sample is too small to tell. */
+/** The fraction of all elements on the critical path through the blocks; undefined where the sample is too small to tell. */
 export function loadShare(cut: Cut, loads: Loads, workers: number): number | undefined {
   const known = shares.get(loads.sample) ?? new Map<string, number | undefined>()
   shares.set(loads.sample, known)
@@ -125,14 +125,14 @@ function formsOf(schedule: Subscripted, rank: number): readonly Form[] {
   }
 }
 
-/** Of longer axes so many neighbours are counted together that no more are left than this. */
+/** The most counters of an axis: on longer ones, neighbouring values are counted together. */
 const MOST_COUNTED = 2 ** 17
 
 interface AxisCut {
-  /** What a form comes to at each element. */
+  /** The value of the form at each element. */
   readonly values: Int32Array
   readonly low: number
-  /** Neighbours that are counted together. */
+  /** The number of neighbouring values that share a counter. */
   readonly width: number
   readonly partOf: Int32Array
 }

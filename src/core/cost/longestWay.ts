@@ -1,6 +1,6 @@
 /**
- * How long some workers take for the blocks of a grid, in iterations, if each claims the first block in plan order that waits for
- * nobody. (In a run homes and timing play a part too: `exec/loops/claims/claim.ts`.)
+ * The makespan of a grid of blocks on some workers, in iterations, by list scheduling: each worker claims the first ready block in plan
+ * order. (In a run, ready queues and timing play a part too: `exec/loops/claims/claim.ts`.)
  *
  *     free         blocks of one row wait for nobody
  *     diagonals    plan order diagonal by diagonal; a block waits for those before it in its row and its column
@@ -9,13 +9,13 @@
 export interface Grid {
   readonly kind: 'free' | 'diagonals' | 'wavefront'
   readonly rows: number
-  /** 1 of free blocks. */
+  /** The number of columns; 1 for free blocks. */
   readonly columns: number
   /** Iterations of each block, row by row. */
   readonly sizes: Float64Array
 }
 
-/** A block that a worker has, and when it will be done. */
+/** A block that a worker has claimed, and the time at which it will be done. */
 interface Claimed {
   readonly cell: number
   readonly end: number
@@ -60,7 +60,7 @@ function planOf({ kind, rows, columns }: Grid): number[] {
   })
 }
 
-/** Of each cell how many it waits for, and who waits for it; -1 for nobody. */
+/** For each cell the number of cells that it waits for, and the cells in its row and its column that wait for it, -1 for none. */
 function waitsOf({ kind, rows, columns }: Grid, plan: readonly number[]) {
   const [waitsFor, nextInRow, nextInColumn] = [0, -1, -1].map((value) => new Int32Array(plan.length).fill(value)) as [
     Int32Array,

@@ -1,4 +1,4 @@
-/** How large a number of a body is on the average, and how often its loops turn: what can be told without running it. */
+/** Estimates of the mean values of a body's expressions and of the trip counts of its loops, without running it. */
 
 import { ARRAY_OF_DTYPE } from '../arrays/storage.ts'
 import type { DType } from '../data/schema.ts'
@@ -7,9 +7,9 @@ import { turnsBetween, UNKNOWN_TURNS } from './turns.ts'
 
 export type For = Extract<Stmt, { kind: 'For' }>
 
-/** What is known of the arrays of a body. */
+/** The properties of an array that the cost of its accesses depends on. */
 export interface CostedArray {
-  /** As far as they are known. */
+  /** The extents, undefined where they are not known. */
   readonly extents: readonly (number | undefined)[]
   readonly elementBytes: number
   /** Whether it holds integers of 32 bits or fewer. */
@@ -22,10 +22,10 @@ export function costedType(dtype: DType): Omit<CostedArray, 'extents'> {
 
 export interface Means {
   readonly parameters: ReadonlyMap<string, unknown>
-  /** Extents of the iteration space. */
+  /** The extents of the iteration space. */
   readonly extents: readonly number[]
   readonly arrayOf: (name: string) => CostedArray | undefined
-  /** Means of the indices of the loops around. */
+  /** The mean values of the indices of the loops around. */
   readonly locals: ReadonlyMap<string, number>
 }
 
@@ -33,7 +33,7 @@ export function meansOf(ir: FunctionIr, extents: readonly number[], arrayOf: Mea
   return { parameters: new Map(ir.parameters.map(({ name, value }) => [name, value])), extents, arrayOf, locals: new Map() }
 }
 
-/** The turns of a loop, on the average over all iterations, and what is known inside it. */
+/** The mean trip count of a loop over all iterations, and the means inside of it. */
 export function turnsOf(stmt: For, means: Means): { readonly turns: number; readonly inside: Means } {
   const { counted } = stmt
   if (counted === undefined) return { turns: turnsByElements(stmt, means) ?? UNKNOWN_TURNS, inside: means }
@@ -43,7 +43,7 @@ export function turnsOf(stmt: For, means: Means): { readonly turns: number; read
   return { turns: turnsBetween(from, to, counted.step), inside }
 }
 
-/** A loop up to an element, `e < first.get(i + 1)`, that walks along an array takes all of it in all iterations together. */
+/** The mean trip count of a loop up to an element, `e < first.get(i + 1)`: all iterations together walk along an array once. Undefined for other loops. */
 function turnsByElements({ test, body }: For, { extents, arrayOf }: Means): number | undefined {
   if (test?.kind !== 'Binary' || test.left.kind !== 'Local' || test.right.kind !== 'Read') return undefined
   const index = test.left.name
@@ -64,7 +64,7 @@ function isReadAt(node: object, local: string): node is Extract<Expr, { kind: 'R
   return node.subscripts.length === 1 && subscript?.kind === 'Local' && subscript.name === local
 }
 
-/** The mean of an expression over all iterations; undefined where only the data tells. */
+/** The mean value of an expression over all iterations; undefined where only the data tells. */
 export function meanOf(expr: Expr, means: Means): number | undefined {
   switch (expr.kind) {
     case 'Literal':
@@ -92,7 +92,7 @@ export function meanOf(expr: Expr, means: Means): number | undefined {
   }
 }
 
-/** A bound such as `Math.min(n, i + 3)`, taken at the means of what it is made of. */
+/** The value of a bound such as `Math.min(n, i + 3)` at the means of its arguments; undefined where one has none. */
 function calledWithMeans({ callee, args }: Extract<Expr, { kind: 'Call' }>, means: Means): number | undefined {
   const values = args.flatMap((arg) => meanOf(arg, means) ?? [])
   if (values.length < args.length) return undefined

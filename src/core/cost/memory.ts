@@ -1,32 +1,32 @@
 /**
- * What the elements of a turn cost beyond the instructions that load them: nothing where their array stays in the cache, so
- * much a byte where it streams by, and a line of the cache each where the next one lies elsewhere.
+ * The memory cost of an iteration's accesses beyond their instructions: nothing where the array stays in the cache, a cost per
+ * byte where it is streamed, and a cache line for each element where the next one lies elsewhere.
  */
 import type { Expr, Stmt } from '../ir/functionIr.ts'
 import { someExpr } from '../ir/irFacts.ts'
 import { accessesIn, moves, type Turning } from './chains.ts'
 import type { CostedArray } from './means.ts'
 
-/** Arrays up to this size stay in a core's cache. */
+/** The largest array that stays in a core's cache. */
 const CACHE_BYTES = 2 ** 20
 const LINE_BYTES = 64
-/** Streaming by, element after element; what is written is read before, and written back. */
+/** The costs of streaming; a written line is read before, and written back. */
 const READ_NS_PER_BYTE = 0.04
 const WRITE_NS_PER_BYTE = 0.1
-/** A line somewhere in an array that is not in the cache; several are under way at once. */
+/** The cost of a line anywhere in an array that is not in the cache; several misses overlap. */
 const LINE_NS = 4
-/** Where elements one below another are read, the lines that a column takes. Up to so many bytes the next column finds them in the cache. */
+/** The most bytes of the lines that a column of elements touches for which the next column still finds them in the cache. */
 const COLUMN_BYTES = 2 ** 18
-/** The lines where a row begins, until the processor has seen where it leads: of rows one below another, and of rows anywhere. */
+/** The cost of a row's first lines, until the hardware prefetcher follows: of consecutive rows, and of rows anywhere. */
 const NEXT_ROW = { lineNs: 6, most: 4 } as const
 const ANY_ROW = { lineNs: 15, most: 16 } as const
-/** Lines that are written come from memory and go back there. */
+/** The factor for written lines, which come from memory and go back there. */
 const WRITTEN_LINE = 1.5
 
 export interface TurnMemory {
-  /** Of a turn. */
+  /** The cost of an iteration. */
   readonly ns: number
-  /** Of a loop: the lines where the rows of large arrays begin, which have to be waited for. */
+  /** The cost of beginning the loop: the first lines of the rows of large arrays, which have to be waited for. */
   readonly startNs: number
 }
 
@@ -35,13 +35,13 @@ export interface Walk {
   readonly turns: number
   /** The loop around, if there is one. */
   readonly outer?: { readonly turning: Turning; readonly turns: number } | undefined
-  /** Whether keys follow one another, so that the rows of a whole loop do. */
+  /** Whether the keys of iterations follow one another, so that the rows which the loop walks do. */
   readonly isRun: boolean
 }
 
 export function turnMemory(stmts: readonly Stmt[], walk: Walk, arrayOf: (name: string) => CostedArray | undefined): TurnMemory {
   const { turning, turns, outer, isRun } = walk
-  /** By array and how the index runs through it: neighbours share their lines. */
+  /** The costs by array and moving axes: accesses to neighbours share their lines. */
   const streams = new Map<string, TurnMemory>()
   for (const { array, subscripts, writes } of accessesIn(stmts)) {
     const costed = arrayOf(array)
@@ -52,7 +52,7 @@ export function turnMemory(stmts: readonly Stmt[], walk: Walk, arrayOf: (name: s
     const last = subscripts.length - 1
     const isRow = !isScattered && moving.every((axis) => axis === last)
     const isNew = outer === undefined || subscripts.some((subscript) => moves(subscript, outer.turning))
-    // the same elements again in each turn of the loop around
+    // elements that each iteration of the loop around touches again are paid once
     const share = isNew || outer === undefined ? 1 : 1 / Math.max(1, outer.turns)
     const follows = isRun && turns > (costed.extents[last] ?? 0) / 2
     const key = `${array} ${isScattered ? 'scattered' : moving.join()}`
@@ -79,7 +79,7 @@ function elementNs(
   return turns * LINE_BYTES <= COLUMN_BYTES ? 2 * streamed : LINE_NS
 }
 
-/** Whether only the data tells where the element lies. */
+/** Whether only the data tells a subscript, so that no prefetcher foresees it. */
 function isUnforeseen(subscript: Expr, { changed }: Turning): boolean {
   return someExpr(
     subscript,

@@ -1,6 +1,6 @@
 /**
- * How heavy an iteration is, whatever kernel runs it: so many nanoseconds for each operation of a slow one. Blocks are cut by it,
- * and so it may not follow from what was compiled: a cut decides on bits. What it takes is estimated in `iterationCost.ts`.
+ * The nominal weight of an iteration, whatever kernel runs it: a fixed time for each operation, that of a slow kernel. Blocks are cut by
+ * it, and a cut decides on bits: so it may not depend on what was compiled. `iterationCost.ts` estimates the real time.
  */
 import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../ir/functionIr.ts'
 import type { Schedule } from '../loop/loopSpec.ts'
@@ -15,10 +15,10 @@ export function nominalNs(ir: FunctionIr, extentOf: (array: string, axis: number
   return 2 + blockNs(ir.body, { parameters, extentOf })
 }
 
-/** An iteration of this or less is light: see `blockCounts`. */
+/** The nominal time of a light iteration; see `blockCounts`. */
 const LIGHT_ITERATION_NS = 50
 
-/** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. Steps may be of cheap ones. */
+/** The weight of an iteration, as a multiple of a light one of some dozen operations: heavy ones are worth smaller blocks. Only in steps may it be less than 1. */
 export function weightIn({ kind }: Schedule, nominal: number): number {
   const weight = nominal / LIGHT_ITERATION_NS
   return kind === 'stepped' ? weight : Math.max(1, weight)

@@ -1,13 +1,13 @@
 /**
- * What the operations of a body cost, by kind: how many instructions each is worth, and how long its result takes to be there.
+ * The cost of a body's operations by kind: the instructions that each is worth, and its latency.
  * The processor does several instructions at a time, unless one waits for the result of another.
  */
 import type { Expr } from '../ir/functionIr.ts'
 
 export interface OperationCost {
-  /** In instructions as cheap as an addition. */
+  /** The throughput cost, in instructions as cheap as an addition. */
   readonly work: number
-  /** Nanoseconds that share no vector: calls of JavaScript functions. */
+  /** Nanoseconds of calls to JavaScript functions. */
   readonly callNs: number
   /** Nanoseconds from operand to result. */
   readonly latencyNs: number
@@ -19,7 +19,7 @@ const EXTREME: OperationCost = { work: 3, callNs: 0, latencyNs: 1.8 }
 const QUOTIENT: OperationCost = { work: 6, callNs: 0, latencyNs: 4 }
 const REMAINDER: OperationCost = { work: 10, callNs: 0, latencyNs: 8 }
 const CALL: OperationCost = { work: 0, callNs: 14, latencyNs: 14 }
-/** A random number is some rounds of a generator without a state. */
+/** The cost of a random number: the rounds of a counter-based generator, which carries no state. */
 const DRAW: OperationCost = { work: 0, callNs: 55, latencyNs: 0 }
 
 const EXTREMES: ReadonlySet<string> = new Set(['Math.max', 'Math.min', 'Math.round', 'Math.sign'])
@@ -33,7 +33,7 @@ const INSTRUCTIONS: ReadonlySet<string> = new Set([
   'Math.clz32',
 ])
 
-/** The operation itself, without its operands. What addresses take is part of an access. */
+/** The cost of the operation itself, without its operands. Address computations are part of an access. */
 export function costOf(expr: Expr): OperationCost {
   switch (expr.kind) {
     case 'Literal':

@@ -1,16 +1,16 @@
 /**
- * What a pass takes under a schedule, predicted for a nominal machine: how a schedule is chosen among those that are legal.
+ * The predicted time of a pass under a schedule on a nominal machine, by which one of the legal schedules is chosen.
  *
  *     pass = iterations x nanoseconds of one x share  +  blocks  +  steps
  *
  * - *nanoseconds of one* depend on the schedule: blocks that cut the last axis make runs short, and the rows of a large array
  *   are begun more often (`memory.ts`); where elements lie block by block, keys and values are copied there first.
- * - *share*: the part of the iterations on the longest way through the blocks, for so many workers. Blocks of a box are equal, and
+ * - *share*: the fraction of the iterations on the critical path through the blocks, for so many workers. Blocks of a box are equal, and
  *   those of sparse data are taken for it until the data is there; then its elements are counted (`loads.ts`). Equal blocks that wait
  *   for equally many others before them run together; no worker has less of them than one, nor all together less than the whole.
  * - *blocks* are claimed; those that wait for others are handed on. At the end of a *step* all wait for all.
  *
- * Everything follows from the body, the extents and the keys: never from a clock or from the workers that there are, since the
+ * Everything follows from the body, the extents and the keys, never from a clock or from the real workers, since the
  * schedule may decide on the bits of the result.
  */
 import type { InnerSchedule, Schedule } from '../loop/loopSpec.ts'
@@ -18,16 +18,16 @@ import { blockCounts, bySubscript, MOST_LISTED_BLOCKS, rangeAlong } from '../loo
 import { type KeySample, loadShare } from './loads.ts'
 import { weightIn } from './nominal.ts'
 
-/** Workers of the nominal machine. */
+/** The workers of the nominal machine. */
 export const NOMINAL_WORKERS = 4
-/** Claiming a block; handing on one that others wait for; the end of a step. */
+/** The costs of claiming a block, of releasing one that others wait for, and of the barrier at the end of a step. */
 const CLAIM_NS = 300
 const RELEASE_NS = 2_000
 const STEP_END_NS = 5_000
-/** Beginning one of the pieces that a slanted block is made of: where two axes are slanted, and where more are. */
+/** The cost of beginning one of the boxes that a slanted block is made of: where two axes are slanted, and where more are. */
 const PIECE_NS = 150
 const DEEP_PIECE_NS = 250
-/** Copying the keys and the value of an element to its block, and over how many passes that is spread. */
+/** The cost of copying the keys and the value of an element to its block, and the passes over which it is spread. */
 const COPY_NS = 10
 const PASSES_OF_A_COPY = 4
 
@@ -36,14 +36,14 @@ type Parallel = Exclude<Schedule, { readonly kind: 'colored' | 'serial' }>
 export interface CostedLoop {
   readonly extents: readonly number[]
   readonly iterations: number
-  /** Whether every key of the box is an iteration, so that the last index runs from one to the next. */
+  /** Whether every key of the box is an iteration, so that the last index counts up from one to the next. */
   readonly isBox: boolean
   readonly partitions: number | readonly number[] | undefined
-  /** Nominal nanoseconds of an iteration: what blocks are cut by. */
+  /** The nominal nanoseconds of an iteration, by which blocks are cut. */
   readonly nominalNs: number
-  /** Nanoseconds of an iteration in runs of so many. */
+  /** The estimated nanoseconds of an iteration in runs of `run` iterations. */
   readonly iterationNs: (run: number) => number
-  /** Of sparse data, as soon as it is there. */
+  /** The keys of sparse data, as soon as it exists. */
   readonly sample?: KeySample | undefined
   /** Default: 'histogram'. */
   readonly balance?: 'histogram' | 'equal' | undefined
@@ -52,13 +52,13 @@ export interface CostedLoop {
 export interface ScheduleCost {
   readonly milliseconds: number
   readonly blocks: number
-  /** Iterations in a row. */
+  /** The mean length of runs of iterations along the last axis. */
   readonly run: number
-  /** The part of the iterations on the longest way through the blocks. */
+  /** The fraction of the iterations on the critical path through the blocks. */
   readonly share: number
 }
 
-/** A pass with so many workers; what decides is their nominal number. */
+/** The cost of a pass with so many workers; the choice of a schedule uses the nominal number. */
 export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: number = NOMINAL_WORKERS): ScheduleCost {
   if (schedule.kind === 'serial' || schedule.kind === 'colored') {
     return { milliseconds: (loop.iterations * loop.iterationNs(fullRun(loop))) / 1e6, blocks: 1, run: fullRun(loop), share: 1 }
@@ -66,7 +66,7 @@ export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: numb
   const { iterations, extents } = loop
   const planned = blockCounts(schedule, extents, loop.partitions, iterations, weightIn(schedule, loop.nominalNs))
   const outer = schedule.kind === 'stepped' ? schedule.outer : 0
-  // steps of one block are none, and neither are too many to be listed: the whole loop then is one
+  // where steps have one block each, or more blocks than can be listed, the whole loop is one block
   const isListed = !loop.isBox && schedule.kind === 'stepped' && productOf(planned) > MOST_LISTED_BLOCKS
   const isOne = isListed || productOf(planned.slice(outer)) === 1
   const inner = innerOf(schedule, loop)
@@ -84,7 +84,7 @@ export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: numb
   return { milliseconds: (iterations * ns * share + blocksNs + stepsNs) / 1e6, blocks, run, share }
 }
 
-/** What no schedule can be faster than: all work in long runs, evenly shared. */
+/** The lower bound of all schedules: all work in long runs, evenly shared. */
 export function leastMs(loop: CostedLoop): number {
   return (loop.iterations * loop.iterationNs(fullRun(loop))) / NOMINAL_WORKERS / 1e6
 }
@@ -93,7 +93,7 @@ function fullRun({ extents }: CostedLoop): number {
   return Math.max(1, extents[extents.length - 1] ?? 1)
 }
 
-/** Iterations in a row inside a block: as many as the last axis has there. */
+/** The length of runs inside a block: the indices that the last axis has there. */
 function runOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, outer: number): number {
   const { extents } = loop
   const last = extents.length - 1
@@ -117,7 +117,7 @@ function runOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedL
   }
 }
 
-/** Slanted blocks of a box are made of boxes, one for each index of the axes before the last that is slanted. */
+/** The cost per iteration of beginning boxes: slanted blocks of a box consist of one for each index of the axes before the last slanted one. */
 function pieceNs(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop): number {
   if (!loop.isBox) return 0
   const forms = schedule.kind === 'skewed' ? schedule.forms : schedule.kind === '1d' && 'form' in schedule ? [schedule.form] : []
@@ -128,7 +128,7 @@ function pieceNs(schedule: InnerSchedule, counts: readonly number[], loop: Coste
   return (slanted > 2 ? DEEP_PIECE_NS : PIECE_NS) / (size * productOf(loop.extents.slice(last + 1)))
 }
 
-/** How far an index goes inside a band of a form. */
+/** The number of indices of an axis inside a band of a form. */
 function bandWidth(form: readonly number[], axis: number, count: number, { extents }: CostedLoop): number {
   const coefficient = Math.abs(form[axis] ?? 0)
   const full = Math.max(1, extents[axis] ?? 1)
@@ -137,18 +137,18 @@ function bandWidth(form: readonly number[], axis: number, count: number, { exten
   return Math.max(1, Math.min(full, (high - low) / count / coefficient))
 }
 
-/** The schedule inside a step, as it is cut. */
+/** The schedule by which the blocks inside a step are cut. */
 function innerOf(schedule: Parallel, { isBox, extents }: CostedLoop): InnerSchedule {
   if (schedule.kind !== 'stepped') return schedule
   return isBox ? schedule.inner : bySubscript(schedule.inner, schedule.outer, extents)
 }
 
-/** With no more blocks along the only cut than it has indices. */
+/** The counts with no more blocks along the only cut than it has indices. */
 function atMost(counts: readonly number[], most: number): readonly number[] {
   return counts.map((count, at) => (at === counts.length - 1 ? Math.min(count, most) : count))
 }
 
-/** By the elements in each block, where they are known. */
+/** The share counted by the elements in each block; undefined where they are not known, or blocks are runs of positions. */
 function countedShare(
   inner: InnerSchedule,
   outer: number,
@@ -161,7 +161,7 @@ function countedShare(
   return loadShare({ inner, outer, counts }, { sample, extents, balance }, workers)
 }
 
-/** With equal loads: the part of all iterations on the longest way through the blocks. */
+/** The fraction of all iterations on the critical path, for equal blocks. */
 function shareOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, workers: number): number {
   const [rows = 1, columns = 1] = counts
   switch (schedule.kind) {
@@ -172,7 +172,7 @@ function shareOf(schedule: InnerSchedule, counts: readonly number[], loop: Coste
       return Math.max(1 / Math.min(rows, columns), 1 / workers)
     case 'wavefront':
     case 'skewed': {
-      // bands of a skewed space reach beyond it: its whole blocks are larger than the mean
+      // bands of a skewed space reach beyond it, so that whole blocks are larger than the mean
       const fill = schedule.kind === 'skewed' ? fillOf(schedule.forms, loop) : 1
       let longest = 0
       for (let front = 0; front < rows + columns - 1; front++) {
@@ -184,7 +184,7 @@ function shareOf(schedule: InnerSchedule, counts: readonly number[], loop: Coste
   }
 }
 
-/** The part of a skewed grid that the iterations fill. */
+/** The fraction of a skewed grid that the iterations fill. */
 function fillOf(forms: readonly (readonly number[])[], { extents }: CostedLoop): number {
   const cut = [...new Set(forms.flatMap((form) => form.flatMap((coefficient, axis) => (coefficient === 0 ? [] : [axis]))))]
   const points = productOf(cut.map((axis) => extents[axis] ?? 1))
@@ -197,7 +197,7 @@ function fillOf(forms: readonly (readonly number[])[], { extents }: CostedLoop):
   return Math.min(1, Math.max(1e-3, points / cells))
 }
 
-/** Elements that are not iterated over in key order lie in the order of their blocks. */
+/** The cost per element of copying elements into the order of their blocks, where that is not key order. */
 function copyNs(schedule: Parallel, { isBox }: CostedLoop): number {
   if (isBox || schedule.kind === 'independent' || (schedule.kind === '1d' && 'axis' in schedule && schedule.axis === 0)) return 0
   return COPY_NS / PASSES_OF_A_COPY

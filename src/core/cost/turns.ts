@@ -1,13 +1,13 @@
 /**
- * How often a loop inside a body turns, for estimates: always a finite number, whatever the program captured as its ends. A loop up to
- * NaN turns not at all; one up to Infinity, or to 1e308, ends where something else ends it, which only the data tells.
+ * The trip count of a loop inside a body, for estimates: always a finite number, whatever bounds the program captured. A loop up to
+ * NaN has no iterations; one up to Infinity, or to 1e308, ends where something else ends it, which only the data tells.
  */
 
-/** Turns of a loop that ends where only the data tells. */
+/** The assumed trip count of a loop that ends where only the data tells. */
 export const UNKNOWN_TURNS = 16
-/** Nobody waits for more turns than these: some minutes of the shortest ones. */
+/** The largest trip count that is believed: nobody waits for more, which take some minutes at the least. */
 const MOST_TURNS = 2 ** 40
-/** Eleven days: beyond them, estimates say no more. */
+/** The largest estimate: eleven days. */
 const MOST_NS = 1e15
 
 export function turnsBetween(from: number, to: number, step: number): number {
@@ -16,7 +16,7 @@ export function turnsBetween(from: number, to: number, step: number): number {
   return turns <= MOST_TURNS ? turns : UNKNOWN_TURNS
 }
 
-/** Nanoseconds as a finite number: nested loops multiply beyond all numbers. */
+/** Limits an estimate to a finite number, since trip counts of nested loops multiply up to Infinity. */
 export function finiteNs(ns: number): number {
   return Math.min(ns, MOST_NS)
 }

@@ -4,9 +4,9 @@
  *     iteration rank   0 ............ 4095 | 4096 ........ 8191 | 8192 ...
  *     chunk            left to right       | left to right      | ...        then pairwise by index
  *
- * The rank of an iteration is its place in the serial order of the loop, so neither the number of workers nor the way
- * of cutting blocks changes a bit. A block that starts inside a chunk hands over the values it added; one that starts a
- * chunk hands over their fold.
+ * The rank of an iteration is its position in the serial order of the loop, so neither the number of workers nor the cut
+ * into blocks changes a bit. A block that starts inside a chunk hands over its added values one by one; a block that starts
+ * with a chunk hands over their fold.
  */
 import { checkCloneable, checkFunction, checkOneOf } from '../arguments.ts'
 import { CHUNK, combinePairwise } from '../arrays/fixedTree.ts'
@@ -24,7 +24,7 @@ export interface CustomAccumulator<V> {
 }
 export type AccumulatorSpec = AccumulatorKind | CustomAccumulator<unknown>
 
-/** What `session.accumulator(spec)` gives. PlanError for a kind that there is not, and for options that make none. */
+/** Makes the handle for `session.accumulator(spec)`. Throws PlanError for an unknown kind, and for wrong options. */
 export function accumulatorOf<V>(spec: AccumulatorKind | CustomAccumulator<V>): Accumulator<V> | Accumulator<number> {
   if (typeof spec === 'object' && spec !== null) {
     checkOptions('accumulator()', spec, ['init', 'combine'])
@@ -53,13 +53,13 @@ export class Accumulator<V> {
     return this.#value
   }
 
-  /** Adds, in the body of a loop. */
+  /** Adds a value; only in the body of a loop. */
   add(value: V): void {
     const view = viewInBody(this, 'an accumulator', 'add', 'Its value is that of the last pass.') as { add(value: V): void } // an accumulator's view
     view.add(value)
   }
 
-  /** Called by the loop at the end of a pass. */
+  /** Takes the result of a pass; the loop calls it at the pass's end. */
   finishPass(value: V): void {
     this.#value = value
   }
@@ -70,7 +70,7 @@ showAs<Accumulator<unknown>>(Accumulator.prototype, ({ spec, value }) => ({
   title: `${typeof spec === 'string' ? spec : 'custom'} ${cellText(value, { kind: 'unknown' })}`,
 }))
 
-/** What an accumulator holds when nothing was added. */
+/** The value of an accumulator to which nothing was added. */
 export function emptyResult(spec: AccumulatorSpec): unknown {
   switch (spec) {
     case 'sum':
@@ -86,8 +86,8 @@ export function emptyResult(spec: AccumulatorSpec): unknown {
 }
 
 /**
- * What the iterations of ranks `from` to `to` (exclusive, inside one chunk) added, in their order. `folded` says that
- * `values` is the one fold of them, from the chunk's start.
+ * The values that consecutive iterations inside one chunk added, in their order; `from` is the rank of the first. `folded`:
+ * `values` has one element, their fold from the chunk's start on.
  */
 export interface Fragment {
   readonly from: number
@@ -114,7 +114,7 @@ function addAll(start: number, values: Float64Array): number {
   return sum
 }
 
-/** The same for `{ init, combine }`: chunks without values are left out, `init` comes first. */
+/** Combines the fragments of `{ init, combine }` by the fixed tree: chunks without values are left out, `init` comes first. */
 export function combineCustom(spec: CustomAccumulator<unknown>, fragments: readonly Fragment[]): unknown {
   const chunks: { value: unknown }[] = []
   let last = -1

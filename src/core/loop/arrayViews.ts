@@ -1,4 +1,4 @@
-/** Arrays of `env` as loop bodies see them. Types only: the views are made by the kernels, or by `exec/loops` for bodies that run as they stand. */
+/** The views of `env`'s arrays in loop bodies. Types only: kernels make the views, or `exec/loops` for bodies that run as they stand. */
 import type { Key } from '../arrays/keys.ts'
 
 /** A row of a DistArray inside a loop body: reads and writes go to the array. */
@@ -12,7 +12,7 @@ export interface RowView {
   set(k: number, value: number): void
   /** Adds to an element; see `ArrayView.add`. */
   add(k: number, delta: number): void
-  /** Calls `f` with each element in turn, and what it gave for those before. */
+  /** Folds the elements in order: calls `f` with its last result and each element. */
   reduce<A>(f: (sofar: A, value: number, k: number, row: RowView) => A, init: A): A
   forEach(f: (value: number, k: number, row: RowView) => void): void
   [Symbol.iterator](): IterableIterator<number>
@@ -20,11 +20,11 @@ export interface RowView {
 
 /** An array of `env` inside a loop body. Keys outside the array are errors. */
 export interface ArrayView<T, K extends Key> {
-  /** The element; of a sparse array's absent key 0 for numbers, undefined otherwise. */
+  /** The element; for an absent key of a sparse array 0 if it holds numbers, else undefined. */
   get(...key: K): T
   /** Stores as the array's typed array does: i32 and u8 wrap, f32 rounds. Inserts into a sparse array. */
   set(...args: [...K, value: T]): void
-  /** Adds; two iterations that add to one element do not depend on each other. */
+  /** Adds to an element; two iterations that add to the same one do not depend on each other. */
   add(...args: [...K, delta: number]): void
   /** All elements under the keys that start with `prefix`, of a dense array. */
   row(...prefix: readonly number[]): RowView

@@ -1,6 +1,6 @@
 /**
- * What a checkpoint keeps of a program's loops: the passes of each of its calls, and what the arrays that these wrote held then. Written
- * to files by `io`, filled and read by `exec/ledger`.
+ * The content of a checkpoint: the passes of each call of a program's loops, and the values of the arrays that these wrote. `io` writes
+ * it to files, `exec/ledger` fills and reads it.
  */
 import type { TypedArray } from '../data/column.ts'
 import type { DType } from '../data/schema.ts'
@@ -10,7 +10,7 @@ export interface KeptRows {
   readonly name: string
   readonly bytes: number
   readonly crc: number
-  /** Elements in row-major order. */
+  /** The range of elements, in row-major order without padding; `to` is exclusive. */
   readonly from: number
   readonly to: number
 }
@@ -29,15 +29,15 @@ export interface KeptPass {
   readonly iterations: number
   readonly workers: number
   readonly accumulators: Readonly<Record<string, number>>
-  /** How many passes the same loop had before: what an rng gives depends on it. */
+  /** The number of passes that the same loop had before, on which the numbers of an rng depend. */
   readonly before: number
-  /** A digest of what the body captured. */
+  /** A digest of the body and the values that it captured. */
   readonly captured: string
-  /** What the arrays held that it began with, by name; nothing for what the pass before it in the same run has left. */
+  /** The content of the arrays that the pass began with; empty for a pass that follows another in the same run. */
   readonly inputs: readonly KeptInput[]
 }
 
-/** An array as a pass found it: as some number of recorded passes left it, as it was made, or a digest of its values. */
+/** The content of an array before a pass. `holds` names it: after so many recorded passes, as it was made, or a digest of its values. */
 export interface KeptInput {
   readonly label: string
   readonly holds: string
@@ -45,7 +45,7 @@ export interface KeptInput {
 
 /** One call of `run()` or `passes()`. */
 export interface KeptCall {
-  /** What it was called with and on, a line a fact: another program's call has another text. */
+  /** The call's loop, arrays, options and body, a line for each; the call of another program has another text. */
   readonly text: string
   readonly passes: readonly KeptPass[]
 }
@@ -53,9 +53,9 @@ export interface KeptCall {
 /** An array, by the order in which calls first wrote it. */
 export interface KeptArray {
   readonly label: string
-  /** How many of the passes have written it. */
+  /** The number of recorded passes that have written it. */
   readonly state: number
-  /** What it held after so many of them. */
+  /** The values after the pass of that number among those that wrote it. */
   readonly values: readonly (readonly [state: number, values: KeptValues])[]
 }
 
@@ -67,14 +67,14 @@ export interface Kept {
 /** The files of a checkpoint. */
 export interface CheckpointFiles {
   readonly folder: string
-  /** What was committed last, be it nothing; all else is removed. CheckpointError for what is damaged, or another engine's. */
+  /** Reads the last commit, empty where there is none, and removes all other files. Throws CheckpointError where it is damaged, or another engine's. */
   load(): Promise<Kept>
   write(name: string, values: TypedArray, of: { readonly shape: readonly number[]; readonly dtype: DType }): Promise<KeptValues>
   read(values: KeptValues): Promise<TypedArray>
-  /** All of it or nothing, whatever happens meanwhile. */
+  /** Commits atomically: after a crash the folder has all of it, or the commit before. */
   commit(kept: Kept): Promise<void>
-  /** Values that no commit names any more. */
+  /** Removes values that no commit names any more. */
   remove(values: readonly KeptValues[]): Promise<void>
-  /** Others may take the folder. */
+  /** Releases the folder, so that another process may take it. */
   release(): Promise<void>
 }

@@ -1,8 +1,8 @@
-/** What the analysis of a loop decided, as plain data: `JSON.stringify(loop.plan)` is the machine form of `explain()`. */
+/** The decisions of a loop's analysis, as plain data: `JSON.stringify(loop.plan)` is the machine form of `explain()`. */
 import type { Key } from '../arrays/keys.ts'
 import type { Refusal, Span } from '../span.ts'
 
-/** How a loop runs; docs/loops.md has a picture of each. */
+/** The kind of a loop's schedule; docs/loops.md has a picture of each. */
 export type ScheduleKind = 'independent' | '1d' | '2d' | 'wavefront' | 'skewed' | 'colored' | 'scan' | 'serial'
 
 /** One entry of a dependence vector: a number where the distance is always the same, else a direction. */
@@ -17,23 +17,23 @@ export interface Dependence {
   /** Lexicographically positive (leading `*` is split), one entry per axis of the iteration space. */
   readonly vector: readonly Distance[]
   /**
-   * For each axis the least and the greatest step, where more is known than the entry says: `[-1, null]` beside `*` is a step back by 1 at
-   * most. null for an end that is not known, and for entries that say it all; absent where all do.
+   * For each axis the least and the greatest distance, where more is known than the entry of `vector` says: `[-1, null]` beside `*` is a
+   * step back by 1 at most. null stands for an unknown end, and for an entry that says it all; absent where all entries do.
    */
   readonly bounds?: readonly (readonly [least: number | null, greatest: number | null] | null)[]
   /** Two concrete iterations that touch one element, the earlier first. */
   readonly witness?: readonly [Key, Key]
 }
 
-/** What each name of the body is to the schedule. */
+/** The role that the schedule gives to a name of the body. */
 export interface LoopVariable {
   readonly name: string
   readonly class: VariableClass
   /** `body`: an array that the body makes for itself. */
   readonly origin: 'env' | 'capture' | 'body'
   /**
-   * Of a local array: each worker has a copy of its own, of so many bytes. What the iteration leaves that comes last in the
-   * serial order is what the array holds after the pass.
+   * The size of each worker's copy of a local array that is privatized. After the pass the array holds what the iteration that
+   * comes last in the serial order left in its copy.
    */
   readonly private?: { readonly sizeBytes: number }
 }
@@ -42,9 +42,9 @@ export type VariableClass = 'iterated' | 'local' | 'pipelined' | 'served' | 'bro
 
 /** Outer axes that run in order: all blocks of one of their indices before any of the next. */
 export interface Steps {
-  /** The first of `axes`. */
+  /** The axes that run in order, a prefix of the schedule's `axes`. */
   readonly axes: readonly number[]
-  /** How the blocks of one step run: the schedule of the axes that remain. */
+  /** The schedule of the blocks inside of a step, over the axes that remain. */
   readonly inside: ScheduleKind
 }
 
@@ -54,40 +54,40 @@ export interface PlannedSchedule {
   readonly axes: readonly number[]
   readonly blocks: readonly number[]
   readonly reason: string
-  /** Of a wavefront whose outer axes run in order, a step for each of their indices; absent otherwise. */
+  /** The steps of a wavefront whose outer axes run in order, one for each of their indices; absent for other schedules. */
   readonly steps?: Steps
 }
 
 /** One of the loops that a body is split into. */
 export interface PlannedPart {
   readonly schedule: PlannedSchedule
-  /** The statements that it runs, in their order; one that only computes what others use may be in several parts. */
+  /** The statements that it runs, in their order; a statement that only computes what others use may be in several parts. */
   readonly statements: readonly Span[]
 }
 
-/** A legal schedule as the cost model sees it, on a nominal machine of four workers, whatever machine it is. */
+/** The cost model's prediction for a legal schedule, on a nominal machine of four workers, whatever the real one. */
 export interface ConsideredSchedule {
   readonly kind: ScheduleKind
   readonly axes: readonly number[]
   readonly steps?: Steps
-  /** Of a pass; absent as long as only the data tells how many iterations there are. */
+  /** The time of a pass; absent as long as only the data tells how many iterations there are. */
   readonly predictedMilliseconds?: number
-  /** By that of the shortest. */
+  /** The time as a multiple of the shortest schedule's. */
   readonly relative: number
   readonly blocks: number
-  /** Iterations that follow one another in memory, in a block. */
+  /** The mean number of iterations that follow one another in memory inside a block. */
   readonly run: number
-  /** The part of the iterations on the longest way through the blocks; of sparse data, from the first run on, by the elements in them. */
+  /** The fraction of the iterations on the critical path through the blocks; for sparse data, from the first run on, counted by elements. */
   readonly share: number
   readonly taken: boolean
 }
 
 export interface MeasuredPass {
   readonly milliseconds: number
-  /** What it was expected to take. */
+  /** The time that was predicted for the pass. */
   readonly predictedMilliseconds?: number
   readonly workers: number
-  /** How much longer the busiest worker was on its blocks than the mean of all: 1 is perfect. */
+  /** The busiest worker's time on its blocks, as a multiple of the mean of all workers: 1 is perfect. */
   readonly balance: number
 }
 
@@ -95,7 +95,7 @@ export interface MeasuredPass {
 export interface LoopPlan {
   /** As asked for in the options. */
   readonly order: 'serial' | 'any'
-  /** How the loop runs; of a loop in parts, its freest part. */
+  /** The loop's schedule; for a loop in parts that of its freest part. */
   readonly schedule: PlannedSchedule
   /**
    * Where the whole body would be serial and some of its statements are not: the loops that run one after another instead, each
@@ -103,8 +103,8 @@ export interface LoopPlan {
    */
   readonly parts?: readonly PlannedPart[]
   /**
-   * The legal schedules that were compared, the freest first, by what a pass of each is expected to take; one, where it is close to
-   * what any could reach. Absent where there was no choice.
+   * The legal schedules whose predicted times were compared, the freest first; only one where that comes close to the least that any
+   * could take. Absent where there was no choice.
    */
   readonly considered?: readonly ConsideredSchedule[]
   /** The freer schedules that were not taken, with what is in the way and the smallest edit that would allow each. */
@@ -112,12 +112,12 @@ export interface LoopPlan {
     readonly kind: ScheduleKind
     readonly because: readonly (Dependence | Refusal)[]
     readonly edit?: string
-    /** Of a wavefront that was tried in steps: of the outermost axis, or of more. */
+    /** Whether it is a wavefront that was tried in steps, with the outermost axis or more running in order. */
     readonly inSteps?: true
   }[]
   /** Every dependence between different iterations. */
   readonly dependences: readonly Dependence[]
-  /** What each name of the body is to the schedule. */
+  /** The role of each name of the body under the schedule. */
   readonly variables: readonly LoopVariable[]
   /** Every access to an array, with its subscripts as text: `:` a whole axis, `?` unknown. */
   readonly accesses: readonly {
@@ -126,26 +126,26 @@ export interface LoopPlan {
     readonly subscripts: readonly string[]
     readonly span: Span
   }[]
-  /** How the body runs, and the refusals where it could not be compiled. `note`: what was asked for and is not to be had. */
+  /** The way the body runs, and the refusals where it could not be compiled. `note`: a request that could not be met, or what the first run still decides. */
   readonly kernel: {
     readonly target: 'wasm-simd' | 'wasm' | 'js' | 'as-is'
     readonly because?: readonly Refusal[]
     readonly note?: string
   }
-  /** Where passes run; decided by the first run. */
+  /** The place where passes run, which the first run decides. */
   readonly execution: {
     readonly where: 'workers' | 'caller'
     readonly because: string
-    /** Of a program that runs on several processes: how many of them run a pass, and why. */
+    /** The number of processes that run a pass, and why, where the program runs on several. */
     readonly processes?: { readonly count: number; readonly because: string } | undefined
   }
-  /** Of a session with a checkpoint: whether the loop's passes are kept, and how many were known and did not run again. */
+  /** In a session with a checkpoint: whether the loop's passes are kept, and how many were known and did not run again. */
   readonly checkpoint?: { readonly kept: boolean; readonly because: string; readonly passesSkipped: number } | undefined
   /**
-   * What a pass costs. Predicted: the next one, from the last; before the first from the body, on one thread, where all
-   * extents are known. Measured: the last one. It decides nothing but `execution`.
+   * The cost of a pass. Predicted: the next pass, from the last one; before the first from the body, on one thread, where all
+   * extents are known. Measured: the last pass. It decides nothing but `execution`.
    */
   readonly cost?: { readonly predictedMilliseconds?: number; readonly measured?: MeasuredPass }
-  /** What is known ahead of a block: its reads of arrays that are served, and what the inspector lists, as slices. */
+  /** The reads that slices of the body list before a block runs: those of served arrays, and those that the inspector needs. */
   readonly prefetch: readonly { readonly array: string; readonly slice: string }[]
 }

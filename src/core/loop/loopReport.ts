@@ -1,33 +1,33 @@
-/** What the runs of a loop report. */
+/** The reports of a loop's runs. */
 import type { Key } from '../arrays/keys.ts'
 import type { ScheduleKind } from './loopPlan.ts'
 
 /** One pass over the iteration space. */
 export interface PassReport {
-  /** From 1 within a run. */
+  /** The pass's number within the run, from 1 on. */
   readonly number: number
   /** Wall time, overheads included. */
   readonly milliseconds: number
-  /** What the pass was expected to take, from the one before it or from the body; absent where the body runs as it stands. */
+  /** The time that was predicted, from the pass before or from the body; absent where the body runs as it stands. */
   readonly predictedMilliseconds?: number
-  /** How much longer the busiest worker was on its blocks than the mean of all: 1 is perfect, 2 of two workers means that one did everything. */
+  /** The busiest worker's time on its blocks, as a multiple of the mean of all workers: 1 is perfect, 2 of two workers means that one did everything. */
   readonly balance: number
   /** Iterations that ran. */
   readonly iterations: number
-  /** Results by the name in `env`. */
+  /** The results of accumulators, by their names in `env`. */
   readonly accumulators: Readonly<Record<string, number>>
-  /** Updates that flushes left for later ones, where a buffer has a `budget`; one that waits for three flushes counts three times. */
+  /** The number of updates that flushes left for later ones, where a buffer has a `budget`; an update that waits for three flushes counts three times. */
   readonly delayed?: number
 }
 
 /** One call of `run()`. */
 export interface LoopReport {
-  /** In order. */
+  /** The passes in the order in which they ran. */
   readonly passes: readonly PassReport[]
   readonly milliseconds: number
-  /** What all passes were expected to take; see `PassReport`. */
+  /** The sum of the passes' predicted times; see `PassReport`. */
   readonly predictedMilliseconds?: number
-  /** As `plan.schedule.kind`. */
+  /** The schedule's kind, as in `plan.schedule.kind`. */
   readonly schedule: ScheduleKind
   /** Worker threads that took part; 1 when the loop ran on the caller's thread. */
   readonly workers: number

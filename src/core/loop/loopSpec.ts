@@ -6,7 +6,7 @@ import type { DType, ElementType } from '../data/schema.ts'
 import type { FunctionIr, UserFunction } from '../ir/functionIr.ts'
 import type { LoopPlan } from './loopPlan.ts'
 
-/** What a loop's arithmetic keeps of plain JavaScript's; docs/performance.md says what each may change. */
+/** How closely a loop's arithmetic follows plain JavaScript; docs/performance.md says what each level may change. */
 export type Precision = 'exact' | 'fast' | 'relaxed'
 
 /** Options of `session.loop`. */
@@ -26,21 +26,21 @@ export interface LoopOptions {
   readonly partitions?: number | readonly number[]
   /** 'histogram' (default): blocks with about equally many elements. 'equal': blocks with equally many indices. */
   readonly balance?: 'histogram' | 'equal'
-  /** Promises of the user's, checked by checkRaces: the values read there are distinct across iterations. */
+  /** Promises of the program, which checkRaces checks. `distinct`: names of arrays whose values, read as subscripts, differ across iterations. */
   readonly assume?: { readonly distinct?: readonly string[] }
   /**
    * true: before the first pass of each run, one pass runs on copies, and the first conflict that the schedule does not
    * order, or broken promise, rejects the run. Default: the session's `checkRaces`.
    */
   readonly checkRaces?: boolean
-  /** Snapshot what a pass writes, and restore it when the pass fails or is aborted. */
+  /** true: arrays that a pass writes are snapshotted, and restored when it fails or is aborted. */
   readonly atomic?: boolean
-  /** For messages, events and explain(). */
+  /** The loop's name in messages, events and explain(). */
   readonly name?: string
 }
 
 /**
- * What stands behind a name that a body uses. `array` identifies the array: two names with one identity are one
+ * The object behind a name that a body uses. `array` identifies the array: two names with one identity are one
  * array, and the iterated array is the same as an env array with its identity.
  */
 export type EnvBinding =
@@ -52,16 +52,16 @@ export type EnvBinding =
       readonly rank?: number
       readonly shape?: readonly (number | undefined)[]
       readonly label: string
-      /** The body makes it, and begins anew with it in each iteration. */
+      /** Whether the body makes the array, anew in each iteration. */
       readonly isLocal?: true
     }
   | {
       readonly kind: 'buffer'
       readonly array: number
       readonly dtype: DType
-      /** Flushes after this many iterations of the serial order, which a loop then has to follow. Absent: once, at the end. */
+      /** The number of iterations of the serial order between flushes, which then forces that order. Absent: it flushes once, at the end. */
       readonly maxDelay?: number
-      /** In a pass, between rounds of iterations; how many rounds late, and of how many bytes. Absent: one, at the end. */
+      /** The number of flushes in a pass, between rounds of iterations; `staleness` counts rounds, `budget` bytes of a flush. Absent: one flush, at the end. */
       readonly flushes?: number
       readonly staleness?: number
       readonly budget?: number
@@ -72,16 +72,16 @@ export type EnvBinding =
   | { readonly kind: 'accumulator'; readonly combine: 'sum' | 'min' | 'max' | 'count' | 'custom' }
   | { readonly kind: 'rng'; readonly seed: number }
 
-/** What the loop iterates over. */
+/** The iteration space of a loop: a range, or the keys of an array. */
 export interface LoopOver {
   readonly kind: 'range' | 'dense' | 'sparse' | 'table' | 'unknown'
   /** Identity of the iterated array; absent for a range. */
   readonly array?: number
   readonly element?: ElementType
   readonly rank: number
-  /** Known extents; undefined where only the data can tell. */
+  /** The extent of each axis; undefined where only the data can tell. */
   readonly extents: readonly (number | undefined)[]
-  /** For plans, as `range(100, 100)` or `ratings`. */
+  /** The name in plans, as `range(100, 100)` or `ratings`. */
   readonly label: string
 }
 
@@ -95,7 +95,7 @@ export interface LoopSpec {
 }
 
 /**
- * How the blocks of the index space are cut and ordered; the machine form of `plan.schedule`.
+ * The cut of the index space into blocks, and their order; the machine form of `plan.schedule`.
  *
  *     independent   cut along axis 0 (the positions of a sparse array), no order
  *     1d            cut along `axis`, or along `form`, no order
@@ -118,20 +118,20 @@ export type Schedule =
   | { readonly kind: 'colored' }
   | { readonly kind: 'serial' }
 
-/** How the blocks of one step run. */
+/** The schedule of the blocks inside of a step. */
 export type InnerSchedule = Exclude<Schedule, { readonly kind: 'stepped' | 'colored' | 'serial' }>
 
-/** A whole-number combination of the loop indices, one coefficient per axis: [1, 1] is i + j. Its lines are cut into bands. */
+/** A family of hyperplanes: an integer combination of the loop indices, one coefficient per axis. [1, 1] is i + j. Blocks are bands of its hyperplanes. */
 export type Form = readonly number[]
 
-/** Elements of an array that an access may touch in an iteration: along each axis of the array a range, or any. */
+/** The elements of an array that an access may touch in an iteration: along each axis of the array a range, or any. */
 export interface Footprint {
   readonly array: number
   readonly writes: boolean
   readonly along: readonly (Reach | 'any')[]
 }
 
-/** From `low` to `high`, both included, beside the sum of the key's components times their factors. */
+/** A range of subscripts, both ends included: `low` and `high` are added to the sum of the key's components times the factors in `key`. */
 export interface Reach {
   readonly key: readonly number[]
   readonly low: number
@@ -144,37 +144,37 @@ export interface AnalyzedLoop {
   readonly schedule: Schedule
   /** Absent when the body was refused and runs as it stands. */
   readonly ir?: FunctionIr
-  /** For colored schedules: what the inspector runs. */
+  /** The slice that the inspector of a colored schedule runs. */
   readonly slice?: SubscriptSlice
   /** Identities of arrays the loop only adds to: each block adds to a copy of its own, copies are combined by the fixed tree. */
   readonly reducedArrays: readonly number[]
   /**
-   * Identities of arrays of which each worker has a copy: every iteration writes the same elements and reads none that it has
-   * not written. What the iteration leaves that comes last in the serial order is what the array holds after the pass.
+   * Identities of privatized arrays, of which each worker has a copy: every iteration writes the same elements and reads none that it
+   * has not written. After the pass the array holds what the iteration that comes last in the serial order left.
    */
   readonly privateArrays: readonly number[]
   /** Identities of all arrays the loop may write or add to, the iterated one included. */
   readonly writtenArrays: readonly number[]
-  /** What an iteration touches at most, of arrays that are neither only added to nor buffered; nothing is known where it is absent. */
+  /** The elements that an iteration may touch, of arrays that are neither only added to nor buffered; absent where nothing is known. */
   readonly footprints?: readonly Footprint[]
-  /** Lists what iterations read of arrays that are only read, where the data decides on it, and of those behind update buffers. */
+  /** The slice that lists an iteration's reads where only the data tells them, of arrays that are only read and of those behind update buffers. */
   readonly served?: SubscriptSlice | undefined
   /** Whether the body returns a value, which replaces the element iterated over. */
   readonly writesElement: boolean
   /**
-   * Loops over the same iterations that run one after another in place of this one, whose own schedule then is serial, each a
-   * part of its body. `freest` is where the one is that the plan's schedule is of.
+   * The loops of a loop distribution: each runs a part of the body over all iterations, one loop after another, in place of this one,
+   * whose own schedule then is serial. `freest` is the index of the part whose schedule is the plan's.
    */
   readonly parts?: { readonly loops: readonly AnalyzedLoop[]; readonly freest: number }
-  /** Of a loop in which all that iterations hand on is a running sum or the like: how its chunks run side by side. */
+  /** The scan that replaces a loop whose iterations depend on each other only through running sums and the like. */
   readonly scan?: Scan
-  /** One for each entry of `plan.dependences`. */
+  /** Notes on the entries of `plan.dependences`, one for each. */
   readonly notes: readonly DependenceNote[]
 }
 
 /**
- * Two loops over the chunks of an iteration space, in place of a loop that is serial. The first finds what each chunk makes of what it
- * is handed; from that and what the arrays hold follows what each is handed; the second runs the body with it.
+ * A parallel scan: two loops over the chunks of an iteration space, in place of a serial loop. The first computes each chunk's effect on
+ * the carried values; from that follow, chunk after chunk, the values that each chunk is handed; the second runs the body with them.
  */
 export interface Scan {
   /** Iterations of a chunk; the last one may have fewer. */
@@ -187,24 +187,25 @@ export interface Scan {
 
 /** A value that each iteration hands on to the next. */
 export interface Carry {
-  /** The array that has it, by a name of the body, and where the loop finds it before the first iteration; that element may be outside. */
+  /** The array that holds the value, by its name in the body. `first` is the key of the element that holds it before the first iteration; it may lie outside. */
   readonly name: string
   readonly first: readonly number[]
-  /** Of an element that all iterations share, which has the last value after the pass; otherwise each iteration has an element for it. */
+  /** Whether all iterations share one element, which has the last value after the pass; otherwise each iteration has an element of its own. */
   readonly isCell: boolean
   readonly dtype: DType
   readonly operator: ScanOperator
-  /** Arrays of the two loops: what a chunk makes of nothing, whether it does (1) and forgets what it is handed (2), what it is handed. */
+  /** Names of the two loops' arrays, an element a chunk: the value it makes of nothing, whether it changes the value (1) and forgets what it is handed (2), the value that it is handed. */
   readonly partials: string
   readonly marks: string
   readonly seeds: string
-  /** Arrays that are written where it says, one element after another, in so many places in all. */
+  /** Names of arrays that the body fills one element after another at the position that this count gives, as `out[n++] = x` does. */
   readonly fills: readonly string[]
 }
 
 /**
- * `sum`: of whole numbers, in arrays of integers modulo their range. `wrap`: of whole numbers, modulo 2^32, as `| 0`. `unsigned`: as
- * `>>> 0`. `last`: what is set last. `pick`: what is less, or greater, comes in its place. `with`: what comes with the carry of that number.
+ * The operator of a carried value. `sum`: of whole numbers, in arrays of integers modulo their range. `wrap`: the sum modulo 2^32, as `| 0`
+ * gives it; `unsigned`: as `>>> 0` does. `last`: the value set last. `pick`: a value for which the test holds replaces the carried one.
+ * `with`: the value changes whenever the carry of that number does, as the index of a maximum.
  */
 export type ScanOperator =
   | { readonly kind: 'sum' | 'wrap' | 'unsigned' | 'min' | 'max' | 'and' | 'or' | 'xor' | 'last' }
@@ -218,13 +219,13 @@ export type ScanOperator =
 export interface SubscriptSlice {
   readonly kind: 'slice'
   readonly ir: FunctionIr
-  /** Identities of the arrays whose elements it lists, by the names that its accesses have. */
+  /** Identities of the arrays whose elements it lists, by their names in its accesses. */
   readonly touched: ReadonlyMap<string, number>
-  /** Whether it touches just what the body touches, for iterations that do not throw; otherwise it may touch more. */
+  /** Whether it touches exactly the body's elements, for iterations that do not throw; otherwise it may touch more. */
   readonly exact: boolean
 }
 
-/** What `explain()` says about a dependence beyond its plain data. */
+/** The text and certainty of a dependence, for `explain()`. */
 export interface DependenceNote {
   /** "(1, 5) writes W[1, :] which (1, 9) reads" */
   readonly sentence: string

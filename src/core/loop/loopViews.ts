@@ -39,12 +39,12 @@ type EnvEntry =
   | TypedArray
   | ((...args: never[]) => unknown)
 
-/** `E`, whose entries that no env may hold want a sentence, so that the compiler complains about each once, and says what may be there. */
+/** `E` with a sentence as the type of each entry that no env may hold, so that the compiler reports each such entry once, and what may be there. */
 export type CheckedEnv<E> = { readonly [N in keyof E]: Exclude<E[N], undefined> extends EnvEntry ? E[N] : EnvComplaint }
 type EnvComplaint =
   'env holds arrays, buffers, accumulators, generators, numbers, booleans, strings, typed arrays and functions, each by its name'
 
-/** What a loop goes over. */
+/** The iteration space of a loop: an array or a range. */
 export type LoopSource = AnyArray | IndexSpace<Key>
 /** The body of a loop over `O`; what it returns replaces the element of an array. */
 export type LoopBody<O, E> =
@@ -54,7 +54,7 @@ export type LoopBody<O, E> =
       ? (value: T, key: K, env: LoopViews<E>) => T | void
       : never
 
-/** What each entry of `env` is inside the body: arrays, buffers, accumulators and generators as views, all else itself. */
+/** The type of each entry of `env` inside the body: views for arrays, buffers, accumulators and generators, itself for all else. */
 export type LoopViews<E> = {
   readonly [N in keyof E]: E[N] extends DistArray<infer T, infer K>
     ? ArrayView<T, K>

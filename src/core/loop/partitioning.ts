@@ -1,38 +1,38 @@
 /**
- * How many blocks, and where to cut: from the schedule and the data, never from the number of workers.
+ * The number of blocks and the cuts between them, which follow from the schedule and the data, never from the number of workers.
  *
  *     equal       |    |    |    |    |      the same number of indices in each part
  *     histogram   | |  |       |      |      about the same number of elements in each part
  */
 import type { Form, InnerSchedule, Schedule } from './loopSpec.ts'
 
-/** Blocks along one axis of two, as soon as there are iterations for them: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
+/** The usual number of blocks along each of two axes: 16 x 16 keep 8 workers busy, and a block far above the cost of claiming it. */
 const USUAL_PER_AXIS = 16
-/** Iterations that make a further block along each of two axes worth its claim. */
+/** The least light iterations that make a block of two axes worth its claim. */
 const LEAST_ITERATIONS_2D = 256
-/** Larger loops have more, for more workers: up to so many along each axis, of so many light iterations at least. */
+/** The most blocks along each axis of larger loops, which have more of them for more workers, and the least light iterations of such a block. */
 const MOST_PER_AXIS = 256
 const LEAST_LIGHT_ITERATIONS = 4096
-/** Blocks of a wavefront are boxes that kernels run row by row, several rows at a time, and small ones cost them more. */
+/** The least light iterations of a wavefront's block: kernels run it row by row, several rows at a time, and small blocks cost more. */
 const LEAST_OF_WAVEFRONT = 65_536
-/** Blocks along a single axis: as soon as there are iterations for them, and where each has so many light ones. */
+/** The usual and the most blocks along a single axis, and the least indices of a block that cuts the last axis, along which kernels run. */
 const USUAL_ON_ONE_AXIS = 64
 const MOST_ON_ONE_AXIS = 1024
 const LEAST_RUN = 64
-/** Bounds of the blocks of sparse elements that run in steps are listed, and sent to the workers: with more, the loop is one block. */
+/** The most blocks of sparse elements in steps: their bounds are listed and sent to the workers. A loop with more is one block. */
 export const MOST_LISTED_BLOCKS: number = 2 ** 16
-/** Most blocks of a step, along one axis and along each of two: workers wait for one another after every step, and what they wait for is a block. */
+/** The most blocks of a step, along one axis and along each of two. Workers wait for one another after every step, for the time of a block. */
 const MOST_OF_STEP = 16
 const MOST_OF_STEP_2D = 6
 /**
- * Light iterations that make a further block of a step worth its claim and its share of the wait. Weights are those of slow kernels: a
- * block of so many takes 10 microseconds, and its claim 2.
+ * The least light iterations that make a step's block worth its claim and its share of the wait. Weights are those of slow kernels: such
+ * a block takes 10 microseconds, and its claim 2.
  */
 const LEAST_ITERATIONS_OF_STEP = 3000
 
 /**
- * Blocks per cut axis, in the order of the schedule's axes: one number, two, or none for a serial loop. An iteration
- * counts as `weight` light ones, in a schedule of steps as less than one too. Axes that run in order come first, each index a block of its own; `partitions` is about the others.
+ * The number of blocks along each cut axis, in the order of the schedule's axes: one number, two, or none for a serial loop. An iteration
+ * counts as `weight` light ones; only in a schedule of steps may that be less than one. Axes that run in order come first, each index a block; `partitions` is about the others.
  */
 export function blockCounts(
   schedule: Schedule,
@@ -45,7 +45,7 @@ export function blockCounts(
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
   switch (schedule.kind) {
     case 'serial':
-    case 'colored': // the inspector's finding says how many
+    case 'colored': // the inspector's result decides
       return []
     case 'independent':
       return [clampCount(wanted(0) ?? alongOneAxis(iterations * heavy), iterations)]
@@ -68,7 +68,7 @@ export function blockCounts(
       const isWide = side >= USUAL_PER_AXIS && (widths[0] ?? 0) >= 2 * side
       const sides = schedule.kind === 'wavefront' && isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]
       const columns = withRuns(sides[1] as number, USUAL_PER_AXIS, widths[1] as number) // of two axes, as all of these
-      // a column of blocks is in one row at a time, and goes from one to the next: with more rows it would go to and fro
+      // a column's data is used by one row of blocks at a time and moves on to the next: with more rows than columns it would go to and fro
       const rows = schedule.kind === '2d' ? Math.min(side, Math.max(USUAL_PER_AXIS, columns)) : (sides[0] as number)
       return [rows, columns].map((count, i) => clampCount(wanted(i) ?? count, widths[i] as number))
     }
@@ -86,7 +86,7 @@ export function blockCounts(
   }
 }
 
-/** Kernels run along the last axis: more parts than usual leave it in runs of some length. */
+/** The number of parts of the last axis, along which kernels run: more than the usual number only where runs keep at least LEAST_RUN indices. */
 function withRuns(parts: number, usual: number, width: number): number {
   return Math.min(parts, Math.max(usual, width / LEAST_RUN))
 }
@@ -100,7 +100,7 @@ function alongEachAxis(light: number, least: number): number {
   return Math.floor(Math.max(usual, Math.min(MOST_PER_AXIS, Math.sqrt(light / least))))
 }
 
-/** How many blocks there could be along each cut of a step. */
+/** The most blocks that there could be along each cut of a step. */
 function widthsOf(inner: InnerSchedule, outer: number, extents: readonly number[]): readonly number[] {
   switch (inner.kind) {
     case 'independent':
@@ -115,7 +115,7 @@ function widthsOf(inner: InnerSchedule, outer: number, extents: readonly number[
   }
 }
 
-/** The values a form takes over a box: from the first up to, but not, the second. */
+/** The range of a form's values over a box; `high` is exclusive. */
 export function rangeAlong(form: Form, extents: readonly number[]): [low: number, high: number] {
   if (extents.some((extent) => extent === 0)) return [0, 0]
   const ends = form.map((coefficient, axis) => coefficient * ((extents[axis] ?? 1) - 1))
@@ -132,19 +132,19 @@ function clampCount(count: number, most: number): number {
   return Math.max(1, Math.min(Math.floor(count), most))
 }
 
-/** Bounds of `parts` parts of 0 … extent: part p is bounds[p] to bounds[p + 1]. */
+/** Cuts 0 … extent into `parts` equal parts: part p is bounds[p] to bounds[p + 1]. */
 export function cutEqual(extent: number, parts: number): number[] {
   return Array.from({ length: parts + 1 }, (_, part) => Math.floor((extent * part) / parts))
 }
 
-/** Bounds at multiples of `unit`, where the parts are large enough for it. */
+/** Cuts at multiples of `unit`, where the parts are large enough for it, else into equal parts. */
 export function cutAtMultiples(extent: number, parts: number, unit: number): number[] {
   const bounds = cutEqual(extent, parts)
   if (extent < parts * unit) return bounds
   return bounds.map((bound, part) => (part === parts ? extent : Math.round(bound / unit) * unit))
 }
 
-/** Bounds so that parts hold about equally many elements; `counts` has the elements at each index. */
+/** Cuts into parts with about equally many elements; `counts` has the number of elements at each index. */
 export function cutByHistogram(counts: ArrayLike<number>, parts: number): number[] {
   let total = 0
   for (let index = 0; index < counts.length; index++) total += counts[index] ?? 0
@@ -162,10 +162,10 @@ export function cutByHistogram(counts: ArrayLike<number>, parts: number): number
   return bounds
 }
 
-/** A schedule that cuts elements by where they are. */
+/** A schedule that cuts sparse elements by their keys, not by their positions. */
 export type Subscripted = Exclude<InnerSchedule, { readonly kind: 'independent' }>
 
-/** Sparse elements of a step are cut by where they are along an axis: a run of positions would be a run of steps. */
+/** The schedule that cuts a step's sparse elements by their keys along an axis: a range of positions would be a range of steps. */
 export function bySubscript(inner: InnerSchedule, outer: number, extents: readonly number[]): Subscripted {
   if (inner.kind !== 'independent') return inner
   const axis = extents.findIndex((extent, i) => i >= outer && extent > 1)

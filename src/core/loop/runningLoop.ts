@@ -1,5 +1,5 @@
 /**
- * The loop whose body runs as it stands at this moment. Such a body is the user's own closure: it may have captured the handles of arrays,
+ * The loop whose body is running as it stands, if one is. Such a body is the user's own closure: it may have captured the handles of arrays,
  * accumulators, buffers and generators, and calls their methods as it would in a compiled body. While it runs, these act on the
  * loop's views.
  *
@@ -11,7 +11,7 @@
 import { PlanError } from '../errors.ts'
 
 export interface RunningLoop {
-  /** What a handle is inside the body; undefined when the loop does not know it. */
+  /** The view that a handle stands for inside the body; undefined when the loop does not know it. */
   viewOf(handle: object): object | undefined
 }
 
@@ -38,7 +38,7 @@ export function viewInLoop(handle: object, what: string): object | undefined {
   )
 }
 
-/** The same for methods that only bodies call. */
+/** The view of a handle, for methods that only bodies call; throws PlanError where no body runs. */
 export function viewInBody(handle: object, what: string, method: string, instead: string): object {
   const view = viewInLoop(handle, what)
   if (view !== undefined) return view

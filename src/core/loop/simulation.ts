@@ -1,36 +1,36 @@
-/** Machines that a loop might run on, and what a pass would take there. */
+/** The options and the result of `simulate()`: machines that a loop might run on, and the predicted cost of a pass there. */
 import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 
 export interface SimulateOptions {
-  /** Processes, of which the first has the arrays. */
+  /** The number of processes, of which the first has the arrays. */
   readonly nodes: number
-  /** Worker threads of each; those of the session, unless given. */
+  /** The worker threads of each process; by default those of the session. */
   readonly threads?: number
-  /** Of each node's connection: bytes a second, or text as '10Gbit' (the default) or '100Mbit'. */
+  /** The bandwidth of each node's connection: bytes a second, or text as '10Gbit' (the default) or '100Mbit'. */
   readonly bandwidth?: number | string
-  /** Milliseconds from one node to another; 0.1 unless given. */
+  /** The one-way latency between nodes in milliseconds; 0.1 by default. */
   readonly latency?: number
 }
 
-/** A pass on other machines. Bytes follow from the plan; times from what a pass takes here, measured or estimated. */
+/** The prediction of a pass on other machines. Bytes follow from the plan; times from those of a pass here, measured or estimated. */
 export interface Simulation {
-  /** That run a part of it. */
+  /** The number of nodes that run a part of the pass. */
   readonly nodes: number
   readonly threads: number
-  /** Of a pass, from the second on; processes keep what they have from pass to pass. */
+  /** The time of a pass from the second on, as is `bytes`; processes keep what they have from pass to pass. */
   readonly milliseconds: number
   readonly bytes: number
   readonly firstMilliseconds: number
   readonly firstBytes: number
-  /** Of elements that nodes make by themselves before the first pass, as `random()`, `zeros()` and `fill()` describe them: nobody sends these. */
+  /** The bytes of elements that nodes make by themselves before the first pass, as `random()`, `zeros()` and `fill()` describe them: nobody sends these. */
   readonly madeBytes: number
-  /** At most so many bytes more are sent in each pass: what is found by comparing, and private copies that were added to. */
+  /** The most bytes that each pass sends in addition: elements that are found changed by comparing, and private copies that were added to. */
   readonly changedBytes: number
-  /** How long the threads of a node wait for blocks of others, on average. */
+  /** The mean time that the threads of a node wait for blocks of others. */
   readonly waitingMilliseconds: number
-  /** Why the loop stays in one process; undefined where it does not. */
+  /** The reason why the loop stays in one process; undefined where it does not. */
   readonly because?: string | undefined
 }
 
@@ -45,7 +45,7 @@ const MOST_NODES = 4096
 const MOST_THREADS = 1024
 const BITS = { Kbit: 1e3, Mbit: 1e6, Gbit: 1e9, Tbit: 1e12 } as const
 
-/** Throws PlanError for options that make no sense. */
+/** Reads the options of `simulate()`; throws PlanError where they make no sense. */
 export function machinesOf(options: SimulateOptions, workers: number): Machines {
   checkOptions('simulate()', options, ['nodes', 'threads', 'bandwidth', 'latency'])
   const { nodes, threads = workers, bandwidth = '10Gbit', latency = 0.1 } = options

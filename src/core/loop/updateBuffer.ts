@@ -24,24 +24,24 @@ export interface BufferOptions {
   readonly apply?: (current: number, update: number) => number
   /** Flush at least every this many iterations of the serial order. Default: once, at the end of the pass. */
   readonly maxDelay?: number
-  /** Flushes in a pass: its iterations run in so many rounds, one after another, each in parallel. Default: 1, at the end. */
+  /** The number of flushes in a pass: its iterations run in so many rounds, one after another, each in parallel. Default: 1, at the end. */
   readonly flushes?: number
-  /** How many rounds later than the next one updates of a round are seen; at the end of the pass all are. Default: 0. */
+  /** The number of rounds beyond the next one after which a round's updates are seen; at the end of the pass all are. Default: 0. */
   readonly staleness?: number
   /**
-   * Bytes that a flush may bring in, 12 for each element: those first whose update is largest beside the element's size, ties by
-   * key. The rest waits for the next flush. Default: all of them.
+   * The most bytes that a flush may apply, 12 for each element: elements first whose update is largest relative to their value, ties by
+   * key. The rest waits for the next flush. Default: no limit.
    */
   readonly budget?: number
 }
 
-/** What a flush takes for an element: its place and a double. */
+/** The bytes of an update in a flush: the element's position and a double. */
 export const BYTES_PER_UPDATE = 12
 
-/** A pass with more rounds than this would do little else than flush. */
+/** The most rounds of a pass: with more it would do little else than flush. */
 export const MOST_FLUSHES = 65_536
 
-/** PlanError where an option is none of these, or two of them contradict each other. */
+/** Throws PlanError for an option that is none of these, and for two that contradict each other. */
 export function checkBufferOptions(options: BufferOptions): void {
   checkOptions('buffer()', options, ['combine', 'apply', 'maxDelay', 'flushes', 'staleness', 'budget'])
   const { combine, apply, maxDelay, flushes, staleness, budget } = options
@@ -61,7 +61,7 @@ export function checkBufferOptions(options: BufferOptions): void {
     )
 }
 
-/** What `array.buffer()` gives: put it into `env` and `add` to it. */
+/** The handle that `array.buffer()` gives: put it into `env`, and `add` to it in the body. */
 export class UpdateBuffer<K extends Key = Key> {
   readonly kind = 'UpdateBuffer' as const
   /** Never set: carries the key type. */
@@ -75,17 +75,17 @@ export class UpdateBuffer<K extends Key = Key> {
     this.options = options
   }
 
-  /** In the body of a loop: the element as it was at the last flush. */
+  /** The element as it was at the last flush; only in the body of a loop. */
   get(...key: K): number {
     return this.#view('get').get(...key)
   }
 
-  /** In the body of a loop: collects an update. */
+  /** Collects an update of an element; only in the body of a loop. */
   add(...args: [...K, delta: number]): void {
     this.#view('add').add(...args)
   }
 
-  /** In the body of a loop: a row, with get and add. */
+  /** A row of the buffer, with get and add; only in the body of a loop. */
   row(...prefix: readonly number[]): Pick<RowView, 'get' | 'add' | 'length'> {
     return this.#view('row').row(...prefix)
   }

@@ -1,5 +1,5 @@
 /**
- * Values of columns as cells of a table: one line each, short, in the notation that JavaScript has for them.
+ * Texts of columns' values for the cells of a table: one short line each, in JavaScript's notation.
  */
 
 import type { ColumnType } from '../data/schema.ts'
@@ -7,12 +7,12 @@ import { kindOfValue, valueText } from '../data/valueKinds.ts'
 import { clipped, printable } from './width.ts'
 
 const MOST_CELLS = 40
-/** Items of a list, fields of a struct. */
+/** The most items of a list, or fields of a struct, that are shown. */
 const MOST_ITEMS = 5
-/** Lists and structs inside of others are looked into so far. */
+/** The depth down to which nested lists and structs are shown. */
 const DEEPEST = 3
 
-/** A value of a column of the type. */
+/** The cell's text for a value of a column of the type. */
 export function cellText(value: unknown, type: ColumnType): string {
   return clipped(textOf(value, type, 0), MOST_CELLS)
 }
@@ -33,7 +33,7 @@ function textOf(value: unknown, type: ColumnType | undefined, depth: number): st
   return valueText(value)
 }
 
-/** Bare, but for texts that would not be seen, or be taken for null. */
+/** The text without quotes, except inside of others, and where it would not be seen, or be taken for null. */
 function stringText(text: string, isInside: boolean): string {
   const head = text.length > MOST_CELLS * 16 ? `${text.slice(0, MOST_CELLS * 16)}…` : text
   return isInside || head === 'null' || /^\s|\s$|^$/u.test(head) ? printable(JSON.stringify(head)) : printable(head)

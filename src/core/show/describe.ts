@@ -1,5 +1,5 @@
 /**
- * What `array.describe()` gives: a summary of each column, folded batch by batch, so that the table need not fit into memory.
+ * The result of `array.describe()`: a summary of each column, folded batch by batch, so that the table need not fit into memory.
  *
  * Sums go by the fixed tree of reductions, as `mean()` does. Different values are kept to be counted, by the equality of
  * `distinct()`, as long as there are not too many of them.
@@ -24,31 +24,31 @@ type Extreme = number | bigint | string | boolean | Date
 export interface ColumnSummary {
   readonly name: string
   readonly type: string
-  /** Rows in which it has no value. */
+  /** The number of rows in which the column is null. */
   readonly nulls: number
-  /** Of numbers as `Math.min` (NaN wins, -0 < 0), of others by `<`; null of no values, and of lists, objects and bytes. */
+  /** The least value: of numbers as `Math.min` (NaN wins, -0 < 0), of others by `<`; null without values, and for lists, objects and bytes. */
   readonly min: Extreme | null
   readonly max: Extreme | null
-  /** Of numbers and bigints; null of no values and of all else. */
+  /** The mean of numbers and bigints; null without values, and for all else. */
   readonly mean: number | null
-  /** How many numbers, bigints (as numbers) or dates there are of each size, in at most twelve bins; null of none and of all else. */
+  /** The counts of numbers, bigints (as numbers) or dates by size, in at most twelve bins; null without values, and for all else. */
   readonly histogram: Histogram | null
-  /** How many different values there are, nulls not counted; null of lists and objects. */
+  /** The number of different values, nulls not counted; null for lists and objects. */
   readonly distinct: number | null
   /** false: there are more than `distinct` says, and they were not counted further. */
   readonly isDistinctExact: boolean
 }
 
-/** What `describe()` found: plain data, which prints as a table in the console, a REPL and a notebook. */
+/** The result of `describe()`: plain data, which prints as a table in the console, a REPL and a notebook. */
 export interface Description {
   readonly rows: number
   readonly columns: readonly ColumnSummary[]
 }
 
 export interface DistinctLimits {
-  /** Different values of a column. */
+  /** The most different values of a column that are kept. */
   readonly values: number
-  /** Characters or bytes of its different texts. */
+  /** The most characters of its different texts. */
   readonly characters: number
 }
 
@@ -88,7 +88,7 @@ export class Describer {
   }
 }
 
-/** Of one column. */
+/** The running summary of one column. */
 class Summary {
   readonly #limits: DistinctLimits
   readonly #sum = new NumberSum()

@@ -8,11 +8,11 @@
 import { displayWidth, padded } from './width.ts'
 
 export interface GridColumn {
-  /** Left out of the text and of HTML where no column has one. */
+  /** The column's head; left out of the text and of HTML where no column has one. */
   readonly name: string
-  /** Under the name; left out of the text where no column has one. */
+  /** The type, shown under the name; left out of the text where no column has one. */
   readonly type: string
-  /** Numbers stand at the right. */
+  /** The side to which cells are aligned: right for numbers. */
   readonly side: 'left' | 'right'
 }
 
@@ -22,11 +22,11 @@ export interface Grid {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Cells of a line; what does not fit is left out, and counted. */
+/** The most terminal cells of a line; columns that do not fit are left out, and counted. */
 const LINE_WIDTH = 110
 const GAP = '  '
 
-/** The lines, and the names of columns that had no room. */
+/** The lines of the grid, and the names of columns that had no room. */
 export function gridText({ columns, rows }: Grid): { readonly lines: readonly string[]; readonly left: readonly string[] } {
   const lines: string[] = []
   let width = 0
@@ -53,7 +53,7 @@ export function gridText({ columns, rows }: Grid): { readonly lines: readonly st
   return { lines, left: columns.slice(shown).map(({ name }) => name) }
 }
 
-/** A table element; nothing in it is taken for markup. */
+/** Writes an HTML table; its texts are escaped. */
 export function gridHtml({ columns, rows }: Grid): string {
   const align = (side: 'left' | 'right'): string => ` style="text-align:${side}"`
   const head = columns.map(

@@ -1,5 +1,5 @@
 /**
- * Counts of numbers by their size in one pass, whose range is not known before:
+ * A histogram in one pass over numbers whose range is not known before:
  *
  *     3.5, 12, 4.25     width 1     from 3     1 1 0 0 0 0 0 0 0 1
  *     and then 900      width 128   from 0     3 0 0 0 0 0 0 1
@@ -9,31 +9,31 @@
  */
 
 export interface Histogram {
-  /** Where the first bin begins. Of dates, in milliseconds since 1970. */
+  /** The lower bound of the first bin; of dates in milliseconds since 1970. */
   readonly from: number
-  /** Of each bin: it has the numbers from `from + i * width` on that are smaller than `from + (i + 1) * width`. 0 where all are the same. */
+  /** The width of a bin: bin i has the numbers from `from + i * width` on that are smaller than `from + (i + 1) * width`. 0 where all numbers are the same. */
   readonly width: number
   readonly counts: readonly number[]
 }
 
 /** The most bins. */
 const MOST = 12
-/** Numbers of bins up to here have neighbours that are doubles. */
+/** The largest number of a bin, so that its neighbours' numbers are exact doubles too. */
 const LARGEST = 2 ** 52
 const BARS = ' ▁▂▃▄▅▆▇█'
 
 export class HistogramCounts {
   #width = Number.MIN_VALUE
-  /** Undefined until there are two different numbers. */
+  /** The counts of the bins; undefined until there are two different numbers. */
   #counts: number[] | undefined
   /** The number of the first bin: its bounds are this, and one more, times the width. */
   #first = 0
   #min = Number.NaN
   #max = Number.NaN
-  /** Of numbers that are all the same. */
+  /** The count as long as all numbers are the same. */
   #same = 0
 
-  /** NaN and infinities are in no bin. */
+  /** Counts a number; NaN and infinities are in no bin. */
   add(value: number): void {
     if (!Number.isFinite(value)) return
     if (this.#counts === undefined && (this.#same === 0 || value === this.#min)) {
@@ -78,13 +78,13 @@ export class HistogramCounts {
   }
 }
 
-/** Of a negative number that is nothing beside the width, -1 as of others. */
+/** The number of the bin of a value: -1 also for a negative value whose quotient rounds to -0. */
 function binOf(value: number, width: number): number {
   const bin = Math.floor(value / width)
   return bin === 0 && value < 0 ? -1 : bin
 }
 
-/** A bar for each bin, as high as its part of the fullest; of a bin with anything at all, not empty. */
+/** A bar for each bin, as high as its fraction of the fullest; not empty where the bin has any number. */
 export function barsOf({ counts }: Histogram): string {
   const most = Math.max(...counts)
   return counts.map((count) => BARS[Math.ceil((count / most) * (BARS.length - 1))]).join('')

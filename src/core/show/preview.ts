@@ -1,4 +1,4 @@
-/** What `array.preview()` gives: the first elements as values, as text and as HTML. */
+/** The result of `array.preview()`: the first elements as values, as text and as HTML. */
 import type { Batch } from '../data/column.ts'
 import { rowReader } from '../data/columnReaders.ts'
 import type { Field } from '../data/schema.ts'
@@ -13,13 +13,13 @@ export interface Preview<T> {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
   /** The elements themselves. */
   readonly rows: readonly T[]
-  /** How many elements the array has, where that was known without counting. */
+  /** The number of elements of the array, where it was known without counting. */
   readonly total?: number
   readonly text: string
   readonly html: string
 }
 
-/** `fields` are those of the plan; where only running it tells, those of the batches. */
+/** Makes the preview of batches; the columns are the plan's, or those of the batches where only running the plan tells them. */
 export function previewOf<T>(
   batches: readonly Batch[],
   { element, total }: { readonly element: Batch['element']; readonly total: number | undefined },

@@ -1,4 +1,4 @@
-/** Columns and rows as a grid: of a table that is looked at, and of a preview. */
+/** Grids of columns and rows, for handles that are printed and for previews. */
 import type { Column } from '../data/column.ts'
 import { valueReader } from '../data/columnReaders.ts'
 import { type ElementType, type Field, typeText, VALUE_COLUMN } from '../data/schema.ts'
@@ -7,13 +7,13 @@ import { cellText } from './cells.ts'
 import type { Grid, GridColumn } from './grid.ts'
 import { clipped, printable } from './width.ts'
 
-/** More have no room on any page. */
+/** The most columns of a grid. */
 const MOST_COLUMNS = 50
-/** Cells of a name, and of a type. */
+/** The most terminal cells of a column's name, and of its type. */
 const MOST_NAME = 30
 export const MOST_TYPE = 60
 
-/** The columns of an element: of what is no row, one. */
+/** The columns of an element; one for an element that is no row. */
 export function columnsOf(element: ElementType): readonly Field[] {
   return element.kind === 'row' ? element.fields : [{ name: VALUE_COLUMN, ...asColumnType(element) }]
 }
@@ -51,7 +51,7 @@ export function gridOfColumns(fields: readonly Field[], columns: readonly Column
   }
 }
 
-/** The columns alone, one a line. */
+/** A grid of the names and types of columns, one a line. */
 export function gridOfFields(fields: readonly Field[]): Grid {
   return {
     columns: [
@@ -62,7 +62,7 @@ export function gridOfFields(fields: readonly Field[]): Grid {
   }
 }
 
-/** Said where there are more columns than a grid has. */
+/** The note for columns beyond those of a grid; empty where there are none. */
 export function columnsLeftOut(fields: readonly Field[]): readonly string[] {
   return fields.length > MOST_COLUMNS ? [`and ${fields.length - MOST_COLUMNS} more of ${fields.length} columns`] : []
 }

@@ -1,21 +1,21 @@
 /**
- * What the console, a REPL and a notebook print of a handle: Node asks for it by `util.inspect.custom`, notebooks by
- * `Jupyter.display`. Looking runs nothing and throws nothing.
+ * The text and HTML of handles in the console, a REPL and a notebook: Node asks for it by `util.inspect.custom`, notebooks by
+ * `Jupyter.display`. Printing runs nothing and throws nothing.
  */
 import { escapedHtml, type Grid, gridHtml, gridText } from './grid.ts'
 import { clipped, printable } from './width.ts'
 
-/** A title, and what stands below it. */
+/** The content that is printed of a handle: a title, a grid and notes. */
 export interface Shown {
-  /** What it is, as `DistArray` or `Loop`. */
+  /** The kind of handle, as `DistArray` or `Loop`. */
   readonly what: string
   readonly title: string
   readonly grid?: Grid
-  /** Sentences below. */
+  /** Sentences printed below the grid. */
   readonly notes?: readonly string[]
 }
 
-/** What Node hands to a function under `util.inspect.custom`. */
+/** The options that Node passes to a function under `util.inspect.custom`. */
 interface InspectOptions {
   readonly depth?: number | null | undefined
   readonly compact?: boolean | number | undefined
@@ -24,10 +24,10 @@ interface InspectOptions {
 const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 const DISPLAY: unique symbol = Symbol.for('Jupyter.display') as never
 const MOST_TITLE = 200
-/** Columns that have no room are named so far. */
+/** The most columns without room that are named. */
 const MOST_NAMES = 5
 
-/** Gives `holder`, a prototype or an object, the two methods; `shownOf` says what is there, of the object that is looked at. */
+/** Defines the two methods on `holder`, a prototype or an object; `shownOf` gives the content for the object that is printed. */
 export function showAs<T>(holder: object, shownOf: (self: T) => Shown): void {
   const look = (self: T): Shown => {
     try {
@@ -53,7 +53,7 @@ function titleOf({ title }: Shown): string {
   return clipped(printable(title), MOST_TITLE)
 }
 
-/** The title, the grid, the notes: a line each, the grid indented. */
+/** Writes the title, the indented grid and the notes, each on lines of its own. */
 export function shownText(shown: Shown): string {
   const { lines, left } = shown.grid === undefined ? { lines: [], left: [] } : gridText(shown.grid)
   return [`${shown.what}: ${titleOf(shown)}`, ...lines.map((line) => `  ${line}`.trimEnd()), ...notesOf(shown, left)].join('\n')

@@ -1,6 +1,6 @@
 /**
- * What is seen of an array without running anything: its columns, the rows or elements that lie in memory, how many there
- * are if that is known, and the steps that stand between them and what is read.
+ * The content printed of an array, without running anything: its columns, the rows or elements that lie in memory, their number
+ * if that is known, and the lazy steps between it and the data that it reads.
  */
 
 import type { DenseStorage, SparseStorage, Storage } from '../arrays/storage.ts'
@@ -16,7 +16,7 @@ import type { Shown } from './shown.ts'
 import { counted } from './width.ts'
 
 const MOST_ROWS = 10
-/** Of a corner of an array, along each of its last two axes. */
+/** The most elements that are shown along each of the last two axes. */
 const CORNER = 6
 const MOST_STEPS = 6
 
@@ -61,7 +61,7 @@ interface Rows {
   readonly rows: number
 }
 
-/** Rows that lie in memory, as columns; undefined where something would have to run, or be read. */
+/** The columns of rows that lie in memory; undefined where something would have to run, or be read. */
 function rowsThere(plan: LogicalPlan, holdings: Holdings): Rows | undefined {
   const storage = holdings.of(plan)
   if (typeof storage === 'object') {
@@ -100,7 +100,7 @@ function picked({ element, columns, rows }: Rows, names: readonly string[]): Row
   return { element: { kind: 'row', fields }, columns: kept, rows }
 }
 
-/** How many rows there are, where that follows from what is known. An input that many nodes share is looked at once. */
+/** The number of rows, where it follows from what is known; else undefined. `known` caches it for nodes that several others share. */
 export function knownRows(
   plan: LogicalPlan,
   holdings: Holdings,
@@ -141,7 +141,7 @@ function rowsOf(plan: LogicalPlan, holdings: Holdings, known: Map<LogicalPlan, n
   }
 }
 
-/** `, 2 lazy steps over ratings.parquet (filter, map)`; of what is in memory where it came from. */
+/** Writes `, 2 lazy steps over ratings.parquet (filter, map)`; without steps, the source, and whether it is in memory. */
 function stepsText(plan: LogicalPlan, holdings: Holdings): string {
   const names: string[] = []
   let steps = 0
@@ -171,7 +171,7 @@ function stepsText(plan: LogicalPlan, holdings: Holdings): string {
   return `, ${counted(steps, 'lazy step')}${from === '' ? '' : ` over${from}`} (${list})`
 }
 
-/** What a program calls to have the node. */
+/** The method that makes the node. */
 function methodOf(plan: LogicalPlan): string {
   const { kind } = plan
   switch (plan.kind) {

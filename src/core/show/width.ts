@@ -1,12 +1,12 @@
 /**
- * Texts as a terminal shows them: how many cells they take, and what stands for characters that would do something else.
+ * The width of texts in terminal cells, and escapes for characters that do not print as themselves.
  */
 
-/** Control characters, line ends of Unicode, marks that turn the direction of what follows, and halves of surrogate pairs. */
+/** Matches control characters, Unicode's line ends, marks of text direction, and halves of surrogate pairs. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\ufeff]|\p{Surrogate}/gu
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\0': '\\0' }
 
-/** A text in which every character prints as itself. */
+/** Escapes a text so that every character prints as itself. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (one) => SHORT[one] ?? `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
@@ -15,11 +15,11 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const ASCII = /^[\x20-\x7e]*$/
 const NOTHING = /^[\p{Mn}\p{Me}\u200b-\u200d\u2060]+$/u
 const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u
-/** East Asian Width W and F of Unicode 15, by blocks: Hangul, kana, Han and their signs, and full-width forms. */
+/** Matches East Asian Width W and F of Unicode 15, by blocks: Hangul, kana, Han and their signs, and full-width forms. */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]/u
 
-/** Cells that a printable text takes: 2 for emoji and wide East Asian characters, 0 for marks above or below others. */
+/** The cells that a printable text takes: 2 for emoji and wide East Asian characters, 0 for combining marks. */
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length
   let width = 0
@@ -53,12 +53,12 @@ export function padded(text: string, width: number, side: 'left' | 'right'): str
   return side === 'right' ? space + text : text + space
 }
 
-/** 1234567 as 1,234,567. */
+/** Writes 1234567 as 1,234,567. */
 export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ',')
 }
 
-/** `3 rows`, `1 row`. */
+/** Writes `3 rows`, `1 row`. */
 export function counted(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
 }

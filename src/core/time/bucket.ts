@@ -1,5 +1,5 @@
 /**
- * Buckets of time: the first instant of the stretch of time that a date lies in.
+ * Buckets of time: `bucket` returns the first instant of the bucket that a date lies in.
  *
  *     bucket(new Date('2024-05-17T13:47Z'), { every: '15 minutes' })                      2024-05-17T13:45Z
  *     bucket(new Date('2024-05-17T13:47Z'), { every: '1 day', zone: 'Europe/Berlin' })    2024-05-16T22:00Z, midnight in Berlin
@@ -21,7 +21,7 @@ import { bucketLength, type Every, type Length } from './every.ts'
 import { FARTHEST_MS, type Zone, zoneNamed } from './zone.ts'
 
 export interface BucketOptions {
-  /** How long a bucket is: a whole number of units, as '15 minutes', '1 hour', '1 day', '2 weeks', '1 month', '1 quarter' or '10 years'. */
+  /** The length of a bucket: a whole number of units, as '15 minutes', '1 hour', '1 day', '2 weeks', '1 month', '1 quarter' or '10 years'. */
   readonly every: Every
   /** The time zone whose clock counts, by its name, as 'Europe/Berlin'; UTC unless given. */
   readonly zone?: string
@@ -29,9 +29,9 @@ export interface BucketOptions {
 
 /** Monday, 2000-01-03, from which buckets up to weeks are counted. */
 export const FIRST_BUCKET_MS: number = Date.UTC(2000, 0, 3)
-/** January 2000, from which months are. */
+/** January 2000, from which buckets of months are counted, in months since the year 0. */
 export const FIRST_BUCKET_MONTH: number = 12 * 2000
-/** Days whose beginnings are kept. */
+/** The most days of a zone whose first instants are cached. */
 const MOST_DAYS = 100_000
 
 /**
@@ -44,7 +44,7 @@ export function bucket<D extends Date | null | undefined>(date: D, options: Buck
   return bucketOf(date, options.every, options.zone) as D extends Date ? Date : null // as it says below
 }
 
-/** The same, with its options one by one. */
+/** `bucket` with its options one by one. */
 export function bucketOf(date: unknown, every: unknown, zone?: unknown): Date | null {
   const start = bucketStart(every, zone)
   if (date === null || date === undefined) return null
@@ -54,10 +54,10 @@ export function bucketOf(date: unknown, every: unknown, zone?: unknown): Date | 
 
 type Start = (ms: number) => number
 const known = new Map<string, Start>()
-/** Row after row it is the same one. */
+/** The last function made: row after row asks for the same one. */
 let last: { readonly every: unknown; readonly zone: unknown; readonly start: Start } | undefined
 
-/** What gives the first millisecond of a time's bucket; NaN of what no Date has. Throws PlanError for what is no length of time, and no zone. */
+/** A function that gives the first millisecond of a time's bucket, NaN for times that no Date has. Throws PlanError where `every` is no length of time or `zone` no zone. */
 export function bucketStart(every: unknown, zone: unknown): Start {
   if (last !== undefined && last.every === every && last.zone === zone) return last.start
   const key =
@@ -102,7 +102,7 @@ function clockStart(length: number, zone: Zone): Start {
   }
 }
 
-/** The first instant that shows a date of the bucket, which is found once for each of them. */
+/** A function that finds the first instant whose date on the clock is in the bucket, once for each bucket. */
 function dayStart(length: Length, zone: Zone): Start {
   const starts = new Map<number, number>()
   return (ms) => {

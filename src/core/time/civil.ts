@@ -4,7 +4,7 @@
  */
 import { MS_PER_DAY } from '../data/fixedValues.ts'
 
-/** The month that a day is in. */
+/** The month that a day is in; days count from 1970-01-01, months from January of the year 0. */
 export function monthOfDay(day: number): number {
   const fromMarch = day + 719_468
   const era = Math.floor(fromMarch / 146_097)

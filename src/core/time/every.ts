@@ -33,7 +33,7 @@ const LENGTHS: Readonly<Record<TimeUnitName, Length>> = {
 }
 
 const UNIT_NAMES = Object.keys(LENGTHS)
-/** As many months as a Date can be away from another. */
+/** About the number of months between the first Date and the last: those of 550,000 years. */
 const MOST_MONTHS = 12 * 550_000
 
 /** The unit of a name, singular or plural; undefined where there is none. */
@@ -42,7 +42,7 @@ export function unitNamed(name: string): Length | undefined {
   return Object.hasOwn(LENGTHS, singular) ? LENGTHS[singular as TimeUnitName] : undefined // one of its keys
 }
 
-/** What the units are called, and which is meant by a name that none has. */
+/** Lists the units for messages, and the one that is meant by a misspelt name. */
 export function unitsText(wanted: string): string {
   const [near] = nearestNames(wanted, [...UNIT_NAMES, ...UNIT_NAMES.map((name) => `${name}s`)])
   return `${near === undefined ? '' : `Did you mean "${near}"? `}The units are ${UNIT_NAMES.join(', ')}, and their plurals.`

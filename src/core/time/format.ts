@@ -15,10 +15,10 @@
 import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 
-/** What a directive says. */
+/** A directive of a format. */
 export interface Directive {
   readonly letter: string
-  /** Two directives of one format say the same where a letter is in both. */
+  /** The part of a time that it tells; two directives of one format tell the same twice where one's part contains the other's. */
   readonly says: string
   /** The texts that it reads, as a regular expression. */
   readonly reads: string
@@ -52,16 +52,16 @@ export type Piece = { readonly kind: 'text'; readonly text: string } | { readonl
 
 export interface TimeFormat {
   readonly pieces: readonly Piece[]
-  /** Of texts that it reads: a group for each directive. Absent where it says something twice, and reads none. */
+  /** Matches the texts that the format reads, with a group for each directive. Absent for formats that are only written. */
   readonly reads?: RegExp
   readonly letters: readonly string[]
 }
 
 const known = new Map<string, TimeFormat>()
-/** Formats may come from rows. */
+/** The most formats that are cached: they may come from rows. */
 const MOST_FORMATS = 1000
 
-/** Throws PlanError for a directive that there is not, and in formats that are read for one that says what another says. */
+/** The parsed format. Throws PlanError for an unknown directive, and in formats that are read for two that tell the same part of a time. */
 export function timeFormat(format: unknown, caller: 'parseTime()' | 'formatTime()'): TimeFormat {
   if (typeof format !== 'string')
     throw new PlanError(

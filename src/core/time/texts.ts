@@ -79,7 +79,7 @@ function dateOf(civil: number, ahead: number | undefined): Date | null {
   return ahead === undefined ? null : new Date(civil - ahead)
 }
 
-/** The time that was said, as if it were one in UTC; undefined where there is no such day or time. */
+/** The milliseconds of the time that the directives' texts tell, taken as UTC; undefined where there is no such day or time. */
 function civilTime(said: ReadonlyMap<string, string>): number | undefined {
   const number = (letter: string, otherwise: number): number => Number(said.get(letter) ?? otherwise)
   const short = said.get('y')
@@ -97,7 +97,7 @@ function civilTime(said: ReadonlyMap<string, string>): number | undefined {
   return day * MS_PER_DAY + hour * 3_600_000 + minute * 60_000 + second * 1000 + ms
 }
 
-/** Milliseconds of `Z`, `+0200` or `+02:00`; undefined where it is none. */
+/** The milliseconds of the offset `Z`, `+0200` or `+02:00`; undefined for more than 23 hours or 59 minutes. */
 function offsetOf(text: string): number | undefined {
   if (text === 'Z') return 0
   const [hours, minutes] = [Number(text.slice(1, 3)), Number(text.slice(-2))]
@@ -118,7 +118,7 @@ export function formattedTime(date: unknown, format: unknown, zone?: unknown): s
 
 interface ShownTime {
   readonly year: number
-  /** From 0. */
+  /** From 0 (January) to 11. */
   readonly month: number
   /** From 1. */
   readonly day: number
@@ -165,7 +165,7 @@ function textOf({ letter }: Directive, { year, month, day, dayOfYear, time, ahea
     case 'f':
       return `${digits(time % 1000, 3)}000`
     default: {
-      // 'z'; old clocks are ahead by seconds, which are not said
+      // 'z'; the offsets of old clocks have seconds, which are dropped
       const minutes = Math.floor(Math.abs(ahead) / 60_000)
       return `${ahead < 0 ? '-' : '+'}${digits(minutes / 60, 2)}${digits(minutes % 60, 2)}`
     }

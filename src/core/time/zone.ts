@@ -17,11 +17,11 @@ import { nearestNames } from '../nearestNames.ts'
 export interface Stretch {
   readonly from: number
   readonly to: number
-  /** In milliseconds. */
+  /** The offset from UTC in milliseconds, positive east of it. */
   readonly ahead: number
 }
 
-/** Milliseconds whose changes are found together, and those between two looks at the clock. */
+/** The milliseconds of a chunk, whose changes are found together, and those between two readings of the clock. */
 const CHUNK_MS = 2 ** 35
 const STEP_MS = 2 ** 28
 /** No clock is further from UTC than this, and none is set by more. */
@@ -78,7 +78,7 @@ export class Zone {
     return [...found, { from, to: start + CHUNK_MS, ahead }]
   }
 
-  /** The first instant, a whole second, from which on the clock is so far ahead. */
+  /** The first instant, a whole second, from which on the clock is `ahead` of UTC: a binary search between `before` and `by`. */
   #changeAfter(before: number, by: number, ahead: number): number {
     let [low, high] = [Math.floor(before / 1000), Math.ceil(by / 1000)]
     while (high - low > 1) {
@@ -99,7 +99,7 @@ export class Zone {
 
 const zones = new Map<string, Zone>()
 
-/** The zone of a name; undefined for UTC. Throws PlanError where there is none. `caller`: who is told the name. */
+/** The zone of a name; undefined for UTC. Throws PlanError where there is none. `caller` is the function that was given the name, for messages. */
 export function zoneNamed(name: unknown, caller: string): Zone | undefined {
   if (name === undefined || name === null || name === 'UTC') return undefined
   const known = zones.get(name as string)
