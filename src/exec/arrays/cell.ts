@@ -1,4 +1,4 @@
-/** What the array store knows of one plan node: its storage, how much of it is the node's own, and who uses it. */
+/** The array store's record of one plan node: its storage, whether that is the node's own, and who uses it. */
 
 import type { Storage } from '../../core/arrays/storage.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
@@ -14,15 +14,15 @@ export class Cell {
   storage: Storage | undefined
   /** For kept storage: the versions of the arrays below that it was computed from. */
   basis = ''
-  /** Under way, of what `basis` says. */
+  /** The computation of the storage that is under way, from the versions that its `basis` names. */
   computing: { readonly basis: string; readonly storage: Promise<Storage> } | undefined
   version = 0
   written = false
   /** Set when what the array held is gone: reading throws this. */
   gone: (() => Error) | undefined
-  /** Where a checkpoint is kept and loops write the array. */
+  /** The ledger's record of the array, where a checkpoint is kept and loops write the array. */
   kept: LedgerArray | undefined
-  /** Of what the storage held at a version. */
+  /** The digest of what the storage held at a version. */
   digest: { readonly of: Storage; readonly version: number; readonly text: string } | undefined
   built = 0
   queries = 0

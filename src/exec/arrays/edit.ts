@@ -32,7 +32,7 @@ export interface EditContext {
   readonly arena: Arena
 }
 
-/** Stores one value; the storage to use from now on. */
+/** Stores one value; returns the storage to use afterwards. */
 export function setKey(storage: Storage, key: Key, value: unknown, context: EditContext): Storage {
   checkKey(key, storage, context.name)
   const what = `${context.method} of ${context.name}`
@@ -60,7 +60,7 @@ export function setKey(storage: Storage, key: Key, value: unknown, context: Edit
   return spliced(storage, { at: lowerBound(storage.keys, storage.length, key), remove: 0, columns: one, keys: [key] }, context)
 }
 
-/** Stores what `f` makes of the element at a key. */
+/** Replaces the element at a key by what `f` returns for it. */
 export function updateKey(storage: Storage, key: Key, f: (value: never) => unknown, context: EditContext): Storage {
   return setKey(storage, key, updated(f, atKey(storage, key, context.name), key), context)
 }
@@ -113,10 +113,10 @@ function checkedValues(dtype: DType, length: number, valueAt: (i: number) => unk
   return values
 }
 
-/** Positions are 32-bit numbers. */
+/** Most elements of objects, sparse arrays and tables: positions are 32-bit numbers. */
 const LARGEST_LENGTH = 2 ** 31 - 1
 
-/** Objects, sparse arrays and tables: element by element, with one rebuild for all that is inserted. */
+/** Assigns to objects, sparse arrays and tables, element by element, with one rebuild for all that is inserted. */
 function assignEach(storage: Storage, selection: Selection, valueAt: (i: number) => unknown, context: EditContext): Storage {
   const what = `${context.method} of ${context.name}`
   if (selection.elements > LARGEST_LENGTH) {
@@ -147,7 +147,7 @@ function eachKey(selection: Selection, visit: (key: readonly number[], i: number
   })
 }
 
-/** The numbers of a column whose elements are stored where they are. */
+/** The buffer of a single column of numbers without nulls, which is written in place; undefined for other elements. */
 function numbersInPlace(storage: SparseStorage | TableStorage): { readonly values: TypedArray; readonly dtype: DType } | undefined {
   const [column] = storage.columns
   if (storage.element.kind !== 'scalar' || column?.values === undefined || column.validity !== undefined) return undefined

@@ -1,5 +1,5 @@
 /**
- * What a value given from outside becomes in an array: the value as stored, or an error that says what would fit.
+ * Converts values given from outside to what an array stores, or throws an error that says what would fit.
  *
  * Loop bodies convert as typed arrays do; `fill`, `set`, `assign` and `update` refuse what would change a value
  * (f32 rounds, as any store of a number with a fraction must).

@@ -23,16 +23,16 @@ import { makeZeros } from './makeArray.ts'
 import { compareAt, largestOf, sortOrder } from './sortKeys.ts'
 import { copyStorage, freeStorage } from './storageBlocks.ts'
 
-/** What the storage is to be. */
+/** The description of the storage that is to be made. */
 export interface StorageForm {
-  /** For messages, as `ratings.parquet.index(…)`. */
+  /** The array's name in messages, as `ratings.parquet.index(…)`. */
   readonly name: string
   readonly keys: LogicalPlan['keys']
-  /** What the plan says the element is, for when there is no batch to tell. */
+  /** The element's type by the plan, for when there is no batch to tell. */
   readonly element: ElementType
-  /** Asked for by `index(f, { storage })`. */
+  /** The kind of storage that `index(f, { storage })` asks for. */
   readonly storage?: 'dense' | 'sparse'
-  /** Asked for by `index(f, { combine })`: folds the elements of one key from left to right. */
+  /** The function of `index(f, { combine })`: folds the elements of one key from left to right. */
   readonly combine?: (a: never, b: never) => unknown
 }
 

@@ -1,4 +1,4 @@
-/** What is done with stored arrays: made, kept from batches, read as batches, queried, written in place, freed. */
+/** The operations on stored arrays: to make them, or from batches; to read them as batches, query, write and free them. */
 export { assignSlice, type EditContext, setKey, updateKey } from './edit.ts'
 export { storedValue } from './fit.ts'
 export { type StorageForm, storageFromBatches } from './fromBatches.ts'

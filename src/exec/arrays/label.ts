@@ -1,4 +1,4 @@
-/** What an array is called in messages: how it was made, as `zeros([3, 4])` or `ratings.parquet.filter(…).index(…)`. */
+/** The name of an array in messages: how it was made, as `zeros([3, 4])` or `ratings.parquet.filter(…).index(…)`. */
 import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { traitsOf } from '../../core/plan/nodeTraits.ts'
 

@@ -2,11 +2,11 @@
 import type { Storage } from '../../core/arrays/storage.ts'
 
 export interface LeftElsewhere {
-  /** Brings them home, if an array is among them, before somebody reads or writes it; `pieces`: who reads it asks for no more than pieces. */
+  /** Fetches an array's last values, if they lie elsewhere, before somebody reads or writes it; 'pieces': who reads wants pieces only. */
   use(storage: Storage, mode: 'read' | 'write' | 'pieces'): Promise<void>
-  /** Whether that would bring some. */
+  /** Whether `use` would fetch any values. */
   concerns(storage: Storage, mode: 'read' | 'write'): boolean
   isAway(storage: Storage): boolean
-  /** Brings all of them. */
+  /** Fetches the last values of all arrays. */
   close(): Promise<void>
 }

@@ -13,14 +13,14 @@ import { eachRow } from './rows.ts'
 import { ownBlocks } from './storageBlocks.ts'
 
 export interface ArraySpec {
-  /** For messages, as `zeros([3, 4])`. */
+  /** The array's name in messages, as `zeros([3, 4])`. */
   readonly name: string
   readonly shape: Shape
   readonly dtype: DType | 'object'
   readonly init: ArrayInit
 }
 
-/** What can be made of its description alone, any part of it by itself. */
+/** An array that can be made of its description alone, any part of it by itself. */
 export interface MadeSpec extends ArraySpec {
   readonly dtype: DType
   readonly init: Extract<ArrayInit, { readonly kind: 'zeros' | 'fill' | 'random' }>
@@ -71,7 +71,7 @@ function makeFilled(spec: MadeSpec, arena: Arena): DenseStorage {
   return storage
 }
 
-/** What puts elements that follow one another into a row, the first of which is at a row-major position: padding does not count. */
+/** Returns a function that fills a row with elements, the first of which is at a row-major position, not counting padding. */
 export function fillerOf({ name, dtype, init }: MadeSpec): (row: TypedArray, first: number) => void {
   switch (init.kind) {
     case 'zeros':

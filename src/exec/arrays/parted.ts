@@ -23,10 +23,10 @@ interface Piece extends Lying {
   readonly lease: Lease
 }
 
-/** Where elements come from that lie nowhere here. */
+/** The source of elements that do not lie in this process. */
 export interface Rest {
   readonly fill: (row: TypedArray, first: number) => void
-  /** When nobody will ask any more. */
+  /** Called when nobody will ask any more. */
   readonly remove?: () => void
 }
 
@@ -37,13 +37,13 @@ export class Parts implements DenseParts {
   readonly #arena: Arena
   #rest: Rest
   #lying: Lying | Piece
-  /** By their numbers. */
+  /** The pages by their numbers. */
   readonly #pages = new Map<number, Piece>()
   #isWhole = false
-  /** Passes under way that reach the piece, and pieces that have become too small meanwhile, which they may still read. */
+  /** The number of passes under way that reach the piece, and the pieces outgrown meanwhile, which they may still read. */
   #passes = 0
   #outgrown: Lease[] = []
-  /** Set by who writes in place. */
+  /** Whether elements were written in place; set by who writes. */
   isWritten = false
 
   constructor(spec: MadeSpec, arena: Arena) {
@@ -67,13 +67,13 @@ export class Parts implements DenseParts {
     return this.#lying
   }
 
-  /** All elements, in one piece from now on. */
+  /** All elements; from then on they lie in one piece. */
   whole(): TypedArray {
     if (!this.#isWhole) this.#lie(0, this.length)
     return this.#lying.data
   }
 
-  /** Has rows of the first axis in one piece, with those that it had. */
+  /** Makes rows `from` up to `to` of the first axis lie in one piece with those that it has. */
   hold(from: number, to: number): void {
     if (this.#isWhole || from >= to) return
     const row = this.#strides[0] ?? 1
@@ -87,7 +87,7 @@ export class Parts implements DenseParts {
     this.#lie(own, isThere ? Math.max(high, first + data.length) : high)
   }
 
-  /** The piece stays where it is for a pass that reads or writes it, whoever asks for a larger one; gives what ends that. */
+  /** Keeps the piece where it is for a pass that reads or writes it, whoever asks for a larger one; returns what ends that. */
   stay(): () => void {
     this.#passes++
     return () => {
@@ -95,7 +95,7 @@ export class Parts implements DenseParts {
     }
   }
 
-  /** As the array was made, or put aside. */
+  /** Gives all elements the values with which the array was made, or put aside. */
   reset(): void {
     this.isWritten = false
     for (const { lease } of this.#pages.values()) lease.free()
@@ -103,14 +103,14 @@ export class Parts implements DenseParts {
     this.#make(this.#lying)
   }
 
-  /** Has nothing of the array, unless all of it was asked for. */
+  /** Frees all elements, unless the whole array lies here. */
   empty(): void {
     if (this.#isWhole) return
     this.#free()
     this.#lying = nowhere(this.#spec.dtype)
   }
 
-  /** From now on elements are what has been put aside. */
+  /** Takes elements from what has been put aside, instead of those that lie here. */
   putAside(rest: Rest): void {
     this.#rest.remove?.()
     this.#rest = rest
@@ -141,7 +141,7 @@ export class Parts implements DenseParts {
     }
   }
 
-  /** Lets go of what lies beside the piece and of which none of these rows has anything that counts. */
+  /** Frees the pages in which none of these rows has an element. */
   keepPages(rows: readonly (readonly [from: number, to: number])[]): void {
     const row = this.#strides[0] ?? 1
     for (const [number, { lease }] of this.#pages) {
@@ -164,7 +164,7 @@ export class Parts implements DenseParts {
     for (const lease of this.#outgrown.splice(0)) lease.free()
   }
 
-  /** Elements from `first` up to `end` in one piece, with all that is known of them. */
+  /** Makes elements `first` up to `end` lie in one piece, with the values that are known here. */
   #lie(first: number, end: number): void {
     const { next, old } = this.#inPlaceOf(this.#lying, first, end)
     this.#make(next)
@@ -183,7 +183,7 @@ export class Parts implements DenseParts {
     this.#isWhole = first === 0 && end === this.length
   }
 
-  /** A larger piece beside the old one, or where memory is short in its place: then its elements are kept outside of the arena meanwhile. */
+  /** Reserves a larger piece beside the old one, or in its place where memory is short: its elements then wait outside of the arena. */
   #inPlaceOf(old: Lying | Piece, first: number, end: number): { readonly next: Piece; readonly old: Lying & { readonly lease?: Lease } } {
     try {
       return { next: this.#reserve(first, end), old }
@@ -216,7 +216,7 @@ export class Parts implements DenseParts {
     return { data: this.#arena.view(dtype, offset, end - first), first, lease: leaseBlocks(this, this.#arena, [offset]) }
   }
 
-  /** Elements as they are where nothing lies here, padding aside. */
+  /** Fills a piece with elements from their source, leaving out the padding. */
   #make({ data, first }: Lying): void {
     const { shape } = this.#spec
     const { fill } = this.#rest
@@ -239,7 +239,7 @@ export class Parts implements DenseParts {
 const NOWHERE = new SharedArrayBuffer(2 ** 15)
 let nowheres = 0
 
-/** No elements: at places of their own, by which plans tell arrays apart. */
+/** A piece without elements, at a place of its own, by which plans tell arrays apart. */
 function nowhere(dtype: DType): Lying {
   return { data: new ARRAY_OF_DTYPE[dtype](NOWHERE, (8 * nowheres++) % NOWHERE.byteLength, 0), first: 0 }
 }

@@ -1,5 +1,5 @@
 /**
- * Elements of an array in pieces, densely and row-major: out of storage, and into new storage.
+ * Reads the elements of an array in pieces, dense and row-major, and puts such pieces into new storage.
  *
  * A file may have the first axis running fastest (Fortran's order), and not the last; then elements are put one by one.
  */
@@ -12,7 +12,7 @@ import { shapeOfStorage } from './query.ts'
 import { isCompact, placeOf } from './rows.ts'
 import { copyElements } from './toBatches.ts'
 
-/** About a megabyte: writes of files take no longer a byte, and the copy is small. */
+/** Elements of a piece, about a megabyte: larger writes of files are no faster per byte, and the copy is small. */
 const PIECE_ELEMENTS = 2 ** 17
 
 /** All elements, in copies; absent keys are 0. The dtype is that of the elements. */
@@ -29,7 +29,7 @@ export function* piecesOf(storage: Storage, dtype: DType): Generator<TypedArray,
   }
 }
 
-/** Elements of the keys whose positions begin at `from`. Keys are sorted: `present.at` is the first that is not behind them. */
+/** Copies the elements at the positions from `from` on. Keys are sorted: `present.at` is the first that was not copied yet. */
 function copyPresent({ keys, shape, length, columns }: SparseStorage, from: number, values: TypedArray, present: { at: number }): void {
   const elements = columns[0]?.values as TypedArray // the one column of numbers
   for (; present.at < length; present.at++) {
@@ -55,7 +55,7 @@ export function putElements(storage: DenseStorage, from: number, values: TypedAr
   }
 }
 
-/** The same where positions count with the first axis running fastest. Bits are moved as integers: NaN that JavaScript sees becomes another one. */
+/** Puts elements at positions with the first axis fastest. Bits are moved as integers: NaN that JavaScript sees becomes another one. */
 export function putTransposed({ shape, strides, data }: DenseStorage, from: number, values: TypedArray): void {
   const words = Math.max(1, values.BYTES_PER_ELEMENT / 4)
   const [source, target] = [wordsOf(values), wordsOf(data)]

@@ -51,7 +51,7 @@ export function hasKey(storage: Storage, key: Key, name: string): boolean {
   return storage.kind !== 'sparse' || indexOfKey(storage, key) !== undefined
 }
 
-/** The position of a key among the sorted keys, by binary search. */
+/** The position of a key among the sorted keys, by binary search; undefined if it is absent. */
 export function indexOfKey(storage: SparseStorage, key: Key): number | undefined {
   const at = lowerBound(storage.keys, storage.length, key)
   return at < storage.length && storage.keys.every((column, axis) => column[at] === (key[axis] ?? 0) + 0) ? at : undefined
@@ -63,7 +63,7 @@ export function checkKey(key: Key, storage: Storage, name: string): void {
   if (!isInside(key, shape)) throw new PlanError(outsideMessage(name, key, shape))
 }
 
-/** What an absent key of a sparse array gives. */
+/** The value at an absent key of a sparse array: 0, 0n or false; undefined where elements are no numbers. */
 export function absentValue(element: ElementType): number | bigint | boolean | undefined {
   const kind = element.kind === 'scalar' ? element.type.kind : undefined
   return kind !== undefined && kind in ARRAY_OF_DTYPE ? loadedValue(kind === 'i64' ? 0n : 0, kind as DType) : undefined // just tested
@@ -107,7 +107,7 @@ export interface NumbersContext {
   readonly method: string
   readonly name: string
   readonly gives?: string
-  /** What takes all elements. */
+  /** The method that takes elements of any type, for the error's cure. */
   readonly others?: string
 }
 
@@ -157,7 +157,7 @@ function copySelection(storage: Storage, selection: Selection, data: TypedArray)
   }
 }
 
-/** Only the keys present are visited: those of the selection's range on axis 0. */
+/** Copies the elements of a sparse array in a selection. Of the keys present only those in its range on axis 0 are visited. */
 function copyPresent(storage: SparseStorage, selection: Selection, data: TypedArray): void {
   if (selection.elements === 0) return
   const values = valuesOf(storage)

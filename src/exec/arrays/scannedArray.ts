@@ -15,13 +15,13 @@ export interface ScannedSpec {
   /** An `IndexBuild`, whose functions have no closures. */
   readonly plan: LogicalPlan
   readonly form: StorageForm
-  /** For people, as `ratings.parquet`. */
+  /** The file's name for people, as `ratings.parquet`. */
   readonly file: string
 }
 
 const FILES: ReadonlySet<string> = new Set(['parquet', 'arrow', 'csv', 'ndjson', 'text'])
 
-/** What computes a node in another process; undefined where that takes what this one has alone. */
+/** The spec by which another process computes a node; undefined where that needs what only this process has. */
 export function scannedSpec(node: LogicalPlan, name: string, moment: Moment): ScannedSpec | undefined {
   const input = withoutClosures(node.kind === 'Materialize' ? node.input : node, moment)
   const file = input && fileOf(input)

@@ -1,11 +1,11 @@
-/** Which elements of a shape a list of selectors names: a box of keys. */
+/** The box of keys that a list of selectors names in a shape. */
 
 import { outsideMessage, type Selector, type Shape } from '../../core/arrays/indexSpace.ts'
 import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 
 export interface Selection {
-  /** Per axis the first index and how many. */
+  /** The first index along each axis, and the number of indices. */
   readonly from: readonly number[]
   readonly counts: readonly number[]
   /** The counts of the axes that are not selected by a single index. */

@@ -1,8 +1,8 @@
-/** What a plan asks of its storage: the options of `index`, seen through the elementwise operations above it. */
+/** The storage that a plan asks for: the options of `index`, seen through the elementwise operations above it. */
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { StorageForm } from './fromBatches.ts'
 
-/** Empty where nothing was asked for: then the fill decides. */
+/** The options asked for; empty where there are none: then it depends on whether every key has an element. */
 export function storageAskedFor(node: LogicalPlan): Pick<StorageForm, 'storage' | 'combine'> {
   switch (node.kind) {
     case 'Index':

@@ -1,4 +1,4 @@
-/** Storage and the blocks of the arena it lies in: leased to the storage object, freed by name or as garbage. */
+/** Storage and the blocks of the arena it lies in: leased to the storage object, freed by `freeStorage` or as garbage. */
 
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import type { Column, TypedArray } from '../../core/data/column.ts'
@@ -70,7 +70,7 @@ function mapStorage(storage: Storage, copy: <B extends TypedArray | BigUint64Arr
   }
 }
 
-/** Buffers by `copy`; objects, which lie in no buffer, by structuredClone. */
+/** Copies a column: buffers by `copy`; objects, which lie in no buffer, by structuredClone. */
 function copyColumn(column: Column, copy: <B extends TypedArray | BigUint64Array>(buffer: B) => B): Column {
   return column.objects === undefined ? mapBuffers(column, copy) : { ...column, objects: structuredClone(column.objects) }
 }

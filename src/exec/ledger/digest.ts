@@ -5,7 +5,7 @@ import type { Column } from '../../core/data/column.ts'
 import { valueReader } from '../../core/data/columnReaders.ts'
 import { eachStretch } from '../arrays/rows.ts'
 
-/** Shared memory is copied piece by piece: it may not be hashed where it lies. */
+/** Bytes of a piece: shared memory is copied in pieces, as it may not be hashed where it lies. */
 const PIECE_BYTES = 2 ** 20
 
 export function digestOf(storage: Storage): string {
@@ -19,7 +19,7 @@ export function digestOf(storage: Storage): string {
   return hash.digest('hex')
 }
 
-/** Rows are padded: what lies behind their last element is nobody's. */
+/** Adds a dense array to the hash, without the padding behind its rows. */
 function addDense(hash: Hash, storage: DenseStorage): void {
   const { shape, dtype, strides, objects } = storage
   hash.update(JSON.stringify([dtype, shape]))
@@ -35,7 +35,7 @@ function addDense(hash: Hash, storage: DenseStorage): void {
   else for (let row = 0; row < rows; row++) add(row * step, row * step + width)
 }
 
-/** Numbers by their bytes; all else, and where some are null, value by value. */
+/** Adds a column to the hash: numbers without nulls by their bytes, all else value by value. */
 function addColumn(hash: Hash, column: Column): void {
   const { values, validity, offsets, dictionary, length } = column
   if (values !== undefined && validity === undefined && offsets === undefined && dictionary === undefined) {

@@ -37,9 +37,9 @@ export class LedgerArray {
   readonly label: string
   readonly storage: () => Storage | undefined
   state = 0
-  /** Its storage does not hold its state yet. */
+  /** Whether its storage does not hold its state yet. */
   isOwed = false
-  /** Somebody else may have written it since. */
+  /** Whether somebody else may have written it since. */
   isChanged = false
   filling: Promise<void> | undefined
   readonly values: Map<number, Promise<KeptValues>> = new Map()
@@ -57,9 +57,9 @@ export class LedgerArray {
 export class LedgerCall {
   readonly text: string
   readonly arrays: readonly LedgerArray[]
-  /** Known from the last time, then those that ran. */
+  /** The passes known from the last time, then those that ran. */
   readonly passes: KeptPass[]
-  /** How many of them this program has had by now. */
+  /** The number of passes that this program has had so far, run or skipped. */
   had = 0
 
   constructor(text: string, arrays: readonly LedgerArray[], passes: readonly KeptPass[]) {
@@ -79,12 +79,12 @@ export class Ledger {
   readonly #before: Kept
   readonly #calls: LedgerCall[] = []
   readonly #arrays: LedgerArray[] = []
-  /** Written since their values were kept last. */
+  /** The arrays written since their values were kept last. */
   readonly #dirty = new Set<LedgerArray>()
   #underWay = 0
-  /** Why nothing is kept any more. */
+  /** Why nothing is kept any more; undefined while something is. */
   #closed: string | undefined
-  /** Another process has taken the folder. */
+  /** The error that another process has taken the folder; undefined if none has. */
   #taken: CheckpointError | undefined
   #writing: Promise<unknown> = Promise.resolve()
   #commit: Promise<void> | undefined
@@ -115,7 +115,7 @@ export class Ledger {
 
   // ------------------------------------------------------------------ calls
 
-  /** An array that calls write, at its first call: in the order of these it is known again. */
+  /** Begins to track an array that calls write, at the first of them; by the order of these an array is known again. */
   track(label: string, storage: () => Storage | undefined): LedgerArray {
     const array = new LedgerArray(this.#arrays.length, label, storage)
     this.#arrays.push(array)
@@ -123,7 +123,7 @@ export class Ledger {
     return array
   }
 
-  /** The next call. CheckpointError where it is another one than the last time. */
+  /** Begins the next call. CheckpointError where it is another one than the last time. */
   begin(text: string, arrays: readonly LedgerArray[]): LedgerCall {
     const known: KeptCall | undefined = this.#before.calls[this.#calls.length]
     const whole = [text, ...arrays.map(({ id, label }) => `writes array ${id + 1}, ${label}`)].join('\n')
@@ -134,7 +134,7 @@ export class Ledger {
   }
 
   /**
-   * Known passes instead of running them: what they wrote is owed. `inputs` is what the first one finds. CheckpointError where
+   * Returns known passes, which are not run: what they wrote is owed. `inputs` is what the first one finds. CheckpointError where
    * it found something else when it was recorded, or any captured something else or is another pass of its loop.
    */
   skip(
@@ -166,12 +166,12 @@ export class Ledger {
     return new CheckpointError(`${place} ${what} when it was recorded in ${folder}. ${CURE}`, 'differs', folder)
   }
 
-  /** A pass begins to run. */
+  /** Notes that a pass begins to run. */
   start(): void {
     this.#underWay++
   }
 
-  /** A pass was run. Its arrays are locked, and hold what it left. */
+  /** Records a pass that was run. Its arrays are locked, and hold what it left. */
   record(call: LedgerCall, pass: KeptPass): void {
     call.passes.push(pass)
     call.had++
@@ -182,14 +182,14 @@ export class Ledger {
     }
   }
 
-  /** The passes that were begun are over; what they left may be committed now. */
+  /** Notes that what `start` began is over; what it left may be committed now. */
   end(): void {
     this.#underWay--
     if (this.#taken !== undefined) throw this.#taken
     this.#commitWhenDue()
   }
 
-  /** A pass failed: arrays are not what the program's start would make of them, and nothing is kept from now on. */
+  /** Notes that a pass failed: arrays are not what a new start would make of them, and nothing is kept any more. */
   failed(): void {
     this.#underWay--
     this.close('A pass failed or was aborted; what was kept before it stays.')
@@ -204,8 +204,8 @@ export class Ledger {
   // ------------------------------------------------------------------ arrays
 
   /**
-   * An array is about to be used, by a pass that is recorded or by anybody else; it is locked. What it is owed is put into its storage.
-   * Others find what they find now when the program runs again.
+   * Readies an array, which is locked, for use by a pass that is recorded or by the program: what it is owed is put into its storage.
+   * What the program finds is kept, as it has to find the same when it runs again.
    */
   async use(array: LedgerArray, storage: Storage, by: 'pass' | 'program'): Promise<void> {
     if (array.isOwed) {
@@ -244,7 +244,7 @@ export class Ledger {
     array.isOwed = false
   }
 
-  /** Has the values of the array's state written, unless they are. */
+  /** Writes the values of the array's state to the files, unless it was done. */
   #keep(array: LedgerArray, storage: Storage): void {
     if (array.values.has(array.state)) return
     const { shape, dtype } = storage as DenseStorage // as recorded calls write
@@ -267,7 +267,7 @@ export class Ledger {
     return this.#calls.reduce((sum, { passes }) => sum + passes.length, 0) > this.#committed
   }
 
-  /** Now, or when as much time has passed as the last commit was worth. */
+  /** Commits now, or when so much time has passed that commits take SHARE of it. */
   #commitWhenDue(): void {
     clearTimeout(this.#timer)
     if (this.#commit !== undefined || !this.#isBehind || !this.#isWhole) return
@@ -308,7 +308,7 @@ export class Ledger {
       })
   }
 
-  /** Values of states before those that were committed, which nobody used. */
+  /** Takes out the values of states before those that were committed, which nobody used. */
   #outdated(states: readonly number[]): readonly Promise<KeptValues>[] {
     return this.#arrays.flatMap(({ values, used }, id) => {
       const old = [...values].filter(([state]) => state < (states[id] ?? 0) && !used.has(state))
@@ -317,7 +317,7 @@ export class Ledger {
     })
   }
 
-  /** A full disk ends what is kept, not the program; but two programs must not both go on. */
+  /** Keeps nothing any more after an error. A full disk does not end the program; but two programs must not both go on. */
   #lose(error: unknown): void {
     if (error instanceof CheckpointError && error.fault === 'taken') this.#taken ??= error
     this.close(isError(error) ? error.message : String(error))

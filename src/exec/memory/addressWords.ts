@@ -1,6 +1,6 @@
 /** Addresses as kernels find them in memory: 8 bytes, the lower half first. Kernels of 32-bit addresses use that half alone. */
 
-/** Writes an address to two words from `at` on. It may be negative: where a row 0 would lie that is not there. */
+/** Writes an address to two words from `at` on. It may be negative, as that of a row 0 that is not there. */
 export function putAddress(words: Int32Array, at: number, address: number): void {
   words[at] = address
   words[at + 1] = Math.floor(address / 2 ** 32)

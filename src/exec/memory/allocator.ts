@@ -17,7 +17,7 @@ import { growBy, PAGE_BYTES } from './wideMemory.ts'
 
 export const UNIT_BYTES = 64
 const WORDS_PER_UNIT = UNIT_BYTES / 4
-/** Growing interrupts every thread of the session: ask for some pages more than needed. */
+/** Least bytes to grow by: growing interrupts every thread of the session, so it takes more pages than needed. */
 const GROWTH_BYTES = 16 * 2 ** 20
 
 // words of the control block
@@ -31,7 +31,7 @@ const FRESH = 4
 /** 1 where the memory counts its pages in 64 bits. */
 const IS_WIDE = 5
 const BINS = 6
-/** A list for each power of two up to 16 GiB. */
+/** The number of free lists: one for each power of two up to 16 GiB. */
 const BIN_COUNT = 29
 /** Two random words by which a view of this memory is known, whichever buffer object it came through. */
 const IDENTITY = 40
@@ -77,7 +77,7 @@ export class Allocator {
     return new Allocator(memory)
   }
 
-  /** What addresses the memory's bytes. */
+  /** The type of the memory's addresses. */
   get addresses(): AddressType {
     return this.word(IS_WIDE) === 1 ? 'i64' : 'i32'
   }
@@ -165,7 +165,7 @@ export class Allocator {
     unlock(this.words, LOCK)
   }
 
-  /** Another thread may have grown the memory: growing by nothing makes this thread see it. */
+  /** Takes the memory's present buffer. Another thread may have grown it: growing by nothing makes this thread see that. */
   private refresh(): void {
     growBy(this.memory, 0, this.addresses)
     this.words = this.takeBuffer()

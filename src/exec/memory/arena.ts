@@ -12,31 +12,31 @@ import type { AddressType } from '../kir/kernelModule.ts'
 
 export interface Arena {
   readonly memory: WebAssembly.Memory
-  /** What addresses its bytes: 64 bits where the budget is above 4 GiB. */
+  /** The type of its addresses: 64 bits where the budget is above 4 GiB. */
   readonly addresses: AddressType
   readonly budgetBytes: number
   readonly usedBytes: number
   /** Reserves a zeroed block, aligned to 64 bytes; from any thread. Throws MemoryError naming `operator` when over the budget. */
   allocate(bytes: number, operator: string): number
-  /** The same with whatever the block held before, for who writes all of it. */
+  /** Reserves a block that is not zeroed, for who writes all of it. */
   reserve(bytes: number, operator: string): number
   /** Gives a block back; `offset` is what `allocate` returned. */
   free(offset: number): void
   /** A typed array over a block. */
   view(dtype: DType, offset: number, length: number): TypedArray
-  /** Lets go of garbage; returns whether there was any. Absent where only another thread knows. */
+  /** Frees the blocks of objects that are garbage; returns whether there were any. Absent where only another thread knows the objects. */
   readonly onPressure?: (() => boolean) | undefined
   /** Whether a buffer is a view of this arena. */
   owns(buffer: ArrayBufferView): boolean
 }
 
-/** What another thread needs to attach: structured-cloneable. */
+/** The handle by which another thread attaches to the arena; structured-cloneable. */
 export interface ArenaHandle {
   readonly memory: WebAssembly.Memory
 }
 
 export interface ArenaOptions {
   readonly budgetBytes?: number
-  /** What the budget asks for where it does not say. */
+  /** The type of addresses; where absent, the budget decides. */
   readonly addresses?: AddressType
 }

@@ -10,7 +10,7 @@
  */
 import { threadId } from 'node:worker_threads'
 
-/** Short enough that a holder on another core is usually done; then the kernel may schedule it. */
+/** Tries before a thread waits: a holder on another core is usually done by then, and one without a core needs to be scheduled. */
 const SPINS = 200
 /** A terminated thread stops within milliseconds; after this it no longer writes. */
 const GRACE_MS = 500

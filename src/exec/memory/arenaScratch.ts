@@ -8,18 +8,18 @@ import type { Arena } from './arena.ts'
 
 /** Blocks begin at a whole word. */
 const WORD = 8
-/** What is lent is at most one part in so many of what is free. */
+/** A block takes at most one part in so many of what the budget has left. */
 const ROOM = 16
 
 export class ArenaScratch implements Scratch {
   private readonly arena: Arena
-  /** Kernels may read so many bytes behind the last. */
+  /** The number of bytes that kernels may read behind the last one. */
   private readonly behind: number
   private blocks: number[] = []
-  /** What is left of the last block, from where on. */
+  /** The bytes left in the last block, and the address at which they begin. */
   private left = 0
   private next = 0
-  /** What was lent since the last reset. */
+  /** The bytes lent since the last reset. */
   private lent = 0
 
   constructor(arena: Arena, behind: number) {
@@ -37,7 +37,7 @@ export class ArenaScratch implements Scratch {
     return found
   }
 
-  /** All that was lent can be lent again, as one block. */
+  /** Takes back all that was lent, to lend it again as one block. */
   reset(): void {
     if (this.blocks.length === 1) {
       this.next = this.blocks[0] as number // the only one

@@ -1,5 +1,5 @@
 /**
- * Blocks of the arena tied to a JavaScript object: they are freed by name, or when the object is garbage.
+ * Blocks of the arena tied to a JavaScript object: they are freed by `free`, or when the object is garbage.
  *
  * The garbage collector does not know how much memory hangs on a small handle. So when the budget does not hold a
  * block, the collector is run at once and the blocks of objects that are gone are freed (`reclaim`).
@@ -58,7 +58,7 @@ export function leaseBlocks(owner: object, arena: Arena, offsets: readonly numbe
   return holding
 }
 
-/** Runs the garbage collector and frees what hangs on objects that are gone; whether anything was freed. Some milliseconds. */
+/** Runs the garbage collector, some milliseconds, and frees the blocks of objects that are gone; returns whether there were any. */
 export function reclaim(arena: Arena): boolean {
   const held = holdingsOf(arena)
   if (held.size === 0) return false
@@ -86,18 +86,18 @@ function endJob(): void {
 
 let collect: ((options?: { readonly type: 'minor' }) => void) | undefined
 
-/** Bytes of buffers that went through this thread since it last let go of any, and of any but young ones. */
+/** Bytes of buffers that this thread has used up since it last collected any garbage, and since it last collected all of it. */
 let bytesPassed = 0
 let bytesSinceAll = 0
 const BYTES_BETWEEN = 2 ** 23
 const BYTES_BETWEEN_ALL = 2 ** 25
-/** A heap that is gone through in some milliseconds. */
+/** Bytes of a heap that the collector goes through in some milliseconds. */
 const SMALL_HEAP = 2 ** 27
 
 /**
- * Buffers of so many bytes have been used, and are garbage or soon will be. V8 looks at what objects take, of which there are few: hundreds
- * of megabytes may hang on them before it looks for garbage, so this does now and then: often among what is young, in a millisecond or
- * less, and seldom among all, if the heap is no large one.
+ * Told of buffers of so many bytes that have been used, and are garbage or soon will be. V8 goes by the size of objects, which are few:
+ * hundreds of megabytes may hang on them before it looks for garbage. So this looks now and then: often among young objects, in a
+ * millisecond or less, and seldom among all, if the heap is no large one.
  */
 export function buffersPassed(bytes: number): void {
   bytesPassed += bytes
@@ -111,18 +111,19 @@ export function buffersPassed(bytes: number): void {
   else collect({ type: 'minor' })
 }
 
-/** Bytes of objects, and of buffers and memories that hang on them, when this thread last collected what tasks had left, or when the first had ended. */
+/** What the thread's heap held after its last collection in `taskEnded`, or after the first task; less if it has held less since. */
 let heldBefore: Held | undefined
-/** Of the budget: what may become garbage in each thread before it is looked for. */
+/** The part of the budget, one in so many, that may become garbage in each thread before it is collected. */
 const BUDGET_PER_GARBAGE = 32
-/** Looking takes some milliseconds, in which a program hardly makes more than that. */
+/** Least garbage that is collected: that takes some milliseconds, in which a program hardly makes more. */
 const LEAST_GARBAGE = 2 ** 23
-/** Of the objects that were kept: it takes the longer to look the more there are. */
+/** The part of the kept objects, one in so many, that garbage has to reach: collecting takes longer the more objects there are. */
 const KEPT_PER_GARBAGE = 2
 
 /**
- * A task has ended, whose buffers and objects may be garbage by now. V8 lets that of a small heap grow to tens of megabytes, beside the
- * memories of decoders that nobody calls any more. Beside a small budget that is much; there it is collected once there is a part of the budget of it.
+ * Told when a task has ended, whose buffers and objects may be garbage by now. V8 lets the garbage of a small heap grow to tens of
+ * megabytes, besides memories of decoders that nobody calls any more. That is much beside a small budget: so it is collected once it
+ * has grown to a part of the budget.
  */
 export function taskEnded(budgetBytes: number): void {
   const { objects, all } = heldBytes()

@@ -8,20 +8,20 @@ import type { Scratch } from '../../core/ports.ts'
 const ALIGNED = 8
 /** Memory comes in pieces of so many bytes, or in larger ones for what needs them. */
 const PIECE_BYTES = 2 ** 25 + 2 ** 16
-/** More is not kept. */
+/** Most bytes of pieces that are kept for the next task. */
 const KEPT_BYTES = 2 ** 26
-/** Tasks on the caller's thread may be under way at the same time. */
+/** Most scratch memories that are kept: tasks on the caller's thread may be under way at the same time. */
 const KEPT = 2
 
 /** Memory that can be used again before the task ends. */
 export interface Resettable extends Scratch {
-  /** All of it can be used again. */
+  /** Takes back all memory, to lend it again. */
   reset(): void
 }
 
 class ScratchMemory implements Resettable {
   private pieces: ArrayBuffer[] = []
-  /** The piece that is being used, and how much of it is. */
+  /** The number of the piece that is being used, and the bytes of it that are lent. */
   private at = 0
   private used = 0
 
@@ -51,7 +51,7 @@ class ScratchMemory implements Resettable {
 
 const free: ScratchMemory[] = []
 
-/** New arrays that lie in it. */
+/** Returns a maker of arrays that lie in the scratch memory. */
 export function arraysIn(scratch: Scratch): NewArray {
   return (of, length) => {
     const { buffer, byteOffset } = scratch.bytes(length * bytesOfOne(of))
@@ -64,7 +64,7 @@ function bytesOfOne(of: object): number {
   return (of as { readonly BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT // such a class says so
 }
 
-/** What `use` gives, which must not lie in the memory that it was lent. */
+/** Lends memory to `use`; returns its result, which must not lie in that memory. */
 export async function withScratch<T>(use: (scratch: Resettable) => Promise<T>): Promise<T> {
   const scratch = free.pop() ?? new ScratchMemory()
   try {

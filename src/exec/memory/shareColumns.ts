@@ -66,7 +66,7 @@ export function copyInto<B extends Buffer>(arena: Arena, buffer: B, operator: st
   return viewLike(buffer, bytes)
 }
 
-/** The same elements seen through the arena's present buffer, so that what lies end to end there is told by comparing buffers; what lies elsewhere as it is. */
+/** The same elements as a view of the arena's present buffer, which all views then share; elements elsewhere as they are. */
 export function seenAnew<B extends Buffer>(arena: Arena, buffer: B): B {
   if (!arena.owns(buffer)) return buffer
   const bytes = arena.view('u8', buffer.byteOffset, buffer.byteLength) as Uint8Array

@@ -11,12 +11,12 @@ import type { Arena, ArenaHandle, ArenaOptions } from './arena.ts'
 import { reclaim } from './lease.ts'
 import { createMemory, hasWideMemory, LARGEST_BUDGET_BYTES, MOST_BYTES, mostBytes } from './wideMemory.ts'
 
-/** Half of the machine's memory, at most 3.5 GiB. */
+/** The budget by default: half of the machine's memory, at most 3.5 GiB. */
 export function defaultBudgetBytes(): number {
   return Math.min(Math.floor(totalmem() / 2), 3.5 * 2 ** 30)
 }
 
-/** An arena of its own. The budget counts blocks with their headers of 64 bytes; no arena has more than its addresses reach. */
+/** A new arena. The budget counts blocks with their headers of 64 bytes; no arena has more than its addresses reach. */
 export function createArena({ budgetBytes = defaultBudgetBytes(), addresses = addressesFor(budgetBytes) }: ArenaOptions = {}): SharedArena {
   const budget = Math.min(budgetBytes, LARGEST_BUDGET_BYTES[addresses])
   const arena = new SharedArena(Allocator.create(createMemory(addresses), budget, addresses))
@@ -24,7 +24,7 @@ export function createArena({ budgetBytes = defaultBudgetBytes(), addresses = ad
   return arena
 }
 
-/** 64 bits for what 32 do not reach, where the engine has them. */
+/** Addresses of 64 bits where 32 do not reach and the engine has them; otherwise of 32. */
 function addressesFor(budgetBytes: number): AddressType {
   return budgetBytes > MOST_BYTES.i32 && hasWideMemory() ? 'i64' : 'i32'
 }
@@ -38,7 +38,7 @@ export function attachArena(handle: ArenaHandle, options: { readonly owner?: num
 
 export class SharedArena implements Arena {
   readonly memory: WebAssembly.Memory
-  /** Written into every block allocated through this object; 0 is nobody. */
+  /** The owner written into every block that is allocated through this object; 0 for nobody. */
   owner = 0
   /** Called when the budget does not hold a block, to let go of garbage; returns whether it is worth another try. */
   onPressure: (() => boolean) | undefined

@@ -10,10 +10,10 @@ import { moduleBytes } from '../wasm/wasmEncoder.ts'
 
 export const PAGE_BYTES = 65536
 
-/** What addresses reach: 4 GiB, and the 16 GiB that V8 gives. */
+/** The bytes that addresses reach: 4 GiB, and the 16 GiB that V8 gives. */
 export const MOST_BYTES: { readonly [A in AddressType]: number } = { i32: MOST_PAGES.i32 * PAGE_BYTES, i64: MOST_PAGES.i64 * PAGE_BYTES }
 
-/** What a budget may be: the last page is left out, so that the end of every block is an address. */
+/** The largest budgets: the last page is left out, so that the end of every block is an address. */
 export const LARGEST_BUDGET_BYTES: { readonly [A in AddressType]: number } = {
   i32: (MOST_PAGES.i32 - 1) * PAGE_BYTES,
   i64: (MOST_PAGES.i64 - 1) * PAGE_BYTES,
@@ -30,7 +30,7 @@ export const hasWideMemory: () => boolean = once(() => {
   }
 })
 
-/** What this engine's addresses reach. */
+/** The bytes that this engine's widest addresses reach. */
 export function mostBytes(): number {
   return hasWideMemory() ? MOST_BYTES.i64 : MOST_BYTES.i32
 }
@@ -46,7 +46,7 @@ export function createMemory(addresses: AddressType): WebAssembly.Memory {
   }
 }
 
-/** Lengthens a memory by so many pages; what it was before, as the engine counts. Throws a RangeError where there is no room. */
+/** Lengthens a memory by so many pages; returns the pages before, as the engine counts. Throws a RangeError where there is no room. */
 export function growBy(memory: WebAssembly.Memory, pages: number, addresses: AddressType): unknown {
   return memory.grow(counted(pages, addresses))
 }

@@ -1,8 +1,6 @@
-/**
- * The abort flag of a task as a signal, for work that waits: nobody else looks at the flag meanwhile.
- */
+/** The abort flag of a task as a signal, for work that waits: nobody else looks at the flag meanwhile. */
 
-/** Soon enough for a thread to stop by itself before it is ended. */
+/** Milliseconds between two looks at the flag: soon enough for a thread to stop by itself before it is ended. */
 const LOOK_EVERY_MS = 20
 
 /** Runs `work` with a signal that follows the flag. */

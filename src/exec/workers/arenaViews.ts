@@ -10,7 +10,7 @@
 import type { TypedArray } from '../../core/data/column.ts'
 import type { Arena } from '../memory/arena.ts'
 
-/** What messages have to do with an arena. */
+/** The part of an arena that messages need. */
 type Seen = Pick<Arena, 'addresses' | 'owns' | 'view'>
 type View = TypedArray | BigUint64Array
 
@@ -30,7 +30,7 @@ const CLASSES: { readonly [N in ClassName]: ViewClass } = {
   Uint8Array,
 }
 
-/** A view that is to be made of `instead`, which stands where it stood. */
+/** A view that was taken out of a message; `instead` is the object that stands in its place. */
 interface ViewPlace {
   readonly instead: object
   readonly of: ClassName
@@ -43,7 +43,7 @@ export interface Message {
   readonly views: readonly ViewPlace[]
 }
 
-/** What travels instead of the value. */
+/** The message that travels instead of the value. */
 export function toMessage(value: unknown, arena: Seen): Message {
   if (arena.addresses === 'i32') return { value, views: [] }
   const taking = new Taking(arena)
@@ -73,7 +73,7 @@ function viewAt(arena: Seen, of: ClassName, offset: number, length: number): Vie
   return new CLASSES[of](bytes.buffer, offset, length)
 }
 
-/** Elements of a set keep their order. */
+/** Replaces the elements of a set, which keep their order. */
 function refill(set: Set<unknown>, values: readonly unknown[]): void {
   set.clear()
   for (const value of values) set.add(value)
@@ -126,7 +126,7 @@ function pairsOf(parts: readonly unknown[]): [unknown, unknown][] {
   return Array.from({ length: parts.length / 2 }, (_, i) => [parts[2 * i], parts[2 * i + 1]])
 }
 
-/** What messages of ours are made of. */
+/** Whether a value is a container of the kinds that messages are made of. */
 function isContainer(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value) || value instanceof Map || value instanceof Set) return true

@@ -18,11 +18,11 @@ export interface PoolOptions {
   readonly workers?: number
   readonly arena: SharedArena
   readonly events?: WorkerEvents
-  /** The table of what tasks there are, and the URL of the module that exports it as HANDLERS, which threads import. Default: `handlers.ts`. */
+  /** The table of tasks' handlers, and the URL of the module that exports it as HANDLERS, which threads import. Default: `handlers.ts`. */
   readonly handlers?: { readonly url: string; readonly table: Handlers }
 }
 
-/** How long an aborted task may take to stop by itself before its thread is ended. */
+/** Milliseconds that an aborted task may take to stop by itself before its thread is ended. */
 const GRACE_MS = 100
 
 /** A repeatable task that finds memory full this often is given up. */
@@ -43,7 +43,7 @@ export function createPool(options: PoolOptions): WorkerPool {
   return new Pool(arena, runners)
 }
 
-/** What everything asked of a stopped session is rejected with. */
+/** The error with which a stopped session rejects whatever is asked of it. */
 export function stoppedError(): PlanError {
   return new PlanError('The session was stopped. Start another one with Session.start(), or move stop() behind the last use.')
 }
@@ -175,7 +175,7 @@ class Pool implements WorkerPool {
   }
 }
 
-/** What ends a job that has not started. */
+/** The signals that end a job which has not started. */
 function signalsOf({ signal, unwanted }: TaskOptions): readonly AbortSignal[] {
   return [signal, unwanted].filter((one) => one !== undefined)
 }

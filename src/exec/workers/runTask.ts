@@ -1,4 +1,4 @@
-/** One task by its handler: the same for every kind of worker. */
+/** Runs one task by its handler, in the same way on every kind of worker. */
 import { Bug } from '../../core/errors.ts'
 import type { SharedArena } from '../memory/sharedArena.ts'
 import type { Task, TaskHandler, WorkerContext } from './worker.ts'

@@ -1,4 +1,4 @@
-/** What runs in a worker thread: receives tasks, one at a time, and answers each with its result or its error. */
+/** The main function of worker threads: receives tasks, one at a time, and answers each with its result or its error. */
 import { parentPort } from 'node:worker_threads'
 import { receiveParts, type SharedPart } from '../../core/sharedParts.ts'
 import type { ArenaHandle } from '../memory/arena.ts'
@@ -10,7 +10,7 @@ import { transferablesOf } from './transferables.ts'
 import { errorToWire, type WireError } from './wire.ts'
 import type { Task } from './worker.ts'
 
-/** What a thread is started with. */
+/** The data that a thread is started with. */
 export interface ThreadData {
   readonly worker: number
   readonly arena: ArenaHandle

@@ -1,20 +1,20 @@
 /**
- * What a thread is started with that runs modules of the sources: a file, or where Node cannot read TypeScript all that it loads as one
- * text, which esbuild makes in a fifth of a second. Loading hundreds of files by themselves takes each thread a second.
+ * The program of a thread that runs modules of the sources: a file, or where Node cannot read TypeScript one text of all that it loads,
+ * which esbuild makes in a fifth of a second. Loading hundreds of files by themselves takes each thread a second.
  */
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { PlanError } from '../../core/errors.ts'
 
-/** Since Node 22.10. */
+/** Whether Node reads TypeScript, which it tells since 22.10. */
 export const READS_TYPESCRIPT: boolean = Boolean((process.features as { readonly typescript?: unknown }).typescript)
 
-/** By what they are made of: who starts one thread starts more. */
+/** The texts by their folder and main module: who starts one thread starts more. */
 const texts = new Map<string, string>()
-/** What gRPC loads for services that nobody here asks for. */
+/** The package that gRPC loads for services that nobody here asks for. */
 const UNUSED = '@grpc/proto-loader'
 
-/** All that `main` loads, a module whose imports are as those of a file beside `place`. */
+/** The text of all that `main` loads, the source of a module whose imports are those of a file beside `place`. */
 export function sourceText(main: string, place: URL): string {
   const folder = fileURLToPath(new URL('.', place))
   const key = `${folder} ${main}`

@@ -13,7 +13,7 @@ const MAIN = new URL('./threadMain.ts', import.meta.url)
 /** `handlers`: the module that exports the table of tasks, where it is not `handlers.ts`; its path is as `threadMain.ts` imports it. */
 export function threadProgram(handlers: string = '../handlers.ts'): string | URL {
   if (READS_TYPESCRIPT) return MAIN
-  const isFile = new URL(handlers, MAIN).protocol === 'file:' // what is none is loaded by the thread
+  const isFile = new URL(handlers, MAIN).protocol === 'file:' // what is no file is loaded by the thread
   const lines = [
     "import { workerData } from 'node:worker_threads'",
     "import { runThread } from './runThread.ts'",

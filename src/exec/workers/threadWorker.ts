@@ -38,7 +38,7 @@ export class ThreadWorker implements Runner {
   private running: Running | undefined
   private readonly pending = new Int32Array(new SharedArrayBuffer(4))
   private lastNumber = 0
-  /** How much of what the process shares the thread has been sent. */
+  /** The number of the process's shared parts that the thread has been sent. */
   private partsSent = 0
 
   constructor(worker: number, arena: SharedArena, options: { readonly handlers?: string; readonly events?: WorkerEvents }) {
@@ -134,7 +134,7 @@ export class ThreadWorker implements Runner {
     return thread
   }
 
-  /** The task under way, which is none from now on. */
+  /** Takes out and returns the task under way, if there is one. */
   private settle(): Running | undefined {
     const { running } = this
     this.running = undefined
@@ -143,17 +143,17 @@ export class ThreadWorker implements Runner {
   }
 }
 
-/** What V8 keeps for new objects of a thread unless told otherwise, in MB: three halves of 16. */
+/** Megabytes that V8 keeps for new objects of a thread unless told otherwise: three halves, each of 16. */
 const MOST_YOUNG = 48
-/** Less makes JavaScript slower that makes objects. */
+/** Least megabytes for new objects: with less, JavaScript that makes objects becomes slower. */
 const LEAST_YOUNG = 6
 
-/** Beside a small budget, what each thread keeps for new objects is small as well. */
+/** Megabytes that each thread keeps for new objects: few beside a small budget. */
 function youngMegabytes(budgetBytes: number): number {
   return Math.min(MOST_YOUNG, Math.max(LEAST_YOUNG, (3 * budgetBytes) / 2 ** 26))
 }
 
-/** What `runThread.ts` says; that module runs in threads only. */
+/** The message by which `runThread.ts` says that it is loaded; that module runs in threads only. */
 const UP = 'up'
 
 function signalOfUp(): { readonly promise: Promise<void>; readonly resolve: () => void } {

@@ -18,14 +18,14 @@ export type WireError =
       readonly stack?: string
       readonly fields: Readonly<Record<string, unknown>>
       readonly cause?: WireError
-      /** For AggregateError. */
+      /** The errors of an AggregateError. */
       readonly errors?: readonly WireError[]
     }
   | { readonly kind: 'value'; readonly value: unknown }
 
 type ErrorClass = abstract new (...args: never[]) => Error
 
-/** Subclasses before Error, which is the last resort. */
+/** The classes that both sides know: subclasses before Error, which is the last resort. */
 const KNOWN: Readonly<Record<string, ErrorClass>> = {
   PlanError,
   LoopError,
@@ -45,7 +45,7 @@ const KNOWN: Readonly<Record<string, ErrorClass>> = {
   Error,
 }
 
-/** Causes of causes: deeper ones are cut, and so is a circle. */
+/** Most causes of causes: deeper ones are cut, and so is a circle. */
 const DEEPEST_CAUSE = 8
 
 export function errorToWire(thrown: unknown, depth = 0): WireError {

@@ -17,7 +17,7 @@ export interface WorkerContext {
   readonly abortFlag: Int32Array
 }
 
-/** What a worker can do, by the kind of the task. It must not change its payload, and gives away what it returns. */
+/** The function that runs tasks of one kind. It must not change its payload, and gives away what it returns. */
 export type TaskHandler = (payload: unknown, context: WorkerContext) => unknown
 
 export interface TaskOptions {
@@ -27,7 +27,7 @@ export interface TaskOptions {
   readonly unwanted?: AbortSignal
   /** 'terminate' (default): a task that does not stop by itself soon loses its thread. 'finish': it is waited for. */
   readonly onAbort?: 'terminate' | 'finish'
-  /** The task changes nothing but what it returns: when memory was short and garbage could be freed, it is run once more. */
+  /** Whether the task changes nothing but what it returns: then it is run again when memory was short and garbage could be freed. */
   readonly repeatable?: boolean
 }
 
@@ -62,6 +62,6 @@ export interface Runner {
   cancel(reason: unknown): void
   /** Rejects the task under way with `reason`, and resolves when nothing of it runs any more. The next `run` starts afresh. */
   end(reason: unknown): Promise<void>
-  /** The same for good: resolves when there is no thread any more. */
+  /** Ends the worker for good: resolves when there is no thread any more. */
   stop(reason: unknown): Promise<void>
 }
