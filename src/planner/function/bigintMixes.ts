@@ -1,5 +1,5 @@
 /**
- * Row functions that mix a bigint column with numbers, refused at the call.
+ * Refuses row functions that mix a bigint column with numbers, at the call.
  *
  *     r.big === 5      false for every row, whatever it holds
  *     r.big + 1        throws at the first row
@@ -35,7 +35,7 @@ const MIXED: Readonly<Partial<Record<BinaryOperator, 'equal' | 'throws'>>> = {
   '>>>': 'throws',
 }
 
-/** PlanError for the first place where a bigint meets a number and nothing useful can come of it. */
+/** Throws PlanError for the first place where a bigint meets a number and nothing useful can come of it. */
 export function checkBigints(ir: FunctionIr, context: RowContext): void {
   if (!context.inputs.some((input) => fieldsOf(input).some(({ type }) => holdsBigints(type)))) return
   const reached = reachedExprs(ir)
@@ -72,7 +72,7 @@ export function checkBigints(ir: FunctionIr, context: RowContext): void {
   }
 }
 
-/** One side of an operator. The operator's own place may be another: the case of a switch, a line of a helper. */
+/** Prints one side of an operator by its own span: the operator's may be elsewhere, as the case of a switch or a line of a helper. */
 function sideText({ kind, span }: Expr): string {
   return kind === 'Binary' || kind === 'Logical' || kind === 'Conditional' ? `(${span.text})` : span.text
 }
@@ -98,7 +98,7 @@ function holdsBigints(type: ColumnType): boolean {
   return BIGINTS.has(type.kind)
 }
 
-/** The expressions of a function in their order, without those behind a test that a literal or a captured value decides. */
+/** Returns the expressions of a function in their order, without those behind a test that a literal or a captured value decides. */
 function reachedExprs(ir: FunctionIr): readonly Expr[] {
   const found: Expr[] = []
   const known = (expr: Expr): { readonly value: unknown } | undefined => {

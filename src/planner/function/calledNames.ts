@@ -1,11 +1,11 @@
-/** What the names and callees of a function stand for: objects and functions of its own, captured ones, globals. */
+/** Resolves the names and callees of a function: to objects and functions of its own, captured ones, or globals. */
 import type { AnyNode, Identifier } from 'acorn'
 import { hasTraps } from './captures/traps.ts'
 import { childNodes, type FunctionNode, isFunctionNode } from './source/ast.ts'
 import type { Binding } from './source/scope.ts'
 import type { Unit } from './unit.ts'
 
-/** What `config.deep.rate` of a captured object is now; nothing changes it, or the function is refused. */
+/** Returns the value now of `config.deep.rate` of a captured object, which nothing may change; undefined for other expressions. */
 export function staticValue(unit: Unit, node: AnyNode): { readonly value: unknown; readonly name: string } | undefined {
   if (node.type === 'Identifier') {
     const free = unit.isFree(node) ? unit.freeOf(node) : undefined
@@ -18,7 +18,7 @@ export function staticValue(unit: Unit, node: AnyNode): { readonly value: unknow
   return own !== undefined && 'value' in own ? { value: own.value, name: object.name } : undefined
 }
 
-/** `const f = () => …` inside the function. */
+/** Returns the function of a declaration `const f = () => …` inside the function; undefined where there is none. */
 export function declaredFunction(node: AnyNode, unit: Unit, binding: Binding): FunctionNode | undefined {
   if (node.type === 'VariableDeclarator' && node.id.type === 'Identifier' && unit.names.bindingOf.get(node.id) === binding) {
     return node.init && isFunctionNode(node.init) ? node.init : undefined
@@ -36,7 +36,7 @@ export function globalName(unit: Unit, callee: AnyNode & { type: 'MemberExpressi
   return unit.isFree(object) && unit.freeOf(object).kind === 'global' ? `${object.name}.${property.name}` : undefined
 }
 
-/** The name that a function has for itself. */
+/** Whether an identifier is the name that a function has for itself. */
 export function isOwnName(unit: Unit, node: AnyNode): boolean {
   if (node.type !== 'Identifier') return false
   const binding = unit.names.bindingOf.get(node)
@@ -49,7 +49,7 @@ export function isCapturedFunction(unit: Unit, node: AnyNode): boolean {
   return free.kind === 'captured' && typeof free.value === 'function'
 }
 
-/** `Math`, `Array.prototype`: an object that the whole thread shares. */
+/** Whether an expression is an object that the whole thread shares, as `Math` or `Array.prototype`. */
 export function isGlobalObject(unit: Unit, node: AnyNode): boolean {
   if (node.type === 'MemberExpression') {
     return (

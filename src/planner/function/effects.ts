@@ -17,7 +17,7 @@ import { childNodes, type FunctionNode, isFunctionNode } from './source/ast.ts'
 import type { Binding } from './source/scope.ts'
 import { type AnyFunction, type Unit, unitOf } from './unit.ts'
 
-/** How much of an expression's value may belong to a captured object. */
+/** The part of an expression's value that may belong to a captured object; undefined for none. */
 type Reach = { readonly kind: 'flat' | 'deep'; readonly name: string } | undefined
 
 /** Methods of arrays, typed arrays, maps, sets, dates and strings that change nothing. */
@@ -27,7 +27,7 @@ const READING_METHODS: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Those that call back with what the object holds. */
+/** Methods that call back with what the object holds. */
 const CALLING_METHODS: ReadonlySet<string> = new Set(
   'every filter find findIndex findLast findLastIndex flatMap forEach map reduce reduceRight some toSorted'.split(' '),
 )
@@ -43,8 +43,8 @@ const READING_GLOBALS: ReadonlySet<string> = new Set(
 const CHANGING_GLOBALS = /^(Object\.(assign|define|setPrototypeOf)|Reflect\.(set|define|delete))/
 
 /**
- * The first effect on what the function captures, or undefined when there is none. All functions that it names are looked
- * into, whatever it does with them: one that is handed on may be called by whoever has it.
+ * Returns the first effect on what the function captures; undefined where there is none. All functions that it names are looked into,
+ * whatever it does with them: one that is handed on may be called by whoever has it.
  */
 export function captureEffect(unit: Unit, units: Map<unknown, Unit>): Refusal | undefined {
   return new Effects(units).of(unit)
@@ -52,7 +52,7 @@ export function captureEffect(unit: Unit, units: Map<unknown, Unit>): Refusal | 
 
 class Effects {
   readonly #tainted = new Map<Binding, Exclude<Reach, undefined>>()
-  /** Units that were made already, by their functions. */
+  /** Units that exist already, by their functions. */
   readonly #made: Map<unknown, Unit>
   readonly #units = new Map<unknown, Unit>()
   #grown = false
@@ -62,7 +62,7 @@ class Effects {
     this.#made = made
   }
 
-  /** Walks all functions that can be reached until no more names are found to hold captured objects. */
+  /** Walks all functions that can be reached until no more names are found to hold captured objects (a fixed point). */
   of(root: Unit): Refusal | undefined {
     this.#units.set(root.f, root)
     do {
@@ -102,7 +102,7 @@ class Effects {
         return
       }
       case 'MemberExpression': {
-        // kept inside another object: that one now holds it
+        // // stored inside another object, which now holds it
         let root: AnyNode = pattern
         while (root.type === 'MemberExpression') root = root.object
         this.#taint(unit, root, { ...reach, kind: 'deep' })
@@ -182,7 +182,7 @@ class Effects {
     }
   }
 
-  /** What a call may give back: what it was given, or something the called function captured. */
+  /** Returns the reach of a call's result: an argument, or something that the called function captured. */
   #reachOfCall(unit: Unit, node: CallExpression | NewExpression): Reach {
     const given = holding(node.arguments.map((one) => this.#reach(unit, one)))
     if (node.callee.type === 'MemberExpression') {
@@ -245,7 +245,7 @@ class Effects {
     for (const child of childNodes(node)) this.#walk(unit, child)
   }
 
-  /** What is assigned must not belong to anyone outside. */
+  /** Refuses an assignment whose target is a captured variable, or belongs to a captured or global object. */
   #target(unit: Unit, node: AnyNode): void {
     if (node.type === 'Identifier') {
       if (unit.isFree(node)) this.#refuse(unit, node, 'assigns-captured-variable', node.name)
@@ -282,7 +282,7 @@ class Effects {
       if (global !== undefined && CHANGING_GLOBALS.test(global) && first !== undefined && isCapturedFunction(unit, first))
         this.#refuse(unit, node, 'may-change-captured', unit.spanOf(first).text)
       if (global !== undefined && (READING_GLOBALS.has(global) || /^(Math|console)\./.test(global))) return
-      // a reading method of an object of the function's own may keep nothing; any other might
+      // // a reading method of the function's own object keeps none of its arguments; any other may
       if (name !== undefined && READING_METHODS.has(name) && name !== 'concat') return
       for (const one of node.arguments) this.#given(unit, one, undefined)
       return
@@ -293,7 +293,7 @@ class Effects {
       this.#given(unit, one, f === undefined ? undefined : { ...f, position: one.type === 'SpreadElement' ? undefined : i })
   }
 
-  /** The callback gets what the object holds. */
+  /** Taints the parameters of a callback, which gets what the object holds. */
   #calledBack(unit: Unit, callback: Expression | SpreadElement | undefined, object: Exclude<Reach, undefined>): void {
     if (callback === undefined) return
     const f = this.#functionBehind(unit, callback)
@@ -302,7 +302,7 @@ class Effects {
     else for (const param of f.node.params) this.#taint(f.unit, param, object)
   }
 
-  /** An argument that reaches into a captured object: followed into the parameter, or refused when it is not known where it goes. */
+  /** Follows an argument that reaches into a captured object into the parameter, or refuses it where the callee is not known. */
   #given(
     unit: Unit,
     argument: Expression | SpreadElement,
@@ -337,7 +337,7 @@ function deepest(a: Reach, b: Reach): Reach {
   return a?.kind === 'deep' ? a : (b ?? a)
 }
 
-/** A new object that holds one of these. */
+/** Returns the reach of a new object that holds one of these. */
 function holding(parts: readonly Reach[]): Reach {
   const inside = parts.find((part) => part !== undefined)
   return inside === undefined ? undefined : { ...inside, kind: 'deep' }

@@ -1,13 +1,11 @@
-/**
- * An IR as text, a line a statement, close to the JavaScript it came from.
- */
+/** Prints an IR, a line a statement, close to the JavaScript it came from. */
 import { type Expr, type FunctionIr, type Primitive, regexText, type Stmt } from '../../core/ir/functionIr.ts'
 
 export function irText(ir: FunctionIr): string {
   return ir.body.flatMap(stmtLines).join('\n')
 }
 
-/** The same below the values of its parameters, one a line. */
+/** Prints an IR below the values of its parameters, one a line. */
 export function irListing(ir: FunctionIr): string {
   const values = ir.parameters.map(({ name, value }) => `$${name} = ${primitiveText(value)}`)
   return [...values, irText(ir)].join('\n')
@@ -55,7 +53,7 @@ function stmtLines(stmt: Stmt): string[] {
   }
 }
 
-/** `#0` is an argument, `@0` a component of the key, `$rate` a parameter. */
+/** Prints an expression: `#0` is an argument, `@0` a component of the key, `$rate` a parameter. */
 export function exprText(expr: Expr): string {
   switch (expr.kind) {
     case 'Literal':

@@ -18,32 +18,32 @@ import type { Free } from './free.ts'
 import type { Named } from './platformUse.ts'
 import { type AnyFunction, freeNamesOf, meaningsIn } from './unit.ts'
 
-/** All functions of one place. It holds none of them, nor any object that they capture. */
+/** A function literal, and what its closures were lowered to. It holds none of them, nor any object that they capture. */
 export interface Literal {
   readonly text: string
-  /** Names that the text leaves free; undefined before it has been parsed. */
+  /** Names that the text leaves free; undefined until it has been parsed. */
   free: ReadonlySet<string> | undefined
-  /** What they were lowered to, the oldest first. */
+  /** Results of lowering, the oldest first. */
   readonly kept: Kept[]
 }
 
 export interface Kept {
   readonly fn: Omit<UserFunction, 'original'>
   readonly named: Named
-  /** All that it depends on beside the text, as a list. */
+  /** The values that the result depends on beside the text, as a list. */
   readonly behind: readonly unknown[]
-  /** Where no file was found that holds the text: the scripts that it was looked for in. */
+  /** The scripts that were searched for the text, where no file was found; undefined where one was. */
   readonly scripts: string | undefined
 }
 
 const literals = new Map<string, Literal>()
 const MOST_LITERALS = 1024
-/** Of a function that is used with other columns, or other values, again and again. */
+/** Most results kept for one literal, which may be used with other columns, or other values, again and again. */
 const MOST_KEPT = 4
 
 const known = new WeakMap<AnyFunction, { readonly literal: Literal | undefined }>()
 
-/** Undefined where the inspector does not tell the place, and for what the library makes around a program's function. */
+/** Returns the literal of a closure; undefined where the inspector does not tell the place, and for functions that the library wraps. */
 export function literalOf(f: AnyFunction): Literal | undefined {
   let found = known.get(f)
   if (found === undefined) known.set(f, (found = { literal: behindEnv(f) === undefined ? lookedUp(f) : undefined }))
@@ -63,7 +63,7 @@ function lookedUp(f: AnyFunction): Literal | undefined {
   return literal
 }
 
-/** What a function's free names mean now; undefined where it cannot be read. */
+/** Returns what a function's free names mean now; undefined where its source cannot be read. */
 export function meaningsOf(f: AnyFunction): ReadonlyMap<string, Free> | undefined {
   const free = literalOf(f)?.free
   if (free !== undefined) return meaningsIn(f, free)
@@ -72,8 +72,8 @@ export function meaningsOf(f: AnyFunction): ReadonlyMap<string, Free> | undefine
 }
 
 /**
- * All that lowering a function depends on beside its text: the method and its elements, the function's name, what its free names
- * mean. Undefined where that is more than values can say: objects other than dates, functions other than the library's.
+ * Returns the values that lowering a function depends on beside its text: the method and its elements, the function's name, what its free
+ * names mean. Undefined where values cannot be compared: objects other than dates, functions other than the library's.
  */
 export function behindOf(f: AnyFunction, context: RowLambdaContext, meanings: ReadonlyMap<string, Free>): unknown[] | undefined {
   const { method, inputs, key, isAction } = context
@@ -94,14 +94,14 @@ function isValue(value: unknown): boolean {
 
 const texts = new WeakMap<ElementType, string>()
 
-/** Types are plain data. */
+/** Returns the text of a type, which is plain data. */
 function textOf(element: ElementType): string {
   let text = texts.get(element)
   if (text === undefined) texts.set(element, (text = JSON.stringify(element)))
   return text
 }
 
-/** What a function of the place was lowered to, with all the same behind it. */
+/** Returns the kept result with the same values behind it; undefined where there is none. */
 export function keptOf({ kept }: Literal, behind: readonly unknown[]): Kept | undefined {
   const found = kept.find((one) => one.behind.length === behind.length && one.behind.every((item, i) => Object.is(item, behind[i])))
   return found?.scripts === undefined || found.scripts === scriptsNow() ? found : undefined

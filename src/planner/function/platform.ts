@@ -7,7 +7,7 @@
  * microseconds: once for an action, not once for a row or a function. Getters are compared, not called.
  */
 
-/** Globals that every thread of Node has, with the same meaning. */
+/** Globals that every thread of Node has with the same meaning. */
 export const SHARED_GLOBALS: ReadonlySet<string> = new Set(
   'AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean Buffer DataView Date Error EvalError Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet atob btoa decodeURI decodeURIComponent encodeURI encodeURIComponent escape isFinite isNaN parseFloat parseInt structuredClone undefined unescape'.split(
     ' ',
@@ -16,13 +16,13 @@ export const SHARED_GLOBALS: ReadonlySet<string> = new Set(
 
 type Name = string | symbol
 
-/** What was changed, by the name of the property. */
+/** Changes of the platform, by the name of the property. */
 export type Changed = ReadonlyMap<Name, Change>
 
 export interface Change {
-  /** As the program calls it: `Math.random`. */
+  /** The property as a program names it: `Math.random`. */
   readonly called: string
-  /** A method that all values of a class had is another: what prints and compiles functions may call it as well. */
+  /** Whether a method of a prototype was replaced, so that the library's own printing and compiling may call it as well. */
   readonly isEverywhere: boolean
 }
 
@@ -50,7 +50,7 @@ const properties = watched.flatMap(({ object, own }) => [...own].map(([name, is]
 const values: readonly Property[] = properties.flatMap(({ object, name, is }) => ('value' in is ? [{ object, name, is: is.value }] : []))
 const getters: readonly Property[] = properties.flatMap(({ object, name, is }) => ('value' in is ? [] : [{ object, name, is: is.get }]))
 
-/** What the program has changed of the platform; undefined where that is nothing. */
+/** Returns what the program has changed of the platform; undefined where that is nothing. */
 export function changedPlatform(): Changed | undefined {
   return isUnchanged() ? undefined : changes()
 }
@@ -58,8 +58,8 @@ export function changedPlatform(): Changed | undefined {
 let wasUnchanged = false
 
 /**
- * The same for who asks again at the call of an action: while the program builds a chain, without a turn of the event loop in
- * between, the platform is compared for the first function alone.
+ * Returns the changes for callers that ask again at the call of an action: while the program builds a chain within one turn of the event
+ * loop, the platform is compared for the first function alone.
  */
 export function changedBeforeAction(): Changed | undefined {
   if (wasUnchanged) return undefined
@@ -104,7 +104,7 @@ function globalValue(name: string): unknown {
   return Reflect.get(globalThis, name) as unknown
 }
 
-/** The shared globals that are objects, their prototypes and those of iterators, each with a name for messages. */
+/** Returns the shared globals that are objects, their prototypes and those of iterators, each with a name for messages. */
 function namedObjects(): ReadonlyMap<object, string> {
   const found = new Map<object, string>()
   const add = (value: unknown, called: string): void => {
@@ -113,7 +113,7 @@ function namedObjects(): ReadonlyMap<object, string> {
     add(Object.getPrototypeOf(value), `the prototype of ${called}`)
   }
   const named = [...SHARED_GLOBALS].map((name) => [name, globalValue(name)] as const)
-  // prototypes first, so that they are called by their own names
+  // // prototypes first, so that each gets its own name
   for (const [name, value] of named) if (typeof value === 'function' && 'prototype' in value) add(value.prototype, `${name}.prototype`)
   for (const [name, value] of named) add(value, name)
   const iterated = [[].values(), ''[Symbol.iterator](), new Map().entries(), new Set().values(), 'a'.matchAll(/a/g), (function* () {})()]

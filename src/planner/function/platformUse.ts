@@ -13,22 +13,22 @@ import { refusalOf } from './refusals.ts'
 import { childNodes } from './source/ast.ts'
 import type { Unit } from './unit.ts'
 
-/** What a function's text names. */
+/** The names in the texts of functions. */
 export interface Named {
   readonly names: ReadonlySet<string>
-  /** Whether it reads properties by names that it computes. */
+  /** Whether a function reads properties by names that it computes. */
   readonly computes: boolean
 }
 
-/** What the language itself calls by name; symbols are all of that kind. */
+/** Members that the language itself calls without naming them; symbols are all of that kind. */
 const UNNAMED: ReadonlySet<string> = new Set('toString valueOf constructor next return exec join flags'.split(' '))
-/** What is called because of another name. */
+/** Members that are called because of another name, which is listed. */
 const BEHIND: Readonly<Record<string, readonly string[]>> = { toJSON: ['JSON'], set: ['Map'], add: ['Set'] }
 
 const LOCAL_TIME =
   /^(Date|Intl|bucket|parseTime|toString|(get|set|to)(Full|Local|Time|Date|Year|Month|Day|Hours|Minutes|Seconds|Milli)\w*)$/
 
-/** What the names of functions are, of all of them together. */
+/** Collects the names in the texts of all these functions. */
 export function namedBy(units: Iterable<Unit>): Named {
   const names = new Set<string>()
   let computes = false
@@ -44,7 +44,7 @@ export function namedBy(units: Iterable<Unit>): Named {
     for (const node of unit.names.free) {
       const free = unit.freeOf(node)
       if (free.kind !== 'captured') continue
-      // what makes a Date makes a text of local time, where one is wanted
+      // // a library call makes Dates, which may be printed in local time
       if (libraryCallOf(free.value) !== undefined) names.add('Date')
       for (const part of platformName(free.value)?.split('.') ?? []) names.add(part)
     }
@@ -54,7 +54,7 @@ export function namedBy(units: Iterable<Unit>): Named {
 
 export const NOTHING_NAMED: Named = { names: new Set(), computes: false }
 
-/** The change that a function with these names may notice; undefined where there is none. */
+/** Returns the change that a function with these names may notice; undefined where there is none. */
 function noticedChange({ names, computes }: Named, changed: Changed): string | undefined {
   for (const [name, { called, isEverywhere }] of changed) {
     if (isEverywhere || computes || typeof name === 'symbol' || names.has(name) || UNNAMED.has(name)) return called
@@ -70,7 +70,7 @@ function usesLocalTime({ names, computes }: Named, inputs: readonly ElementType[
   return false
 }
 
-/** Why a function of these elements must run as it stands; undefined where the platform is to it as it was. */
+/** Returns why a function of these elements must run as it stands; undefined where it can notice no change of the platform. */
 export function changedReason(named: Named, inputs: readonly ElementType[], span: Span, changed: Changed | undefined): Refusal | undefined {
   const noticed = changed === undefined ? undefined : noticedChange(named, changed)
   if (noticed !== undefined) return refusalOf('changed-platform', span, noticed)

@@ -23,7 +23,7 @@ import { childNodes, isFunctionNode } from './source/ast.ts'
 import { printNode } from './source/print.ts'
 import { type AnyFunction, type Unit, unitOf, wholeSpan } from './unit.ts'
 
-/** The printed function, or why it cannot leave its thread. `units` has functions that were looked into, and gets the others. */
+/** Returns the printed function, or why it cannot leave its thread. `units` has functions that were looked into, and gets the others. */
 export function portableOf(root: Unit, units: Map<unknown, Unit> = new Map()): PortableFunction | Refusal {
   const loss = functionLoss(root.f)
   if (loss?.kind === 'part') return refusalOf('copy-loses', wholeSpan(root), root.f.name, loss.what)
@@ -47,7 +47,7 @@ class Writer {
     this.#units = units
   }
 
-  /** Prints a function after those it needs, and returns its name. */
+  /** Prints a function after those that it needs, and returns its name. */
   write(unit: Unit): string | Refusal {
     const name = `$${this.#names.size}`
     this.#names.set(unit.f, name)
@@ -81,7 +81,7 @@ class Writer {
     return name
   }
 
-  /** How the wrapper is given a captured value. */
+  /** Returns the code that passes a captured value to the wrapper. */
   #argument(unit: Unit, node: Identifier, value: unknown): string | Refusal {
     if (typeof value === 'function') return this.#function(unit, node, value as AnyFunction) // callable, and only its text is looked at
     const known = this.#keys.get(value)
@@ -105,7 +105,7 @@ class Writer {
     if (loss !== undefined) return lossOf(loss, unit, node)
     const known = this.#names.get(f)
     if (known !== undefined && this.#written.has(f)) return known
-    // an arrow can be called, and nothing else
+    // // an arrow function around it can be called, but is another object
     if (known !== undefined) return isOnlyCalled(unit, node.name) ? `(...args) => ${known}(...args)` : lossOf(WHOLE, unit, node)
     const inner = this.#units.get(f) ?? unitOf(f)
     if (typeof inner === 'string') return lossOf(WHOLE, unit, node)
@@ -123,12 +123,12 @@ function lossOf(loss: Loss, unit: Unit, node: Identifier): Refusal {
     : refusalOf('copy-loses', unit.spanOf(node), node.name, loss.what)
 }
 
-/** Whether a function that is no arrow uses its `this`, which binding it may have set. */
+/** Whether a function other than an arrow uses its `this`, which `bind` may have set. */
 export function usesThis(node: AnyNode): boolean {
   return node.type !== 'ArrowFunctionExpression' && findUnportable(node, true) !== undefined
 }
 
-/** Whether a free name stands nowhere but where it is called. */
+/** Whether a free name occurs only as a callee. */
 function isOnlyCalled(unit: Unit, name: string): boolean {
   const visit = (node: AnyNode): boolean => {
     const isCall = node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === name
@@ -138,7 +138,7 @@ function isOnlyCalled(unit: Unit, name: string): boolean {
   return visit(unit.node)
 }
 
-/** Syntax that means something else, or nothing, outside its place. */
+/** Returns the refusal of syntax that means something else, or nothing, outside its place; undefined where there is none. */
 function unportableSyntax(unit: Unit): Refusal | undefined {
   const found = findUnportable(unit.node, unit.node.type === 'ArrowFunctionExpression' || hasOtherThis(unit.f))
   if (found !== undefined) return refusalOf('this', unit.spanOf(found))
@@ -157,12 +157,12 @@ function findUnportable(node: AnyNode, isArrow: boolean): AnyNode | undefined {
   return undefined
 }
 
-/** Whether `this` of a function that is called by its name is not undefined: one without strict mode has its caller's properties. */
+/** Whether `this` of a function called by its name is not undefined: in sloppy mode, where it has properties `caller` and `prototype`. */
 function hasOtherThis(f: AnyFunction): boolean {
   return Object.hasOwn(f, 'caller') && Object.hasOwn(f, 'prototype')
 }
 
-/** Questions whose answers a copy changes: how an object was made, and where the code stands. */
+/** Members that tell a copy from the original: how an object was made, and where the code stands. */
 const TELLING =
   /^(isFrozen|isSealed|isExtensible|getOwnPropertyDescriptors?|stack|captureStackTrace|caller|callee|lastMatch|lastParen|leftContext|rightContext|\$[1-9_&`'+])$/
 const CALLS: ReadonlySet<string> = new Set(['call', 'apply', 'bind'])
@@ -198,10 +198,10 @@ function freeNames(unit: Unit): Identifier[] {
   return found
 }
 
-/** Functions of the platform by identity, as they are written. */
+/** Names of the platform's functions, by identity, as they are printed. */
 const PLATFORM_FUNCTIONS: ReadonlyMap<unknown, string> = platformFunctions()
 
-/** How a function of the platform is written; undefined for any other value. */
+/** Returns the name of a platform function in code; undefined for any other value. */
 export function platformName(f: unknown): string | undefined {
   return PLATFORM_FUNCTIONS.get(f)
 }

@@ -1,5 +1,5 @@
 /**
- * What the IR does not say, in one table: each entry is a message and its cure.
+ * The reasons why the IR cannot say something, in one table: each entry is a message and its cure.
  *
  * `syntax` is keyed by acorn's node types, so that a construct is forbidden in exactly one place; the rest is keyed by
  * what was found. Messages are sentences about the user's code; `name` stands for the thing they are about.
@@ -61,7 +61,7 @@ export function forbiddenCall(name: string): Entry {
   )
 }
 
-/** Everything else, by code; 'name' is what it is about. */
+/** Messages and cures of all other reasons, by code; `{name}` and `{what}` stand for what they are about. */
 const REASONS = {
   native: {
     message: 'Its source is not available: it is native, bound, or a proxy.',

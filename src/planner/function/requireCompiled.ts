@@ -1,4 +1,4 @@
-/** The error for `require: 'compiled'` where a row function would run as JavaScript: the reason, where it is, and the cure. */
+/** The check of `require: 'compiled'`: an error where a row function would run as JavaScript, with the reason, the place and the cure. */
 import { PlanError } from '../../core/errors.ts'
 import type { UserFunction } from '../../core/ir/functionIr.ts'
 import { fallbackOf, runText } from '../../core/ir/functionUse.ts'

@@ -27,10 +27,10 @@ import { changedReason } from './platformUse.ts'
 import { refusalOf } from './refusals.ts'
 import { type LoweredFunction, lowerFunction, returnedElement } from './userFunction.ts'
 
-/** A function as it was read last. */
+/** A function as it was last read. */
 interface Known {
   readonly context: RowLambdaContext
-  /** What it returned when the plan was made. */
+  /** The element type that it returned when the plan was made. */
   readonly element: ElementType
   readonly lowered: LoweredFunction
   readonly now: UserFunction
@@ -43,11 +43,11 @@ const KEEPING_COLUMNS: ReadonlySet<string> = new Set(['filter', 'sortBy', 'join'
 export class RowFunctions {
   readonly #known = new WeakMap<UserFunction, Known>()
   readonly #names = new WeakMap<UserFunction, string>()
-  /** Of functions that run as they stand: what they may change, `variablesBehind`. */
+  /** The variables that functions which run as they stand may change, from `variablesBehind`. */
   readonly #touched = new WeakMap<UserFunction, Touched>()
   #last = 0
 
-  /** The function as it is when the plan is made. */
+  /** Lowers a function when the plan is made. */
   lower(f: UserFunction['original'], context: RowLambdaContext): UserFunction {
     const lowered = lowerFunction(f, { kind: 'row', ...context }, changedBeforeAction)
     const { fn } = lowered
@@ -55,7 +55,7 @@ export class RowFunctions {
     return fn
   }
 
-  /** The call of an action with these functions, which all are to be asked for before anything else can run. */
+  /** Begins an action with these functions; all must be asked for before anything else can run. */
   moment(functions: readonly UserFunction[]): Moment {
     const touched = this.#touchedBy(functions)
     const found = new Map<UserFunction, UserFunction>()
@@ -80,7 +80,7 @@ export class RowFunctions {
     return { now, nameOf }
   }
 
-  /** What functions that run as they stand may change, of a plan that has other functions. */
+  /** Returns what functions that run as they stand may change, in a plan that has other functions. */
   #touchedBy(functions: readonly UserFunction[]): ReadonlyMap<UserFunction, Touched> {
     if (functions.length < 2) return new Map()
     return new Map(
@@ -118,7 +118,7 @@ export class RowFunctions {
   }
 }
 
-/** The captured variables of a function and its helpers, but for functions. */
+/** Returns the captured variables of a function and its helpers, without those that are functions. */
 function variablesOf({ meanings }: LoweredFunction): (readonly [string, unknown])[] {
   const found = new Map<string, unknown>()
   for (const names of meanings.values()) {
@@ -127,10 +127,10 @@ function variablesOf({ meanings }: LoweredFunction): (readonly [string, unknown]
   return [...found]
 }
 
-/** Variables by name, and objects; undefined where it may be anything. */
+/** Variables by name, and objects, that a function may change; undefined where it may change anything. */
 type Touched = ReadonlySet<unknown> | undefined
 
-/** A function that runs as it stands, and whether it may see what another such function does. */
+/** Returns the function with the mark `sharesState` where another function that runs as it stands may see what it does. */
 function sharing(f: UserFunction, touched: ReadonlyMap<UserFunction, Touched>): UserFunction {
   const own = touched.get(f)
   const shares = [...touched].some(
@@ -139,7 +139,7 @@ function sharing(f: UserFunction, touched: ReadonlyMap<UserFunction, Touched>): 
   return shares ? { ...f, sharesState: true } : f
 }
 
-/** Why a function must run as it stands: it reads what another one of the chain, row by row, may change. */
+/** Returns why a function must run as it stands: it reads what another one of the chain, row by row, may change; undefined otherwise. */
 function sharedReason(lowered: LoweredFunction, touched: readonly Touched[]): Refusal | undefined {
   if (touched.length === 0) return undefined
   const shared = variablesOf(lowered).find(([name, value]) =>
@@ -157,7 +157,7 @@ function read(lowered: LoweredFunction, context: RowLambdaContext, element: Elem
   return { context, element, lowered, now: withCopies(lowered.fn, captures), captures }
 }
 
-/** The function over copies of what it captures, so that nothing changes under it while it runs. */
+/** Returns the function over copies of what it captures, so that nothing changes under it while it runs. */
 function withCopies(fn: UserFunction, { copies, isLive }: RowCaptures): UserFunction {
   const { ir, portable } = fn
   if (ir !== undefined && ir.tables.length > 0) {
@@ -171,7 +171,7 @@ function withCopies(fn: UserFunction, { copies, isLive }: RowCaptures): UserFunc
   return { ...fn, portable: { ...portable, captures: structuredClone(portable.captures) } }
 }
 
-/** A long array is not copied: it must not change before the action has ended. */
+/** Most elements of an array that is copied: a longer one must not change before the action has ended. */
 const LONGEST_COPY = 20_000
 
 function copyOf<T>(values: ArrayLike<T>): ArrayLike<T> | undefined {

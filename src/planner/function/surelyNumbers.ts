@@ -1,17 +1,17 @@
 /**
- * Which values are surely numbers, beyond what types say: of a table they say that one may read outside of it.
+ * Finds values that are surely numbers, where types say less: an element of a table may be read outside of it.
  */
 import type { Expr, Primitive } from '../../core/ir/functionIr.ts'
 import { type Counters, isWithin } from './lower/indexRanges.ts'
 
-/** What lowering knows of locals and tables. */
+/** The state of a lowering, as far as it concerns locals and tables. */
 interface Known extends Counters {
-  /** Locals that are numbers. */
+  /** Locals that are surely numbers. */
   readonly numbers: Set<string>
   readonly tables: readonly { readonly name: string; readonly value: ArrayLike<Primitive> }[]
 }
 
-/** Whether what is looked up is surely a number: types say of every table that one may read outside of it. */
+/** Whether an expression is surely a number; of a lookup, whether its index is inside a table of numbers. */
 export function isNumber(l: Known, expr: Expr): boolean {
   if (expr.kind === 'Local') return l.numbers.has(expr.name)
   if (expr.kind === 'Conditional') return isNumber(l, expr.then) && isNumber(l, expr.else)
@@ -20,7 +20,7 @@ export function isNumber(l: Known, expr: Expr): boolean {
   return table !== undefined && expr.kind === 'Lookup' && holdsNumbers(table) && isWithin(l, expr.index, table.length)
 }
 
-/** Says that a local is the number that it begins with, if it is one. */
+/** Records that a constant local is a number, if its initial value is one. */
 export function noteNumber(l: Known, local: string, init: Expr | undefined): void {
   if (init !== undefined && isNumber(l, init)) l.numbers.add(local)
 }

@@ -22,12 +22,12 @@ export interface Unit {
   /** The meaning of a free identifier of `node`. */
   readonly freeOf: (node: Identifier) => Free
   readonly isFree: (node: Identifier) => boolean
-  /** What the names mean that its text leaves free. */
+  /** The meanings of the names that its text leaves free. */
   readonly meanings: ReadonlyMap<string, Free>
   readonly spanOf: FunctionSource['spanOf']
 }
 
-/** Globals that are believed without looking into the scopes, where the inspector does not answer. */
+/** Globals that are trusted without looking into the scopes, where the inspector does not answer. */
 const PLATFORM: ReadonlySet<string> = new Set([
   'Math',
   'Number',
@@ -57,7 +57,7 @@ export function unitOf(f: AnyFunction): Unit | NoSource {
   return unitFrom(found)
 }
 
-/** A function that stands in the text of a class, as its constructor does. */
+/** Makes the unit of a function that stands in the text of a class, as its constructor does. */
 export function unitOfNode(f: AnyFunction, source: FunctionSource): Unit {
   return atOnce(() => {
     const names = resolveNames(source.node)
@@ -75,14 +75,14 @@ function unitFrom({ target, source, names, meanings }: FreeNames): Unit {
 }
 
 interface FreeNames {
-  /** The function behind `f`, where that is bound. */
+  /** The function behind `f` where that is a bound function; otherwise `f`. */
   readonly target: AnyFunction
   readonly source: FunctionSource
   readonly names: Names
   readonly meanings: ReadonlyMap<string, Free>
 }
 
-/** What a function's free names mean now. */
+/** Returns what a function's free names mean now, with its source; or why there is no source. */
 export function freeNamesOf(f: AnyFunction): FreeNames | NoSource {
   return atOnce(() => readFreeNames(f))
 }
@@ -107,13 +107,13 @@ function readFreeNames(f: AnyFunction): FreeNames | NoSource {
   return { target, source, names, meanings: meaningsIn(target, wanted) }
 }
 
-/** What names mean now that a function leaves free. */
+/** Returns what these free names of a function mean now. */
 export function meaningsIn(f: AnyFunction, names: ReadonlySet<string>): ReadonlyMap<string, Free> {
   const captures = readCaptures(f, names)
   return new Map([...names].map((name) => [name, meaningOf(name, captures)]))
 }
 
-/** Whether a global means the same as long as the program does not replace parts of the platform. */
+/** Whether a global keeps its meaning as long as the program does not replace parts of the platform. */
 export function isPlatform(name: string): boolean {
   return PLATFORM.has(name)
 }

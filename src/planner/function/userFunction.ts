@@ -1,5 +1,5 @@
 /**
- * The front end's door: any function of the user, lowered where the IR can say it, and runnable as JavaScript in any case.
+ * The front end's entry point: any function of the user, lowered where the IR can say it, and runnable as JavaScript in any case.
  *
  * Captures are read anew at every call, since they may have changed; parsing is kept per function.
  */
@@ -30,18 +30,18 @@ export type { EnvValue, LowerContext } from './lower/context.ts'
 
 export interface LoweredFunction {
   readonly fn: UserFunction
-  /** Captured handles (DistArray, accumulator, …) by the name the IR uses. */
+  /** Captured handles (DistArray, accumulator, …) by their names in the IR. */
   readonly captured: ReadonlyMap<string, unknown>
   readonly isAsync: boolean
-  /** What is free in the function, and in those of the user's that it may call, as far as they were looked into. */
+  /** The free names of the function, and of the user's functions that it may call, as far as they were looked into. */
   readonly meanings: Meanings
   readonly named: Named
 }
 
 /**
- * Source, captures, IR or refusals of a function. Throws PlanError for a column that does not exist, for an async row lambda,
- * and for one that mixes bigint columns with numbers; whether a loop body is async is reported. `changedOf`: what the program has changed
- * of the platform, as far as the caller knows it already.
+ * Returns the source, captures, IR or refusals of a function. Throws PlanError for a column that does not exist, for an async row lambda,
+ * and for one that mixes bigint columns with numbers; an async loop body is only reported. `changedOf` returns the changes of the platform,
+ * which the caller may know already.
  */
 export function lowerFunction(
   f: AnyFunction,
@@ -51,7 +51,7 @@ export function lowerFunction(
   return context.kind === 'row' ? atOnce(() => lowerRow(f, context, changedOf)) : lowerAnew(f, context, changedOf)
 }
 
-/** As a function of the same place was lowered before, where all is the same to it. */
+/** Returns what a function of the same place was lowered to before, where all that it depends on is the same; lowers it otherwise. */
 function lowerRow(f: AnyFunction, context: RowContext, changedOf: () => Changed | undefined): LoweredFunction {
   const literal = literalOf(f)
   if (literal === undefined) return lowerAnew(f, context, changedOf)
@@ -68,7 +68,7 @@ function lowerRow(f: AnyFunction, context: RowContext, changedOf: () => Changed 
   return lowered
 }
 
-/** Keeps what lowering gave, where it is compiled and depends on nothing but what can be compared. */
+/** Keeps the result of lowering, where it is compiled and depends only on values that can be compared. */
 function keepLowered(
   f: AnyFunction,
   context: RowContext,
@@ -118,7 +118,7 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
   return { fn, captured, isAsync, meanings: meaningsOfAll(units), named }
 }
 
-/** A compiled row function, which runs as it stands where the program has changed what it names of the platform. */
+/** Returns a compiled row function, to run as it stands where the program has changed what it names of the platform. */
 function unlessChanged(fn: UserFunction, named: Named, { inputs }: RowContext, changedOf: () => Changed | undefined): UserFunction {
   const changed = changedReason(named, inputs, fn.span, changedOf())
   if (changed === undefined) return fn
@@ -130,7 +130,7 @@ function meaningsOfAll(units: ReadonlyMap<unknown, Unit>): Meanings {
   return new Map([...units].map(([f, { meanings }]) => [f, meanings]))
 }
 
-/** The element type of what a function returns; unknown where only running it can tell. */
+/** Returns the element type that a function returns; unknown where only running it can tell. */
 export function returnedElement(fn: UserFunction, context: LowerContext): ElementType {
   return fn.ir === undefined ? { kind: 'unknown' } : elementReturnedBy(fn.ir, context)
 }
@@ -141,7 +141,7 @@ function withoutSource(f: AnyFunction, reason: 'native' | 'class' | 'unparsable'
   return { original: f, text: span.text, span, refusals: [refusal], unportable: refusal }
 }
 
-/** The program's own function, where the library has made one around it. */
+/** Returns the unit of the program's own function, where the library has wrapped it. */
 function shownUnit(unit: Unit): Unit {
   const behind = behindEnv(unit.f)
   const own = behind === undefined ? unit : unitOf(behind.f)

@@ -66,7 +66,7 @@ export type Step =
     }
   /** Groups the partition by the first hidden column; its aggregates are hidden columns, which `HashAggregateExec` combines. */
   | { readonly kind: 'PartialAggregateExec'; readonly aggregates: readonly Aggregate[] }
-  /** Groups the partition by the first hidden column into fold states, which `HashAggregateExec` merges in the order of the partitions. */
+  /** Groups the partition by the first hidden column; `HashAggregateExec` merges these partial groups in the order of the partitions. */
   | { readonly kind: 'PartialGroupsExec'; readonly aggregates: readonly Aggregate[] }
   /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
   | { readonly kind: 'TopKExec'; readonly descending: Directions; readonly count: number }

@@ -28,7 +28,7 @@ export interface NormalizeContext {
 export function normalize(root: FunctionNode, context: NormalizeContext): FunctionNode {
   const madeNames = new Map<unknown, string>()
 
-  /** Members that are assigned, and callees `(0, a.b)` whose `this` would change: left as they are. */
+  /** Members that are assigned, and callees `(0, a.b)` whose `this` would change: nodes that stay unchanged. */
   const asTheyAre = new Set<AnyNode>()
 
   const change = (node: AnyNode): AnyNode => {
@@ -37,7 +37,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
     return asTheyAre.has(own) ? next : tidy(next)
   }
 
-  /** Before the children: shapes that are recognised by their parts. */
+  /** Rewrites a node before its children: shapes that are recognised by their parts. */
   const rewrite = (node: AnyNode): AnyNode => {
     if (node.type === 'CallExpression') {
       const [f] = node.arguments
@@ -54,7 +54,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
     return unlowerOptional(node, context.names)
   }
 
-  /** `Object.assign({ a }, b)` as `{ a, ...b }`: how tsc writes spreads below ES2018. */
+  /** Returns `{ a, ...b }` for `Object.assign({ a }, b)`, which is how tsc writes spreads below ES2018; undefined for other calls. */
   const assignedLiteral = (node: CallExpression): AnyNode | undefined => {
     const { callee } = node
     const [first, ...rest] = node.arguments
@@ -78,7 +78,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
     else for (const child of childNodes(node)) if (child.type !== 'AssignmentPattern' || node.type !== 'Property') keepMembers(child)
   }
 
-  /** After the children: what is left of counters and wrappers. */
+  /** Rewrites a node after its children: removes what is left of counters and wrappers. */
   const tidy = (node: AnyNode): AnyNode => {
     switch (node.type) {
       case 'SequenceExpression': {
@@ -121,10 +121,10 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
 
   const isDropped = (node: AnyNode): boolean => node.type === 'Identifier' && context.names.bindingOf.get(node)?.dropped === true
 
-  /** A literal or a local name standing alone has no effect. */
+  /** Whether an expression has no effect: a literal or a local name that stands alone. */
   const isIdle = (node: AnyNode): boolean => node.type === 'Literal' || (node.type === 'Identifier' && context.names.bindingOf.has(node))
 
-  /** `__name(f, "f")`, recognised by what the callee is. */
+  /** Whether a call is `__name(f, "f")`, recognised by what the callee is. */
   const isNameCall = (node: AnyNode & { type: 'CallExpression' }): boolean => {
     const { callee } = node
     const [, name] = node.arguments
@@ -134,7 +134,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
     return meaning.kind === 'captured' ? isNameHelper(meaning.value) : callee.name === '__name'
   }
 
-  /** `cov_x().s[28]++`: a member of what a free function called `cov_…` returns. */
+  /** Whether an expression is a coverage counter, `cov_x().s[28]++`: a member of what a free function called `cov_…` returns. */
   const isCounter = (node: AnyNode): boolean => {
     if (node.type !== 'UpdateExpression') return false
     let at: AnyNode = node.argument
@@ -149,7 +149,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
     )
   }
 
-  /** `helpers_1.dot` where `helpers_1` is a module (or a captured plain object and `dot` a function): a capture of its own. */
+  /** Returns a capture for `helpers_1.dot`, a member of a module, or a function of a captured plain object; undefined otherwise. */
   const memberCapture = (node: MemberExpression): Identifier | undefined => {
     const { object, property } = node
     if (object.type !== 'Identifier' || !context.names.free.has(object)) return undefined
@@ -187,10 +187,10 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
   return isFunctionNode(node) ? node : root
 }
 
-/** What vite calls a module that a function imports; of one in another format it gives a Proxy. */
+/** Names that vite gives to imported modules; one in another format is wrapped in a Proxy. */
 const IMPORTED = /^__vi(te_ssr)?_import_\d+__$/
 
-/** What a captured module has under a name; for a captured plain object only functions that do not use `this`. */
+/** Returns the member of a captured module; of a captured plain object only functions that do not use `this`. Undefined otherwise. */
 function memberOf(value: unknown, objectName: string, name: string): { readonly value: unknown } | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if ((hasTraps(value) && !IMPORTED.test(objectName)) || !(name in value)) return undefined

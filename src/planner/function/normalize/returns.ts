@@ -83,7 +83,7 @@ function blockOf(statement: Statement): readonly Statement[] {
   return statement.type === 'BlockStatement' ? statement.body : [statement]
 }
 
-/** A block of its own; the original node where there was one, since its declarations hang on it. */
+/** Returns a block of these statements; the original node where there was one, since its declarations belong to it. */
 function block(body: readonly Statement[], original?: Statement): BlockStatement {
   const start = body[0]?.start ?? original?.start ?? 0
   const end = body.at(-1)?.end ?? original?.end ?? 0
@@ -91,7 +91,7 @@ function block(body: readonly Statement[], original?: Statement): BlockStatement
   return { type: 'BlockStatement', body: [...body], start, end }
 }
 
-/** Whether a list always ends in a return. */
+/** Whether a list of statements always ends in a return. */
 function exits(statements: readonly Statement[]): boolean {
   const last = statements.at(-1)
   if (last === undefined) return false

@@ -33,7 +33,7 @@ export function lowerSwitch(l: Lowering, node: SwitchStatement, labels: readonly
   const label = needsLabel ? l.newLabel(labels[0] ?? 'choice') : undefined
   if (label !== undefined) l.frame.targets.push({ kind: 'block', sourceLabels: labels, label, plainBreak: true })
   const declares = groups.some((group) => group.body.some((one) => one.type === 'VariableDeclaration' && one.kind !== 'var'))
-  // a name declared in one case is there, but not initialized, in the others
+  // // a name declared in one case exists, but is not initialized, in the others
   if (declares && groups.length > 1 && sharesNames(l, groups)) l.refuse('switch', node)
   let rest: Stmt[] = []
   const branches = groups.map((group) => ({ group, body: l.collect(() => l.verbs.statements(l, group.body)) }))
@@ -61,10 +61,10 @@ export function lowerSwitch(l: Lowering, node: SwitchStatement, labels: readonly
   l.emit({ kind: 'Labeled', label, body: rest, span })
 }
 
-/** So many statements are written for cases that fall through, which have those of the cases behind them. */
+/** Most statements repeated for cases that fall through, which get those of the cases after them. */
 const MOST_REPEATED = 64
 
-/** Cases with the tests that lead to them, the closing break taken off; undefined where falling through repeats too much. */
+/** Returns cases with the tests that lead to them, without the closing break; undefined where falling through repeats too much. */
 function groupsOf({ cases }: SwitchStatement): readonly Group[] | undefined {
   const groups: Group[] = []
   let tests: SwitchStatement['cases'] = []
@@ -90,7 +90,7 @@ function goesElsewhere(body: readonly Statement[]): boolean {
   return last !== undefined && /^(Break|Return|Continue|Throw)Statement$/.test(last.type)
 }
 
-/** `case 1: { S; break }` as `case 1: S; break`. */
+/** Returns the statements of `case 1: { S; break }` as those of `case 1: S; break`. */
 function unwrapped(body: readonly Statement[]): readonly Statement[] {
   const [only] = body
   if (body.length !== 1 || only?.type !== 'BlockStatement') return body
@@ -104,7 +104,7 @@ function endsInside(body: readonly Statement[]): boolean {
   return last !== undefined && /^(Return|Continue|Throw)Statement$/.test(last.type)
 }
 
-/** Whether a plain `break` inside means the switch. */
+/** Whether a statement contains a plain `break` that ends the switch. */
 function hasBreak(node: Statement): boolean {
   if (node.type === 'BreakStatement') return !node.label
   const own = /^(For|ForIn|ForOf|While|DoWhile|Switch)Statement$/.test(node.type)

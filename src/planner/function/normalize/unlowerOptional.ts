@@ -33,15 +33,15 @@ function drop(binding: Binding | undefined): void {
 }
 
 interface NullTest {
-  /** Whether the test is that the value is null or undefined, or that it is not. */
+  /** Whether the test holds for null and undefined, or for everything else. */
   readonly nullish: boolean
   readonly value: Expression
-  /** What the value is called in the branches. */
+  /** The name of the value in the branches. */
   readonly name: string
   readonly temporary: Binding | undefined
 }
 
-/** `x === null || x === void 0`, `x == null` (esbuild) and their negations, x or its temporary assigned in the first. */
+/** Recognizes `x === null || x === void 0`, `x == null` (esbuild) and their negations; x or its temporary is assigned in the first. */
 function nullTest(test: Expression, names: Names): NullTest | undefined {
   let first: AnyNode
   let nullish: boolean
@@ -73,7 +73,7 @@ function nullTest(test: Expression, names: Names): NullTest | undefined {
   return isTemporary ? { nullish, value: inner.right, name, temporary: binding } : undefined
 }
 
-/** `_a.b.c` as `value?.b.c`. */
+/** Returns `_a.b.c` as `value?.b.c`; undefined where the head is not `_a`. */
 function withOptionalHead(node: Expression, name: string, value: Expression): ChainExpression['expression'] | undefined {
   if (node.type === 'MemberExpression') {
     if (node.object.type === 'Identifier' && node.object.name === name) return { ...node, object: value, optional: true }

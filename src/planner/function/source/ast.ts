@@ -1,6 +1,4 @@
-/**
- * Walking acorn's trees: the children of any node, whatever its type.
- */
+/** Walks acorn's trees: the children of any node, whatever its type. */
 import type { AnyNode, ArrowFunctionExpression, FunctionDeclaration, FunctionExpression } from 'acorn'
 
 export type FunctionNode = ArrowFunctionExpression | FunctionExpression | FunctionDeclaration
@@ -9,7 +7,7 @@ export function isFunctionNode(node: AnyNode): node is FunctionNode {
   return node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression' || node.type === 'FunctionDeclaration'
 }
 
-/** The nodes directly below a node, in source order. */
+/** Returns the nodes directly below a node, in source order. */
 export function childNodes(node: AnyNode): AnyNode[] {
   const children: AnyNode[] = []
   for (const value of Object.values(node)) {
@@ -20,13 +18,13 @@ export function childNodes(node: AnyNode): AnyNode[] {
   return children
 }
 
-/** Whether `found` holds for the node or anything below it; nested functions are looked into only when asked. */
+/** Whether `found` holds for the node or anything below it; `intoFunctions`: nested functions are looked into as well. */
 export function someNode(node: AnyNode, found: (node: AnyNode) => boolean, options: { readonly intoFunctions: boolean }): boolean {
   if (found(node)) return true
   return childNodes(node).some((child) => (options.intoFunctions || !isFunctionNode(child)) && someNode(child, found, options))
 }
 
-/** The same node with every child passed through `change`; the node itself when none changed. */
+/** Returns the node with every child passed through `change`; the node itself where none changed. */
 export function mapChildren<N extends AnyNode>(node: N, change: (child: AnyNode) => AnyNode): N {
   let copy: Record<string, unknown> | undefined
   for (const [name, value] of Object.entries(node)) {

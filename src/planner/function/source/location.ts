@@ -1,5 +1,5 @@
 /**
- * Where a function stands in the user's file.
+ * Finds the place of a function in the user's file.
  *
  * V8 tells line and column of a function in its script, but not which script. It is looked for among the scripts on the
  * stack, and taken only if the function's text is found there: in the file itself, or, where a tool compiled it (tsx,
@@ -13,15 +13,15 @@ import { scriptPosition } from '../captures/captures.ts'
 
 export interface Location {
   readonly file: string
-  /** Line and column in the file, from 1, of an offset in the function's text; undefined where the map does not say. */
+  /** Returns line and column in the file, from 1, of an offset in the function's text; undefined where the source map does not tell. */
   readonly placeOf: (offset: number) => { readonly line: number; readonly column: number } | undefined
-  /** What the name at an offset is called in the file: tools rename locals. */
+  /** Returns the file's name for the one at an offset: tools rename locals. */
   readonly nameAt: (offset: number, name: string) => string
-  /** The file's own text from the place of an offset on, if the file is another one than the script: tools take spaces out. */
+  /** Returns the file's text from the place of an offset on; undefined where the file is the script itself. Tools take spaces out. */
   readonly textFrom: (offset: number) => string | undefined
 }
 
-/** Where a function with this text stands; undefined where no script on the stack holds it. */
+/** Returns the location of a function with this text; undefined where no script on the stack holds it. */
 export function locationOf(f: (...args: never[]) => unknown, text: string, isArrow: boolean): Location | undefined {
   const scripts = callingScripts()
   if (scripts.length === 0) return undefined
@@ -36,11 +36,11 @@ export function locationOf(f: (...args: never[]) => unknown, text: string, isArr
   })
 }
 
-/** Locations by the functions' texts, and the places and scripts that they were searched with. */
+/** Locations by the functions' texts, their positions and the scripts that were searched. */
 const found = new Map<string, Location | undefined>()
 const MOST_FOUND = 1024
 
-/** A function that makes a chain makes the functions in it anew each time it is called: they stand where they stood. */
+/** Caches locations: a function that makes a chain makes the functions in it anew at each call, at the same places. */
 function foundBefore(key: string, look: () => Location | undefined): Location | undefined {
   if (!found.has(key)) {
     if (found.size >= MOST_FOUND) found.clear()
@@ -64,7 +64,7 @@ function search(scripts: readonly string[], text: string, start: Position): Loca
   return undefined
 }
 
-/** Counted from 0. */
+/** A place in a text; both numbers count from 0. */
 interface Position {
   readonly line: number
   readonly column: number
@@ -84,8 +84,8 @@ function inFile(script: string, text: string, inScript: (offset: number) => Posi
 }
 
 /**
- * Every property name that the map knows must stand in the original where the map says, since tools keep them; in a
- * function without any, most names must be the same.
+ * Finds the place in the original file of a source map. Every property name that the map knows must stand in the original where the map
+ * says, since tools keep them; in a function without any, most names must be the same.
  */
 function behindMap(map: SourceMap, text: string, inScript: (offset: number) => Position): Location | undefined {
   let source: string | undefined
@@ -131,7 +131,7 @@ function behindMap(map: SourceMap, text: string, inScript: (offset: number) => P
 }
 
 const NAME = /[A-Za-z_$][\w$]*/g
-/** Words that the map need not know. */
+/** Keywords, which the map need not know. */
 const KEYWORDS: ReadonlySet<string> = new Set('async await const else for function if let new return var while yield'.split(' '))
 const NAME_HERE = /[A-Za-z_$][\w$]*/y
 
@@ -141,7 +141,7 @@ interface SourceFile {
 }
 const files = new Map<string, SourceFile | undefined>()
 
-/** Read once: what runs was loaded from it when the program started. */
+/** Returns a source file, read once: what runs was loaded from it when the program started. */
 function fileOf(path: string): SourceFile | undefined {
   if (!files.has(path)) files.set(path, readFile(path))
   return files.get(path)
@@ -169,7 +169,7 @@ export function lineStarts(text: string): readonly number[] {
   return starts
 }
 
-/** The line, from 0, that an offset is in. */
+/** Returns the line, from 0, that an offset is in. */
 export function lineOf(starts: readonly number[], offset: number): number {
   let line = starts.length - 1
   while (line > 0 && (starts[line] ?? 0) > offset) line--
@@ -177,8 +177,8 @@ export function lineOf(starts: readonly number[], offset: number): number {
 }
 
 /**
- * Part of a function's text on one line, as the user wrote it: with the names of locals that the file has, and, where that
- * differs from the file in nothing but space, with its space. No longer than a little more than `longest`.
+ * Returns part of a function's text on one line, as the user wrote it: with the file's names of locals, and with its spaces where nothing
+ * else differs. No longer than a little more than `longest`.
  */
 export function excerptOf(text: string, from: number, to: number, location: Location | undefined, longest: number): string {
   const part = text.slice(from, to)
@@ -192,7 +192,7 @@ function onOneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-/** Code with the space and the quotes of a text that begins with the same code; undefined where it does not. */
+/** Returns code with the spaces and quotes of a text that begins with the same code; undefined where it does not. */
 function spacedAs(text: string, code: string, longest: number): string | undefined {
   let spaced = ''
   let at = 0
@@ -207,7 +207,7 @@ function spacedAs(text: string, code: string, longest: number): string | undefin
       isApart = false
       at++
     } else if (character === ';' && isApart) {
-      // a line that ends without it
+      // // the file's line ends without a semicolon
       spaced += character
     } else {
       return undefined

@@ -51,7 +51,7 @@ export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: '
   }
 }
 
-/** Gives a declared name its value: the value itself where nothing can change it, otherwise a local. */
+/** Gives a declared name its value: the value itself where nothing can change it, otherwise a local variable. */
 export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNode): void {
   const hoisted = l.bound.get(binding)
   const isConstant = binding.assignments === 0 && binding.declarators <= 1 && isLikeLet(binding)
@@ -86,7 +86,7 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
   l.bound.set(binding, { kind: 'local', name: local })
 }
 
-/** What was refused is bound as such, so that it is not refused again where it is used. */
+/** Binds names of a refused pattern to a refused value, so that it is not refused again where it is used. */
 function bindRefused(l: Lowering, pattern: AnyNode): void {
   if (pattern.type === 'Identifier') {
     const binding = l.unit.names.bindingOf.get(pattern)
@@ -94,7 +94,7 @@ function bindRefused(l: Lowering, pattern: AnyNode): void {
   } else if (pattern.type === 'RestElement') bindRefused(l, pattern.argument)
 }
 
-/** `x = d`: d where the value is undefined. */
+/** Returns the value with the default of `x = d`: d where the value is undefined. */
 function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'AssignmentPattern' }): Value {
   if (value.kind !== 'expr') return value
   const span = l.span(pattern)
@@ -112,7 +112,7 @@ function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'Assi
 function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, value: Value, mode: 'declare' | 'assign'): void {
   const simple = mode === 'declare' && pattern.elements.every((element) => element?.type === 'Identifier')
   const taken = takenApart(l, value)
-  // Of an array each part is read after the one before has been assigned, which may be a part of the same array.
+  // Parts of an array are read one by one, each after the one before was assigned, which may write into the same array.
   const source = taken.kind === 'tuple' && !simple ? l.stabilizedValue(taken) : taken
   const known =
     source.kind === 'tuple' ||
@@ -137,7 +137,7 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
   if (source.kind === 'tuple') for (const extra of source.items.slice(pattern.elements.length)) evaluate(l, extra, pattern)
 }
 
-/** The elements of a list from an index on; undefined where nobody knows how many. */
+/** Returns the elements of a list from an index on; undefined where their number is not known. */
 function restOf(l: Lowering, source: Value, from: number, node: AnyNode): Value | undefined {
   const whole = source.kind === 'stored' ? l.stabilizedValue(partsOf(source, l.span(node))) : source
   if (whole.kind === 'tuple') return written(l, l.takeName('rest'), { kind: 'tuple', items: whole.items.slice(from) }, node)
@@ -185,19 +185,19 @@ function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, v
   }
 }
 
-/** What is destructured is there, or the run fails. */
+/** Returns the source of a destructuring with the check that it is not undefined, or the run fails. */
 function there(l: Lowering, source: Value, node: AnyNode): Value {
   return source.kind === 'recordRow' ? rowThatIsThere(l, source, node) : source
 }
 
-/** The element of an array that a loop iterates over may lie in memory as 1 or 0. */
+/** Returns the expression of an argument. The element of an array that a loop iterates over may lie in memory as 1 or 0. */
 function inputOf(l: Lowering, { argument, element }: Argument & { kind: 'input' }, span: Span): Expr {
   const input: Expr = { kind: 'Input', argument, span }
   const isBoolean = l.context.kind === 'loop' && element.kind === 'scalar' && element.type.kind === 'bool' && !element.nullable
   return isBoolean ? truth(input) : input
 }
 
-/** Parameters of the outermost function. */
+/** Binds the parameters of the outermost function. */
 export function bindArguments(l: Lowering, params: readonly Pattern[]): void {
   for (const [position, param] of params.entries()) {
     const argument = argumentAt(l.context, position)

@@ -1,6 +1,4 @@
-/**
- * Normalized trees as text.
- */
+/** Prints normalized trees as text. */
 
 import type { AnyNode, Identifier, Property } from 'acorn'
 import { GENERATOR, generate, type State } from 'astring'
@@ -8,13 +6,13 @@ import type { Unit } from '../unit.ts'
 
 const LONGEST_TEXT = 120
 
-/** JavaScript for a tree. */
+/** Prints a tree as JavaScript. */
 export function printNode(node: AnyNode): string {
   // acorn's nodes are ESTree's; astring names the types of another package
   return generate(node as unknown as Parameters<typeof generate>[0])
 }
 
-/** A function on one line, shortened, for plans and messages. */
+/** Prints a function on one line, shortened, for plans and messages. */
 export function textOfUnit(unit: Unit): string {
   const { nameOf } = unit.source
   const generator = {

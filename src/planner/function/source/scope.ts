@@ -1,5 +1,5 @@
 /**
- * Which declaration each name of a function means, by node, and which names are free.
+ * Name resolution: the declaration of each name of a function, by node, and the names that are free.
  *
  * Everything after this works with node identity, so shadowing, hoisting and renaming are settled here once. A
  * binding knows how often it is assigned: one that never is can be replaced by its value.
@@ -12,7 +12,7 @@ export interface Binding {
   readonly kind: 'param' | 'var' | 'let' | 'const' | 'function' | 'class' | 'catch' | 'self'
   /** The function whose local this is. */
   readonly owner: FunctionNode
-  /** For function declarations: the function. */
+  /** The function of a function declaration; absent for other bindings. */
   readonly declaration?: FunctionNode
   declarators: number
   /** Assignments apart from initializers: `=`, `+=`, `++`, for-in/of heads. */
@@ -21,7 +21,7 @@ export interface Binding {
   declaredIn?: Scope
   declaredAt: number
   initialized: boolean
-  /** Set when normalization removed every use of it. */
+  /** Whether normalization removed every use. */
   dropped: boolean
   readonly uses: { readonly at: number; readonly scope: Scope }[]
 }
@@ -39,7 +39,7 @@ export interface Names {
   readonly free: ReadonlySet<Identifier>
   /** Free references that are assigned. */
   readonly assignedFree: readonly Identifier[]
-  /** The locals of each function, parameters included, by the place where the function starts. */
+  /** The locals of each function, parameters included, by the offset at which the function starts. */
   readonly ownedBy: ReadonlyMap<number, readonly Binding[]>
   /** All names that occur, for choosing new ones. */
   readonly all: ReadonlySet<string>
@@ -127,7 +127,7 @@ export function resolveNames(root: FunctionNode): Names {
     }
   }
 
-  /** Declares what the statements of a scope declare lexically. */
+  /** Declares the names that the statements of a scope declare lexically. */
   const lexical = (statements: readonly AnyNode[], scope: Scope, owner: FunctionNode): void => {
     for (const statement of statements) {
       if (statement.type === 'VariableDeclaration' && statement.kind !== 'var') {
@@ -288,7 +288,7 @@ export function isLikeLet(binding: Binding): boolean {
   return binding.uses.every((use) => use.at > binding.declaredAt && isWithin(use.scope, declaredIn))
 }
 
-/** The names a pattern binds. */
+/** Returns the names that a pattern binds. */
 export function boundNames(pattern: Pattern): string[] {
   switch (pattern.type) {
     case 'Identifier':
@@ -306,7 +306,7 @@ export function boundNames(pattern: Pattern): string[] {
   }
 }
 
-/** Names declared by `var` anywhere in a function's body, nested functions left out. */
+/** Returns the names declared by `var` anywhere in a function's body, without those of nested functions. */
 function varNames(node: AnyNode): string[] {
   const own = node.type === 'VariableDeclaration' && node.kind === 'var' ? node.declarations.flatMap((one) => boundNames(one.id)) : []
   return [...own, ...childNodes(node).flatMap((child) => (isFunctionNode(child) ? [] : varNames(child)))]

@@ -11,11 +11,11 @@ type AnyFunction = (...args: never[]) => unknown
 
 export interface ScriptText {
   readonly text: string
-  /** Somewhere between the function's first letter and its body. */
+  /** An offset between the function's first letter and its body. */
   readonly at: number
 }
 
-/** Undefined where the engine does not tell, or code must not be made from text. */
+/** Returns the script of a function; undefined where the engine does not tell, or code must not be made from text. */
 export function scriptTextOf(f: AnyFunction): ScriptText | undefined {
   const wasAllowed = isAllowed()
   try {
@@ -30,7 +30,7 @@ export function scriptTextOf(f: AnyFunction): ScriptText | undefined {
   }
 }
 
-/** Whether the program runs under the flag by itself. */
+/** Whether the program itself runs under the flag. */
 function isAllowed(): boolean {
   try {
     new Function('%FunctionIsAPIFunction(0)')

@@ -14,23 +14,23 @@ import { excerptOf, lineOf, lineStarts, locationOf } from './location.ts'
 export interface FunctionSource {
   readonly text: string
   readonly node: FunctionNode
-  /** The place of a node of this function, with the excerpt on one line. */
+  /** Returns the place of a node of this function, with the excerpt on one line. */
   readonly spanOf: (node: { readonly start: number; readonly end: number }) => Span
-  /** What the user calls an identifier that a tool may have renamed. */
+  /** Returns the user's name of an identifier that a tool may have renamed. */
   readonly nameOf: (node: { readonly name: string; readonly start: number }) => string
 }
 
-/** A class instead. */
+/** The source of a class. */
 export type ClassSource = Omit<FunctionSource, 'node'> & { readonly node: Class }
 
-/** Why there is no tree: the code is not available, it is a class, or the parser does not know it. */
+/** The reason why there is no tree: the code is not available, it is a class, or the parser does not know it. */
 export type NoSource = 'native' | 'class' | 'unparsable'
 
 const LONGEST_EXCERPT = 80
 const parsed = new WeakMap<object, FunctionSource | NoSource>()
 const classes = new WeakMap<object, ClassSource>()
 
-/** The parsed source of a function; kept per function object, since its text never changes. */
+/** Returns the parsed source of a function; cached per function object, since its text never changes. */
 export function sourceOf(f: (...args: never[]) => unknown): FunctionSource | NoSource {
   const known = parsed.get(f)
   if (known !== undefined) return known
@@ -53,7 +53,7 @@ function readSource(f: (...args: never[]) => unknown, text: string): FunctionSou
   return 'unparsable'
 }
 
-/** The text of a class, parsed; undefined for what is none. Places are in the class's own text, or the user's file. */
+/** Parses the text of a class; undefined for other functions. Places are in the class's own text, or the user's file. */
 export function classSourceOf(f: (...args: never[]) => unknown): ClassSource | undefined {
   const known = classes.get(f)
   if (known !== undefined) return known
@@ -73,13 +73,13 @@ function parseText(code: string): Program | undefined {
     try {
       return parse(code, { ecmaVersion: 'latest', sourceType, allowSuperOutsideMethod: true, checkPrivateFields: false })
     } catch {
-      // not in this form; the next one is tried
+      // // not of this source type; the next one is tried
     }
   }
   return undefined
 }
 
-/** The function of `(f)` or of the only property of `({ f })`. */
+/** Returns the function of `(f)` or of the only property of `({ f })`; undefined for any other program. */
 function functionIn(program: Program): FunctionNode | undefined {
   const [statement] = program.body
   if (program.body.length !== 1 || statement?.type !== 'ExpressionStatement') return undefined

@@ -7,7 +7,7 @@ import { madeFromText } from '../../../core/ir/madeFromText.ts'
 /** Readers by name; undefined where code must not be made from text. */
 const readers = new Map<string, (() => unknown) | undefined>()
 
-/** Whether the name means the property of the global object now, and not what a script declared. */
+/** Whether the name now means the property of the global object, and not a declaration of a script. */
 export function isTopLevel(name: string): boolean {
   if (!readers.has(name)) readers.set(name, readerOf(name))
   const read = readers.get(name)
