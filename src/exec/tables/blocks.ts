@@ -1,5 +1,5 @@
 /**
- * Blocks of the arena that a run owns: results of its tasks until the next stage has consumed them.
+ * The blocks of the arena that a run owns: those of its tasks' results, until the next stage has consumed them.
  *
  * A result may share buffers with its input (a projection, a renamed column), so an input's block lives on as long as
  * a batch lies in it.
@@ -30,18 +30,18 @@ export class Blocks {
     this.free([...this.live.values()])
   }
 
-  /** All that are the run's now. */
+  /** The offsets of all blocks that the run owns now. */
   all(): ReadonlySet<number> {
     return new Set(this.live.keys())
   }
 
-  /** Frees all but these and those. */
+  /** Frees all blocks but those at the offsets `kept`, and `others`. */
   freeOthers(kept: ReadonlySet<number>, others: readonly Block[]): void {
     const all = new Set([...kept, ...others.map(({ offset }) => offset)])
     this.free([...this.live.values()].filter(({ offset }) => !all.has(offset)))
   }
 
-  /** Frees the blocks that no batch lies in; gives those that live on. */
+  /** Frees the blocks that no batch lies in, and returns the others. */
   keep(blocks: readonly Block[], batches: readonly ExecBatch[]): readonly Block[] {
     if (blocks.length === 0) return blocks
     const sorted = [...blocks].sort((a, b) => a.offset - b.offset)
@@ -57,7 +57,7 @@ export class Blocks {
     return [...used]
   }
 
-  /** The batch with every buffer in a whole block of the arena: those of these blocks as they are, which are the run's no more, others copied. */
+  /** The batch with every buffer in a whole block of the arena, owned by the caller: buffers that are one of `blocks` as they are, others copied. */
   handedOver(batch: ExecBatch, blocks: readonly Block[]): ExecBatch {
     const own = new Map(blocks.map((block) => [block.offset, block]))
     const taken = new Set<Block>()
@@ -81,12 +81,12 @@ export class Blocks {
     }
   }
 
-  /** The batch with what lies in the run's blocks copied into ordinary buffers. */
+  /** The batch with buffers that lie in the run's blocks copied into ordinary memory. */
   copiedOut(batch: ExecBatch): ExecBatch {
     if (this.live.size === 0) return batch
     const sorted = [...this.live.values()].sort((a, b) => a.offset - b.offset)
     const isInside = (buffer: ArrayBufferView): boolean => blockOf(sorted, buffer, this.arena) !== undefined
-    // slices of a column of texts, or of lists, have all of its values: of each only its own are copied
+    // slices of texts or lists share the values of the whole column: only a slice's own are copied
     const columns = batch.columns.map((column) =>
       column.offsets !== undefined && anyBuffer(column, isInside) ? ownColumn(column) : column,
     )

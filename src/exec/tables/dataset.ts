@@ -1,4 +1,4 @@
-/** What parts of a plan give each other: partitions, there as a whole or one after another. */
+/** The results that nodes of a plan hand to each other: partitions, all stored or streamed one after another. */
 import type { Batch } from '../../core/data/column.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Block } from './block.ts'
@@ -22,27 +22,27 @@ export interface Dataset {
   readonly kind: 'stored'
   readonly partitions: readonly Partition[]
   readonly blocks: readonly Block[]
-  /** Where keys of groups are codes of texts. */
+  /** Present where keys of groups are dictionary codes of texts. */
   readonly coded?: CodedKeys
-  /** Joins, by the numbers of their keys, without a match in whose first side no row is left. */
+  /** The key filters, by number, that were applied to the rows: none without a match on the other side of that join is left. */
   readonly matched?: readonly number[]
 }
 
 /** A partition of a result, and the run's blocks that it lies in. */
 export type Result = Pick<StageResult, 'batches' | 'blocks'>
 
-/** What a pipeline reads: partitions that are there, or that come as they are asked for. */
+/** The input of a pipeline: stored partitions, or a stream of them. */
 export type Input = Dataset | { readonly kind: 'streamed'; readonly results: Results }
 
 export type Results = AsyncGenerator<Result, void, undefined>
 
 export interface How {
   readonly streamed?: boolean
-  /** Perhaps only the first results are wanted. */
+  /** Whether perhaps only the first results are wanted. */
   readonly limited?: boolean
-  /** Results are not handed back but written to disk. */
+  /** The exchange by which results are written to disk instead of being returned. */
   readonly spill?: Exchange
-  /** Of parts of what was spilled: the rows that came before those of each partition, where a failure is to be told by its row. */
+  /** For spilled parts whose failures are told by row: the number of rows before each partition. */
   readonly rowsBefore?: readonly number[]
 }
 
@@ -54,7 +54,7 @@ export function stepless(input: PhysicalPlan): Pipeline {
   return { kind: 'PipelineExec', input, steps: [], where: 'workers', numbered: false, element: input.element, keys: input.keys }
 }
 
-/** What becomes of what steps give, where it is not the result. */
+/** The fields of a task whose steps' output is spilled or sampled, and so not its result. */
 type InsteadOfResult = Pick<Extract<StageTask, { kind: 'narrow' }>, 'spill' | 'sample'>
 
 export function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, to: InsteadOfResult = {}): StageTask {
@@ -66,7 +66,7 @@ export function narrowTask(plan: Pipeline, partition: Partition, index: number, 
   return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
 }
 
-/** About how many bytes the partition's columns take; 0 for those that are there. */
+/** The approximate bytes of the partition's columns that have to be read; 0 for those in memory. */
 export function bytesToRead(partition: Partition): number {
   if (partition.kind === 'batches') return 0
   if (partition.kind === 'spilled') return bytesOfPart(partition.part)
@@ -102,7 +102,7 @@ export function withoutPartitionKeys(partition: Partition): Partition {
   return partition.kind === 'batches' ? { ...partition, batches: partition.batches.map(withoutKeys) } : partition
 }
 
-/** The partitions with one element for all. */
+/** The partitions converted to their common element type. */
 export function agreed(partitions: readonly Partition[]): readonly Partition[] {
   const filled = batchesOf(partitions).filter((batch) => batch.length > 0)
   if (filled.length < 2) return partitions
@@ -125,7 +125,7 @@ export function finished(batches: readonly ExecBatch[], plan: PhysicalPlan): rea
   })
 }
 
-/** The batches of an input; where they have no elements the plan may know more than batches that saw none. */
+/** The batches of an input; without any elements, an empty batch of the type that the plan declares. */
 export function filledOr(batches: readonly ExecBatch[], plan: PhysicalPlan | undefined): readonly ExecBatch[] {
   const isUnknown = batches.every((batch) => batch.length === 0) && (batches[0]?.element.kind ?? 'unknown') === 'unknown'
   return isUnknown ? [emptyBatch(plan?.element ?? { kind: 'unknown' })] : batches

@@ -6,7 +6,7 @@
  *       | exchange: the results lie in the arena
  *     HashAggregateExec                           tasks that share rows or groups
  *
- * Small inputs, and functions that cannot leave it, run on the caller's thread. Nothing depends on where or in how
+ * Small inputs, and functions that cannot leave it, run on the caller's thread. The result does not depend on where or in how
  * many pieces a task ran.
  */
 import type { Storage } from '../../core/arrays/storage.ts'
@@ -42,7 +42,7 @@ import { externalOf } from './spill/external.ts'
 
 export class Executor {
   private readonly options: ExecutorOptions
-  /** Plans that run: the memory of a table goes with its source, which the plan holds. */
+  /** The plans that run, held so that their sources, and with these the memory of tables, are not garbage. */
   private readonly running = new Set<object>()
   constructor(options: ExecutorOptions) {
     this.options = options
@@ -63,7 +63,7 @@ export class Executor {
     } catch (error) {
       const exact = withoutPredicates(plan)
       if (exact === plan || !(error instanceof TaskError)) throw error
-      // rows that the source skipped were not counted: run again without skipping for the number of the row
+      // row numbers do not count rows that the source skipped: it runs again without skipping, for the failed row's number
       return await this.execute(exact, options)
     }
   }
@@ -79,7 +79,7 @@ export class Executor {
     }
   }
 
-  /** The fold in one pass over columns, without the elements in between; undefined where that cannot be done. */
+  /** The fold by one pass over columns, without materialising elements; undefined where the plan is no column program, or kernels cannot fold it. */
   async fold(plan: LogicalPlan, kind: FoldKind, options: RunOptions = {}): Promise<Folded | undefined> {
     const physical = this.options.lower(plan)
     const semi = semiJoinOf(physical)
@@ -91,7 +91,7 @@ export class Executor {
     return isRefused(found) ? undefined : found
   }
 
-  /** The keys of the right side, where the left side is a table whose rows can be looked up as they are. */
+  /** The right side's keys of a semi-join; undefined where the left side is no column program of enough rows, or the right side fails. */
   private async keySet(semi: SemiJoin, options: RunOptions): Promise<KeySet | undefined> {
     const program = columnProgramOf(semi.plan)
     if (!isProgram(program) || program.rows < (this.options.smallRows ?? SMALL_ROWS)) return undefined
@@ -102,12 +102,12 @@ export class Executor {
       const keys = namedColumns(await this.batchesOf(semi.right, options), semi.on)
       return keys && keySetOf(semi, keys, key)
     } catch (error) {
-      if (error instanceof TaskError) return undefined // the join itself knows the row
+      if (error instanceof TaskError) return undefined // the join runs again, and its error has the row
       throw error
     }
   }
 
-  /** What `answer` finds where the plan of a point or range query looks: in storage, or in an index, which `index` has or makes. */
+  /** Answers a point or range query by its plan: from storage, or from an index, which `index` has or makes. */
   async lookup<T>(plan: LogicalPlan, index: (build: LogicalPlan) => Promise<Storage>, answer: (storage: Storage) => T): Promise<T> {
     const input = plan.kind === 'IndexLookup' ? plan.input : plan
     if (input.kind === 'Stored') return answer(input.storage)
@@ -124,7 +124,7 @@ export class Executor {
     return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, arena)
   }
 
-  /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
+  /** A table written by workers into blocks of the arena, which the caller owns; undefined where neither a column program nor a wide operator makes it. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
     const physical = this.options.lower(plan)
     if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
@@ -138,7 +138,7 @@ export class Executor {
     return isRefused(found) ? undefined : found
   }
 
-  /** Undefined where it fails by a function: `execute` knows the row. */
+  /** A wide operator's result as a table; undefined where a function fails (`execute` tells the row) or memory is short. */
   private async wideTable(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>): Promise<Batch | undefined> {
     const run = new Run(this.options)
     this.running.add(plan)
@@ -153,7 +153,7 @@ export class Executor {
     }
   }
 
-  /** Whether `fold` and `index` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
+  /** The kernels with which `fold` and `index` run the plan, or why there are none; undefined for what is no pipeline over a table in memory. */
   explainColumns(plan: LogicalPlan): ExplainedColumns | undefined {
     if (!isChainOverTable(plan)) return undefined
     return explainedColumns(this.options.lower(plan), this.options)
@@ -170,7 +170,7 @@ export class Executor {
     return isStored(plan) ? explainedFunctions(this.options.lower(plan), this.options) : undefined
   }
 
-  /** The plan is held while it runs: the memory of a table goes with its source. */
+  /** Runs a plan as a column program, and `work` on it; the plan is held in `running` meanwhile. */
   private async overColumns<T extends object>(
     plan: PhysicalPlan,
     options: RunOptions,
@@ -220,20 +220,20 @@ export class Executor {
     }
   }
 
-  /** Whether what memory does not hold comes in pieces after all. */
+  /** Whether the result comes part after part if memory does not hold the plan's inputs. */
   private maySpill(plan: PhysicalPlan): boolean {
     if (this.options.spill === undefined || plan.kind !== 'WideExec') return false
     return isKnown(plan.element) && externalOf(plan) !== undefined && !readsStorage(plan)
   }
 
-  /** Whether `stream` gives partition after partition, rather than all of them once they are computed. */
+  /** Whether `stream` yields partition after partition, rather than all of them once they are computed. */
   streams(plan: LogicalPlan, options: RunOptions = {}): boolean {
     const physical = this.options.lower(plan, { first: options.isUntyped === true })
     return comesInPieces(physical) || this.maySpill(physical)
   }
 }
 
-/** Whether the operator's result is one table in the arena, or pieces of one kind. */
+/** Whether the operator's result is one table in the arena, or pieces of one type. */
 function isStoredWhole({ kind }: WideOperator): boolean {
   return (
     kind === 'SortExec' ||
@@ -245,7 +245,7 @@ function isStoredWhole({ kind }: WideOperator): boolean {
   )
 }
 
-/** A source whose columns are handed on as they are: there is nothing for kernels. */
+/** Whether a plan only hands on the columns of a source, so that there is nothing for kernels. */
 function isBare(plan: PhysicalPlan): boolean {
   if (plan.kind === 'PipelineExec') return plan.steps.every(isFree) && isBare(plan.input)
   return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
@@ -255,7 +255,7 @@ function comesInPieces({ edge }: PhysicalPlan): boolean {
   return edge?.kind === 'streamed'
 }
 
-/** The program's table in ordinary memory, but for columns that it only passes on. */
+/** The result of a column program in ordinary memory, but for columns that it only hands on. */
 async function ordinaryTable(columns: ColumnRun, run: Run, { plan }: LoadedPlan): Promise<Batch | NotColumns> {
   const { steps, shape, ofTexts = 0 } = columns.program
   if (steps.length === 0 || !(shape.filters || ofTexts > 0 || shape.outputs.some((output) => output.kind === 'computed')))

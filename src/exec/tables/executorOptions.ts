@@ -1,4 +1,4 @@
-/** What plans are run with. */
+/** The options of the executor, and of one run. */
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { ReadSplit } from '../../core/ports.ts'
 import type { SessionEvent } from '../../core/sessionEvent.ts'
@@ -8,40 +8,40 @@ import type { WorkerPool } from '../workers/worker.ts'
 import type { PassSizes } from './columns/groups/groupRecords.ts'
 import type { PlanRecord } from './planRecord.ts'
 
-/** What it has to tell of its work. */
+/** The events that the executor emits. */
 export type ExecutorEvent = Extract<SessionEvent, { readonly kind: 'stage' | 'progress' | 'fallback' | 'spill' }>
 
 export interface ExecutorOptions {
-  /** Its handlers must include 'stage': see `stageHandler`. */
+  /** The worker pool, whose handlers must include 'stage': see `stageHandler`. */
   readonly pool: WorkerPool
   readonly arena: Arena
   readonly readSplit: ReadSplit
-  /** `planner/physical/lower.ts`. */
+  /** The physical planner, `planner/physical/lower.ts`. */
   readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean }) => PhysicalPlan
   readonly onEvent?: (event: ExecutorEvent) => void
-  /** Aborted when the session stops: ends what is read on the caller's thread. */
+  /** Aborted when the session stops: ends reads on the caller's thread. */
   readonly stopped?: AbortSignal
   /** Inputs in memory with fewer elements run on the caller's thread. */
   readonly smallRows?: number
   /** Elements per partition of data in memory. */
   readonly partitionRows?: number
-  /** How groups are found in one pass over columns. */
+  /** The sizes by which group-bys in one pass over columns are cut. */
   readonly groupPass?: PassSizes
-  /** Where what memory does not hold is spilled; without it, that is a MemoryError. */
+  /** The place for spilled rows; without it, short memory is a MemoryError. */
   readonly spill?: SpillOptions
 }
 
 export interface SpillOptions {
-  /** A path for a file that is to be written, and removed with the run; SpillError where there can be none. */
+  /** Returns a path for a new file, which is removed with the run; SpillError where there can be none. */
   readonly file: () => string
-  /** Spills whatever can be spilled, in parts of so many bytes. */
+  /** Makes every operator that can spill do so, in parts of so many bytes. */
   readonly always?: { readonly partBytes: number; readonly parts: number }
 }
 
 export interface RunOptions {
   readonly signal?: AbortSignal
-  /** Of `stream`: see `ExecuteOptions`. */
+  /** For `stream`: see `ExecuteOptions`. */
   readonly isUntyped?: boolean
-  /** Where what runs is measured. */
+  /** The record for what the run measures. */
   readonly record?: PlanRecord
 }

@@ -1,4 +1,4 @@
-/** What runs over the columns of tables in memory, for people: whole chains, and what lies under a `groupBy`. */
+/** Explains what runs as kernels over columns of tables in memory: whole chains, and the chain under a `groupBy`. */
 import type { Column } from '../../core/data/column.ts'
 import { fieldsOf } from '../../core/data/schema.ts'
 import type { ExplainedColumns, ExplainedGroups } from '../../core/ir/kernelCode.ts'
@@ -62,7 +62,7 @@ export function explainedGroups(plan: PhysicalPlan, options: Options): Explained
   return { found, ...(asTheyAre ? {} : { rows }) }
 }
 
-/** How equal elements are found. */
+/** How `distinct` finds equal elements. */
 function explainedElements(plan: Parameters<typeof elementGroups>[0], options: Options): ExplainedGroups {
   const groups = elementGroups(plan)
   const explained = groups && explainedGroups({ ...plan, inputs: [groups.input], operator: groups.operator }, options)
@@ -89,12 +89,12 @@ function foundBy(program: ColumnProgram): string {
   return `by direct index over ${most}${places.toLocaleString('en')} place${places === 1 ? '' : 's'}${codes}`
 }
 
-/** Of the fields whose columns are among these. */
+/** The names of the fields whose columns are among `some`. */
 function fieldNames({ element, columns }: ColumnProgram, some: readonly unknown[]): readonly string[] {
   return fieldsOf(element).flatMap(({ name }, i) => (some.includes(columns[i]) ? [name] : []))
 }
 
-/** The key where it is columns of the table; undefined where it is computed. */
+/** The key where it consists of columns of the table; undefined where it is computed. */
 function keyOf({ shape, columns, rows }: ColumnProgram): Column | undefined {
   const [key] = shape.hidden ?? []
   const columnOf = (name: string): Column | undefined => {
@@ -112,7 +112,7 @@ function keyOf({ shape, columns, rows }: ColumnProgram): Column | undefined {
   )
 }
 
-/** How many places the keys are told apart by, null's included; undefined where they are hashed. */
+/** The number of places of the keys' dense ranges, null's included; undefined where keys are hashed. */
 function directPlaces(key: Column): number | undefined {
   const windows = windowsOf([key], key.type)
   const parts = keyParts(key)

@@ -1,5 +1,5 @@
 /**
- * How each function of a plan runs, for people: by the decisions that the executor makes, not by a second guess.
+ * Explains how each function of a plan runs, by the decisions that the executor itself makes.
  *
  *     FilterExec r => r.price > 9        WebAssembly, over columns
  *     MapExec r => r.name.match(/a/)     the function itself, as a copy in the workers: It uses a regular expression.
@@ -13,12 +13,12 @@ import { scanToLoad, withoutPartialGroups } from './loadedScan.ts'
 
 type Options = Parameters<typeof explainedColumns>[1]
 
-/** Of the plan as `collect()` and `materialize()` run it, in the order in which rows meet them. */
+/** The functions of the plan, as `collect()` and `materialize()` run it, in the order in which rows meet them. */
 export function explainedFunctions(plan: PhysicalPlan, options: Options): readonly ExplainedFunction[] {
   return functionsOf(plan, options, undefined)
 }
 
-/** `not`: why a pipeline here is never run over columns. */
+/** `not` is the reason why a pipeline at this place never runs over columns; undefined where it may. */
 function functionsOf(plan: PhysicalPlan, options: Options, not: string | undefined): readonly ExplainedFunction[] {
   switch (plan.kind) {
     case 'ScanExec':

@@ -1,10 +1,10 @@
 /**
- * Which scans of a plan are read whole before their turn, and which are read once for several places of the plan.
+ * Reads scans of a plan whole ahead of their turn, and once for several places of the plan.
  *
  *     q21:  lineitem l1 ⋈ orders,  semi lineitem l2,  anti lineitem l3
  *     reads [l_orderkey, l_suppkey, l_commitdate, l_receiptdate] of lineitem once, while orders are read beside it
  *
- * Columns of a file are read once when the scans read the same rows: the plan's filters run over them all the same.
+ * Columns of a file are read once for all scans that read the same rows; the filters of each run over them as planned.
  */
 import { MemoryError } from '../../core/errors.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
@@ -20,7 +20,7 @@ import {
   withoutPartialGroups,
 } from './loadedScan.ts'
 
-/** A scan of the columns that the inputs of wide operators, some pipelines, read of the same rows. */
+/** A scan of all columns that several inputs of wide operators read of the same rows. */
 export interface PlannedLoad {
   readonly scan: Scan
   readonly readers: readonly { readonly input: PhysicalPlan; readonly scan: Scan }[]
@@ -44,7 +44,7 @@ export function plannedLoads(
   return found
 }
 
-/** The inputs of wide operators, those of operators below first. */
+/** The inputs of all wide operators, those of operators below first. */
 function wideInputs(plan: PhysicalPlan): readonly PhysicalPlan[] {
   switch (plan.kind) {
     case 'ScanExec':
@@ -73,9 +73,9 @@ export interface TimedLoad extends LoadedScan {
   readonly milliseconds: number
 }
 
-/** So many are read beside each other, so that no worker waits for the last row group of one. */
+/** The number of scans read at a time, so that no worker waits for the last row group of one. */
 const AT_ONCE = 2
-/** Of the memory that is free, a scan that is read before its turn may take one part in so many. */
+/** A scan that is read ahead may take the free memory divided by this. */
 const ROOM_AHEAD = 4
 
 interface Begun {
@@ -83,11 +83,11 @@ interface Begun {
   /** Undefined where there was no room: the scan is read in its turn. */
   readonly loaded: Promise<TimedLoad | undefined>
   isWaitedFor: boolean
-  /** What it lies in, once it is read, for those who have yet to take it. */
+  /** The blocks of its columns once it is read, as long as a reader has yet to take it. */
   blocks: readonly Block[]
 }
 
-/** Scans of a run that are read before their turn. */
+/** The scans of a run that are read ahead of their turn. */
 export class LoadsAhead {
   private readonly arena: LoadServices['arena']
   private readonly load: (scan: Scan, isWaitedFor: () => boolean) => Promise<TimedLoad>
@@ -98,7 +98,7 @@ export class LoadsAhead {
     this.load = load
   }
 
-  /** Reads the scans while `work` runs, and is done with all of them when it ends. Operators below have theirs read already. */
+  /** Reads the scans while `work` runs, and has ended all reads when it returns. A call inside another reads nothing: the outer one does. */
   async during<T>(loads: () => readonly PlannedLoad[], work: () => Promise<T>): Promise<T> {
     if (this.begun.size > 0) return await work()
     const planned = loads()
@@ -114,13 +114,13 @@ export class LoadsAhead {
           begun.blocks = found.blocks
           return found
         } catch (error) {
-          if (error instanceof MemoryError) return undefined // in its turn there may be enough
+          if (error instanceof MemoryError) return undefined // there may be enough memory in its turn
           throw error
         }
       })
       const begun: Begun = { load, loaded, isWaitedFor: false, blocks: [] }
       for (const { input } of load.readers) this.begun.set(input, begun)
-      settled.push(loaded.catch(() => undefined)) // whoever takes it hears of it
+      settled.push(loaded.catch(() => undefined)) // the error reaches the reader that takes it
     }
     try {
       return await work()
@@ -131,12 +131,12 @@ export class LoadsAhead {
     }
   }
 
-  /** What scans lie in that were read before their turn, and that somebody may still take. */
+  /** The blocks of scans that were read ahead and that a reader may still take. */
   waiting(): readonly Block[] {
     return [...this.begun.values()].flatMap(({ blocks }) => blocks)
   }
 
-  /** The columns of a wide operator's input that was read before its turn; undefined for others. */
+  /** The columns of a wide operator's input that was read ahead; undefined for other inputs, and where there was no room. */
   async taken(input: PhysicalPlan): Promise<{ readonly scan: Scan; readonly loaded: TimedLoad; readonly isShared: boolean } | undefined> {
     const begun = this.begun.get(input)
     const reader = begun?.load.readers.find((one) => one.input === input)
@@ -145,7 +145,7 @@ export class LoadsAhead {
     const loaded = await begun.loaded
     if (loaded === undefined) return undefined
     const { scan } = reader
-    const isShared = begun.load.readers.length > 1 // what others may still read is there until the run ends
+    const isShared = begun.load.readers.length > 1 // shared columns live until the run ends
     if (!isShared) begun.blocks = []
     return { scan, isShared, loaded: isShared ? { ...loaded, plan: columnsFor(scan, loaded.plan), blocks: [] } : loaded }
   }

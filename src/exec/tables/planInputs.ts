@@ -1,4 +1,4 @@
-/** What the nodes of a physical plan read. */
+/** The inputs of the nodes of a physical plan. */
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 
 /** The inputs of a node, left first. */
@@ -7,7 +7,7 @@ export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
   return 'input' in plan ? [plan.input] : []
 }
 
-/** Whether arrays of the program are read, which it may write. */
+/** Whether a plan reads arrays of the program, which the program may write. */
 export function readsStorage(plan: PhysicalPlan): boolean {
   return plan.kind === 'StoredExec' || inputsOf(plan).some(readsStorage)
 }

@@ -1,8 +1,8 @@
 /**
- * What is measured of a plan while it runs, where somebody asked for it: `explain({ analyze: true })`.
+ * The record of what is measured while a plan runs, for `explain({ analyze: true })`.
  *
- * Nodes are told apart by their identity. Where another node runs than the plan has (columns that are read whole take the
- * place of a scan), the record says so, so that what is shown is what ran.
+ * Nodes are told apart by identity. Where another node runs than the plan has (columns that are read whole take the place of a scan),
+ * the record has it, so that explain prints what ran.
  */
 import type { Column } from '../../core/data/column.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
@@ -16,7 +16,7 @@ import { isFree } from './operators/freeSteps.ts'
 import { inputsOf } from './planInputs.ts'
 import type { StageResult } from './stage.ts'
 
-/** Rows of a result: at the moment, at most, of its largest part, and in all. */
+/** The rows of a result that are kept: now, at most, in its largest part, and in all. */
 export interface KeptRows {
   readonly now: number
   readonly most: number
@@ -24,25 +24,25 @@ export interface KeptRows {
   readonly all: number
 }
 
-/** Columns that were read whole, in the place of a scan. */
+/** Columns that were read whole, in place of a scan. */
 interface LoadedColumns {
   readonly scan: Scan
   readonly stored: Stored
   readonly milliseconds: number
-  /** Whether other scans have columns of the same reading. */
+  /** Whether one read gave several scans their columns. */
   readonly isShared: boolean
 }
 
 export class PlanRecord {
   private root: PhysicalPlan | undefined
   private readonly measures = new Map<PhysicalPlan, Measures>()
-  /** Waited for the results of a node, those of its inputs included. */
+  /** The milliseconds waited for the results of each node, its inputs' included. */
   private readonly waited = new Map<PhysicalPlan, number>()
   private readonly others = new Map<PhysicalPlan, PhysicalPlan>()
   private readonly kept = new Map<PhysicalPlan, KeptRows>()
   private readonly shown = new Map<PhysicalPlan, PhysicalPlan>()
 
-  /** A plan begins to run; of what ran before, and failed or came to nothing, only the reasons count. */
+  /** Begins a run of a plan. Of attempts before it, only the reasons why they did not serve are kept. */
   begin(plan: PhysicalPlan): void {
     this.root = plan
     const refusals = [...this.measures].flatMap(([node, { because }]) => (because === undefined ? [] : [[node, because] as const]))
@@ -53,18 +53,18 @@ export class PlanRecord {
     this.kept.clear()
   }
 
-  /** `other` runs in the place of `plan`. */
+  /** Notes that `other` runs in place of `plan`. */
   ranAs(plan: PhysicalPlan, other: PhysicalPlan): void {
     if (plan !== other) this.others.set(plan, other)
   }
 
-  /** What was tried for a plan came to nothing: it runs as it was planned. */
+  /** Notes that an attempt with other nodes failed, and the plan runs as it was planned. */
   runsAsPlanned(plan: PhysicalPlan): void {
     this.others.delete(plan)
     for (const input of inputsOf(plan)) this.runsAsPlanned(input)
   }
 
-  /** What a node that was made for the run is shown as. */
+  /** Has a node that was made for the run printed as `original`. */
   showAs(plan: PhysicalPlan, original: PhysicalPlan): void {
     this.shown.set(plan, original)
   }
@@ -73,30 +73,30 @@ export class PlanRecord {
     this.measures.set(plan, { ...this.measures.get(plan), ...measures })
   }
 
-  /** Why a node does not run in a better way; the first reason is what decided. */
+  /** Notes why a node does not run in a faster way; the first reason counts. */
   refuse(plan: PhysicalPlan, because: string): void {
     if (this.measures.get(plan)?.because === undefined) this.add(plan, { because })
   }
 
-  /** Adds rows and bytes of a result that comes in parts. */
+  /** Adds the rows and bytes of one part of a result. */
   addResult(plan: PhysicalPlan, batches: readonly ExecBatch[]): void {
     const { rows = 0, bytes = 0 } = this.measures.get(plan) ?? {}
     this.add(plan, { rows: rows + rowsOf(batches), bytes: bytes + bytesOfBatches(batches) })
   }
 
-  /** Rows that a node has computed for what consumes them. */
+  /** Adds rows that a node has computed for its consumer. */
   addMade(plan: PhysicalPlan, rows: number): void {
     const { now = 0, most = 0, part = 0, all = 0 } = this.kept.get(plan) ?? {}
     this.kept.set(plan, { now: now + rows, most: Math.max(most, now + rows), part: Math.max(part, rows), all: all + rows })
   }
 
-  /** Rows whose consumer is done with them. */
+  /** Subtracts rows that their consumer is done with. */
   addTaken(plan: PhysicalPlan, rows: number): void {
     const kept = this.kept.get(plan)
     if (kept !== undefined) this.kept.set(plan, { ...kept, now: kept.now - rows })
   }
 
-  /** How many rows of each node's result were there, computed and still in use. */
+  /** The rows of each node's result that were kept, computed and still in use. */
   rowsKept(): ReadonlyMap<PhysicalPlan, KeptRows> {
     return this.kept
   }
@@ -106,7 +106,7 @@ export class PlanRecord {
     this.waited.set(plan, (this.waited.get(plan) ?? 0) + milliseconds)
   }
 
-  /** The result of a node that may not be the one that was planned, with the time that is waited for it. */
+  /** Waits for the result of a node, and adds the time to that of the node that ran in its place. */
   async waitedFor<T>(plan: PhysicalPlan, result: () => Promise<T>): Promise<T> {
     const started = performance.now()
     try {
@@ -116,7 +116,7 @@ export class PlanRecord {
     }
   }
 
-  /** The same for a result that comes in parts. */
+  /** Passes on the parts of a result, and adds the time waited for each. */
   async *waitedForEach<T>(plan: PhysicalPlan, parts: AsyncGenerator<T, void, undefined>): AsyncGenerator<T, void, undefined> {
     try {
       for (;;) {
@@ -129,7 +129,7 @@ export class PlanRecord {
     }
   }
 
-  /** A pipeline whose result kernels made in one pass over the columns of its table. */
+  /** Notes a pipeline that ran as a column program, with its result. */
   addProgram(plan: PhysicalPlan, { program, keySets }: ColumnRun, result: ExecBatch): void {
     const { rows, shape, ofTexts = 0 } = program
     const isComputed = shape.filters || shape.outputs.some(({ kind }) => kind === 'computed')
@@ -143,18 +143,18 @@ export class PlanRecord {
     this.addSource(plan, rows)
   }
 
-  /** What ran in the end, whatever was tried before. */
+  /** Sets what ran in the end, and forgets why an attempt before it did not serve. */
   private set(plan: PhysicalPlan, measures: Measures): void {
     const { because: _, ...known } = this.measures.get(plan) ?? {}
     this.measures.set(plan, { ...known, ...measures })
   }
 
-  /** The rows of a table that kernels go over. */
+  /** Notes the number of rows of the table that a column program went over. */
   private addSource(plan: PhysicalPlan, rows: number): void {
     if (plan.kind === 'PipelineExec') this.add(plan.input, { rows })
   }
 
-  /** What a node's result is, all of it. */
+  /** Notes the rows and bytes of a node's whole result. */
   addWhole(planned: PhysicalPlan, batches: readonly ExecBatch[]): void {
     this.add(this.thatRan(planned), { rows: rowsOf(batches), bytes: bytesOfBatches(batches) })
   }
@@ -170,12 +170,12 @@ export class PlanRecord {
     })
   }
 
-  /** What a wide operator gave, as the table that a pipeline above it reads. */
+  /** Notes a stored node that stands for the result of a wide operator, for the pipeline above it. */
   addTable(stored: PhysicalPlan, wide: PhysicalPlan): void {
     this.ranAs(stored, wide)
   }
 
-  /** A pipeline that begins to run, partition by partition. */
+  /** Notes that a pipeline begins to run, partition by partition. */
   beginPipeline(plan: Pipeline): void {
     const { steps, input } = plan
     if (steps.length > 0) this.add(plan, { rowsIn: steps.map(() => 0), rows: 0, bytes: 0 })
@@ -183,7 +183,7 @@ export class PlanRecord {
     this.add(input, { ran: steps.length === 0 ? 'read in workers' : 'read as it is needed', pieces: piecesOf(input) })
   }
 
-  /** What came of a partition; of a source without steps the source's result. */
+  /** Adds the result of a partition: to the pipeline or, where that has no steps, to its source. */
   addPartition(plan: Pipeline, { batches, rowsIn, spilled }: Pick<StageResult, 'batches' | 'rowsIn' | 'spilled'>): void {
     const { steps, input } = plan
     const made = steps.length === 0 ? input : plan
@@ -195,7 +195,7 @@ export class PlanRecord {
     if (this.measures.get(input)?.ran === 'read as it is needed') this.add(input, { rows: this.measures.get(plan)?.rowsIn?.[0] ?? 0 })
   }
 
-  /** Where JavaScript runs a node; why kernels do not was said before. */
+  /** Notes the thread on which JavaScript runs a node; why kernels do not was noted before. */
   addPlace(plan: Pipeline | Wide, where: 'workers' | 'caller'): void {
     if (plan.kind === 'PipelineExec' && plan.steps.length === 0) return
     if (plan.kind === 'PipelineExec' && plan.steps.every(isFree)) {
@@ -210,19 +210,19 @@ export class PlanRecord {
     }
   }
 
-  /** A task of several that carry out a wide operator together. */
+  /** Notes one of the tasks that run a wide operator together. */
   addTask(plan: Wide, { refused }: StageResult): void {
     if (refused !== undefined) this.add(plan, { ran: 'JavaScript in workers', because: refused })
     else if (this.measures.get(plan)?.because === undefined) this.add(plan, { ran: 'WebAssembly in workers' })
   }
 
-  /** A wide operator that goes over parts of its inputs which are spilled, so many bytes more. */
+  /** Adds bytes that a wide operator spilled, and notes that it runs over spilled parts. */
   addSpilled(plan: Wide, bytes: number): void {
     const { spilled = 0 } = this.measures.get(plan) ?? {}
     this.set(plan, { spilled: spilled + bytes, ran: 'JavaScript in workers', because: 'memory is short for it as a whole' })
   }
 
-  /** Groups that were made in one pass with the rows that are grouped. */
+  /** Notes groups that were made in the same passes as the rows below them. */
   addGroupPass(plan: Wide, input: Pipeline, program: ColumnProgram, passes: 1 | 2): void {
     this.set(plan, { ran: passes === 1 ? 'SIMD over columns, groups in the same pass' : 'SIMD over columns, groups in two such passes' })
     this.set(input, { rowsIn: [program.rows], ran: 'with the operator above' })
@@ -256,7 +256,7 @@ type Stored = LoadedScan['plan']
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
 
-/** How many pieces of a file are read. */
+/** The numbers of pieces of a file that are read, and of all. */
 function piecesOf(scan: Scan): NonNullable<Measures['pieces']> {
   return { of: PIECES[scan.source.kind], read: splitsRead(scan).length, all: scan.source.splits.length }
 }
@@ -276,12 +276,12 @@ function rowsOf(batches: readonly ExecBatch[]): number {
   return batches.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** What the columns of batches take, hidden ones too. */
+/** The bytes of the columns of batches, hidden ones included. */
 export function bytesOfBatches(batches: readonly ExecBatch[]): number {
   return batches.reduce((sum, { columns, hidden = [] }) => sum + bytesOfColumns(columns) + bytesOfColumns(hidden), 0)
 }
 
-/** Of texts those of the rows: slices of a column have all of its values. */
+/** The bytes of columns; texts count with those of their own rows, as slices share the values of the whole column. */
 function bytesOfColumns(columns: readonly Column[]): number {
   return columns.reduce((sum, column) => {
     const { values, offsets, validity, children = [], dictionary } = column

@@ -4,23 +4,23 @@
  *     tasks    0 1 2 3 4 …      at most `window` under way or waiting to be taken
  *     results  0, 1, 2, …       the first error in this order is the one that is thrown
  *
- * Who takes a result is done with the one before: nothing is started while a result is being used, so that a consumer
- * that is slow holds up the tasks (back-pressure).
+ * A consumer that takes a result is done with the one before: nothing is started while a result is being used, so a slow
+ * consumer holds up the tasks (back-pressure).
  */
 export interface OrderedTasks<T> {
   /** The next task, or undefined after the last; it may be started more than once. Asked for one at a time. */
   next(): StartTask<T> | undefined | Promise<StartTask<T> | undefined>
-  /** Tasks under way or waiting at most; 1 runs one after another. */
+  /** The most tasks under way or waiting to be taken; 1 runs one after another. */
   readonly window: number
-  /** Tasks at the beginning, when perhaps only the first results are wanted: as many more after each result that is taken. */
+  /** The most tasks at the beginning, when perhaps only the first results are wanted; doubles with each result that is taken. */
   readonly firstWindow?: number
-  /** Whether another may be started beside those that are under way or wait. Default: always. */
+  /** Whether another task may be started beside those under way or waiting. Default: always. */
   isRoom?(): boolean
-  /** Whether a task that failed so may succeed alone, without the results of others beside it. Fewer are under way from then on. */
+  /** Whether a task that failed with this error may succeed alone, without other results in memory. Fewer are under way from then on. */
   mayGoAlone?(error: unknown): boolean
-  /** Called when no more results are wanted, before what is under way is waited for. */
+  /** Called when no more results are wanted, before the tasks under way are waited for. */
   giveUp?(): void
-  /** Called with results that nobody will take, because the reader stopped, an earlier task failed, or one must go alone. */
+  /** Called with each result that will not be taken, because the consumer stopped, an earlier task failed, or one must go alone. */
   drop(result: T): void
 }
 
@@ -45,7 +45,7 @@ export async function* inOrder<T>(tasks: OrderedTasks<T>): AsyncGenerator<T, voi
     try {
       return first ?? (await tasks.next())
     } catch (error) {
-      return () => Promise.reject(error) // in its turn: the tasks before it come first
+      return () => Promise.reject(error) // the error comes in its turn, after the tasks before it
     }
   }
   try {
@@ -77,7 +77,7 @@ export async function* inOrder<T>(tasks: OrderedTasks<T>): AsyncGenerator<T, voi
   }
 }
 
-/** Waits until the tasks have ended and drops what they gave. */
+/** Waits until the tasks have ended and drops their results. */
 async function dropped<T>(running: readonly Running<T>[], tasks: OrderedTasks<T>): Promise<void> {
   const outcomes = await Promise.all(running.map(({ outcome }) => outcome))
   for (const outcome of outcomes) if (outcome.ok) tasks.drop(outcome.value)
@@ -92,8 +92,8 @@ async function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
 }
 
 /**
- * All results, or the first failure in order once nothing runs any more: whoever hears of it may free what the work wrote to,
- * which `Promise.all` does not grant.
+ * All results, or the first failure in order once nothing runs any more: the caller may then free memory that the work wrote to, which
+ * `Promise.all` does not grant.
  */
 export async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(running)

@@ -1,6 +1,6 @@
 /**
- * A task as it goes to another thread: without closures, which cannot be cloned, and without the rest of a buffer of
- * which it needs a part, which would be.
+ * A task as it is sent to another thread: without closures, which cannot be cloned, and with views cut out of larger buffers,
+ * which would be cloned whole.
  */
 import type { Column } from '../../core/data/column.ts'
 import { mapFolding } from '../../core/ir/folding.ts'
@@ -67,12 +67,12 @@ function asofWork(work: AsofWork): AsofWork {
   return { ...work, keys: { left: left.map((columns) => columns.map(compactColumn)), right: right.map(compactColumn) } }
 }
 
-/** Of a split what a read of these columns needs: one of a wide table knows more of all columns than a task is long. */
+/** The split with what a read of these columns needs: for a wide table, the facts of all columns are larger than the rest of the task. */
 function splitFor(columns: readonly string[], { rows, bytes, columns: known, constants, detail }: SourceSplit): SourceSplit {
   return { rows, bytes, columns: known && new Map(columns.map((name) => [name, known.get(name)])), constants, detail }
 }
 
-/** One for all tasks: what is named twice in a message is written once. */
+/** The source without splits; the same object for all tasks, since an object that a message has twice is written once. */
 function withoutSplits(source: ArraySource): ArraySource {
   let bare = bares.get(source)
   if (bare === undefined) bares.set(source, (bare = { ...source, splits: [] }))

@@ -1,4 +1,4 @@
-/** What a worker is given to compute of a stage, and what it gives back. */
+/** The tasks of stages, as they are sent to workers, and their results. */
 import type { Column } from '../../core/data/column.ts'
 import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import type { ColumnPredicate } from '../../core/plan/predicate.ts'
@@ -30,7 +30,7 @@ export type TaskInput =
   | SpilledInput
   | WorkedInput
 
-/** A split, and where its rows go. */
+/** A split, and the row at which its rows begin in the whole columns. */
 export interface PlacedSplit {
   readonly split: SourceSplit
   readonly firstRow: number
@@ -43,13 +43,13 @@ export type StageTask =
       readonly steps: readonly Step[]
       readonly partition: number
       readonly firstRow: number
-      /** Where what comes of it goes, instead of being the result. */
+      /** Present where the output is spilled to a file instead of being returned. */
       readonly spill?: Spill
-      /** Keys of it that are the result instead, a batch of them for each batch. */
+      /** Present where a sample of the output's keys is returned instead, a batch for each batch. */
       readonly sample?: KeySample
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
-  /** Puts the columns of splits into those of all; their texts are the result, a batch for each split, but for columns that are asked. */
+  /** Reads splits and copies their columns into whole columns. Texts are returned, a batch for each split, but for columns of `asked`. */
   | {
       readonly kind: 'load'
       readonly source: ArraySource
@@ -58,7 +58,7 @@ export type StageTask =
       readonly wholes: readonly Column[]
       readonly asked: readonly (Asked | undefined)[]
     }
-  /** Puts texts that were read among those of all. */
+  /** Copies texts that were read into whole columns. */
   | { readonly kind: 'place'; readonly columns: readonly Placed[] }
   | PartitionTask
   | ValuesTask
@@ -66,28 +66,28 @@ export type StageTask =
   | AsofTask
   | SortTask
   | WindowTask
-  /** Batches as one. */
+  /** Concatenates batches. */
   | { readonly kind: 'together'; readonly batches: readonly ExecBatch[] }
-  /** Rows of a batch. */
+  /** Takes rows of a batch. */
   | { readonly kind: 'take'; readonly batch: ExecBatch; readonly rows: Int32Array }
 
 export interface StageResult {
   readonly batches: readonly ExecBatch[]
-  /** Elements that went into each step. */
+  /** The number of elements that went into each step. */
   readonly rowsIn: readonly number[]
-  /** Milliseconds in each step, or in the wide operator, that has functions which are not compiled; 0 in others. */
+  /** Milliseconds spent in each step, or in the wide operator, that has functions which are not compiled; 0 for others. */
   readonly spentMs?: readonly number[]
   readonly blocks: readonly Block[]
-  /** Of columns that were put into others: the nulls of each. */
+  /** The number of nulls in each column that was copied into a whole one. */
   readonly nulls?: readonly number[]
-  /** Why JavaScript did what a kernel might have done. */
+  /** The reason why JavaScript ran where a kernel might have. */
   readonly refused?: string
-  /** Of texts that are to be put into others, for each batch: what is known of those that are places in dictionaries. */
+  /** For each batch of texts, the counts of the entries of columns that are dictionary encoded. */
   readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
-  /** Of columns that are asked: for each number a text that has it, as far as one was seen; undefined where texts have no numbers. */
+  /** For each column of `asked`, a text for each number that was seen; undefined where texts are not dictionary encoded. */
   readonly answers?: readonly (readonly string[])[] | undefined
-  /** Instead of batches. */
+  /** The report of a task that spilled its output; then there are no batches. */
   readonly spilled?: Spilled
-  /** Instead of batches: two rows of a part, by their numbers, that have one key. */
+  /** Two rows of a part with one key, by their numbers; then there are no batches. */
   readonly repeated?: Repeated
 }

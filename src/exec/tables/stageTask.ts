@@ -1,8 +1,8 @@
 /**
  * One task of a stage: steps over one partition, or a wide operator over whole inputs.
  *
- * Runs in any thread. Large results are put into the arena, so that the next task finds them without a copy; who
- * receives the result owns those blocks.
+ * Runs in any thread. Large results are put into the arena, so that the next task finds them without a copy; the
+ * receiver of the result owns those blocks.
  */
 
 import { isMainThread } from 'node:worker_threads'
@@ -44,11 +44,11 @@ export interface StageServices {
   readonly arena: Arena
   /** Ends the reading of a split. */
   readonly signal?: AbortSignal | undefined
-  /** From how many bytes on a buffer of a result is put into the arena. */
+  /** The least bytes of a result's buffer that is put into the arena. */
   readonly sharedFromBytes?: number
 }
 
-/** Results below this many bytes travel as ordinary buffers: a block and its return cost more than the copy. */
+/** Buffers below this many bytes are sent as ordinary ones: a block and its return cost more than the copy. */
 const SHARED_FROM_BYTES = 65_536
 
 /** The handler of tasks of kind 'stage'. */
@@ -67,7 +67,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'narrow': {
       const { kind } = task.input
       return task.spill !== undefined || task.sample !== undefined || kind === 'spilled' || kind === 'worked'
-        ? await withScratch((scratch) => narrowed(task, { ...services, sharedFromBytes: 1 }, scratch)) // small ones too: what they lie in is used again
+        ? await withScratch((scratch) => narrowed(task, { ...services, sharedFromBytes: 1 }, scratch)) // small buffers too, since their memory is used again
         : await narrowed(task, services)
     }
     case 'wide': {
@@ -113,7 +113,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
   }
 }
 
-/** Steps over a partition. `scratch`: for what lives no longer than the task. */
+/** Runs the steps over a partition. `scratch` is memory for arrays that are not needed after the task. */
 async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: StageServices, scratch?: Scratch): Promise<StageResult> {
   const newArray = scratch === undefined ? ordinary : arraysIn(scratch)
   const { input } = task
@@ -130,7 +130,7 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
   return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
 }
 
-/** What was made of a part, which no steps go over: the result, or spilled in its turn. */
+/** The result of a spilled part, over which no steps run: returned, or spilled in its turn. */
 function handedOver(
   { batches, blocks, repeated }: Made,
   { spill, partition }: Extract<StageTask, { kind: 'narrow' }>,
@@ -165,12 +165,12 @@ async function readInput(
   return await readSplit(input.source, input.split, input.columns, input.predicate, { ...reading(signal), ...to })
 }
 
-/** How a worker reads. */
+/** The options with which a worker reads splits. */
 function reading(signal: AbortSignal | undefined): Access {
   return { signal, waits: !isMainThread, numbers: numberKernels, csv: csvKernels }
 }
 
-/** The splits one after another. */
+/** Reads splits one after another into the whole columns. */
 async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
   const { source, columns, splits, wholes, asked } = task
   const { readSplit, arena, signal } = services
@@ -182,7 +182,7 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
   await withOpenFiles((files) =>
     withScratch(async (scratch) => {
       let [rows, before]: [number | undefined, number] = [undefined, 0]
-      // one for all splits: it is looked into at many places
+      // one object for all splits, so that V8's accesses to it stay monomorphic
       const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
       const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages }
       for (const { split, firstRow } of splits) {
@@ -206,12 +206,12 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
 
 interface Places {
   readonly wholes: readonly Column[]
-  /** Of columns that are asked. */
+  /** The numbers of texts, for columns of `asked`. */
   readonly answered: readonly (AnsweredTexts | undefined)[]
   readonly firstRow: number
 }
 
-/** The batches put into the whole columns, but for texts. */
+/** Copies a split's batches into the whole columns; texts are returned. */
 function placedSplit(batches: readonly ExecBatch[], { wholes, answered, firstRow }: Places, services: StageServices): StageResult {
   const { arena } = services
   const { columns, length } = concatBatches(batches)
@@ -228,7 +228,7 @@ function placedSplit(batches: readonly ExecBatch[], { wholes, answered, firstRow
   if (texts.length === 0) return { rowsIn: [], nulls, answers, batches: [], blocks: [] }
   const counted = texts.map((column) => (column.dictionary === undefined ? { column, coded: undefined } : countedTexts(column)))
   const bare = counted.map(({ column }) => withoutNulls(column))
-  // small ones too: what they lie in is used again
+  // small buffers too, since their memory is used again
   const shared = share([{ element: { kind: 'unknown' }, length, columns: bare }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
   return { rowsIn: [], nulls, answers, coded: [counted.map(({ coded }) => coded)], ...shared }
 }
@@ -237,7 +237,7 @@ function withoutNulls({ validity: _, ...column }: Column): Column {
   return column
 }
 
-/** What is counted of each step. */
+/** The counts of each step. */
 interface Counts {
   readonly rowsIn: number[]
   readonly spentMs: number[]
@@ -300,7 +300,7 @@ function share(
   try {
     const shared = batches.map((batch) =>
       mapBatch(batch, (buffer) => {
-        // another thread would get all that an empty view lies in
+        // another thread would get the whole buffer of an empty view
         if (buffer.byteLength === 0) return buffer.slice() as typeof buffer
         if (buffer.byteLength < sharedFromBytes || buffer.buffer instanceof SharedArrayBuffer) return buffer
         const known = copies.get(buffer) as typeof buffer | undefined // copies keep the class
@@ -318,7 +318,7 @@ function share(
   }
 }
 
-/** The same for a join, much of which is in the arena already. */
+/** Shares the result of a join, much of which is in the arena already. */
 function sharedJoin({ batches, blocks, ...outcome }: JoinOutcome, services: StageServices, operator: string): ReturnType<typeof share> {
   try {
     const shared = share(batches, services, operator)

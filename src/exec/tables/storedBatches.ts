@@ -20,7 +20,7 @@ export function storedBatches(
   })
 }
 
-/** An array of dtype bool whose elements are numbers: bytes of 0 and 1, which is what a bool column holds. */
+/** The batch of an array of dtype bool with its elements as the numbers 0 and 1, where the plan has them so. */
 function asNumbers(batch: ExecBatch, element: ElementType): ExecBatch {
   const [column] = batch.columns
   if (element.kind !== 'scalar' || element.type.kind !== 'u8' || column?.type.kind !== 'bool') return batch

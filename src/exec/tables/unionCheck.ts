@@ -1,5 +1,5 @@
 /**
- * A union of arrays whose columns were not known at the call: the action refuses other columns as the call does.
+ * Checks unions of arrays whose columns were not known at the call: the action refuses different columns as the call would have.
  */
 
 import type { ColumnType, ElementType } from '../../core/data/schema.ts'
@@ -16,7 +16,7 @@ export function checkUnion(
   let before: ElementType = { kind: 'unknown' }
   for (const [i, batches] of found.entries()) {
     const filled = batches.filter((batch) => batch.length > 0)
-    // of no elements nobody knows more than the plan
+    // without elements the plan knows the type
     const element = filled.length === 0 ? inputs[i]?.element : elementOfAll(filled.map((batch) => batch.element))
     if (element === undefined) continue
     const both = united(before, element)
@@ -33,7 +33,7 @@ function united(a: ElementType, b: ElementType): ElementType | undefined {
   return unifyElements(a, b)
 }
 
-/** Rows some of which are null are values that are structs, and only the data decide whether some are. */
+/** The common type of rows and of struct values, which rows become where some are null. Undefined where they have none. */
 function withNulls(row: ElementType, { type }: { readonly type: ColumnType }): ElementType | undefined {
   const other: ElementType | undefined =
     type.kind === 'null' ? row : type.kind === 'struct' ? { kind: 'row', fields: type.fields } : undefined

@@ -1,10 +1,10 @@
 /**
- * Pieces of a result end to end in the arena: a table whose buffers are whole blocks.
+ * Puts pieces of a result end to end in the arena: a table whose buffers are whole blocks.
  *
  *     piece 0   price 3 4   name  a bb          price  3 4 5 6
  *     piece 1   price 5 6   name  c dd    -->   name   a bb c dd
  *
- * The workers copy, each a piece, so that no column passes through the memory of JavaScript.
+ * The workers copy a piece each, so that no column passes through ordinary memory.
  */
 import type { Batch, Column } from '../../core/data/column.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
@@ -26,11 +26,11 @@ export interface WholeServices {
 
 export interface WholeTable {
   readonly batch: Batch
-  /** The caller's. */
+  /** The blocks of the table, which the caller owns. */
   readonly blocks: readonly Block[]
 }
 
-/** Undefined where the pieces differ in their types, or lie elsewhere than in the arena. MemoryError where there is no room. */
+/** The pieces as one table; undefined for a single piece, and where they differ in type or lie outside of the arena. MemoryError where there is no room. */
 export async function wholeTable(pieces: readonly Batch[], { arena, run }: WholeServices): Promise<WholeTable | undefined> {
   const [first] = pieces
   if (first === undefined || pieces.length === 1 || !pieces.every((piece) => isAlike(piece, first) && liesIn(piece, arena)))
@@ -53,7 +53,7 @@ export async function wholeTable(pieces: readonly Batch[], { arena, run }: Whole
       tasks.push({ kind: 'place', columns: placed })
       firstRow += piece.length
     }
-    await allOf(tasks.map(run)) // nobody writes to what is freed
+    await allOf(tasks.map(run)) // when it fails, no task writes any more to blocks that are freed
     return { batch: { ...first, length, columns: wholes }, blocks: blocks.handedOver() }
   } catch (error) {
     blocks.freeAll()

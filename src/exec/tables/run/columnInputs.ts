@@ -1,4 +1,4 @@
-/** What runs as programs over columns: scans that are read whole for them, tables that are put together for them, and what they leave. */
+/** Reads scans whole for column programs, puts tables together for them, and runs those below wide operators. */
 
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { Batch, Column } from '../../../core/data/column.ts'
@@ -34,18 +34,18 @@ import { type WholeTable, wholeTable } from '../wholeTable.ts'
 import { withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
-/** Filters of a program's rows by keys. */
+/** Makes the filters of a program's rows by keys of joins. */
 type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
 
 export interface LoadedPlan {
   readonly plan: PhysicalPlan
-  /** What columns that were read for it lie in. */
+  /** The blocks of columns that were read for the plan. */
   readonly blocks: readonly Block[]
 }
 
 export class ColumnInputs {
   private readonly state: RunState
-  /** Scans that are read before their turn. */
+  /** Scans that are read ahead of their turn. */
   readonly loads: LoadsAhead
 
   constructor(state: RunState) {
@@ -53,7 +53,7 @@ export class ColumnInputs {
     this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, new Map(), isWaitedFor))
   }
 
-  /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. */
+  /** The plan over columns that are read whole, where it reads files and a column program can run over them; else the plan itself. */
   async loaded(plan: PhysicalPlan): Promise<LoadedPlan> {
     const bare = withoutPartialGroups(plan)
     const begun = await this.loads.taken(plan)
@@ -79,7 +79,7 @@ export class ColumnInputs {
     }
   }
 
-  /** Reads the columns of a scan; what they lie in is the run's. Of those that are `asked` nothing else is read. */
+  /** Reads the columns of a scan into blocks of the run. Of texts in `asked` only the answers to the questions about them are read. */
   async load(scan: Scan, asked: ReadonlyMap<string, Asked>, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
     const { arena, pool } = this.state.options
     const name = `ScanExec ${scan.source.name}`
@@ -101,7 +101,7 @@ export class ColumnInputs {
     return { ...loaded, milliseconds }
   }
 
-  /** The pipeline over its columns as they were read, or over texts with their bytes where no kernels run over codes alone. */
+  /** The pipeline as it is where it is a column program, which can read texts as dictionary codes alone; else over texts with their bytes. */
   private async withTexts(plan: PhysicalPlan): Promise<PhysicalPlan> {
     if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'StoredExec' || isProgram(columnProgramOf(plan, plannedTextColumns)))
       return plan
@@ -109,7 +109,7 @@ export class ColumnInputs {
     return storage === plan.input.storage ? plan : { ...plan, input: { ...plan.input, storage } }
   }
 
-  /** The storage with bytes for all texts. */
+  /** The storage with the bytes of texts that it has as dictionary codes alone. */
   async spelled(storage: Storage): Promise<Storage> {
     if (storage.kind !== 'table' || !storage.columns.some(isUnspelled)) return storage
     const known = this.state.tables.get(storage)
@@ -135,12 +135,12 @@ export class ColumnInputs {
     }
   }
 
-  /** The pieces as one table in the run's memory; undefined where they cannot be, or there is no room. */
+  /** Puts pieces together as one table in the run's memory; undefined where they are of types that cannot be joined there, or there is no room. */
   async together(given: readonly Batch[], blocks: readonly Block[]): Promise<WholeTable | undefined> {
     const { arena } = this.state.options
     const added: Block[] = []
     try {
-      // what tasks leave of few values, and masks of nulls, lie elsewhere
+      // columns of few values, and validity bitmaps, may lie outside of the arena
       const pieces = given.map((batch) => {
         const shared = shareBatch(batch, arena, 'materialize')
         added.push(...blocksAdded(batch, shared, arena))
@@ -161,7 +161,7 @@ export class ColumnInputs {
     }
   }
 
-  /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
+  /** The input of a wide operator as a column program's result in the arena; undefined where it is no program, or better stays in partitions. */
   async programmed(plan: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
     const { kind } = operator
     const keySets = this.keySetsOf(plan)
@@ -188,7 +188,7 @@ export class ColumnInputs {
     const blocks = table.blocks.handedOver()
     this.state.blocks.add(blocks)
     const { pool, partitionRows = PARTITION_ROWS } = this.state.options
-    // as many pieces as there are workers at least, as even as whole partitions make them
+    // at least as many pieces as workers, of about equal numbers of whole partitions
     const share = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
     const rows = isWhole ? table.batch.length : share // sorts and windows take it whole
     const partitions = cutPartitions([withComparedKeys(table.batch, operator)], rows).map(
@@ -197,13 +197,13 @@ export class ColumnInputs {
     return { kind: 'stored', partitions, blocks, matched, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
-  /** What filters the rows of a table, or of a pipeline over one, by keys of joins above. */
+  /** The filters by keys of joins above of a plan's rows; undefined where no join's keys are known yet. */
   private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
     const isThere = filteredBy.some(({ keys }) => this.state.joined.has(keys))
     return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program) : undefined
   }
 
-  /** Groups of a table in memory in one pass over its columns; undefined where there is none, or where two are faster. */
+  /** The groups of a table in memory by one pass over its columns; undefined where no program makes it, or two passes are faster. */
   async groupedAtOnce(plan: Wide): Promise<ExecBatch | undefined> {
     const { operator, inputs, where, keys } = plan
     const [input] = inputs

@@ -1,4 +1,4 @@
-/** Pipelines of a run: a task a partition, in order, as many at a time as there are workers and memory for. */
+/** Runs pipelines: a task for each partition, results in order, as many tasks at a time as there are workers and memory for. */
 
 import { setMaxListeners } from 'node:events'
 import { MemoryError } from '../../../core/errors.ts'
@@ -30,14 +30,14 @@ import type { RunState } from './runState.ts'
 
 export class Pipelines {
   private readonly state: RunState
-  /** What was spilled to disk. */
+  /** The files that tasks of the run spilled to. */
   readonly files: string[] = []
 
   constructor(state: RunState) {
     this.state = state
   }
 
-  /** The results of a pipeline's tasks, in order. `streamed`: each is consumed before the next is asked for. */
+  /** The results of a pipeline's tasks, in order. `streamed` says that each is consumed before the next is asked for. */
   async *pipeline(plan: Pipeline, given: Input, how: How = {}): AsyncGenerator<StageResult, void, undefined> {
     const input = plan.numbered ? this.counted(given, plan.input) : given
     const rowsBefore = new Array<number>(plan.steps.length).fill(0)
@@ -71,7 +71,7 @@ export class Pipelines {
     this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
   }
 
-  /** The input, read where it cannot say how many rows are before each of its partitions. */
+  /** The input; where a partition's number of rows is not known before it is read, as a stream of read partitions, which count themselves. */
   private counted(input: Input, plan: PhysicalPlan): Input {
     if (input.kind === 'streamed' || input.partitions.slice(0, -1).every((one) => rowsOf(one) !== undefined)) return input
     return { kind: 'streamed', results: this.pipeline(stepless(plan), input, { streamed: true }) }
@@ -113,13 +113,13 @@ export class Pipelines {
     }
   }
 
-  /** The same over partitions that come one after another; each is kept until what came of it is taken. */
+  /** The tasks' results over a stream of partitions; each partition is kept until its result is taken. */
   private async *overResults(plan: Pipeline, input: Results, how: How): AsyncGenerator<StageResult, void, undefined> {
     const { streamed, limited } = how
-    // how far a function is ahead that the program can see at work must not follow from the number of workers
+    // a function on the caller's thread may have visible effects: how far it runs ahead must not depend on the number of workers
     const oneByOne = plan.where === 'caller' || (streamed === true && runsOnCaller(plan.input))
     const isEndless = plan.steps.some(stepMayNotEnd)
-    this.state.record?.addPlace(plan, plan.where) // perhaps no partition comes
+    this.state.record?.addPlace(plan, plan.where) // there may be no partition
     const unwanted = givenUp()
     let index = 0
     let firstRow = 0
@@ -131,14 +131,14 @@ export class Pipelines {
           const partition = { kind: 'batches', batches: next.value.batches } as const
           const task = this.narrow(plan, partition, index++, firstRow, how)
           firstRow += rowsIn(partition.batches)
-          // of few rows nobody knows whether they are the last
+          // the first rows may be all rows: few run on the caller's thread
           const inline = plan.where === 'caller' || (firstRow < (this.state.options.smallRows ?? SMALL_ROWS) && !isEndless)
           this.state.record?.addPlace(plan, inline ? 'caller' : 'workers')
           return async () => ({ result: await this.state.task(task, inline, unwanted.signal), read: next.value })
         },
         window: oneByOne ? 1 : this.state.options.pool.size,
         ...(limited === true ? { firstWindow: 1 } : {}),
-        isRoom: () => this.state.isRoom(1 / 8), // beside what the stage below computes ahead
+        isRoom: () => this.state.isRoom(1 / 8), // the stage below computes ahead too
         mayGoAlone: (error) => error instanceof MemoryError,
         giveUp: () => unwanted.abort(),
         drop: ({ result }) => this.state.blocks.free(result.blocks),
@@ -153,7 +153,7 @@ export class Pipelines {
     }
   }
 
-  /** Partitions that may be computed or wait at a time: enough for all workers, fewer where memory is short. */
+  /** The number of partitions that may be computed or wait at a time: enough for all workers, fewer where memory is short. */
   private partitionsAhead(partitions: readonly Partition[]): number {
     const { pool, arena } = this.state.options
     const largest = partitions.reduce((most, partition) => Math.max(most, bytesToRead(partition)), 1)
@@ -179,7 +179,7 @@ export class Pipelines {
   }
 }
 
-/** What tells queued tasks that nobody waits for them; all of them listen, which is no leak. */
+/** The controller that tells queued tasks that they are not wanted any more. All of them listen, so Node's warning of a leak is off. */
 function givenUp(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)

@@ -1,4 +1,4 @@
-/** What the nodes of a physical plan give in a run: as a whole, or partition after partition. */
+/** Runs the nodes of a physical plan: their results whole, or partition after partition. */
 
 import type { Batch } from '../../../core/data/column.ts'
 import { MemoryError } from '../../../core/errors.ts'
@@ -52,7 +52,7 @@ export class PlanResults {
     this.spilled = new SpilledOperators(state, { pipelines, columns, wideOperators: this.wideOperators, plans: this })
   }
 
-  /** The partitions of a result one after another; `limited`: perhaps only the first are wanted. Who takes one frees its blocks before asking for the next. */
+  /** The partitions of a result; `limited`: perhaps only the first are wanted. The consumer frees a partition's blocks before it asks for the next. */
   results(plan: PhysicalPlan, limited: boolean = false): AsyncGenerator<Result, void, undefined> {
     const results = this.resultsOf(plan, limited)
     return this.state.record === undefined ? results : this.state.record.waitedForEach(plan, results)
@@ -108,7 +108,7 @@ export class PlanResults {
     }
   }
 
-  /** What a pipeline reads: as it comes where the plan says so. */
+  /** The input of a pipeline: a stream where the plan says so, else stored. */
   async inputOf(plan: Pipeline, limited: boolean = false): Promise<Input> {
     const input = inputOf(plan)
     if (!isStreamed(input)) return await this.state.waitedFor(input, () => this.resultOf(input))
@@ -119,7 +119,7 @@ export class PlanResults {
     return await this.state.waitedFor(plan, () => this.runOf(plan))
   }
 
-  /** The result with its splits read. */
+  /** The whole result of a plan, with splits of files read. */
   private async whole(plan: PhysicalPlan): Promise<Dataset> {
     return await this.state.waitedFor(plan, () => this.wholeOf(plan))
   }
@@ -133,11 +133,11 @@ export class PlanResults {
     return result.kind === 'stored' ? result : await this.gathered(result.results)
   }
 
-  /** The result of a plan: there as a whole, or what a wide operator gives part after part where memory holds no more. */
+  /** The result of a plan: stored, or a stream from a wide operator that runs part after part by way of disk. */
   async resultOf(plan: PhysicalPlan): Promise<Input> {
     const result =
       plan.kind === 'WideExec' && !this.state.ready.has(plan) ? await this.spilled.wideOrParts(plan) : await this.datasetOf(plan)
-    // of splits that are still to be read nothing is known
+    // the rows of splits that are not read yet are not known
     if (plan.kind !== 'PipelineExec' && result.kind === 'stored' && result.partitions.every(({ kind }) => kind === 'batches')) {
       const batches = batchesOf(result.partitions)
       this.state.record?.addWhole(plan, batches)
@@ -146,7 +146,7 @@ export class PlanResults {
     return result
   }
 
-  /** What comes part after part as a whole. */
+  /** Collects a stream of results into a dataset. */
   private async gathered(results: Results): Promise<Dataset> {
     const partitions: Partition[] = []
     const blocks: Block[] = []
@@ -195,7 +195,7 @@ export class PlanResults {
         return { kind: 'stored', partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
       }
       case 'IndexBuildExec':
-        // what is asked once needs no index: elements are in the order of their keys
+        // a plan that runs once needs no index: its elements are in the order of their keys
         return await this.whole(plan.input)
       case 'IndexLookupExec': {
         const { partitions, blocks } = await this.whole(plan.input)
@@ -204,7 +204,7 @@ export class PlanResults {
     }
   }
 
-  /** Partitions that end before the offset are not read where the file says how many rows they have. */
+  /** The partitions from an offset on. Those that end before it are not read where the file tells their numbers of rows. */
   private async fromOffset({ input, offset }: Extract<PhysicalPlan, { kind: 'OffsetExec' }>): Promise<Dataset> {
     const given = await this.run(input)
     const isCounted = given.partitions.every((one) => rowsOf(one) !== undefined)
@@ -273,7 +273,7 @@ export class PlanResults {
     return { kind: 'stored', partitions: agreed(partitions), blocks: [...blocks, ...used] }
   }
 
-  /** The results of a streamed input for a union that is stored: they are the union's, partition by partition. */
+  /** The dataset of a streamed input of a stored union, whose partitions become the union's. */
   private async handedOn(plan: PhysicalPlan): Promise<Dataset> {
     return await this.state.waitedFor(plan, async () =>
       plan.kind === 'PipelineExec'
@@ -282,7 +282,7 @@ export class PlanResults {
     )
   }
 
-  /** The results of a pipeline for who keeps them all: where memory is short for that, the error says why they are kept. */
+  /** The results of a pipeline for a caller that keeps all of them; the MemoryError where they do not fit says why they are kept. */
   private async *kept(plan: Pipeline, input: Input, how: How): AsyncGenerator<Result, void, undefined> {
     try {
       yield* this.pipelines.pipeline(plan, input, how)

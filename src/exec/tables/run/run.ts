@@ -1,4 +1,4 @@
-/** One run of a physical plan. Its parts: pipelines, programs over columns, wide operators, what is spilled, and the plan as a whole. */
+/** One run of a physical plan (a plan execution). Its parts: pipelines, column programs, wide operators, spilling, and the walk over the plan. */
 
 import { rmSync } from 'node:fs'
 import type { Batch } from '../../../core/data/column.ts'
@@ -13,10 +13,10 @@ import { Pipelines } from './pipelines.ts'
 import { PlanResults } from './planResults.ts'
 import { RunState } from './runState.ts'
 
-/** Who has batches where they lie, until it frees them. */
+/** A consumer that uses batches in the run's memory, without a copy, until it frees them. */
 export interface Keeper {
   keep(batch: Batch, free: () => void): void
-  /** Hears how to free all that is left. */
+  /** Is given a function that frees all batches it still keeps. */
   atEnd(free: () => void): void
 }
 
@@ -41,7 +41,7 @@ export class Run {
     return finished(batchesOf(partitions), plan).map((batch) => this.state.blocks.copiedOut(batch))
   }
 
-  /** The same of what comes part after part, of which memory need not hold all. */
+  /** The batches of a stream, copied out of the run's memory one after another, since that need not hold all. */
   private async copiedOutEach(results: Results, plan: PhysicalPlan): Promise<readonly Batch[]> {
     const partitions: Partition[] = []
     for await (const { batches, blocks } of results) {
@@ -61,7 +61,7 @@ export class Run {
     let element = plan.element
     for await (const { batches, blocks } of this.plans.results(plan)) {
       const filled = batches.filter((batch) => batch.length > 0)
-      // values of different kinds are an error, whether all are there at once or not
+      // values of types that do not unify are an error, as where all are collected
       if (!isKnown(plan.element)) element = unifyElements([element, ...filled.map((batch) => batch.element)])
       if (keeper !== undefined && this.state.hasRoom() && filled.length > 0) {
         any = true

@@ -1,10 +1,10 @@
-/** Errors of a run: memory that is short, and what a function of whole partitions has thrown. */
+/** The errors of a run: for memory that is short, and for functions of whole partitions that have thrown. */
 import { MemoryError, TaskError } from '../../../core/errors.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { Partition, Pipeline } from '../dataset.ts'
 import { stageName } from './runPlans.ts'
 
-/** Memory was short for one partition alone: where it is, and how to cut it finer. */
+/** The error where memory was short for one partition alone: it tells which, and how to cut it finer. */
 export function tooLargeError(error: MemoryError, partition: Partition | undefined): MemoryError {
   if (partition?.kind !== 'split' || partition.split.place === undefined) return error
   const { what, cure } = partition.split.place
@@ -15,7 +15,7 @@ export function tooLargeError(error: MemoryError, partition: Partition | undefin
   )
 }
 
-/** Memory was short for results that are kept at once: why they are. */
+/** The error where memory was short for results that are kept at once: it tells why they are. */
 export function keptError(error: MemoryError, plan: Pipeline): MemoryError {
   const [first = '', ...cures] = error.message.split('\n')
   if (cures.some((line) => line.startsWith(KEPT))) return error // the stage below said so
@@ -32,7 +32,7 @@ export function mapPartitionsError(message: string, cause: unknown, partition: n
   return new TaskError(`mapPartitions: the function threw in partition ${partition}: ${message}`, { cause, partition })
 }
 
-/** Memory was short for an operator that has no way but memory: why it has none. */
+/** The error where memory was short for an operator that cannot go by way of disk: it tells why not. */
 export function wholeError(error: MemoryError, operator: WideOperator): MemoryError {
   const lines = error.message.split('\n')
   if (lines.some((line) => line.endsWith(NOT_SPILLED))) return error // the operator below said so

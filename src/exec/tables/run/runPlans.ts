@@ -1,4 +1,4 @@
-/** What a run asks of its plans before it begins with them. */
+/** Properties of plans, and changes to them, that a run decides by. */
 import { mayNotEnd } from '../../../core/ir/mayNotEnd.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import { type Partition, type Pipeline, stepless, type Wide } from '../dataset.ts'
@@ -9,7 +9,7 @@ import { withWholeNulls } from '../operators/join/nullKeys.ts'
 import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 
 /**
- * Whether all partitions are one task on the caller's thread: the steps only hand columns on. Every partition is one
+ * Whether all partitions run as one task on the caller's thread, since the steps only hand columns on. Every partition is one
  * batch with elements in it, so that the batches of the result are the partitions again.
  */
 export function runsTogether(plan: Pipeline, partitions: readonly Partition[]): boolean {
@@ -20,19 +20,19 @@ export function runsTogether(plan: Pipeline, partitions: readonly Partition[]): 
   )
 }
 
-/** Whether all that is wanted of the splits is how many rows they have, which the file says: nothing is decoded. */
+/** Whether a pipeline needs only the numbers of rows of its splits, which the file tells, so that nothing is decoded. */
 export function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): boolean {
   return (
     steps.every(isFree) && partitions.every((one) => one.kind === 'split' && one.scan.columns.length === 0 && one.split.rows !== undefined)
   )
 }
 
-/** Whether the results of a part of a plan are taken as they come; sources are there, or are read as they are needed. */
+/** Whether the results of a node are streamed to the one above. Sources never are: they are in memory, or read on demand. */
 export function isStreamed({ kind, edge }: PhysicalPlan): boolean {
   return kind !== 'ScanExec' && kind !== 'StoredExec' && edge?.kind === 'streamed'
 }
 
-/** Whether a pipeline could run over the table that a wide operator gives. */
+/** Whether a pipeline can run over the whole table that results from a wide operator. */
 export function isOverWide(plan: PhysicalPlan): plan is Pipeline & { readonly input: Wide } {
   if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
   return plan.input.kind === 'WideExec' && !isStreamed(plan.input)
@@ -45,14 +45,14 @@ export function runsOnCaller(plan: PhysicalPlan): boolean {
   return plan.kind === 'WideExec' || plan.kind === 'UnionExec' ? plan.inputs.some(runsOnCaller) : runsOnCaller(plan.input)
 }
 
-/** Row numbers count every row of the source: a pipeline that reads them lets it skip none. */
+/** The plan below a pipeline. Row numbers count every row of a source, so for a pipeline that reads them a scan has no predicate. */
 export function inputOf(plan: Pipeline): PhysicalPlan {
   if (!plan.numbered || plan.input.kind !== 'ScanExec' || plan.input.predicate === undefined) return plan.input
   const { predicate: _, ...scan } = plan.input
   return scan
 }
 
-/** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
+/** The batch of a column program with its keys, the first hidden columns, made comparable as `evaluate.ts` does for batches of other pipelines. */
 export function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
   const { hidden = [] } = batch
   if (operator.kind === 'AsofJoinExec') return { ...batch, hidden: hidden.map(wholeMilliseconds).map(withWholeNulls) }
@@ -61,7 +61,7 @@ export function withComparedKeys(batch: ExecBatch, operator: WideOperator): Exec
   return { ...batch, hidden: [...(operator.kind === 'HashJoinExec' ? compared.map(withWholeNulls) : compared), ...hidden.slice(keys)] }
 }
 
-/** The pipeline without the step that keeps what may come first of each partition: of a whole table a sort finds the first rows itself. */
+/** The pipeline without its last step, where that is a TopKExec: over a whole table the sort finds the first rows itself. Else undefined. */
 export function withoutTopK(plan: PhysicalPlan): Pipeline | undefined {
   if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'TopKExec') return undefined
   return { ...plan, steps: plan.steps.slice(0, -1) }
@@ -73,7 +73,7 @@ export function limitedPipeline(plan: Extract<PhysicalPlan, { kind: 'LimitExec' 
   return { ...stepless(plan.input), steps: [{ kind: 'LimitExec', count: plan.count }] }
 }
 
-/** Why one task takes the inputs whole. */
+/** The reason why an operator runs as one task over whole inputs. */
 export function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
   if (isSmall) return 'there are few rows'
   switch (operator.kind) {
@@ -96,7 +96,7 @@ export function wholeTaskBecause(operator: WideOperator, isSmall: boolean): stri
   }
 }
 
-/** How many partitions a pipeline gives, where its source is cut into them. */
+/** The number of partitions of a pipeline over a scan; undefined for other plans. */
 export function partitionsRead(plan: PhysicalPlan): number | undefined {
   return plan.kind === 'PipelineExec' && plan.input.kind === 'ScanExec' ? splitsRead(plan.input).length : undefined
 }
@@ -116,7 +116,7 @@ export function stageName(plan: Pipeline): string {
   return [...scan, ...plan.steps.map((step) => step.kind)].join(' -> ') || (last?.kind ?? 'ExchangeExec')
 }
 
-/** Whether a function of the step may not end: on a worker it can be ended, however few rows it gets. */
+/** Whether a function of the step may not end, so that it must run on a worker, which can be stopped, even for few rows. */
 export function stepMayNotEnd(step: Step): boolean {
   if ('f' in step) return mayNotEnd(step.f)
   return step.kind === 'EvaluateExec' && step.columns.some((column) => mayNotEnd(column.f))

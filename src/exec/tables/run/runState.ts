@@ -23,18 +23,18 @@ export class RunState {
   readonly signal: AbortSignal | undefined
   readonly blocks: Blocks
 
-  /** Keys of joins whose first side is there, by their numbers. */
+  /** The keys of the side that was computed first, for each join, by the number of its key filter. */
   readonly joined: Map<number, readonly Column[]> = new Map()
-  /** Tables that have texts as codes alone, with their bytes. */
+  /** Tables with texts as dictionary codes alone, each with the same table with the texts' bytes. */
   readonly tables: Map<Storage, Storage> = new Map()
-  /** What wide operators gave that somebody is about to ask for. */
+  /** Results of wide operators that were computed before the plan asks for them. */
   readonly ready: Map<PhysicalPlan, Dataset> = new Map()
-  /** Wide operators that memory did not hold as a whole. */
+  /** Wide operators whose inputs or result memory did not hold. */
   readonly beyond: Set<PhysicalPlan> = new Set()
-  /** Operators under way that there is another way for where memory is short. */
+  /** The number of operators under way that will run by way of disk if memory is short. */
   tries = 0
 
-  /** Where what runs is measured; absent where nobody asks. */
+  /** The record of what the run measures; undefined unless explain({ analyze: true }) asks for it. */
   readonly record: PlanRecord | undefined
 
   constructor(options: ExecutorOptions, { signal, record }: RunOptions) {
@@ -49,7 +49,7 @@ export class RunState {
     return usedBytes <= budgetBytes / 2
   }
 
-  /** The result with the time that is waited for it, where somebody asks for that. */
+  /** Waits for a result, and records the time where the run is measured. */
   async waitedFor<T>(plan: PhysicalPlan, result: () => Promise<T>): Promise<T> {
     return await (this.record === undefined ? result() : this.record.waitedFor(plan, result))
   }
@@ -59,7 +59,7 @@ export class RunState {
     return { kind: 'stored', partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [] }
   }
 
-  /** Whether what is used leaves enough to compute another partition ahead of its turn: no more than this share of the budget. */
+  /** Whether used memory is below this share of the budget, so that another partition may be computed ahead of its turn. */
   isRoom(share: number): boolean {
     const { arena } = this.options
     return arena.usedBytes < arena.budgetBytes * share
@@ -69,7 +69,7 @@ export class RunState {
     return this.beyond.has(plan) || (this.options.spill?.always !== undefined && externalOf(plan) !== undefined)
   }
 
-  /** MemoryError where so many bytes are expected that there is no room for them. */
+  /** Throws MemoryError where there is no room for so many bytes; undefined has room. */
   checkRoom(expected: number | undefined, operator: string): void {
     const { arena } = this.options
     if (expected !== undefined) arena.free(arena.reserve(expected, operator))
@@ -101,7 +101,7 @@ export class RunState {
       const result = await runStageTask(task, { readSplit, arena, signal: this.readingEnds() })
       this.blocks.add(result.blocks)
       addCosts(task, result)
-      // the event loop gets a turn between tasks, in which an abort may arrive
+      // yields to the event loop between tasks, so that an abort may arrive
       await new Promise((resolve) => setImmediate(resolve))
       return result
     }
@@ -117,7 +117,7 @@ export class RunState {
     return result
   }
 
-  /** What ends a read on the caller's thread. */
+  /** The signal that ends a read on the caller's thread. */
   private readingEnds(): AbortSignal | undefined {
     const { stopped } = this.options
     return this.signal === undefined || stopped === undefined ? (this.signal ?? stopped) : joinedSignal([this.signal, stopped])
@@ -141,12 +141,12 @@ export class RunState {
   }
 }
 
-/** Whether the functions that read it are this thread's alone. */
+/** Whether a source is read by functions of the user's format, which are on this thread alone. */
 function isReadHere({ format }: ArraySource): boolean {
   return format !== undefined
 }
 
-/** What the task's functions took that are not compiled; of several in one step, the first is told of. */
+/** Adds the times of the task's functions that are not compiled to their fallbacks; of several in one step, to the first. */
 function addCosts(task: StageTask, { spentMs = [] }: StageResult): void {
   const operators = task.kind === 'narrow' ? task.steps : task.kind === 'wide' ? [task.operator] : []
   for (const [at, milliseconds] of spentMs.entries()) {

@@ -1,4 +1,4 @@
-/** Wide operators of a run where memory is short: tried in memory first, then part after part by way of disk. */
+/** Runs wide operators that may go by way of disk: first in memory, then part after part where that was short. */
 
 import { MemoryError } from '../../../core/errors.ts'
 import { buffersPassed } from '../../memory/lease.ts'
@@ -14,7 +14,7 @@ import { wholeError } from './runErrors.ts'
 import type { RunState } from './runState.ts'
 import type { WideOperators } from './wideOperators.ts'
 
-/** How inputs are run. */
+/** The functions that run inputs. */
 type Inputs = Pick<SpillingRun, 'results' | 'inputOf' | 'resultOf' | 'runOf' | 'collected'>
 
 export class SpilledOperators {
@@ -40,7 +40,7 @@ export class SpilledOperators {
     this.plans = plans
   }
 
-  /** A wide operator's result: as a whole, or part after part by way of disk where memory does not hold what it takes. */
+  /** A wide operator's result: stored, or a stream of parts by way of disk where it does not fit memory. */
   async wideOrParts(plan: Wide): Promise<Input> {
     const { spill } = this.state.options
     const external = spill && externalOf(plan)
@@ -69,7 +69,7 @@ export class SpilledOperators {
     return { kind: 'streamed', results: this.parts(plan, external) }
   }
 
-  /** What frees all that is made from now on, and forgets it, but for scans that are read for others. */
+  /** Returns a function that frees and forgets everything made since this call, but for scans that are read ahead for other nodes. */
   private marked(): () => void {
     const before = this.state.blocks.all()
     const known = [new Map(this.state.ready), new Map(this.state.tables), new Map(this.state.joined)] as const

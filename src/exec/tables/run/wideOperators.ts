@@ -1,4 +1,4 @@
-/** Operators of a run that take all rows of their inputs: groups, joins, sorts and their like. */
+/** Runs wide operators, which take all rows of their inputs: groups, joins, sorts and the like. */
 
 import type { Batch } from '../../../core/data/column.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
@@ -38,17 +38,17 @@ import type { RunState } from './runState.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
-/** `isWhole`: in pieces as it is made. `isBounded`: there is another way where memory is short. */
+/** `isWhole`: the result stays in the pieces it is made in, uncut. `isBounded`: a MemoryError is thrown at once, as disk is the other way. */
 interface Whole {
   readonly isWhole?: boolean
   readonly isBounded?: boolean
 }
 
-/** How inputs are run. */
+/** The functions that run inputs. */
 interface Inputs {
-  /** As a whole, its splits read. */
+  /** Returns the whole result, with splits of files read. */
   wholeOf(plan: PhysicalPlan): Promise<Dataset>
-  /** Partition after partition. */
+  /** Streams the result, partition after partition. */
   results(plan: PhysicalPlan): Results
 }
 
@@ -64,8 +64,8 @@ export class WideOperators {
   }
 
   /**
-   * A pipeline over the table that a wide operator gives, where kernels run over its columns, for the operator above; else the
-   * pipeline as it is, whose input is ready.
+   * The pipeline between two wide operators, as a column program over the table that results from the one below; where it is no such
+   * program, the plan itself, with that result in `ready`.
    */
   private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
     const bare = withoutPartialGroups(plan)
@@ -128,7 +128,7 @@ export class WideOperators {
     return { ...dataset, blocks: [...dataset.blocks, ...used] }
   }
 
-  /** `held`: takes blocks that inputs lie in, which the result may lie in. */
+  /** Blocks of inputs, in which the result may lie, are added to `held`. */
   private async wideOver(given: Wide, how: Whole, held: Block[]): Promise<Dataset> {
     const [first, another] = given.inputs
     const isAlone = first !== undefined && another === undefined
@@ -164,7 +164,7 @@ export class WideOperators {
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
   }
 
-  /** A semi-join whose left rows have all been looked up among the right side's keys. */
+  /** The result of a semi-join whose left rows were filtered by the right side's keys already; undefined for any other operator. */
   private joinedByKeys(plan: Wide, [left]: readonly Dataset[]): Result | undefined {
     const { operator, keyFilter } = plan
     if (operator.kind !== 'HashJoinExec' || operator.how !== 'semi' || keyFilter?.side !== 'right') return undefined
@@ -173,7 +173,7 @@ export class WideOperators {
     return { batches: batchesOf(left.partitions).map(({ hidden: _, ...batch }) => batch), blocks: [] }
   }
 
-  /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
+  /** Runs the inputs of a wide operator. For a join with a key filter, the side it names runs first, and its keys filter the other side's rows. */
   private async inputsOf({ inputs, operator, keyFilter: from }: Wide, held: Block[]): Promise<Dataset[]> {
     const ready = async (given: PhysicalPlan): Promise<Dataset> => {
       const input = inputs.length === 1 ? given : await this.overTable(given, operator, held)
@@ -199,7 +199,7 @@ export class WideOperators {
     return from.side === 'left' ? [first, second] : [second, first]
   }
 
-  /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */
+  /** Groups partitions as they come. The memory of the groups is charged to the arena. */
   private async foldedGroups(operator: Aggregation, plan: Wide, input: PhysicalPlan, { isBounded }: Whole): Promise<Dataset> {
     const started = performance.now()
     this.state.emit({ kind: 'stage', phase: 'started', stage: operator.kind })
@@ -217,7 +217,7 @@ export class WideOperators {
         this.state.record?.addTaken(input, rowsIn(batches))
         charge.raiseTo(groups.bytes)
         done++
-        if (isBounded !== true) continue // there is no other way
+        if (isBounded !== true) continue // there is no way by disk
         const seen = { groups: groups.size, fresh: groups.size - before, last, done, total: total ?? done }
         this.state.checkRoom(groupsBeyond(seen, groups.bytes, this.state.options.arena.budgetBytes), operator.kind)
       }
@@ -235,7 +235,7 @@ export class WideOperators {
     }
   }
 
-  /** By tasks that share the work where the operator has such, else by one. */
+  /** Runs a wide operator over whole inputs: by all workers where the operator can (`sharedWork.ts`), else as one task. */
   async wideResult(
     plan: Wide,
     operator: WideOperator,

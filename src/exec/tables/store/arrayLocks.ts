@@ -1,4 +1,4 @@
-/** The locks that runs take: all at once, of arrays and of what those without storage are computed from. */
+/** The locks of runs, which are taken all at once: those of arrays and, for arrays without storage, of the arrays they are computed from. */
 
 import type { Moment } from '../../../core/moment.ts'
 import { inputsOf, type LogicalPlan } from '../../../core/plan/logicalPlan.ts'
@@ -6,7 +6,7 @@ import type { Cell } from '../../arrays/cell.ts'
 import type { LockMode } from '../../arrays/rwLock.ts'
 import type { StoredPlans } from './storedPlans.ts'
 
-/** One array of a loop or a query. */
+/** The use of one array by a loop or a query. */
 export interface Access {
   readonly node: LogicalPlan
   /** 'write' makes the array own its storage. */
@@ -20,7 +20,7 @@ export class ArrayLocks {
     this.plans = plans
   }
 
-  /** The locks for using an array: its own, and while it has no storage those of what it is computed from. */
+  /** Adds the locks for using an array to `locks`: its own and, while it has no storage, those of the arrays it is computed from. */
   ask(node: LogicalPlan, mode: LockMode, locks: Map<Cell, LockMode>, moment: Moment): void {
     if (node.kind === 'Stored') return
     const cell = this.plans.cellOf(node)
@@ -28,7 +28,7 @@ export class ArrayLocks {
     if (!this.plans.hasStorage(node, moment)) for (const input of inputsOf(node)) this.askBelow(input, locks, moment)
   }
 
-  /** The locks for running a plan. */
+  /** Adds the locks for running a plan to `locks`. */
   askBelow(plan: LogicalPlan, locks: Map<Cell, LockMode>, moment: Moment): void {
     const seen = new Set<LogicalPlan>()
     const walk = (node: LogicalPlan): void => {
@@ -40,12 +40,12 @@ export class ArrayLocks {
     walk(plan)
   }
 
-  /** Asks for all locks at once, and again should other ones be needed by the time they are granted. */
+  /** Takes all locks that `ask` adds; starts again where other ones are needed by the time they are granted. Returns the function that unlocks. */
   async lock(ask: (locks: Map<Cell, LockMode>) => void): Promise<() => void> {
     for (;;) {
       const locks = new Map<Cell, LockMode>()
       ask(locks)
-      // queued in this very moment: two runs stand in the same order in all queues they share
+      // all are queued for without an await between: two runs stand in the same order in all queues they share
       const unlock = takeFree(locks)
       if (unlock !== undefined) return unlock
       const leave = unlocking(await Promise.all([...locks].map(([cell, mode]) => cell.lock.acquire(mode))))
@@ -57,7 +57,7 @@ export class ArrayLocks {
   }
 }
 
-/** Takes locks that are all free, so that nothing can change before they are held; undefined where one is not. */
+/** Takes the locks at once if all are free, so that nothing can change before they are held; else undefined. */
 function takeFree(locks: ReadonlyMap<Cell, LockMode>): (() => void) | undefined {
   for (const [{ lock }, mode] of locks) if (!lock.isFree(mode)) return undefined
   const leavers: (() => void)[] = []

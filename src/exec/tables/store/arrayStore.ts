@@ -2,12 +2,12 @@
  * Storage of arrays, by the identity of their plan nodes.
  *
  *     owned     Array and Materialize nodes, and every node written in place: plans that contain the node read it
- *     kept      what a query or a loop computed of a lazy node: valid while nothing below it was written
+ *     kept      the storage that a query or a loop computed for a lazy node: valid while nothing below it was written
  *
- * Readers of an array run together, a writer runs alone, and whoever called first comes first. All locks of a run are
- * asked for at once, at the call, those of the arrays it is computed from included: so no two runs wait for each other.
- * Every write bumps the array's version, by which kept storage and the caches of others are valid or not. A node that
- * is garbage takes its storage with it.
+ * Readers of an array run together, a writer runs alone, and the first caller comes first. All locks of a run are asked for at
+ * once, at the call, with those of the arrays its arrays are computed from: so no two runs wait for each other. Every write
+ * bumps the array's version, by which kept storage and caches elsewhere are valid or not. A node that is garbage takes its
+ * storage with it.
  */
 
 import type { Selector } from '../../../core/arrays/indexSpace.ts'
@@ -42,11 +42,11 @@ export class ArrayStore {
   private readonly elsewhere: LeftElsewhere | undefined
   /** Names and versions of arrays, and plans over their storage. */
   readonly plans: StoredPlans
-  /** What a checkpoint knows of them. */
+  /** The contents of arrays as a checkpoint names them. */
   readonly holdings: Holdings
   private readonly locks: ArrayLocks
   private readonly computed: ComputedStorage
-  /** What runs hold on to: neither it nor the storage below it is garbage. */
+  /** Plans and nodes in use by runs, held here so that they and their storage are not garbage. */
   private readonly inUse = new Set<object>()
 
   constructor(options: ArrayStoreOptions) {
@@ -77,7 +77,7 @@ export class ArrayStore {
     return await this.use(plan, (resolved) => resolved)
   }
 
-  /** What a node holds of its own, to look at: undefined where it is to be computed. Kept storage is left out, since whether it is valid is read off what functions capture. */
+  /** The storage that a node owns, to look at; undefined where it owns none yet. Kept storage is left out: captured values decide whether it is valid. */
   held(node: LogicalPlan): Storage | 'gone' | 'being written' | 'elsewhere' | undefined {
     if (node.kind === 'Stored') return node.storage
     const cell = this.plans.known(node)
@@ -104,7 +104,7 @@ export class ArrayStore {
     return this.plans.replaced(plan, new Map(), this.plans.moment(plan))
   }
 
-  /** Runs something over the resolved plan; meanwhile its arrays are neither written nor freed. */
+  /** Calls `run` with the resolved plan; meanwhile its arrays are neither written nor freed. */
   async use<T>(plan: LogicalPlan, run: (resolved: LogicalPlan) => Promise<T> | T, moment: Moment = this.plans.moment(plan)): Promise<T> {
     const { resolved, leave } = await this.enter(plan, moment)
     try {
@@ -114,7 +114,7 @@ export class ArrayStore {
     }
   }
 
-  /** The same in two steps: `leave` must be called when the arrays are not needed any more. Writers wait until then. */
+  /** Resolves a plan, as `use`; `leave` must be called when the arrays are not needed any more. Writers wait until then. */
   async enter(
     plan: LogicalPlan,
     moment: Moment = this.plans.moment(plan),
@@ -173,7 +173,7 @@ export class ArrayStore {
 
   /**
    * Answers a point or range query by its plan: an `IndexLookup` over the array's storage, or over an `IndexBuild` where a
-   * lazy array has none yet. What that makes is kept, and is the storage of the queries to come.
+   * lazy array has none yet. The index is kept, and is the storage of later queries.
    */
   async query<T>(node: LogicalPlan, selectors: readonly Selector[], answer: (storage: Storage, label: string) => T): Promise<T> {
     if (node.kind === 'Stored') return await this.lookup(lookupOf(node, selectors), nothingToBuild, (storage) => answer(storage, node.name))
@@ -224,7 +224,7 @@ export class ArrayStore {
   }
 
   /**
-   * Runs something over the storage of several arrays, read or written: no one else writes any of them meanwhile, and
+   * Calls `run` with the storage of several arrays, read or written: no one else writes any of them meanwhile, and
    * no one reads those that are written. Storage comes in the order of the accesses.
    */
   async withArrays<T>(
@@ -236,8 +236,8 @@ export class ArrayStore {
   }
 
   /**
-   * Passes that are not run: the arrays that they write own their storage, which `skip` says what it is owed, given what the arrays hold.
-   * Waits its turn as a pass does.
+   * Skips passes that a checkpoint has: calls `skip` with the contents of the arrays, and makes the arrays that the passes write own their
+   * storage. Waits its turn as a pass does.
    */
   async skipPasses<T>(accesses: readonly Access[], skip: (inputs: readonly KeptInput[]) => T, passes: number): Promise<T> {
     const moment = this.plans.moment(...accesses.map(({ node }) => node))
@@ -309,7 +309,7 @@ export class ArrayStore {
     }
   }
 
-  /** The storages that a pass was given, as it has left them: what is written has another version from now on, and may lie elsewhere. */
+  /** The storages after a pass that was given `given`: those of written arrays get another version, and may have been replaced. */
   betweenPasses(accesses: readonly Access[], given: readonly Storage[]): readonly Storage[] {
     return accesses.map(({ node, mode }, i) => {
       if (mode === 'read') return given[i] as Storage // one access, one storage
@@ -320,12 +320,12 @@ export class ArrayStore {
     })
   }
 
-  /** Puts other storage in place of an array's that is locked for writing, as after inserts; the old one is freed. */
+  /** Replaces the storage of an array that is locked for writing, as after inserts; the old one is freed. */
   replaceStorage(node: LogicalPlan, storage: Storage): void {
     this.computed.replace(this.plans.cellOf(node), storage)
   }
 
-  /** After a loop failed: reading the array throws until all of it is assigned. */
+  /** Marks an array that a failed loop has written partly: reading it throws until all of it is assigned. */
   markLost(node: LogicalPlan, why: string): void {
     const cell = this.plans.cellOf(node)
     cell.gone = () =>
@@ -335,7 +335,7 @@ export class ArrayStore {
     cell.version++
   }
 
-  /** A copy of what an array that is locked for writing holds, to be put back when a pass fails. */
+  /** Copies the storage of an array that is locked for writing, to be restored when a pass fails. */
   snapshot(node: LogicalPlan): { restore(): void; free(): void } {
     const cell = this.plans.cellOf(node)
     if (cell.storage === undefined) return { restore: () => undefined, free: () => undefined }
@@ -358,12 +358,12 @@ export class ArrayStore {
     }
   }
 
-  /** Puts storage under a new node, whose elements nothing else makes. */
+  /** Gives a new node its storage, which nothing else could compute. */
   give(node: LogicalPlan, storage: Storage): void {
     this.plans.cellOf(node).storage = storage
   }
 
-  /** Frees the array's storage when no one uses it; what was written in place is gone with it. */
+  /** Frees the array's storage once no one uses it; elements that were written in place are lost with it. */
   async release(node: LogicalPlan): Promise<void> {
     const cell = this.plans.cellOf(node)
     const leave = await cell.lock.acquire('write')

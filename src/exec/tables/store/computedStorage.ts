@@ -1,4 +1,4 @@
-/** Storage of nodes that are locked: as it is where it holds what the node holds now, else computed anew. */
+/** Computes the storage of locked nodes, unless they have storage that is still valid. */
 
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { Moment } from '../../../core/moment.ts'
@@ -15,16 +15,16 @@ import type { Arena } from '../../memory/arena.ts'
 import type { ArrayStoreOptions, StoredPlans } from './storedPlans.ts'
 
 export interface Computing {
-  /** What a failed loop has left may be read. */
+  /** Whether storage that a failed loop has written partly may be used. */
   readonly allowGone?: boolean
-  /** The `IndexBuild` of a query's plan, over the node's inputs as they are stored. */
+  /** The `IndexBuild` of a query's plan, over the node's stored inputs. */
   readonly build?: LogicalPlan | undefined
-  /** A pass that a checkpoint records. */
+  /** Present where a pass that a checkpoint records uses the storage. */
   readonly by?: 'pass'
-  /** What other processes have of it stays there: whoever asks for it will see to that. */
+  /** Whether the pieces that other processes hold stay there, which the caller deals with. */
   readonly stays?: boolean
   readonly mode?: LockMode
-  /** Elements are copied out of it: not all of it need be here. */
+  /** Whether the caller only copies elements out, so that pieces of the storage may be elsewhere. */
   readonly inPieces?: boolean
 }
 
@@ -46,7 +46,7 @@ export class ComputedStorage {
     this.elsewhere = elsewhere
   }
 
-  /** The storage of a node that is locked and about to be used, with what it is owed. */
+  /** The storage of a locked node that is about to be used, after the passes of a checkpoint that it still lacks, with pieces brought home. */
   async compute(node: LogicalPlan, moment: Moment, options: Computing = {}): Promise<Storage> {
     const storage = await this.storageFor(node, moment, options)
     const kept = this.plans.known(node)?.kept
@@ -56,7 +56,7 @@ export class ComputedStorage {
     return storage
   }
 
-  /** The storage of a node that is locked; concurrent readers share one computation. */
+  /** The storage of a locked node; concurrent readers share one computation. */
   async storageFor(node: LogicalPlan, moment: Moment, { allowGone = false, build }: Computing = {}): Promise<Storage> {
     const stored = this.plans.stored(node, moment, allowGone)
     if (stored !== undefined) return stored
@@ -75,7 +75,7 @@ export class ComputedStorage {
   private async computeAnew(node: LogicalPlan, cell: Cell, moment: Moment, build: LogicalPlan | undefined): Promise<Storage> {
     const basis = this.plans.basisOf(node, moment)
     const storage = await this.materialized(node, moment, build)
-    // readers of the old storage, if there are others, leave it to the garbage collector
+    // where there are other readers of the old storage, it is left to the garbage collector
     if (cell.storage !== undefined && cell.lock.holders === 1) {
       await this.elsewhere?.use(cell.storage, 'write')
       freeStorage(cell.storage)
@@ -86,16 +86,16 @@ export class ComputedStorage {
     return storage
   }
 
-  /** New storage of what a node holds now. What it is computed from is locked. */
+  /** New storage with the elements that a node has at this moment. The arrays that it is computed from are locked. */
   async materialized(node: LogicalPlan, moment: Moment, build?: LogicalPlan): Promise<Storage> {
-    // several processes may have it among them
+    // with a gang, pieces of it may be on several processes
     if (node.kind === 'Array')
       return this.elsewhere !== undefined && isMade(node) ? partedStorage(node, this.arena) : makeArray(node, this.arena)
     const source = node.kind === 'Materialize' ? node.input : node
     const form = { name: this.plans.cellOf(node).label, keys: node.keys, element: node.element, ...storageAskedFor(source) }
     if (build !== undefined) return await this.index(build, form)
     const resolved = await this.resolved(source, node.kind === 'Materialize' ? [source] : inputsOf(node), moment)
-    // an array's storage as it is, but not the same: the copy is written independently
+    // a copy of the other array's storage, which can be written independently
     if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
     return await this.index({ kind: 'IndexBuild', input: resolved, element: resolved.element, keys: resolved.keys }, form)
   }
@@ -107,7 +107,7 @@ export class ComputedStorage {
     if (old !== undefined) freeStorage(old)
   }
 
-  /** The plan with the storage of all nodes below `tops` that have or own some. They are locked. */
+  /** The plan with `Stored` leaves for the topmost nodes from `tops` down that have or own storage. They are locked. */
   async resolved(plan: LogicalPlan, tops: readonly LogicalPlan[], moment: Moment): Promise<LogicalPlan> {
     const storages = new Map<LogicalPlan, Storage>()
     for (const node of this.plans.frontier(tops, moment)) storages.set(node, await this.compute(node, moment))

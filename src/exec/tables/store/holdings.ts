@@ -1,4 +1,4 @@
-/** What arrays hold, as a checkpoint knows it. */
+/** Names for the contents of arrays, by which a checkpoint compares them. */
 
 import { Bug } from '../../../core/errors.ts'
 import type { KeptInput } from '../../../core/loop/checkpoint.ts'
@@ -17,20 +17,20 @@ export class Holdings {
   }
 
   /**
-   * What a checkpoint knows the arrays of a loop by, those that it writes. In the order of the accesses: the same whenever the
-   * program runs.
+   * The ledger's entries for the arrays that a loop writes, in the order of the accesses, which is the same whenever the program
+   * runs.
    */
   keptBy(ledger: Ledger, accesses: readonly Access[]): readonly LedgerArray[] {
     return accesses.flatMap(({ node, mode }) => {
       if (mode === 'read') return []
       const cell = this.plans.cellOf(node)
-      const known = new WeakRef(cell) // an array that is garbage is nobody's any more
+      const known = new WeakRef(cell) // the ledger must not keep the array from being garbage
       cell.kept ??= ledger.track(cell.label, () => known.deref()?.storage)
       return cell.kept
     })
   }
 
-  /** What arrays hold that are locked and have their storage, as a checkpoint tells it. */
+  /** The names of the contents of arrays, which are locked and have storage. */
   of(accesses: readonly Access[]): readonly KeptInput[] {
     return accesses.map(({ node }) => {
       const cell = this.plans.cellOf(node)
@@ -38,7 +38,7 @@ export class Holdings {
     })
   }
 
-  /** What an array holds that recorded passes have left, or nobody has written. */
+  /** The name of an array's contents where recorded passes have made them, or nobody has written them; else undefined: a digest tells. */
   knownHolding(node: LogicalPlan): string | undefined {
     const { kept, version } = this.plans.cellOf(node)
     if (node.kind === 'Array' && node.init.kind !== 'given' && version === 0) return 'what it was made with'

@@ -1,4 +1,4 @@
-/** Which nodes of plans have storage, or are to have some, what it was computed of, and what plans over it are. */
+/** Knows which nodes of plans have or will have storage, and whether it is valid; makes plans over storage. */
 
 import { elementOfStorage, type Storage } from '../../../core/arrays/storage.ts'
 import type { UserFunction } from '../../../core/ir/functionIr.ts'
@@ -17,17 +17,17 @@ import type { Executor } from '../executor.ts'
 
 export interface ArrayStoreOptions {
   readonly arena: Arena
-  /** Runs an `IndexBuild` over a plan whose stored arrays have been put in place: storage in blocks of its own. */
+  /** Runs an `IndexBuild` over a resolved plan; returns storage in blocks of its own. */
   readonly index: (plan: LogicalPlan, form: StorageForm) => Promise<Storage>
-  /** Runs an `IndexLookup` over a plan whose stored arrays have been put in place. `index` has or makes what an `IndexBuild` of it gives. */
+  /** Runs an `IndexLookup` over a resolved plan. Its `index` has the result of an `IndexBuild` in it, or makes it. */
   readonly lookup: Executor['lookup']
-  /** A node over inputs that are known better than they were when it was made; as it was unless given. */
+  /** Makes a node anew over inputs whose types are known better than when it was made; by default the node keeps its type. */
   readonly retype?: (plan: LogicalPlan, inputs: readonly LogicalPlan[]) => LogicalPlan
-  /** A reading of what functions capture; where there is none, they stay what they were when the plan was made. */
+  /** Reads the values that functions capture; without it, they stay as they were when the plan was made. */
   readonly moment?: (functions: readonly UserFunction[]) => Moment
-  /** What passes have written, where a checkpoint is kept. */
+  /** The record of passes, where a checkpoint is kept. */
   readonly ledger?: Ledger | undefined
-  /** What passes on several processes have left there: it comes home before somebody uses an array. */
+  /** The pieces of arrays that passes on several processes have left there; they come home before an array is used. */
   readonly elsewhere?: LeftElsewhere | undefined
 }
 
@@ -43,8 +43,8 @@ export class StoredPlans {
   }
 
   /**
-   * What the functions of plans capture now, as far as the plans are still to be computed. Taken at the call of an action;
-   * what is done by one call is done by one moment.
+   * The values that the functions of plans capture now, as far as the plans are still to be computed. Taken at the call of an action,
+   * which uses this one moment throughout.
    */
   moment(...plans: readonly LogicalPlan[]): Moment {
     const functions: UserFunction[] = []
@@ -62,23 +62,23 @@ export class StoredPlans {
     return moment
   }
 
-  /** A number for the array that is the same as long as the node lives: two names with one identity are one array. */
+  /** A number for the array that stays the same as long as the node lives: two names with one identity are one array. */
   identity(node: LogicalPlan): number {
     return this.cellOf(node).id
   }
 
-  /** What the array is called in messages. */
+  /** The array's name in messages. */
   label(node: LogicalPlan): string {
     return this.cellOf(node).label
   }
 
-  /** Changes with every write to the array or to anything it is computed from, and with what functions on the way capture; a key for caches. */
+  /** A key for caches that changes with every write to the array or to one it is computed from, and with the values its functions capture. */
   version(node: LogicalPlan): string {
     const cell = this.cellOf(node)
     return cell.owned ? `${cell.id}:${cell.version}` : this.basisOf(node, this.moment(node))
   }
 
-  /** What the array was made by, as long as nobody has written it. */
+  /** The constructor call that the array was made by; undefined for other nodes, and once it has been written. */
   made(node: LogicalPlan): MadeSpec | undefined {
     if (node.kind !== 'Array' || this.cellOf(node).version !== 0) return undefined
     const { name, shape, dtype, init } = node
@@ -86,12 +86,12 @@ export class StoredPlans {
     return isMade(spec) ? spec : undefined
   }
 
-  /** What computes the array in another process, as long as nobody has written it. */
+  /** The plan by which another process can compute the array; undefined where it cannot, and once the array has been written. */
   scanned(node: LogicalPlan): ScannedSpec | undefined {
     return this.cellOf(node).version === 0 ? scannedSpec(node, this.label(node), this.moment(node)) : undefined
   }
 
-  /** What is known of a node; undefined where nobody has asked for it. */
+  /** The cell of a node; undefined where none has been made yet. */
   known(node: LogicalPlan): Cell | undefined {
     return this.cells.get(node)
   }
@@ -102,7 +102,7 @@ export class StoredPlans {
     return cell
   }
 
-  /** The topmost nodes with storage, or that are to have some: the leaves of the resolved plan. */
+  /** The topmost nodes that have or will have storage: the leaves of the resolved plan. */
   frontier(tops: readonly LogicalPlan[], moment: Moment): LogicalPlan[] {
     const found = new Set<LogicalPlan>()
     const walk = (node: LogicalPlan): void => {
@@ -118,7 +118,7 @@ export class StoredPlans {
     return node.kind === 'Array' || node.kind === 'Materialize' || this.cells.get(node)?.owned === true || this.hasStorage(node, moment)
   }
 
-  /** The plan with storage for leaves, and functions as they are at the moment. */
+  /** The plan with storage for leaves, and functions with the values they capture at this moment. */
   replaced(plan: LogicalPlan, storages: ReadonlyMap<LogicalPlan, Storage>, moment: Moment): LogicalPlan {
     const done = new Map<LogicalPlan, LogicalPlan>()
     const walk = (node: LogicalPlan): LogicalPlan => {
@@ -134,7 +134,7 @@ export class StoredPlans {
     return walk(plan)
   }
 
-  /** The node over its inputs as they are stored, which may be known by now. */
+  /** The node over its stored inputs, whose types may be known only now. */
   private over(node: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
     const before = inputsOf(node)
     const isKnownBetter = inputs.some(({ element, keys }, i) => {
@@ -153,7 +153,7 @@ export class StoredPlans {
     return { kind: 'Stored', element, keys, name: this.cellOf(node).label, storage }
   }
 
-  /** The versions of the arrays that a lazy node is computed from, and the names of the functions on the way. */
+  /** The versions of the arrays that a lazy node is computed from, and the names of the functions on the way: equal as long as its elements are. */
   basisOf(node: LogicalPlan, moment: Moment): string {
     const parts = new Set<string>()
     const through = (one: LogicalPlan): void => {
@@ -170,14 +170,14 @@ export class StoredPlans {
     return [...parts].sort().join(' ')
   }
 
-  /** Whether there is storage that holds what the node holds now. */
+  /** Whether a node has valid storage: it owns it, or nothing below it has changed since it was computed. */
   hasStorage(node: LogicalPlan, moment: Moment): boolean {
     if (node.kind === 'Stored') return true
     const cell = this.cells.get(node)
     return cell?.storage !== undefined && (cell.owned || cell.basis === this.basisOf(node, moment))
   }
 
-  /** The storage that holds what a node holds now; undefined where there is none yet, or any more, unless it may be gone. */
+  /** The valid storage of a node; undefined where there is none, and where a failed loop has written it partly, unless `allowGone`. */
   stored(node: LogicalPlan, moment: Moment, allowGone = false): Storage | undefined {
     if (node.kind === 'Stored') return node.storage
     const { gone, storage } = this.cellOf(node)

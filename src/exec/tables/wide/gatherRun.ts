@@ -1,4 +1,4 @@
-/** The columns of a batch for rows in any order, in blocks of the arena: gathered by all workers, texts in two passes. */
+/** Gathers columns at rows in any order into blocks of the arena, by all workers; texts in two passes. */
 import type { Column } from '../../../core/data/column.ts'
 import { bytesOf } from '../../../core/data/columnSlices.ts'
 import { popcount } from '../columns/bitmap.ts'
@@ -6,7 +6,7 @@ import type { ResultBlocks } from '../columns/resultBlocks.ts'
 import { CHUNK_ROWS, type Gathered } from '../operators/gather/gatheredColumns.ts'
 import type { SortRun } from './sortRun.ts'
 
-/** Whether kernels can gather the column. */
+/** Whether kernels can gather a column: no lists or objects. */
 export function isGatherable({ type, children = [] }: Column): boolean {
   switch (type.kind) {
     case 'list':
@@ -27,12 +27,12 @@ interface Rows {
 /** A column that is being gathered. */
 interface Growing {
   readonly first: readonly Gathered[]
-  /** What can be said once the first pass has run. */
+  /** The work of the second pass, which depends on results of the first. */
   readonly second: () => readonly Gathered[]
   readonly column: () => Column
 }
 
-/** The columns of so many rows. Throws MemoryError. */
+/** The columns at `rows`. Throws MemoryError. */
 export async function gatheredColumns(
   columns: readonly Column[],
   rows: Rows,
@@ -97,7 +97,7 @@ function growingColumn(source: Column, length: number, run: SortRun, blocks: Res
   }
 }
 
-/** The bytes of chunks become what lies before each; gives those of all. */
+/** Turns the chunks' byte counts into prefix sums, in place; returns the total. */
 function endsOf(totals: Int32Array): number {
   let sum = 0
   for (let chunk = 0; chunk < totals.length; chunk++) {

@@ -37,20 +37,20 @@ import type { SortedServices } from './sortedBatches.ts'
 import { placesOf, type Range, rangesOf, SortRun } from './sortRun.ts'
 
 export interface GroupServices extends SortedServices {
-  /** Keys looked at to guess the windows of direct codes. */
+  /** The size of the sample of keys that dense key ranges are guessed from. */
   readonly keysLookedAt?: number
-  /** Rows, or places of keys, of a partition. */
+  /** Rows of a partition, or places of dense key ranges. */
   readonly partitionRows?: number
 }
 
-/** What a partition's table and its groups' records take fits a core's cache. */
+/** Rows of a partition for which its hash table and its groups' records fit a core's cache. */
 const PARTITION_ROWS = 2 ** 15
-/** Rows go to so many places at once that their lines stay in the near cache. */
+/** Binary logarithm of the most partitions: a scatter writes to each, and all their cache lines have to stay in the core's cache. */
 const MOST_PARTITION_BITS = 9
-/** Partitions for each worker, so that all have about as much to do. */
+/** The least number of partitions for each worker, so that all have about equal work. */
 const PARTITIONS_PER_WORKER = 8
 
-/** The groups in order of first appearance, with their aggregates; undefined for keys that kernels do not compare, or where memory is short. There is a row at least. */
+/** The groups of at least one row, in order of first appearance, with aggregates; undefined for keys that kernels do not compare, or where memory is short. */
 export async function groupedRows(
   { aggregates, method }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
   batches: readonly ExecBatch[],
@@ -77,7 +77,7 @@ export async function groupedRows(
   }
 }
 
-/** Columns that kernels hash and compare, or have nothing but nulls. */
+/** Whether kernels can hash and compare the key, or it has nothing but nulls. */
 export function isCompared(key: Column | undefined): boolean {
   if (key === undefined) return false
   if (key.type.kind === 'struct')
@@ -85,7 +85,7 @@ export function isCompared(key: Column | undefined): boolean {
   return key.type.kind !== 'list' && key.type.kind !== 'object'
 }
 
-/** Each hidden column of all batches as one: on a worker where that copies. */
+/** Concatenates each hidden column of all batches; on a worker where that copies. */
 export async function hiddenColumns(batches: readonly ExecBatch[], { run }: Pick<GroupServices, 'run'>): Promise<readonly Column[]> {
   const pieces = (batches[0]?.hidden ?? []).map((_, i) => {
     const parts = batches.map((batch) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length })
@@ -110,16 +110,16 @@ async function gathered(key: Column, groups: Groups, services: GroupServices, bl
 
 interface Groups {
   readonly length: number
-  /** The first row of each group, in order. */
+  /** The address of the first row of each group, in order. */
   readonly order: number
-  /** By first row: the number of its group. */
+  /** The address of the group number of each row that is the first of its group. */
   readonly ranks: number
   readonly partitions: Omit<Partitions, 'claims'>
-  /** Of the partition that has most. */
+  /** The most rows, and the most groups, that a partition has. */
   readonly most: { readonly rows: number; readonly groups: number }
 }
 
-/** How rows are partitioned. */
+/** The codes of the rows, and how they are partitioned by them. */
 interface Coding {
   readonly how: { readonly kind: 'hashed'; readonly parts: readonly ComparedColumn[] } | { readonly kind: 'placed' }
   readonly shift: number
@@ -173,7 +173,7 @@ export class GroupRun {
     return { length, order, ranks: coding.codes, partitions, most: { rows: mostRows, groups: groups.reduce((a, b) => Math.max(a, b), 0) } }
   }
 
-  /** First rows in their order; the number of each goes to its place in `ranks`. */
+  /** Lists the first rows of all groups in row order, and writes the rank of each to its place in `ranks`. */
   private async ranked(flags: number, ranks: number): Promise<{ readonly length: number; readonly order: number }> {
     const { memory, ranges } = this
     const next = memory.block(64 * ranges.length)
@@ -190,7 +190,7 @@ export class GroupRun {
     return { length, order }
   }
 
-  /** Codes that are places; undefined where keys have none. */
+  /** Codes that are places in dense key ranges; undefined where keys are not dense, or one lies outside of the guessed ranges. */
   private async placed(): Promise<Coding | undefined> {
     const { key, memory, ranges, services } = this
     const windows = windowsOf([key], key.type, { lookedAt: services.keysLookedAt, wide: true })
@@ -242,7 +242,7 @@ export class GroupRun {
     return { how: { kind: 'hashed', parts }, shift, partitions, codes, counts }
   }
 
-  /** A column for each aggregate. */
+  /** The column of each aggregate. */
   async aggregated(
     aggregates: readonly Aggregate[],
     columns: readonly Column[],
@@ -296,7 +296,7 @@ export class GroupRun {
   }
 }
 
-/** What partitions are to compute, and where it goes. */
+/** Collects the folds that partitions compute for the aggregates, with the addresses of their results. */
 class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' | 'distinct'> {
   readonly folds: PartitionFolds['folds'][number][] = []
   readonly rowCounts: number[] = []
@@ -311,7 +311,7 @@ class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' |
     this.memory = memory
   }
 
-  /** What gives the column once all is computed; undefined where no kernel computes it. */
+  /** Adds an aggregate; returns a function that makes its column once all is computed, or undefined where no kernel computes it. */
   result(call: Aggregate, column: Column | undefined): (() => Column) | undefined {
     const { memory, groups } = this
     const doubles = (): Float64Array => this.blocks.like(new Float64Array(), groups.length)
@@ -361,7 +361,7 @@ function extremesOf(type: ColumnType, values: Float64Array, counts?: Int32Array)
   return type.kind === 'f64' ? { ...numbersColumn(values, counts), type } : extremesColumn(values, type, counts)
 }
 
-/** How kernels hash and compare the column; undefined for one that they do not, or that has nothing but nulls. */
+/** The column as kernels hash and compare it; undefined for a type that they do not, or a column of type null. */
 export function comparedColumn({ type, values, offsets, validity }: Column, memory: GroupMemory): ComparedColumn | undefined {
   const bits = memory.addressOf(validity)
   const place = { nullable: bits !== 0, values: memory.addressOf(values), bits }

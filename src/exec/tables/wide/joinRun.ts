@@ -1,9 +1,9 @@
 /**
- * A join on all workers: each joins a range of the left side's rows with the whole right side. The ranges' results, one
- * after another, are in the order of the left side; rows of the right side that no range matched come last.
+ * A hash join on all workers: each joins a range of the left side's rows with the whole right side, the build side. The ranges'
+ * results, one after another, are in the order of the left side; rows of the right side that no range matched come last.
  *
- * Every worker makes its own table of the right side's keys, which costs what one table costs: joins whose right side is
- * the larger one gain less.
+ * Every worker builds its own hash table of the right side's keys, so building takes as long as with one worker, and joins whose right
+ * side is the larger one gain less.
  */
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'
@@ -19,7 +19,7 @@ import { allOf } from '../scheduler.ts'
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
 export interface JoinServices {
-  /** Tasks worth running at once. */
+  /** The number of tasks worth running at once. */
   readonly workers: number
   readonly arena: Arena
   readonly run: (task: JoinTask) => Promise<readonly ExecBatch[]>
@@ -58,7 +58,7 @@ function anyOf(flags: readonly Uint8Array[], length: number): Uint8Array {
   return any
 }
 
-/** The batches that have elements, with one element type and one type of hidden columns for all; the first of all if none has. */
+/** The batches that have elements, converted to their common types; the first batch if none has elements. */
 function alike(batches: readonly ExecBatch[]): readonly ExecBatch[] {
   const filled = batches.filter((batch) => batch.length > 0)
   if (filled.length < 2) return filled.length === 0 ? batches.slice(0, 1) : filled

@@ -1,4 +1,4 @@
-/** Wide operators that all workers carry out together, by tasks of their own. */
+/** Runs wide operators by all workers together, each operator by its own kinds of tasks. */
 import { MemoryError } from '../../../core/errors.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import { asofRows } from '../asof/asofRun.ts'
@@ -13,7 +13,7 @@ import { joinedRows } from './joinRun.ts'
 import { sortedBatches, together } from './sortedBatches.ts'
 import { SortRun } from './sortRun.ts'
 
-/** The result in pieces, at least one; undefined for what is one task. */
+/** The result in pieces, at least one; undefined where the operator has to run as one task. */
 export async function sharedWork(
   operator: WideOperator,
   [first = [], second = []]: readonly (readonly ExecBatch[])[],
@@ -53,7 +53,7 @@ async function groups(
   return found && [found]
 }
 
-/** The first of equal elements, which are found as groups are; undefined for what kernels do not compare or gather, or where memory is short. */
+/** The first of equal elements, found as groups are; undefined for types that kernels do not compare or gather, or where memory is short. */
 async function distinctRows(batches: readonly ExecBatch[], services: GroupServices): Promise<ExecBatch | undefined> {
   const filled = batches.filter((batch) => batch.length > 0).map(withoutKeys)
   const whole = await together(filled, services)

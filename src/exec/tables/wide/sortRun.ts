@@ -1,13 +1,13 @@
 /**
  * A sort on all workers, over columns of the arena.
  *
- *     spans      the key's parts become words of 64 bits, each part in as many bits as its values need (`exec/kernels/tables/sortWords.ts`)
+ *     spans      the range of each part of the key; normalized keys have as many bits a part as it needs (`exec/kernels/tables/sortWords.ts`)
  *     words      the words of all rows; rows are counted by the highest digit of the first word
  *     scatter    words and row numbers, bucket after bucket
  *     buckets    each bucket in order, by one worker (`exec/tables/operators/sort/sortedBuckets.ts`)
  *     gather     the columns of the rows in order (`gatherRun.ts`)
  *
- * Ranges of rows, and the order in which workers take buckets, decide who does what and nothing else.
+ * The result does not depend on the ranges of rows, or on the order in which workers claim buckets.
  */
 import type { Column } from '../../../core/data/column.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
@@ -21,23 +21,23 @@ import type { SortTask, SortWork } from '../operators/sort/sortTask.ts'
 import { allOf } from '../scheduler.ts'
 
 export interface SortServices {
-  /** Tasks worth running at once. */
+  /** The number of tasks worth running at once. */
   readonly workers: number
   readonly arena: Arena
   readonly run: (task: SortTask) => Promise<unknown>
 }
 
-/** Rows of a bucket, if words are spread evenly: their keys and numbers lie in a core's cache. */
+/** Rows of a bucket, if words are spread evenly: their words and row numbers fit a core's cache. */
 const BUCKET_ROWS = 8192
 const MOST_BUCKET_BITS = 11
 
 const WORD_BITS = 64n
 
-/** Bits of the word of a text, null included. */
+/** Bits of a text's word, in which null has a value too. */
 const TEXT_BITS = 61n
 const TEXT_MASK = 2n ** 60n - 1n
 
-/** The numbers of the rows in order, in memory that ends with the run. */
+/** The address of the sorted row numbers, in memory that is freed with the run. */
 export interface SortedRows {
   readonly address: number
 }
@@ -59,7 +59,7 @@ export class SortRun {
     this.memory.end()
   }
 
-  /** The first `limit` rows, perhaps with others behind them; undefined where a part of the key does not fit a word. Throws MemoryError. */
+  /** The sorted rows: the first `limit`, perhaps with others behind them; undefined where kernels cannot sort by the key. Throws MemoryError. */
   async rowsInOrder(
     key: Column,
     { descending, limit }: { readonly descending: Directions; readonly limit: number },
@@ -68,7 +68,7 @@ export class SortRun {
     return parts && (await this.rowsBy(parts, key.length, { descending: directionsOf(key, descending), limit }))
   }
 
-  /** The same by parts of keys. */
+  /** The sorted rows by the parts of a key, as `rowsInOrder`. */
   async rowsBy(
     parts: readonly SortPart[],
     length: number,
@@ -87,7 +87,7 @@ export class SortRun {
     return address
   }
 
-  /** The words that the key becomes; undefined where a part and its null do not fit into one. */
+  /** The levels of normalized keys; undefined where a part's values and null do not fit a word. */
   private async levelsOf(parts: readonly SortPart[], rows: number, descending: Directions): Promise<readonly SortLevel[] | undefined> {
     const { memory, services } = this
     const places = parts.map((part) => placeOf(part, memory))
@@ -138,7 +138,7 @@ export class SortRun {
       })),
     )
     const all = placesOf(memory.integers(counts, buckets * ranges.length), buckets)
-    // buckets that hold the first rows, and those alone
+    // only the buckets that hold the first `limit` rows
     const wanted = Math.max(
       1,
       all.findIndex((start) => start >= limit),
@@ -163,13 +163,13 @@ export class SortRun {
     return { address: rows }
   }
 
-  /** All of the work, each on a worker; nothing of it runs any more when this fails. */
+  /** Runs all tasks on workers; when one fails, rejects after the others have ended. */
   async together(works: readonly SortWork[]): Promise<void> {
     await allOf(works.map((work) => this.services.run({ kind: 'sort', work })))
   }
 }
 
-/** The directions of a key's parts: an item that is null throughout has none. */
+/** The directions of a key's parts, from those of its items: an item of several parts gives each its own, one of type null has no part. */
 export function directionsOf({ type, children = [] }: Column, descending: Directions): Directions {
   if (typeof descending === 'boolean' || type.kind !== 'struct') return descending
   return children.flatMap((child, item) => (sortParts(child) ?? []).map(() => directionOf(descending, item)))
@@ -191,7 +191,7 @@ function placeOf({ kind, column, ...form }: SortPart, memory: GroupMemory): Fixe
   return { ...(form as Pick<FixedPlace, 'form'>), values: memory.addressOf(column.values), bits } // that of a column of a fixed width
 }
 
-/** Whatever there is of a text may be shared, up to so many bytes. */
+/** The longest prefix of texts that is skipped, in bytes. */
 const MOST_PREFIX = 255
 
 function spanOf(place: FixedPlace | TextPlace, { column }: SortPart, out: number, memory: GroupMemory): Span {
@@ -211,7 +211,7 @@ function firstPresent({ validity, length }: Column): number {
   return 0
 }
 
-/** The least and the most of all ranges, as numbers without sign. */
+/** The least and the greatest word of all ranges, as unsigned numbers. */
 function wordsOf(found: BigInt64Array): { readonly least: bigint; readonly most: bigint } {
   let [least, most] = [2n ** 64n - 1n, 0n]
   for (let r = 0; r < found.length; r += 2) {
@@ -240,7 +240,7 @@ function packedPart(
   }
 }
 
-/** What of a part goes behind others that leave so much room in their word, and what begins the next word. */
+/** Splits a part into the bits that fit the room left in a word, and the bits that begin the next word. */
 function piecesOf(part: PackedPart, room: bigint): readonly [PackedPart | undefined, PackedPart | undefined] {
   if (part.width <= room) return [part, undefined]
   if (room === 0n) return [undefined, part]
@@ -251,7 +251,7 @@ function piecesOf(part: PackedPart, room: bigint): readonly [PackedPart | undefi
   ]
 }
 
-/** Nulls come after all texts, and never go on. */
+/** The flip and the word of null for texts: null comes last in both directions, and is never compared further. */
 function textCodes(descending: boolean): { readonly flip: bigint; readonly ofNull: bigint } {
   return descending ? { flip: TEXT_MASK, ofNull: TEXT_MASK + 1n + 15n } : { flip: 0n, ofNull: TEXT_MASK + 1n }
 }
@@ -260,7 +260,7 @@ function bitsOf(level: SortLevel): bigint {
   return level.kind === 'text' ? TEXT_BITS : level.parts.reduce((bits, { width }) => bits + width, 0n)
 }
 
-/** Counts of each range become the places where its rows of each bucket go; gives where buckets begin, and where the last ends. */
+/** Turns counts by range and bucket into the positions where a range's rows of a bucket go, in place; returns the starts of the buckets and the end. */
 export function placesOf(counts: Int32Array, buckets: number): Int32Array {
   const starts = new Int32Array(buckets + 1)
   let at = 0

@@ -1,4 +1,4 @@
-/** A table in the order of its hidden key, by all workers; what kernels cannot gather is taken by tasks, a range of the order each. */
+/** Sorts a table by its hidden key, by all workers. Where kernels cannot gather a column, tasks take the rows, a range of the order each. */
 import type { Column } from '../../../core/data/column.ts'
 import { isConcatFree } from '../../../core/data/columnConcat.ts'
 import { MemoryError } from '../../../core/errors.ts'
@@ -14,13 +14,13 @@ import { isSortable, SortRun, type SortServices } from './sortRun.ts'
 
 export interface SortedServices extends Omit<SortServices, 'run'> {
   readonly run: (task: StageTask) => Promise<readonly ExecBatch[]>
-  /** Takes over blocks that the result lies in. */
+  /** Takes over the blocks of the result. */
   readonly hold: (blocks: readonly Block[]) => void
-  /** Where memory is short, it is an error: there is another way than one task. */
+  /** Whether a MemoryError is thrown on, since the operator can go by way of disk; else it runs as one task. */
   readonly isBounded?: boolean
 }
 
-/** The result in pieces, at least one; undefined for keys that are compared row by row, or where memory is short. */
+/** The sorted rows in pieces, at least one; undefined for keys that are compared row by row, or where memory is short. */
 export async function sortedBatches(
   { descending, limit, hiddenKey }: Extract<WideOperator, { kind: 'SortExec' }>,
   batches: readonly ExecBatch[],
@@ -48,7 +48,7 @@ export async function sortedBatches(
   }
 }
 
-/** The batches as one: on a worker where that copies. */
+/** Concatenates batches, on a worker where that copies; undefined for none. */
 export async function together(batches: readonly ExecBatch[], { run }: SortedServices): Promise<ExecBatch | undefined> {
   const [first] = batches
   if (first === undefined || batches.length === 1) return first
