@@ -1,8 +1,8 @@
 /**
- * `distarray run [--processes N] -- command`: runs a program on several processes. `distarray schema FILE`: what its rows are.
+ * `distarray run [--processes N] -- command`: runs a program on several processes. `distarray schema FILE`: prints the type of its rows.
  *
- * With `--processes` they are started here. Without, this is one of the processes that an engine has started, and says to the
- * program what the engine says of it.
+ * With `--processes` they are started here. Without, this is one of the processes that an engine (Slurm, torchrun, …) has started,
+ * and passes the engine's settings on to the program.
  */
 import { engineOf } from './exec/gang/links/engines.ts'
 import { settingsOf } from './exec/gang/links/settings.ts'
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const engine = engineOf(process.env)
     if (engine === undefined) return await launchOne(asked.command, {})
-    settingsOf(engine.variables) // what is wrong is said before the program runs
+    settingsOf(engine.variables) // throws for wrong settings before the program runs
     return await launchOne(asked.command, engine.variables)
   } catch (error) {
     process.stderr.write(`${String(error)}\n`)
@@ -45,7 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What was asked for, or what is to be said about it. */
+/** The command and options of the arguments, or the text to print: the usage, or an error. */
 function parsed(args: readonly string[]): { readonly command: readonly string[]; readonly processes?: number } | string {
   const [verb, ...rest] = args
   if (verb === undefined || verb === '--help' || verb === '-h' || verb === 'help') return USAGE

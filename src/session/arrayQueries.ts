@@ -1,4 +1,4 @@
-/** How an array store has its indexes built and its queries answered: by plans, through the optimizer, as all else that runs. */
+/** Builds the indexes of an array store and answers its queries: by plans that go through the optimizer, as all others do. */
 
 import type { Storage } from '../core/arrays/storage.ts'
 import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
@@ -6,7 +6,7 @@ import type { Executor } from '../exec/tables/executor.ts'
 import type { ArrayStoreOptions } from '../exec/tables/store/storedPlans.ts'
 import { optimize } from '../planner/optimize.ts'
 
-/** The plans of queries of storage, which differ in nothing but the selectors. */
+/** The optimized query plan of each storage; queries of one storage differ only in their selectors. */
 const lookups = new WeakMap<Storage, LogicalPlan>()
 
 export function queriesBy(executor: Executor): Pick<ArrayStoreOptions, 'index' | 'lookup'> {

@@ -1,4 +1,4 @@
-/** Where a session keeps what its loops have done, and the ledger of it. */
+/** A session's checkpoint: the folder that keeps the passes of its loops, and the ledger over it. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
@@ -20,12 +20,12 @@ export interface Checkpoint {
 
 const SMALL_STEPS: unique symbol = Symbol('distarray.checkpointInSmallSteps')
 
-/** To spread into the options of a session, for tests: everything is committed at once, and `before` each step of it is told. */
+/** Session options for tests: each pass is committed at once, in steps, before each of which `options.before` is called. */
 export function checkpointInSmallSteps(options: Partial<CheckpointOptions> = {}): object {
   return { [SMALL_STEPS]: options }
 }
 
-/** What the bits of results depend on: node's major version and that of V8, the kind of processor, and the library's own code. */
+/** A text of all that the bits of results depend on: Node's major version, V8's version, the processor architecture, and the library's code. */
 function engineText(): string {
   const program = threadProgram()
   const code = typeof program === 'string' ? createHash('sha256').update(program).digest('hex').slice(0, 16) : 'sources'
@@ -34,7 +34,7 @@ function engineText(): string {
 
 let sessions = 0
 
-/** The folder that the environment gives the next session: DA_CKPT, and in it one for each session, which programs start in the same order. */
+/** The folder that the environment gives the next session: one for each inside of DA_CKPT, by the order in which the program starts them; undefined where none is asked for. */
 export function checkpointAskedFor(): string | undefined {
   const folder = process.env.DA_CKPT ?? asked
   if (!isMainThread || folder === undefined || folder === '') return undefined
@@ -43,7 +43,7 @@ export function checkpointAskedFor(): string | undefined {
 }
 let asked: string | undefined
 
-/** Opens the folder of a session that keeps a checkpoint. What the environment says comes first. */
+/** Opens the checkpoint of a session; `wanted`, the environment's folder, comes before the option. Undefined where neither names one. */
 export async function openedCheckpoint(
   options: { readonly checkpoint?: string },
   wanted: string | undefined,
@@ -63,7 +63,7 @@ export async function openedCheckpoint(
   }
 }
 
-/** Events are told as long as somebody holds them. */
+/** Makes the ledger of a checkpoint, which tells `events` when it stops keeping passes. */
 export function ledgerOf({ files, kept, eager }: Checkpoint, arena: SharedArena, events: Subject<SessionEvent>): Ledger {
   const onClosed = (because: string): void =>
     events.next({ kind: 'fallback', what: 'checkpoint', because: `Passes are not kept in ${files.folder} any more: ${because}` })

@@ -1,4 +1,4 @@
-/** What a session is composed of: planner, executor and sources joined over one memory, with workers and events. */
+/** Composes a session: joins planner, executor and sources over one memory, with workers and events. */
 
 import { availableParallelism } from 'node:os'
 import { Subject } from 'rxjs'
@@ -28,7 +28,7 @@ import { checkProgress, MOST_WORKERS, megabytes, type SessionOptions } from './s
 import { endWith, type SessionSpill, sessionArena, sessionPool, sessionSpill } from './sessionParts.ts'
 import type { SparkTables } from './sparkTables.ts'
 
-/** What a session is started with that takes time to come by. */
+/** The parts of a session that are opened asynchronously before it is made. */
 export interface Joined {
   readonly gang?: Gang
   readonly checkpoint?: Checkpoint | undefined
@@ -39,12 +39,12 @@ interface Composition {
   readonly workers: number
   readonly runtime: Runtime
   readonly engine: SessionEngine
-  /** Where tables that a program gives lie. */
+  /** The memory into which tables of the program are copied. */
   readonly tables: TableMemory
   readonly spill: SessionSpill
 }
 
-/** PlanError for options that make no sense. `checkOpen` throws, and `stopped` is aborted, once the session has stopped. */
+/** Makes the parts of a session; throws PlanError for options that make no sense. `checkOpen` throws, and `stopped` is aborted, once the session has stopped. */
 export function composed(
   options: SessionOptions,
   { gang, checkpoint, spark }: Joined,
@@ -92,7 +92,7 @@ export function composed(
   return { workers, runtime, engine: new SessionEngine(runtime, { seed: options.seed ?? 0, functions }), tables, spill }
 }
 
-/** Loaded where it is asked for. */
+/** Opens the Spark server that the options name, and loads its code only then; undefined where they name none. */
 export async function sparkAskedFor({ tables, fallback }: SessionOptions): Promise<SparkTables | undefined> {
   if (tables === undefined) {
     if (fallback !== undefined)
@@ -102,14 +102,14 @@ export async function sparkAskedFor({ tables, fallback }: SessionOptions): Promi
   return await (await import('./sparkTables.ts')).sparkTables(tables, fallback)
 }
 
-/** The session's workers, and how much of its memory is used. */
+/** The content that is printed of a session: its workers, and how much of its memory is used. */
 export function shownSession(workers: number, { arena, stopped }: Runtime): Shown {
   const threads = workers === 1 ? "1 worker, the caller's thread" : `${workers} workers`
   const memory = stopped.aborted ? 'stopped' : `${megabytes(arena.usedBytes)} of ${megabytes(arena.budgetBytes)} of memory used`
   return { what: 'Session', title: `${threads}, ${memory}` }
 }
 
-/** The options of a reader, which `stopped` ends as its own signal does; what makes no sense is left for the reader to say. */
+/** A reader's options with a signal that `stopped` aborts too; options that make no sense are left for the reader to refuse. */
 export function readingUntil<O extends ReadOptions>(stopped: AbortSignal, options: O): O {
   if (typeof options !== 'object' || options === null) return options
   const { signal } = options
@@ -117,7 +117,7 @@ export function readingUntil<O extends ReadOptions>(stopped: AbortSignal, option
   return isSignal(signal) ? { ...options, signal: joinedSignal([signal, stopped]) } : options
 }
 
-/** Of a session without a server. */
+/** The error of `table()` in a session without a server. */
 export function noServer(): PlanError {
   return new PlanError(
     "table() opens tables of a Spark server, and this session has none. Start it with one: Session.start({ tables: 'sc://host:15002' }).",

@@ -95,7 +95,7 @@ export class SessionEngine implements Engine {
     } finally {
       leave()
     }
-    // the consumer may write between two batches what the plan reads: it must not have to wait for itself
+    // between two batches the consumer may write to arrays that the plan reads: holding their locks, it would wait for itself
     yield* await this.execute(plan, { ...options, moment })
   }
 
@@ -111,7 +111,7 @@ export class SessionEngine implements Engine {
     try {
       called = store.asCalled(plan)
     } catch (error) {
-      if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // which the action throws
+      if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // the action will throw it
       throw error
     }
     const ours = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
@@ -134,7 +134,7 @@ export class SessionEngine implements Engine {
       await executor.execute(optimize(resolved).plan, { record })
       return performance.now() - started
     }
-    // what is materialized runs here as it runs at its first use; where it has, it is a table that is there
+    // a materialized plan runs here as at its first use, unless its storage exists already
     const isThere = store.stats(plan).storage !== 'none'
     const milliseconds = await store.use(plan.kind === 'Materialize' && !isThere ? plan.input : plan, run)
     const called = store.asCalled(plan)
@@ -203,11 +203,11 @@ export class SessionEngine implements Engine {
   async write(plan: LogicalPlan, { method, ...target }: WriteTarget, form: WriteForm): Promise<Written> {
     checkRequests(method, target)
     const { stopped } = this.#open()
-    const signal = heardByMany(target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])) // files and objects of a folder each
+    const signal = heardByMany(target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])) // each file or object of a folder listens
     const where = { ...target, signal }
     if (form.kind === 'npy' || form.kind === 'tensor' || form.kind === 'array')
       return await writeStored(this.#runtime.store, plan, { form, ...where })
-    // what the rows are is in the file's header: it must be known before the first of them is written
+    // the file's header has the rows' type, which must be known before the first row is written
     const moment = this.#open().store.plans.moment(plan)
     const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}
     const folders = partitionBy === undefined ? undefined : { ...where, existing, extension: PARQUET_EXTENSION }
@@ -265,7 +265,7 @@ export class SessionEngine implements Engine {
     }
   }
 
-  /** Bytes of what is written are made by workers; those of small batches here, which takes less than to tell a worker. */
+  /** The encoder of a writer: workers encode batches; small ones are encoded on this thread, which costs less than a task. */
   #encoder(signal: AbortSignal, done?: (batch: Batch) => void): Encoder {
     const { pool, arena } = this.#open()
     const run = async (task: EncodeTask): Promise<Uint8Array> => {
@@ -275,7 +275,7 @@ export class SessionEngine implements Engine {
       return bytes
     }
     const appended = (bytes: Uint8Array): void => {
-      if (isOfArena(bytes)) arena.free(bytes.byteOffset) // a block of its own
+      if (isOfArena(bytes)) arena.free(bytes.byteOffset) // the bytes have a block of their own
     }
     return { width: pool.size, run, appended, ...defined({ done }) }
   }
@@ -286,12 +286,12 @@ export class SessionEngine implements Engine {
   }
 }
 
-/** Whether elements are numbers: those of a bool array are, unless it was filled with a boolean. */
+/** Whether elements are read as numbers. A bool array counts as u8, unless it was filled with a boolean. */
 function isNumeric(element: ElementType): boolean {
   return element.kind === 'scalar' && element.type.kind !== 'bool'
 }
 
-/** The batches in ordinary buffers: what came straight from storage may be written once its lock is gone. */
+/** Copies of the batches in ordinary buffers: storage that they are views of may be written once its lock is released. */
 function ordinary(batches: readonly Batch[]): readonly Batch[] {
   return batches.map((batch) => ({
     ...batch,
@@ -300,7 +300,7 @@ function ordinary(batches: readonly Batch[]): readonly Batch[] {
   }))
 }
 
-/** Batches of a run's memory that a writer reads there. */
+/** The batches of a run that a writer still reads, with the functions that free their memory. */
 class Lent implements Keeper {
   readonly #frees = new Map<Batch, () => void>()
   readonly #ends: (() => void)[] = []
@@ -323,7 +323,7 @@ class Lent implements Keeper {
   }
 }
 
-/** The batch as another thread gets it: what lies in the arena is there already. */
+/** The batch to send to another thread: columns in the arena are shared, others are copied without what else their buffers hold. */
 function sent(batch: Batch): Batch {
   return { ...batch, columns: batch.columns.map((column) => (isShared(column) ? column : ownColumn(column))) }
 }

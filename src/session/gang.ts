@@ -1,4 +1,4 @@
-/** Processes that run one program: the first has it, the others run parts of its loops. Loaded where a gang is asked for. */
+/** The gang of processes that run one program: rank 0 has the program, the others run parts of its loops. Loaded only where a gang is asked for. */
 import type { Storage } from '../core/arrays/storage.ts'
 import { GangError } from '../core/errors.ts'
 import type { ScannedSpec } from '../exec/arrays/scannedArray.ts'
@@ -9,12 +9,12 @@ import { threadProgram } from '../exec/workers/threadProgram.ts'
 import { queriesBy } from './arrayQueries.ts'
 import type { Runtime } from './runtime.ts'
 
-/** A process that lost its gang asks to be started again: EX_TEMPFAIL of sysexits.h. */
+/** The exit status of a process that lost its gang and asks to be started again: EX_TEMPFAIL of sysexits.h. */
 const LOST_STATUS = 75
 
 let gang: Promise<Gang> | undefined
 
-/** The gang of this process, which is told when the process exits; the same for all sessions. */
+/** The gang of this process, which has rank 0; the same for all sessions. Its other processes are released when this one exits. */
 export async function driverGang(settings: GangSettings): Promise<Gang> {
   gang ??= Gang.start(settings, threadProgram()).then((found) => {
     process.once('exit', (code) => found.releaseNow(code))
@@ -23,7 +23,7 @@ export async function driverGang(settings: GangSettings): Promise<Gang> {
   return await gang
 }
 
-/** Serves until the program has ended, and then ends this process as that one did. */
+/** Serves rank 0 until its program has ended, and then ends this process with the same status. */
 export async function serveDriver(settings: GangSettings, { pool, arena, worthThreadsMs, executor }: Runtime): Promise<never> {
   const { index } = queriesBy(executor)
   const compute = async ({ plan, form }: ScannedSpec): Promise<Storage> => await index(plan, form)

@@ -1,12 +1,12 @@
-/** Whether this process is one of a gang, by its environment. Asked before anything of a gang is loaded. */
+/** Reads from the environment whether this process is one of a gang, before any code of gangs is loaded. */
 import { isMainThread } from 'node:worker_threads'
 import { type GangSettings, settingsOf } from '../exec/gang/links/settings.ts'
 
 let asked: { readonly settings: GangSettings | undefined } | undefined
 
 /**
- * The same answer for all sessions of a process. Its variables are taken out of the environment: a program that this one starts is
- * not the same process of the gang.
+ * The gang's settings, the same for all sessions of a process; undefined where it is in no gang. Their variables are removed from the
+ * environment: a program that this one starts is not the same process of the gang.
  */
 export function gangAskedFor(): GangSettings | undefined {
   if (asked !== undefined) return asked.settings

@@ -1,6 +1,6 @@
 /**
- * Plans of arrays: those that are made when they are needed, and those made with their elements, which the program or a file has. These go
- * straight to the array's storage, and the plan does not hold them.
+ * Plans of arrays: arrays that are filled at their first use, and arrays whose elements the program or a file gives. Given elements go
+ * straight to the array's storage; the plan does not hold them.
  */
 
 import { checkOneOf, checkSeed } from '../core/arguments.ts'
@@ -18,7 +18,7 @@ import { eachRow } from '../exec/arrays/rows.ts'
 import type { Runtime } from './runtime.ts'
 import { checkShapeOf } from './sessionOptions.ts'
 
-/** Of an array of random numbers. */
+/** The options of `session.random`. */
 export interface RandomOptions {
   readonly dtype?: 'f64' | 'f32'
   readonly distribution?: 'uniform' | 'normal'
@@ -44,7 +44,7 @@ export function scanPlan(source: ArraySource): LogicalPlan {
 
 type Given = Pick<Runtime, 'arena' | 'store'>
 
-/** The plan of an array that holds what `storage` does, and owns it. `booleans`: elements of a bool array are true and false, not 1 and 0. */
+/** The plan of an array that owns `storage`. `booleans`: elements of a bool array are true and false, not 1 and 0. */
 export function givenPlan(
   name: string,
   storage: DenseStorage | SparseStorage,
@@ -58,7 +58,7 @@ export function givenPlan(
   return plan
 }
 
-/** The plan of an array that is made when it is needed. PlanError for a shape or a dtype that is none; `method` is what the program called. */
+/** The plan of an array that is filled at its first use. Throws PlanError for a wrong shape or dtype; `method` is the one that the program called. */
 export function madePlan(
   method: string,
   shape: Shape,
@@ -77,7 +77,7 @@ export function madePlan(
   return { kind: 'Array', name, shape: [...shape], dtype, init, element, keys }
 }
 
-/** The plan of a dense array with a copy of the values, row by row. The shape is one. */
+/** The plan of a dense array with a copy of the values, in row-major order. The shape was checked. */
 export function typedArrayPlan(values: TypedArray, shape: Shape, { arena, store }: Given): LogicalPlan {
   const name = `fromTypedArray([${shape.join(', ')}])`
   const dtype = dtypeOf(values)

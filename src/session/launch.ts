@@ -1,6 +1,6 @@
 /**
- * Starts a program as several processes of this machine, and sees to it that none is left when it has ended. One that is killed is
- * started again, and takes part in the passes that come; not that of rank 0, which has the program.
+ * Starts a program as several processes of this machine, and ends them all when the program has ended. A process that is killed is
+ * started again, and takes part in later passes; except rank 0, which has the program.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,17 +8,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** How long processes that the program does not need any more may take to end by themselves, and then to obey. */
+/** The time that processes have to end by themselves once the program has ended, and then to obey SIGTERM. */
 const GRACE_MS = 5000
 const KILL_MS = 2000
 const NOT_FOUND = 127
-/** A process that has lost its gang asks to be started again, as one that was frozen for long: EX_TEMPFAIL of sysexits.h. */
+/** The exit status of a process that has lost its gang, as after a long freeze, and asks to be started again: EX_TEMPFAIL of sysexits.h. */
 const LOST_STATUS = 75
-/** So often in a row is a process started again that does not last. */
+/** The most restarts in a row of a process that lives shorter than SHORT_LIFE_MS. */
 const MOST_SHORT_LIVES = 3
 const SHORT_LIFE_MS = 60_000
 
-/** The exit code of rank 0. */
+/** Runs the command as so many processes; returns the exit code of rank 0. */
 export async function launch(command: readonly string[], processes: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'distarray-run-')) // for this user's eyes only
   const common = {
@@ -29,7 +29,7 @@ export async function launch(command: readonly string[], processes: number): Pro
     DA_TOKEN: randomBytes(32).toString('hex'),
   }
   const ranks = Array.from({ length: processes }, (_, rank) => {
-    // what is typed is for the program
+    // standard input belongs to the program, on rank 0
     const stdio = rank === 0 ? 'inherit' : (['ignore', 'inherit', 'inherit'] as const)
     const isTemporary = (child: ChildProcess): boolean => child.signalCode !== null || child.exitCode === LOST_STATUS
     return new Rank(rank, command, { env: common, stdio: stdio as StdioOptions, isTemporary })
@@ -49,9 +49,9 @@ export async function launch(command: readonly string[], processes: number): Pro
   }
 }
 
-/** One of the processes that an engine has started: the exit code of the program in it. */
+/** Runs the command as one of the processes that an engine has started; returns its exit code. */
 export async function launchOne(command: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
-  // what has lost rank 0 is the engine's to start again
+  // a process that lost rank 0 is left for the engine to start again
   const isTemporary = (child: ChildProcess): boolean => child.signalCode !== null
   const rank = new Rank(Number(env.DA_RANK ?? 0), command, { env, stdio: 'inherit', isTemporary })
   forwardSignals([rank])
@@ -70,12 +70,12 @@ function forwardSignals(ranks: readonly Rank[]): void {
 interface RankOptions {
   readonly env: Readonly<Record<string, string>>
   readonly stdio: StdioOptions
-  /** Whether a process that has ended so may do better the next time. */
+  /** Whether a process that ended like this may succeed if it is started again. */
   isTemporary(child: ChildProcess): boolean
 }
 
 class Rank {
-  /** Not started again from now on. */
+  /** Whether the process is no longer started again when it ends. */
   isOver = false
   readonly ended: Promise<number>
   readonly #rank: number
@@ -116,7 +116,7 @@ class Rank {
   }
 }
 
-/** As a shell gives it: 128 and the number of a signal. */
+/** The exit code of a process as a shell gives it: for a signal, 128 and its number. */
 async function exitCodeOf(child: ChildProcess, program: string): Promise<number> {
   return await new Promise((resolve) => {
     child.on('error', (error) => {

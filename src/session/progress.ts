@@ -7,7 +7,7 @@
 import cliProgress from 'cli-progress'
 import type { Observable } from 'rxjs'
 
-/** The event the bar reads; others pass by. */
+/** The event that the bar reads; it ignores all others. */
 export interface ProgressEvent {
   readonly kind: 'progress'
   readonly job: string
@@ -20,7 +20,7 @@ export type ProgressMode = boolean | 'auto'
 
 export interface ProgressOptions {
   readonly mode: ProgressMode
-  /** Default: stderr. */
+  /** The stream that the bar is drawn on. Default: stderr. */
   readonly stream?: NodeJS.WriteStream
 }
 
@@ -34,12 +34,12 @@ class IdleBar extends cliProgress.SingleBar {
   }
 }
 
-/** A job that is done sooner leaves no flicker. */
+/** The age from which a job is shown: shorter ones would flicker. */
 const SHOW_AFTER_MS = 300
-/** Longer names would leave no room for the bar. */
+/** The most characters of a job's name, which leave room for the bar. */
 const LONGEST_NAME = 36
 
-/** Draws a bar for as long as jobs report progress. Returns what stops it: the line is cleared and nothing more is drawn. */
+/** Draws a bar for as long as jobs report progress. Returns a function that clears the line and stops it. */
 export function progressBar(events: Observable<ProgressEvent | { readonly kind: string }>, options: ProgressOptions): () => void {
   const stream = options.stream ?? process.stderr
   if (options.mode === false || (options.mode === 'auto' && stream.isTTY !== true)) return () => {}

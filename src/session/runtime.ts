@@ -1,4 +1,4 @@
-/** What the parts of a session share: memory, workers, storage, events. Made by `session.ts`, used by `engine.ts` and `loop.ts`. */
+/** The runtime that the parts of a session share: memory, workers, storage, events. `composition.ts` makes it; `engine.ts` and `loops/` use it. */
 import type { Subject } from 'rxjs'
 import { valueText } from '../core/data/valueKinds.ts'
 import { PlanError } from '../core/errors.ts'
@@ -18,21 +18,21 @@ export interface Runtime {
   readonly store: ArrayStore
   readonly executor: Executor
   readonly events: Subject<SessionEvent>
-  /** What loops do that do not say: true checks every run for races, undefined small loops under test only. */
+  /** The default for loops without the option: true checks every run for races, undefined only small loops under test. */
   readonly checkRaces: boolean | undefined
-  /** 'compiled': functions and bodies that would run as JavaScript are errors. */
+  /** 'compiled': a function or body that would run as JavaScript is an error. */
   readonly require?: 'compiled' | undefined
-  /** Other processes that run passes with this one. */
+  /** The other processes that run passes with this one. */
   readonly gang?: LoopGang | undefined
-  /** The passes that a checkpoint keeps. */
+  /** The ledger of the passes that a checkpoint keeps. */
   readonly ledger?: Ledger | undefined
-  /** Where tables of the session are, if not here. */
+  /** The Spark server that has the session's tables, if there is one. */
   readonly spark?: SparkTables | undefined
-  /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
+  /** The estimated milliseconds from which a first pass runs on workers; undefined for the default. */
   readonly worthThreadsMs: number | undefined
-  /** Aborted when the session stops: ends what waits for files and servers. */
+  /** The signal that is aborted when the session stops; it ends waits for files and servers. */
   readonly stopped: AbortSignal
-  /** Passes under way, which `stop()` waits for. */
+  /** The passes under way, which `stop()` waits for. */
   readonly passes: Set<Promise<unknown>>
   /** Throws when the session was stopped. */
   checkOpen(): void
@@ -40,7 +40,7 @@ export interface Runtime {
 
 const SHORT_PASSES: unique symbol = Symbol('distarray.shortPassesOnWorkers')
 
-/** To spread into the options of a session, for tests: passes run on its workers however short they are. */
+/** Session options for tests: passes run on workers however short they are. */
 export const shortPassesOnWorkers: object = { [SHORT_PASSES]: true }
 
 export function worthThreadsMsOf(options: object): number | undefined {
@@ -49,7 +49,7 @@ export function worthThreadsMsOf(options: object): number | undefined {
 
 const WITH_GANG: unique symbol = Symbol('distarray.runningWith')
 
-/** To spread into the options of a session, for tests: its loops run on these processes. */
+/** Session options for tests: loops run on these processes. */
 export function runningWith(gang: LoopGang): object {
   return { [WITH_GANG]: gang }
 }
@@ -61,7 +61,7 @@ export function gangOf(options: object): LoopGang | undefined {
 const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
 
 /**
- * Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). Throws PlanError for others, and
+ * The bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). Throws PlanError for others, and
  * above what the engine gives: 16 GiB where it has memory of 64-bit addresses, else 4 GiB.
  */
 export function bytesOf(memory: number | string): number {
@@ -74,7 +74,7 @@ export function bytesOf(memory: number | string): number {
   return Math.floor(bytes)
 }
 
-/** Why a session cannot have so much. */
+/** The message for a `memory` option beyond what the engine gives. */
 export function tooMuchText(memory: string, isWide: boolean): string {
   const [most, why, cure] = isWide
     ? ['16GB', 'and that is the largest that the engine gives', '']

@@ -1,4 +1,4 @@
-/** `distarray schema FILE`: prints what the rows of a file are to TypeScript. */
+/** `distarray schema FILE`: prints the TypeScript interface of a file's rows. */
 import { basename } from 'node:path'
 import type * as Library from '../index.ts'
 
@@ -6,7 +6,7 @@ export const SCHEMA_USAGE = 'distarray schema FILE…     the TypeScript interfa
 
 type Read = (session: Library.Session, files: readonly string[]) => Promise<Library.DistArray<unknown>>
 
-/** Which reader reads a file, by how its name ends. */
+/** The readers of files, by the endings of their names. */
 const READERS: readonly (readonly [RegExp, Read])[] = [
   [/\.(parquet|parq|pq)$/i, (session, files) => session.readParquet(files)],
   [/\.(arrow|arrows|feather|ipc)$/i, (session, files) => session.readArrow(files)],
@@ -15,15 +15,15 @@ const READERS: readonly (readonly [RegExp, Read])[] = [
   [/\.(ndjson|jsonl|json)(\.gz|\.zst)?$/i, (session, files) => session.readNdjson(files)],
 ]
 
-/** The exit code, and what is printed. */
+/** Prints the interface of a table's rows, or an error to stderr; returns the exit code. */
 export async function schemaCommand(files: readonly string[]): Promise<number> {
   const [first] = files
   if (first === undefined) return complain('Name a file: distarray schema ratings.parquet')
-  // not by name: the bundle of this command would take all of the library in
+  // imported by a computed name, or the bundle of this command would contain the whole library
   const library = process.argv[1]?.endsWith('.ts') === true ? ['../index', 'ts'] : ['./index', 'js'] // the package's main module
   const { Session, interfaceOf } = (await import(library.join('.'))) as typeof Library
   const found = READERS.find(([ending]) => ending.test(first.replace(/[?#].*$/s, '')))
-  // of a folder, a glob that ends in a star, or a name without an ending, Parquet is the likeliest
+  // a folder, a glob that ends in a star, or a name without an ending is most likely Parquet
   const read: Read = found?.[1] ?? ((session, files) => session.readParquet(files))
   const session = await Session.start({ workers: 1, memory: '256MB', progress: false })
   try {
@@ -41,7 +41,7 @@ function complain(text: string): number {
   return 2
 }
 
-/** `Ratings` of `data/ratings.parquet`. */
+/** The interface's name: `Ratings` for `data/ratings.parquet`. */
 function interfaceName(file: string): string {
   const words = basename(file.replace(/[?#].*$/s, '').replace(/\/+$/, ''))
     .replace(/\..*$/s, '')

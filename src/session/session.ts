@@ -62,9 +62,9 @@ import { npyPlan, savedPlan } from './storedFiles.ts'
 
 /** Memory, workers and events for arrays and loops. Threads start with the first work that needs them. */
 export class Session implements AsyncDisposable {
-  /** Worker threads; 1 means the caller's thread. */
+  /** The number of worker threads; 1 means the caller's thread. */
   readonly workers: number
-  /** What runs tell: stages, passes, progress, fallbacks, workers. Completes when the session stops. */
+  /** The events of runs: stages, passes, progress, fallbacks, workers. Completes when the session stops. */
   readonly events: Observable<SessionEvent>
   readonly #runtime: Runtime
   readonly #engine: SessionEngine
@@ -122,7 +122,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** Ends all work; what is under way rejects, and so does everything asked afterwards. */
+  /** Stops the session: work under way rejects, and so does everything asked afterwards. */
   async stop(): Promise<void> {
     if (this.#stopping === undefined) this.#stopped.abort(stoppedError())
     const { pool, passes } = this.#runtime
@@ -132,7 +132,7 @@ export class Session implements AsyncDisposable {
       await this.#runtime.ledger?.finish()
       await this.#runtime.spark?.release()
       this.#spill.remove()
-      await new Promise<void>((resolve) => setImmediate(resolve)) // their callers hear of it first
+      await new Promise<void>((resolve) => setImmediate(resolve)) // callers whose work was rejected hear of it first
       this.#hideProgress()
       this.#runtime.events.complete()
     })
@@ -177,8 +177,8 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Rows of NDJSON files, an object a line: fields are columns, null in lines that do not have them. Goes through the files once for
-   * the types that all lines allow.
+   * Rows of NDJSON files, an object a line: fields are columns, null in lines that do not have them. Reads the files once to find
+   * types that fit all lines.
    */
   async readNdjson<Row = Record<string, unknown>>(source: FileSource, options: NdjsonOptions = {}): Promise<DistArray<Row>> {
     const { spark } = this.#open()
@@ -379,7 +379,7 @@ export class Session implements AsyncDisposable {
     return this.#runtime
   }
 
-  /** The options of a reader, which `stop()` ends as its signal does; what makes no sense is left for the reader to say. */
+  /** A reader's options with a signal that `stop()` aborts too. */
   #reading<O extends ReadOptions>(options: O): O {
     return readingUntil(this.#stopped.signal, options)
   }

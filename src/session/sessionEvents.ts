@@ -1,9 +1,9 @@
 /**
- * The events of a session as its users see them: whoever listens cannot disturb a run.
+ * The events of a session as programs subscribe to them: no subscriber can disturb a run.
  *
- * What a subscriber throws, at once or in a promise, is no concern of the run that told it something, and rxjs would end the
- * process with it. So it becomes a warning of the process, one for each subscriber. Observables made of this one by
- * operators are of the same kind. The package has a copy of rxjs in it: operators are those of a program's own.
+ * An error that a subscriber throws, at once or in a promise, does not concern the run that sent the event, and rxjs would end the
+ * process with it. So it becomes a process warning, one for each subscriber. Observables that operators make of this one are of
+ * the same class. The package bundles a copy of rxjs, while operators come from the program's own.
  */
 
 import { Observable, type Observer, type Operator, type Subscriber, type Subscription } from 'rxjs'
@@ -18,7 +18,7 @@ export class SessionEvents<T> extends Observable<T> {
     return events
   }
 
-  // what every operator of `pipe` calls
+  // every operator of `pipe` calls this
   override lift<R>(operator?: Operator<T, R>): Observable<R> {
     const events = new SessionEvents<R>()
     events.source = this
@@ -27,7 +27,7 @@ export class SessionEvents<T> extends Observable<T> {
   }
 
   override subscribe(listener?: Listener<T>, error?: ((reason: unknown) => void) | null, complete?: (() => void) | null): Subscription {
-    if (isSubscriber(listener)) return super.subscribe(listener) // of an operator: who subscribes at its end is listened to here
+    if (isSubscriber(listener)) return super.subscribe(listener) // an operator's; the subscriber at the end of the pipe is guarded by its own SessionEvents
     const given: Partial<Observer<T>> =
       typeof listener === 'object' && listener !== null
         ? listener
@@ -57,7 +57,7 @@ export class SessionEvents<T> extends Observable<T> {
   }
 }
 
-/** Of any copy of rxjs, which itself tells subscribers of other copies so. */
+/** Whether a listener is a Subscriber of any copy of rxjs, told by its methods, as rxjs itself does. */
 function isSubscriber<T>(listener: Listener<T> | undefined): listener is Subscriber<T> {
   if (typeof listener !== 'object' || listener === null || !('closed' in listener)) return false
   const { next, error, complete, add, remove, unsubscribe } = listener as Partial<Subscriber<T>>

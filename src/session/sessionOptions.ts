@@ -1,4 +1,4 @@
-/** What a session is started with, and what its methods are given. */
+/** The options of a session, and checks of its methods' arguments. */
 import { checkList } from '../core/arguments.ts'
 import { checkShape, type Shape } from '../core/arrays/indexSpace.ts'
 import type { TypedArray } from '../core/data/column.ts'
@@ -9,7 +9,7 @@ import type { LoopOptions } from '../core/loop/loopSpec.ts'
 import { countText } from '../core/show/width.ts'
 import type { LoopRequest } from './loops/loopRequest.ts'
 
-/** More threads than any machine has cores for; each takes some megabytes. */
+/** The most workers: more than any machine has cores; each takes some megabytes. */
 export const MOST_WORKERS = 1024
 
 /** Options of `Session.start`. */
@@ -24,7 +24,7 @@ export interface SessionOptions {
    * what they work on.
    */
   readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
-  /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */
+  /** The seed of `random`, `sample` and `rng`, unless they are given one of their own. Default: 0. */
   readonly seed?: number
   /** 'auto' (default) shows a bar on a TTY only. */
   readonly progress?: boolean | 'auto'
@@ -41,12 +41,12 @@ export interface SessionOptions {
   readonly require?: 'compiled'
   /**
    * A folder in which passes of loops are kept: the program, started again after it was killed, goes on where it was, with the same bits.
-   * Made if there is none. One program at a time: it does the same on each start.
+   * It is made if there is none. One program at a time may use it, which must do the same on each start.
    */
   readonly checkpoint?: string
   /**
-   * The folder that group, join, sort, distinct and windows write to what memory does not hold of their rows; it is emptied when
-   * they end. Default: the system's folder for temporary files.
+   * The folder for spilled rows of group, join, sort, distinct and windows, which memory does not hold; it is emptied when they
+   * end. Default: the system's folder for temporary files.
    */
   readonly spillFolder?: string
   /**
@@ -77,7 +77,7 @@ export type RowOfColumns<C extends Readonly<Record<string, ColumnValues>>> = {
   [N in keyof C]: C[N] extends BigInt64Array ? bigint : C[N] extends readonly (infer V)[] ? V : number
 }
 
-/** What an array of this shape is called in messages; PlanError where it is none. */
+/** The name of an array of this shape in messages; throws PlanError where it is no shape. */
 export function checkShapeOf(method: string, shape: Shape): string {
   checkList(`The shape of ${method}()`, shape)
   const name = `${method}([${[...shape].map(valueText).join(', ')}])`
@@ -89,7 +89,7 @@ export function megabytes(bytes: number): string {
   return `${countText(Math.ceil(bytes / 2 ** 20))} MB`
 }
 
-/** The types of a loop's parts were for the caller; from here on each is checked as it comes. */
+/** Gives up the static types of a loop's arguments, which served the caller; each is checked at run time from here on. */
 export function requestOf(over: object, env: object, body: unknown, options: LoopOptions): LoopRequest {
   return { over, env: env as LoopRequest['env'], body: body as LoopRequest['body'], options }
 }
@@ -111,7 +111,7 @@ export function dtypeOfValue(value: unknown): DType | 'object' {
   }
 }
 
-/** What `fromColumns` is given besides columns. */
+/** Throws PlanError for arguments of `fromColumns` beyond the columns. */
 export function checkNoOptions(options: readonly unknown[]): void {
   if (options.length > 0)
     throw new PlanError(

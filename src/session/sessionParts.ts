@@ -1,6 +1,6 @@
 /**
- * What a session is made of that outlives it for a moment: memory and workers. Nothing here holds the session, so that one that
- * a program drops without `stop()` is garbage, and its threads end with it.
+ * The parts of a session that outlive it for a moment: memory and workers. Nothing here holds the session, so that one that a
+ * program drops without `stop()` becomes garbage, and its threads end with it.
  */
 import type { Subject } from 'rxjs'
 import { valueText } from '../core/data/valueKinds.ts'
@@ -26,14 +26,14 @@ export function sessionArena(memory: number | string | undefined): SharedArena {
   return arena
 }
 
-/** Where a session spills to. */
+/** The spill folder of a session. */
 export interface SessionSpill extends SpillOptions {
   readonly remove: () => void
 }
 
 const ALWAYS: unique symbol = Symbol('distarray.spillingAlways')
 
-/** To spread into the options of a session, for tests: whatever can be spilled is, in so many parts of so many bytes. */
+/** Session options for tests: operators spill whatever they can, in so many parts of so many bytes. */
 export function spillingAlways(parts: NonNullable<SpillOptions['always']>): object {
   return { [ALWAYS]: parts }
 }
@@ -58,7 +58,7 @@ export function sessionSpill(options: { readonly spillFolder?: string }): Sessio
   }
 }
 
-/** The workers; threads are told of in `events` as long as somebody holds that. */
+/** Makes the workers; `events`, held weakly, is told of their threads. */
 export function sessionPool(workers: number, arena: SharedArena, events: Subject<SessionEvent>): WorkerPool {
   const listening = new WeakRef(events)
   return createPool({
@@ -74,7 +74,7 @@ export function sessionPool(workers: number, arena: SharedArena, events: Subject
 
 const dropped = new FinalizationRegistry<WorkerPool>((pool) => void pool.stop())
 
-/** Ends the pool's threads once `owner`, which all that can use them holds, is garbage. */
+/** Ends the pool's threads once `owner` is garbage, which is held by everything that can use them. */
 export function endWith(owner: object, pool: WorkerPool): void {
   dropped.register(owner, pool)
 }

@@ -1,9 +1,9 @@
 /**
- * The tables of a session on a Spark Connect server: an executor that has a plan's parts on the server run there first.
+ * The tables of a session on a Spark Connect server: an executor that first has the server run the parts of a plan placed there.
  *
  *     optimized plan -> placed (`io/spark/plan.ts`) -> asked -> tables in memory -> the executor, as ever
  *
- * Loaded where a session asks for it: what runs here alone pays nothing.
+ * Loaded only where a session asks for it.
  */
 import type { Subject } from 'rxjs'
 import { checkOneOf } from '../core/arguments.ts'
@@ -31,15 +31,15 @@ import { isQuery, placed, type TableOf, translate } from '../io/spark/plan.ts'
 import { arrowOf, batchesOf, noRows } from '../io/spark/rows.ts'
 import { openCsvThere, openNdjsonThere, openParquetThere, openTableThere } from '../io/spark/tables.ts'
 
-/** Larger tables are not sent to a server: a message of gRPC has to hold them. */
+/** The most bytes of a table that is sent to the server: one gRPC message has to hold it. */
 const MOST_SENT_BYTES = 64 * 2 ** 20
 
 export interface SparkTables {
   /** The executor of the session; its events go to the session's. */
   executor(options: ExecutorOptions, session: { readonly memory: TableMemory; readonly events: Subject<SessionEvent> }): Executor
-  /** The plan as it will run, for who explains it. */
+  /** The plan with the parts placed on the server, for `explain()`. */
   placed(plan: LogicalPlan): LogicalPlan
-  /** What the server will do for a part of a plan. */
+  /** The server's own explanations of the parts of a plan that run there. */
   explained(plan: LogicalPlan): Promise<readonly string[]>
   parquet(source: FileSource, options: ReadOptions & { readonly columns?: readonly string[]; readonly int64?: Int64 }): Promise<ArraySource>
   csv(source: FileSource, options: CsvOptions): Promise<ArraySource>
@@ -48,7 +48,7 @@ export interface SparkTables {
   release(): Promise<void>
 }
 
-/** Connects, so that a server that is not there is told of at once. */
+/** Connects to the server at once; rejects where it cannot be reached. */
 export async function sparkTables(tables: unknown, fallback: 'local' | undefined): Promise<SparkTables> {
   if (fallback !== undefined) checkOneOf('The fallback of Session.start()', fallback, ['local'])
   const client = sparkClient(sparkAddress(tables))
@@ -77,7 +77,7 @@ export async function sparkTables(tables: unknown, fallback: 'local' | undefined
   }
 }
 
-/** Tables that would be sent have no rows where nothing runs. */
+/** The tables of a query that is only explained: tables that would be sent have no rows. */
 const tableOrNothing: TableOf = (scan) =>
   scan.source.remote?.kind === 'sent' ? { localRelation: { data: arrowOf(scan.element, [noRows(scan.element)]) } } : tableOf(scan)
 
@@ -152,7 +152,7 @@ class SparkExecutor extends Executor {
     return all.length < 2 ? all[0] : joinedSignal(all)
   }
 
-  /** The plan with what the server answered in place of each part that runs there. */
+  /** Runs the parts that are placed on the server, and returns the plan with their results in their place. */
   async #fetched(plan: LogicalPlan, signal: AbortSignal | undefined): Promise<LogicalPlan> {
     const answers = new Map<LogicalPlan, LogicalPlan>()
     const queries = new Set<LogicalPlan>()
@@ -170,7 +170,7 @@ class SparkExecutor extends Executor {
     return replaced(plan)
   }
 
-  /** Of what runs here though it might have run there. */
+  /** Sends a fallback event for each node that runs here because Spark cannot run it. */
   #tellFallbacks(plan: LogicalPlan, bytes: number): void {
     const { at, events, fallback } = this.#session
     if (fallback === undefined) return
@@ -209,7 +209,7 @@ class SparkExecutor extends Executor {
     }
   }
 
-  /** The tables that a part reads; those of this process are computed, and go along with the query. */
+  /** The tables that a part reads; those of this process are computed, and sent along with the query. */
   async #tables(node: LogicalPlan, signal: AbortSignal | undefined): Promise<TableOf> {
     const sent = new Map<ArraySource, Relation>()
     const found = new Set<LogicalPlan>()

@@ -1,4 +1,4 @@
-/** Files of whole arrays, whose elements lie in storage: written from there, and read to there. */
+/** Files of whole arrays (NumPy, Arrow tensors, saved arrays): written from storage, and read into storage. */
 
 import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage } from '../core/arrays/storage.ts'
 import type { TypedArray } from '../core/data/column.ts'
@@ -23,13 +23,13 @@ import type { Written } from '../io/writeParquet.ts'
 import { givenPlan } from './givenArrays.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Files that have no rows, and are written from storage. */
+/** The forms of files that have no rows, and are written from storage. */
 export type StoredForm = Extract<WriteForm, { readonly kind: 'npy' | 'tensor' | 'array' }>
 
-/** A record batch of a sparse array has so many elements. */
+/** The number of elements in a record batch of a saved sparse array. */
 const SAVED_ELEMENTS = 2 ** 17
 
-/** Writes the elements of an array as they lie in its storage, which nobody writes meanwhile. */
+/** Writes the elements of an array straight from its storage, which is locked meanwhile. */
 export async function writeStored(
   store: ArrayStore,
   plan: LogicalPlan,
@@ -53,7 +53,7 @@ export async function writeStored(
   return await store.read(plan, write, { keep: false })
 }
 
-/** The same elements under the type that they are saved under: whoever computed them may have told another, as one that could be null. */
+/** The storage with the element type that is saved: its plan may have told another, as a nullable one. */
 function plainStorage(storage: Storage, dtype: DType): DenseStorage | SparseStorage {
   if (storage.kind === 'dense') return storage
   const { keys, shape } = storage as SparseStorage // no table is saved

@@ -1,4 +1,4 @@
-/** Everything a worker of a session can be asked to do: where `exec` and `io` meet in every thread. */
+/** The handlers of all tasks of a session's workers; here `exec` and `io` are joined in every thread. */
 
 import { MemoryError } from '../core/errors.ts'
 import { HANDLERS as EXEC_HANDLERS } from '../exec/handlers.ts'
@@ -22,14 +22,14 @@ export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
         buffersPassed(garbageBytes)
       }
       const bytes = encode(task, { newArray: arraysIn(scratch), again, newBytes: bytesIn(arena) })
-      // of text each value's bytes are garbage too
+      // text formats leave each value's bytes as garbage too
       if (task.format !== 'parquet') buffersPassed(bytesOfBatches(task.parts) + bytes.length)
       return bytes
     })
   },
 }
 
-/** Bytes in a block of the arena, which is used again as soon as they are written; in ordinary memory where it has no room. */
+/** Reserves bytes in a block of the arena, which the writer frees once they are written; in ordinary memory where the arena has no room. */
 function bytesIn(arena: Arena): (length: number) => Uint8Array {
   return (length) => {
     try {

@@ -31,14 +31,14 @@ export interface GeneratedTable {
 export interface GeneratedArray {
   readonly shape: readonly number[]
   readonly dtype: DType
-  /** Row-major; for i64 as numbers. */
+  /** The elements in row-major order; for i64 as numbers. */
   readonly values: readonly number[]
   load(session: Session): Promise<DistArray<number, readonly number[]>>
 }
 
 const COLUMN_KINDS: readonly ColumnKind[] = ['f64', 'i64', 'bool', 'utf8', 'timestamp']
 
-/** Between one and `maxColumns` (default 4) columns with names of their own: c0, c1, … */
+/** Schemas of one to `maxColumns` (default 4) columns with different names: c0, c1, … */
 export function schemas(options: { readonly maxColumns?: number; readonly kinds?: readonly ColumnKind[] } = {}): fc.Arbitrary<TableSchema> {
   checkOptions('schemas()', options, ['maxColumns', 'kinds'])
   const column = fc.record({ kind: fc.constantFrom(...(options.kinds ?? COLUMN_KINDS)), nullable: fc.boolean() })
@@ -114,7 +114,7 @@ function columnValue({ kind, nullable }: ColumnSpec): fc.Arbitrary<number | bigi
   return nullable ? fc.option(value, { freq: 4 }) : value
 }
 
-/** Small ranges, so that equal values are common, and the odd cases of each kind. */
+/** Values of small ranges, so that equal ones are common, and the odd cases of each kind. */
 function presentValue(kind: ColumnKind): fc.Arbitrary<number | bigint | boolean | string | Date> {
   switch (kind) {
     case 'f64':

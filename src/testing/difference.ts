@@ -1,11 +1,11 @@
 /**
- * Where two values part: the one comparison behind all helpers of the test kit.
+ * The first difference of two values: the one comparison behind all helpers of the test kit.
  *
  * Numbers are compared as `Object.is` does (NaN is NaN, 0 is not -0), or within a tolerance; everything else by content.
  */
 
 export interface Difference {
-  /** As `[3].total`; empty when the values themselves differ. */
+  /** The place of the difference, as `[3].total`; empty when the values themselves differ. */
   readonly path: string
   readonly left: unknown
   readonly right: unknown
@@ -18,7 +18,7 @@ export function numbersAgree(a: number, b: number, tolerance: number): boolean {
   return Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b))
 }
 
-/** The first place where two values differ, or undefined. Arrays, typed arrays, dates, maps, sets and plain objects are entered. */
+/** The first place where two values differ; undefined where they are equal. Arrays, typed arrays, dates, maps, sets and plain objects are entered. */
 export function differenceBetween(left: unknown, right: unknown, tolerance = 0, path = ''): Difference | undefined {
   const different = { path, left, right }
   if (typeof left === 'number' && typeof right === 'number') return numbersAgree(left, right, tolerance) ? undefined : different
@@ -39,13 +39,13 @@ export function differenceBetween(left: unknown, right: unknown, tolerance = 0, 
   return undefined
 }
 
-/** One line on where two values differ. */
+/** Writes where two values differ, and both values under their names. */
 export function differenceText({ path, left, right }: Difference, names: readonly [left: string, right: string]): string {
   const width = Math.max(...names.map((name) => name.length))
   return `at ${path === '' ? 'the value itself' : path}\n  ${names[0].padEnd(width)}  ${valueText(left)}\n  ${names[1].padEnd(width)}  ${valueText(right)}`
 }
 
-/** A value as text in which different values differ: also the order in which unordered tables are compared. */
+/** Writes a value so that different values have different texts; rows of unordered tables are sorted by it. */
 export function valueText(value: unknown): string {
   if (Object.is(value, -0)) return '-0'
   if (typeof value === 'bigint') return `${value}n`

@@ -8,13 +8,13 @@ import type { TypedArray } from '../core/data/column.ts'
 import { checkOptions } from '../core/options.ts'
 import { differenceBetween, valueText } from './difference.ts'
 
-/** What `arrayEquals` compares. */
+/** The plain values that `arrayEquals` compares. */
 export type ArrayValues = TypedArray | readonly unknown[]
 // biome-ignore lint/suspicious/noExplicitAny: any element and any key: equality looks at the values only.
 export type AnyDistArray = DistArray<any, any>
 
 export interface ArrayEqualsOptions {
-  /** |a - b| <= tolerance * max(1, |a|, |b|). Default 0: the same bits, all NaNs alike, 0 and -0 apart. */
+  /** The largest difference of numbers that are equal: |a - b| <= tolerance * max(1, |a|, |b|). Default 0: the same bits, all NaNs alike, 0 and -0 apart. */
   readonly tolerance?: number
 }
 export interface TableEqualsOptions extends ArrayEqualsOptions {
@@ -57,7 +57,7 @@ export async function tableEquals(a: TableRows, b: TableRows, options: TableEqua
   return tolerance > 0 && canBeMatched(x, y, tolerance)
 }
 
-/** Keys and values of an array, in key order. */
+/** The keys and values of an array, in key order. */
 export async function entriesOf(array: AnyDistArray): Promise<readonly { readonly key: readonly number[]; readonly value: unknown }[]> {
   const entries: { key: readonly number[]; value: unknown }[] = []
   await array.forEach((value: unknown, key: readonly number[]) => {
@@ -80,7 +80,7 @@ async function rowsOf(table: TableRows): Promise<readonly unknown[]> {
   )
 }
 
-/** Arrow's own vectors and rows, as lists and objects. */
+/** Converts Arrow's vectors and rows to lists and objects. */
 function plainValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value)) return value
   if (Symbol.iterator in value && 'length' in value) return Array.from(value as Iterable<unknown>, plainValue)
@@ -96,7 +96,7 @@ function sortedRows(rows: readonly unknown[]): readonly unknown[] {
   })
 }
 
-/** Whether every row of one side can have a row of the other for itself, by augmenting paths: quadratic, for tests. */
+/** Whether the rows of both sides can be paired within the tolerance: a bipartite matching by augmenting paths; slow, for tests. */
 function canBeMatched(left: readonly unknown[], right: readonly unknown[], tolerance: number): boolean {
   const partner = new Array<number | undefined>(right.length).fill(undefined)
   const findPartner = (i: number, tried: Set<number>): boolean => {

@@ -1,6 +1,6 @@
 /**
- * fast-check arbitraries for whole programs: chains of transformations and loop bodies, each beside the plain
- * JavaScript that says what it means.
+ * fast-check arbitraries for whole programs: chains of transformations and loop bodies, each with the same program in plain
+ * JavaScript as its reference.
  */
 import fc from 'fast-check'
 import type { DistArray } from '../core/arrays/distArray.ts'
@@ -21,7 +21,7 @@ export interface GeneratedPlan {
   readonly rows: readonly PlanRow[]
   /** The chain as a lazy DistArray of the session. */
   build(session: Session): DistArray<PlanRow>
-  /** What it should give, by the methods of plain arrays. */
+  /** The expected rows, by the methods of plain arrays. */
   expected(): readonly PlanRow[]
 }
 
@@ -83,7 +83,7 @@ export function plans(options: { readonly maxSteps?: number } = {}): fc.Arbitrar
 }
 
 export interface GeneratedLoopBody {
-  /** The body as it is written, with its constants. */
+  /** The body's source with its constants, for counterexamples. */
   readonly text: string
   readonly rows: number
   readonly columns: number

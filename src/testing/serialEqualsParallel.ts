@@ -12,10 +12,10 @@ import { Session } from '../session/session.ts'
 import { differenceBetween, differenceText } from './difference.ts'
 import { entriesOf } from './equality.ts'
 
-/** How the program is being run; its last argument. */
+/** The settings of a run, the program's last argument. */
 export interface RunSettings {
   readonly workers: number
-  /** What loops without a `partitions` option of their own are cut into; hand it to `repartition` if you like. */
+  /** The blocks per axis of loops without a `partitions` option of their own; hand it to `repartition` if you like. */
   readonly partitions?: number
 }
 
@@ -29,7 +29,7 @@ export interface SerialEqualsParallelOptions<Inputs extends readonly unknown[]> 
   readonly workers?: number | readonly number[]
   /** Blocks per axis for loops that do not say. Default: the library's own choice. */
   readonly partitions?: number | readonly number[]
-  /** Inputs to try. Default: 25, or 1 without arbitraries. */
+  /** The number of inputs to try. Default: 25, or 1 without arbitraries. */
   readonly runs?: number
   readonly seed?: number
 }
@@ -94,11 +94,11 @@ async function compareRuns(
   }
 }
 
-/** The session, noting the loops that are made and giving `partitions` to those that do not say. */
+/** A proxy of the session that records the loops it makes, and gives `partitions` to those without the option. */
 function watch(session: Session, partitions: number | undefined): { readonly watched: Session; readonly loops: readonly Loop[] } {
   const loops: Loop[] = []
   const withDefault = (options: object | undefined): object => (partitions === undefined ? { ...options } : { partitions, ...options })
-  // The overloads of `loop` are of no use here: arguments pass through as they came.
+  // arguments are passed on as they came, so the types of `loop` do not matter
   const make = session.loop.bind(session) as (...args: readonly unknown[]) => Loop
   const loop = (over: unknown, env: unknown, body: unknown, options?: object): Loop => {
     const made = make(over, env, body, withDefault(options))
@@ -130,7 +130,7 @@ async function verifyLoop(loop: Loop, settings: RunSettings): Promise<void> {
   throw new Error(`${settingsText(settings)} give another result than plain JavaScript${place}.\n${loop.explain()}`)
 }
 
-/** What a program returned, as plain values that later runs do not change. */
+/** A program's result as plain values, which later runs do not change. */
 async function snapshot(value: unknown): Promise<unknown> {
   if (value instanceof DistArray) return entriesOf(value)
   if (Array.isArray(value)) return Promise.all(value.map(snapshot))

@@ -1,6 +1,6 @@
 /**
- * The analysis of a loop's body, done again when what it captures has changed: every run computes with what the plain
- * loop would see.
+ * The analysis of a loop's body, done again when a value that it captures has changed: every run computes with the values that
+ * the plain loop would see.
  */
 
 import { DistArray, planOf } from '../../core/arrays/distArray.ts'
@@ -25,21 +25,21 @@ import { isRepeatable, searchesTexts, withAnswers } from '../../planner/loop/row
 import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
 
-/** What the loops of a session share. */
+/** The parts of a session that all its loops share. */
 export interface LoopContext {
   readonly engine: Engine
   readonly store: ArrayStore
 }
 
-/** What was read and found at the call of a run, which computes with it whatever is read later. */
+/** The captures read and the analysis made at the call of a run, which uses them whatever is read later. */
 export interface Analysis {
   readonly study: Study
-  /** As studied, or as the data of the last run decided. */
+  /** The loop as studied, or with the schedule that the data of the last run decided. */
   readonly analyzed: AnalyzedLoop
   readonly bindings: Bindings
-  /** Of the captured tables, as they were read. */
+  /** The lengths of the captured tables when they were read. */
   readonly lengths: readonly number[]
-  /** What the body captured when it was analysed; undefined where that cannot be compared. */
+  /** The body's captured values when it was analysed; undefined where they cannot be compared. */
   readonly captured: CapturedState | undefined
 }
 
@@ -50,15 +50,15 @@ export class LoopAnalysis {
   readonly over: LoopOver
   /** The array iterated over; undefined for a range. */
   readonly overPlan: LogicalPlan | undefined
-  /** Of the pass under way, or the last one. */
+  /** The analysis of the pass under way, or of the last one. */
   #now: Analysis
-  /** As the captures were read last. */
+  /** The analysis of the captures that were read last. */
   #latest: Analysis
-  /** Stand for those that the body makes. */
+  /** The arrays that stand for arrays which the body makes. */
   readonly #locals = new Map<string, DistArray<unknown>>()
-  /** Of tables in env, those that the body reads as arrays. */
+  /** The columns of env's tables that the body reads, as arrays. */
   readonly #columns = new Map<object, Map<string, object>>()
-  /** Of what the body asks of its rows, by the question. */
+  /** The arrays that answer the body's questions about its rows, by the question. */
   #answers: ReadonlyMap<string, object> = new Map()
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
@@ -73,12 +73,12 @@ export class LoopAnalysis {
     this.#checkParallel(this.#now)
   }
 
-  /** What the loop is called in messages and events. */
+  /** The loop's name in messages and events. */
   get name(): string {
     return this.#request.options.name ?? `loop over ${this.over.label}`
   }
 
-  /** As it was read last for a run. */
+  /** The analysis that the last run adopted. */
   get now(): Analysis {
     return this.#now
   }
@@ -100,7 +100,7 @@ export class LoopAnalysis {
     return new Set([...(this.overPlan === undefined ? [] : [this.overPlan]), ...bindings.arrays.values()])
   }
 
-  /** Reads the captured values again, for a run that begins; a loop whose captures are what they were stays as it is. */
+  /** Reads the captured values again for a run that begins; returns the last analysis where none has changed. */
   read(): Analysis {
     const captured = this.#capturedNow()
     const { captured: before } = this.#latest
@@ -117,9 +117,9 @@ export class LoopAnalysis {
     return next
   }
 
-  /** A pass computes with what its run has read. */
+  /** Makes the analysis of a run the current one, for its passes. */
   adopt(analysis: Analysis): void {
-    if (analysis.study !== this.#now.study) this.#now = analysis // otherwise it is settled by the data
+    if (analysis.study !== this.#now.study) this.#now = analysis // otherwise the current one may already be settled by the data
   }
 
   /** Chooses among the legal schedules by the data of a run: the same data, the same schedule. */
@@ -140,7 +140,7 @@ export class LoopAnalysis {
     return capturedNow(body, env, isHandle)
   }
 
-  /** What a body that runs as it stands may touch by its own captures. */
+  /** The captures with all handles that a body which runs as it stands can reach through its closure. */
   #withAllHandles(captured: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
     const { env, body } = this.#request
     const { engine } = this.#context
@@ -155,7 +155,7 @@ export class LoopAnalysis {
     return all
   }
 
-  /** The same array for the same of the body's, however often it is analysed. */
+  /** The array that stands for one which the body makes; the same one however often the body is analysed. */
   #localArray({ number, text, dtype, shape }: LocalArray): DistArray<unknown> {
     const key = `${number} ${dtype} ${shape.join(' ')}`
     const element = { kind: 'scalar', type: { kind: dtype }, nullable: false } as const
@@ -166,7 +166,7 @@ export class LoopAnalysis {
     return array
   }
 
-  /** The same array for the same column, however often it is analysed. */
+  /** The array of a table's column; the same one however often the body is analysed. */
   #columnArray(table: object, column: string): object {
     const columns = this.#columns.get(table) ?? new Map<string, object>()
     this.#columns.set(table, columns)
@@ -175,7 +175,7 @@ export class LoopAnalysis {
     return array
   }
 
-  /** The body with arrays for what it asks of texts, dates and nulls of its rows, where the rows are nothing else to it. */
+  /** Replaces the body's questions about texts, dates and nulls of its rows by reads of arrays, where it uses the rows for nothing else. */
   #withAnswers(lowered: LoweredFunction): LoweredFunction {
     const { over, env } = this.#request
     const { ir } = lowered.fn
@@ -197,7 +197,7 @@ export class LoopAnalysis {
     const found = withAnswers(ir, element, newName)
     if (found === undefined) return lowered
     const captured = new Map(lowered.captured)
-    const answers = new Map<string, object>() // those of other captured values go with them
+    const answers = new Map<string, object>() // answers for captured values of earlier analyses are dropped
     for (const [name, question] of found.questions) {
       const id = questionId(question)
       const array = this.#answers.get(id) ?? answersOf(over as DistArray<Record<string, never>>, question) // rows, as their plan says
@@ -233,14 +233,14 @@ export class LoopAnalysis {
     }
     const columns = { ...context, columnArray: (table: object, column: string) => this.#columnArray(table, column) }
     const searching = lowerFunction(body, { ...columns, findsTexts: true })
-    // what looks for texts of its rows in collections needs answers, or its rows
+    // a body that looks up texts of its rows in collections needs answers, or the rows
     const searches = ({ fn }: LoweredFunction): boolean => fn.ir !== undefined && searchesTexts(fn.ir)
     const answered = searches(searching) ? this.#withAnswers(searching) : searching
     const byColumns = searches(answered) ? lowerFunction(body, columns) : answered
-    // a body that needs more of a table than columns of numbers has its rows
+    // a body that needs more of a table than columns of numbers is lowered over its rows
     const needsRows = byColumns.fn.ir === undefined && this.#columns.size > 0
     const rows = needsRows ? lowerFunction(body, context) : byColumns
-    // why it does stays said
+    // the refusals still say why it does
     const whole = needsRows && rows.fn.ir !== undefined ? { ...rows, fn: { ...rows.fn, refusals: byColumns.fn.refusals } } : rows
     const lowered = this.#withAnswers(whole)
     if (lowered.isAsync) {

@@ -1,6 +1,6 @@
 /**
- * What the names in a loop's `env` and among its captures are to the loop: arrays, buffers, accumulators, generators. What
- * is none of them is a constant.
+ * Binds the names in a loop's `env` and among its captures to arrays, buffers, accumulators and generators. All other values
+ * are constants.
  */
 import { types } from 'node:util'
 import { engineOf, isDistArray, planOf } from '../../core/arrays/distArray.ts'
@@ -31,7 +31,7 @@ export interface Bindings {
   readonly handles: ReadonlyMap<object, string>
 }
 
-/** What a value is to a loop body; undefined when it is no handle. */
+/** The description of a handle for lowering a body; undefined when the value is no handle. */
 export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined {
   if (!isHandle(value)) return undefined
   if (isDistArray(value)) {
@@ -56,7 +56,7 @@ export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined
   return { kind: 'rng', handle: value as object } // the only kind left
 }
 
-/** Whether a value is compared by identity: what it stands for is the session's. A Proxy of a handle is the user's own. */
+/** Whether a value is a handle of the library, compared by identity. A Proxy of a handle is the user's own object. */
 export function isHandle(value: unknown): boolean {
   if (types.isProxy(value)) return false
   return isDistArray(value) || value instanceof UpdateBuffer || value instanceof Accumulator || isRng(value)
@@ -115,7 +115,7 @@ export function bindNames(
   return { env: bound, arrays, buffers, accumulators, rngs, handles }
 }
 
-/** Buffers that flush in the middle of a pass do so together. */
+/** Throws PlanError unless all buffers that flush in the middle of a pass do so together. */
 function checkFlushes(buffers: ReadonlyMap<string, UpdateBuffer>): void {
   const often = [...buffers].flatMap(([name, { options }]) => {
     if (options.maxDelay !== undefined) return { name, text: `after every ${counted(options.maxDelay, 'iteration')}`, inRounds: false }
@@ -149,12 +149,12 @@ function arrayBinding(plan: LogicalPlan, store: ArrayStore): EnvBinding & { read
   }
 }
 
-/** What a loop over all keys of a range iterates over. */
+/** The iteration space of a range. */
 export function overOfSpace({ extents }: IndexSpace): LoopOver {
   return { kind: 'range', rank: extents.length, extents, label: `range(${extents.join(', ')})` }
 }
 
-/** What a loop over the elements of an array iterates over. */
+/** The iteration space of an array: the keys of its elements. */
 export function overOfPlan(plan: LogicalPlan, store: ArrayStore): LoopOver {
   const { keys } = plan
   const extents = keys.kind === 'explicit' && keys.shape !== undefined ? keys.shape : new Array<undefined>(rankOf(keys)).fill(undefined)
@@ -168,7 +168,7 @@ export function overOfPlan(plan: LogicalPlan, store: ArrayStore): LoopOver {
   }
 }
 
-/** The plan of an array of the session whose engine this is. */
+/** The plan of an array of this engine's session; throws PlanError for one of another session. */
 export function ownPlanOf(array: object, what: string, engine: Engine): LogicalPlan {
   if (!isDistArray(array)) throw new PlanError(`${what} is not a DistArray.`)
   if (engineOf(array) !== engine) {
@@ -181,12 +181,12 @@ function isRng(value: unknown): value is Rng {
   return typeof value === 'object' && value !== null && (value as { readonly kind?: unknown }).kind === 'Rng'
 }
 
-/** Whether elements are true or false: those of arrays of zeros with the dtype bool are numbers, 0 and 1. */
+/** Whether elements are true or false, and not the numbers 0 and 1, as in arrays of zeros with the dtype bool. */
 export function isBoolean(element: ElementType): boolean {
   return element.kind === 'scalar' && element.type.kind === 'bool' && !element.nullable
 }
 
-/** What elements the array has, for the kernel. */
+/** The array's element type for the kernel. */
 function dtypeOf({ element }: LogicalPlan): DType | 'object' | 'row' | 'unknown' {
   switch (element.kind) {
     case 'row':
@@ -198,7 +198,7 @@ function dtypeOf({ element }: LogicalPlan): DType | 'object' | 'row' | 'unknown'
   }
 }
 
-/** What the functions of a buffer are to a kernel. */
+/** The functions and flush settings of a buffer for a kernel. */
 export function bufferFunctions(
   { options }: UpdateBuffer,
   engine: Engine,

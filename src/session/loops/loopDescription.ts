@@ -1,4 +1,4 @@
-/** What a loop says of itself: its plan as far as it is known, `explain()`, and how it is shown. Nothing runs for it. */
+/** Describes a loop: its plan as far as it is known, `explain()`, and its printed form. Nothing runs for it. */
 import { checkBoolean, checkOneOf } from '../../core/arguments.ts'
 import { defined } from '../../core/defined.ts'
 import type { Engine } from '../../core/engine.ts'
@@ -20,16 +20,16 @@ import { accumulatorInputs, bufferFunctions } from './loopBindings.ts'
 import { whyNotRecorded } from './loopLedger.ts'
 import type { LoopPreparation } from './loopPreparation.ts'
 
-/** Of variables that are shown. */
+/** The most variables that are printed. */
 const MOST_VARIABLES = 20
 
-/** What the passes of a handle have come to so far. */
+/** The state of a handle after its passes so far. */
 export interface LoopState {
-  /** What its generators are keyed by. */
+  /** The number of passes so far, by which its generators are keyed. */
   passes: number
-  /** Of these, those that a checkpoint knew. */
+  /** The number of these that a checkpoint knew, and that did not run. */
   skipped: number
-  /** The last one. */
+  /** The measurements of the last pass. */
   measured: MeasuredPass | undefined
 }
 
@@ -49,7 +49,7 @@ export class LoopDescription {
     this.#state = state
   }
 
-  /** The plan as it was found, and where the last pass ran; nothing is estimated or compiled for it. */
+  /** The content that is printed: the plan as analysed, and where the last pass ran; nothing is estimated or compiled for it. */
   shown(): Shown {
     const { plan } = this.#analysis.analyzed
     const prepared = this.#preparation.last?.loop
@@ -57,7 +57,7 @@ export class LoopDescription {
     const order = kind === 'serial' || axes.length === 0 ? kind : `${kind} on ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
     const forecast = this.#forecasted?.analyzed === this.#analysis.analyzed ? this.#forecasted.forecast : undefined
     const { target } = prepared?.kernel ?? forecast?.kernel ?? plan.kernel
-    // before a kernel was tried, only that there is none is sure
+    // before compilation was tried, the target is sure only where there is no kernel
     const isSure = prepared !== undefined || forecast !== undefined || target === 'as-is'
     const { where, because } = prepared?.execution ?? plan.execution
     const place = prepared === undefined ? '' : `, on ${where === 'workers' ? 'the workers' : "the caller's thread"}`
@@ -133,7 +133,7 @@ export class LoopDescription {
     return this.#forecasted.forecast
   }
 
-  /** What becomes of the passes in a checkpoint; undefined where there is none. */
+  /** Whether a checkpoint keeps the loop's passes, and why; undefined where there is no checkpoint. */
   #kept(): LoopPlan['checkpoint'] {
     const { ledger } = this.#runtime
     if (ledger === undefined) return undefined
@@ -149,14 +149,14 @@ export class LoopDescription {
   }
 }
 
-/** A body that may be compiled, for arrays of which too little is known before a run. */
+/** The kernel with a note where the first run still decides whether the body is compiled, since the arrays are not known yet. */
 function undecided(kernel: LoopPlan['kernel']): LoopPlan['kernel'] {
   return kernel.target === 'js'
     ? { ...kernel, note: 'or as it stands: the first run decides, once it is known what the arrays hold' }
     : kernel
 }
 
-/** Blocks along each axis that is cut, as a run cut them; chunks of a scan are known before. */
+/** The number of blocks along each cut axis, as a run cut them; chunks of a scan are known before. */
 function blocksOf({ kind, blocks }: LoopPlan['schedule'], prepared: PreparedLoop): readonly number[] {
   if (kind === 'serial') return []
   return kind === 'scan' ? blocks : blocksAlong(prepared.blocks)

@@ -76,7 +76,7 @@ export class LoopHandle implements Loop {
     const signal = this.#startRun(asked, options.signal)
     const call = this.#recorded(analysis)
     const skipped = this.#skipKnown(analysis, call, asked)
-    // every pass under one lock: who asks for the arrays after this call gets them after its last pass
+    // all passes run under one lock: a later request for the arrays is served after the last pass
     if (asked > skipped.count) {
       this.#passEvent(1)
       await this.#preparation.use(
@@ -136,7 +136,7 @@ export class LoopHandle implements Loop {
     }
   }
 
-  /** Gives what ends the run: its own signal, and that of the session. */
+  /** Checks the arguments of a run, and returns the signal that ends it: its own joined with the session's. */
   #startRun(count: number, given: AbortSignal | undefined): AbortSignal {
     checkCount('The number of passes', count, 0)
     if (given !== undefined) checkSignal('The signal of a run', given)
@@ -154,7 +154,7 @@ export class LoopHandle implements Loop {
     if (error !== undefined) throw error
   }
 
-  /** What the first pass of a run tells of a body that is not compiled, where that is allowed. */
+  /** Sends the fallback event of a run's first pass where the body is not compiled; throws where it must be. */
   #tellFallback({ kernel }: PreparedLoop, pass: number): void {
     if (kernel?.target !== 'as-is') return
     if (this.#mustBeCompiled) this.#checkCompiled(kernel)
@@ -169,7 +169,7 @@ export class LoopHandle implements Loop {
     this.#runtime.events.next({ kind: 'pass', phase: 'started', loop: this.#analysis.name, pass: { number } })
   }
 
-  /** The passes of a batch, each when its events were told; the first was said to have started. */
+  /** Yields the passes of a batch, each after its events were sent; the first one's start was sent before. */
   *#reported(reports: readonly PassReport[], total: number): Generator<PassReport, void, undefined> {
     const { events } = this.#runtime
     for (const [at, pass] of reports.entries()) {
@@ -209,8 +209,8 @@ export class LoopHandle implements Loop {
   }
 
   /**
-   * Asked for: before the first pass of a run, and whenever an array that the loop only reads has another version.
-   * Unasked: once, under test.
+   * Checks for races: if asked for, before the first pass of a run and whenever an array that the loop only reads has another
+   * version; by default once, under test.
    */
   async #checkRaces(prepared: Prepared, analysis: Analysis, signal: AbortSignal | undefined): Promise<void> {
     const asked = this.#asksForRaces()
@@ -230,7 +230,7 @@ export class LoopHandle implements Loop {
 
   // ------------------------------------------------------------------ checkpoints
 
-  /** The call as a checkpoint knows it; undefined where none is kept, or its passes run again whenever the program does. */
+  /** The call's record in the checkpoint's ledger; undefined where there is no checkpoint, or it does not record such passes. */
   #recorded(analysis: Analysis): LedgerCall | undefined {
     const { ledger, store } = this.#runtime
     const accesses = ledger === undefined ? [] : this.#preparation.accesses(analysis)
@@ -254,7 +254,7 @@ export class LoopHandle implements Loop {
     this.#runtime.events.next({ kind: 'fallback', what: this.#analysis.name, because })
   }
 
-  /** Of passes that are known and not run, at most `most`: their arrays are asked for now, as those of passes that run. */
+  /** Skips at most `most` passes that the checkpoint knows; their arrays are asked for now, as those of passes that run. */
   #skipKnown(
     analysis: Analysis,
     call: LedgerCall | undefined,
@@ -274,7 +274,7 @@ export class LoopHandle implements Loop {
     return { count, reports }
   }
 
-  /** Runs passes and has them recorded, where they are. */
+  /** Runs passes, and records them where a checkpoint keeps them. */
   async #runPasses(
     prepared: Prepared,
     number: number,
@@ -310,7 +310,7 @@ export class LoopHandle implements Loop {
     }
   }
 
-  /** Whether what passes write may stay in other processes: checkpoints and copies read arrays where they are made. */
+  /** Whether arrays that passes write may stay in other processes: checkpoints and snapshots read them in this one. */
   get #mayStay(): boolean {
     return this.#runtime.ledger === undefined && this.#request.options.atomic !== true
   }
@@ -362,7 +362,7 @@ export class LoopHandle implements Loop {
     else restore()
   }
 
-  /** Storage that a pass made anew, because it got keys: into the arena, where workers see it. */
+  /** Copies the storage that a pass made because its sparse array got keys into the arena, where workers see it. */
   #replaceStorage(array: number, storage: Storage): void {
     const { store, arena } = this.#runtime
     for (const node of this.#analysis.nodes) {
@@ -371,7 +371,7 @@ export class LoopHandle implements Loop {
     this.#preparation.dispose()
   }
 
-  /** A pass that failed has written a part of what it writes; a buffer's array is as it was when nothing was flushed. */
+  /** Marks the arrays that a failed pass may have written in part as lost; a buffer's array only where something may have been flushed. */
   #markLost(error: unknown): void {
     const why = isError(error) ? (error.message.split('\n')[0] ?? '') : String(error)
     const { store } = this.#runtime

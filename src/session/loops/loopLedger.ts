@@ -1,6 +1,6 @@
 /**
- * Which calls of loops a checkpoint records, and what they are known by: a pass that is not run again must have done nothing but write
- * dense arrays and give numbers.
+ * Decides which calls of loops a checkpoint records, and makes the texts that identify them: a pass that is not run again must have done
+ * nothing but write dense arrays and return numbers.
  */
 import { createHash } from 'node:crypto'
 import type { KeptPass } from '../../core/loop/checkpoint.ts'
@@ -12,7 +12,7 @@ import type { Access } from '../../exec/tables/store/arrayLocks.ts'
 import { irText } from '../../planner/function/irText.ts'
 import type { Analysis } from './loopAnalysis.ts'
 
-/** Why passes run again when the program does; undefined where they need not. */
+/** The reason why a checkpoint does not record the passes, which then run again; undefined where it does. */
 export function whyNotRecorded({ analyzed, bindings }: Analysis, accesses: readonly Access[]): string | undefined {
   if (analyzed.spec.body.ir === undefined || analyzed.plan.kernel.target === 'as-is') return 'its body runs as it stands'
   if ([...bindings.accumulators.values()].some(({ spec }) => typeof spec !== 'string')) return 'it has an accumulator of its own kind'
@@ -26,7 +26,7 @@ export function whyNotRecorded({ analyzed, bindings }: Analysis, accesses: reado
   return undefined
 }
 
-/** A call, a line a fact. */
+/** The text that identifies a call: its loop, options, arrays and body, a line for each. */
 export function callText(
   { analyzed, bindings }: Analysis,
   { name, over, options }: { readonly name: string; readonly over: string; readonly options: object },
@@ -47,7 +47,7 @@ export function arrayText(node: LogicalPlan): string {
   return `${planText(node).replaceAll('\n', ' | ')}${init}`
 }
 
-/** JSON without what it cannot say. */
+/** A JSON replacer that writes values which JSON cannot tell apart as text. */
 function plain(_: string, value: unknown): unknown {
   if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol') return String(value)
   return typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))

@@ -1,6 +1,6 @@
 /**
- * A loop made ready for its passes: every array locked, its storage as it lies now, and what the runtime prepared for it,
- * which is used again while neither the analysis nor a storage has changed.
+ * Prepares a loop for its passes: locks every array, takes its current storage, and prepares the executable loop, which is used
+ * again while neither the analysis nor a storage has changed.
  */
 
 import type { IndexSpace } from '../../core/arrays/indexSpace.ts'
@@ -50,21 +50,21 @@ export class LoopPreparation {
     this.#analysis = analysis
   }
 
-  /** As the last pass left it; undefined before the first. */
+  /** The prepared loop of the last pass; undefined before the first. */
   get last(): Prepared | undefined {
     return this.#prepared
   }
 
-  /** The next pass prepares anew. */
+  /** Drops the prepared loop, so that the next pass prepares it anew. */
   dispose(): void {
     this.#prepared?.loop.dispose()
     this.#prepared = undefined
   }
 
   /**
-   * Runs something in its turn, with the arrays of `analysis` locked. They are asked for now: whoever asks for them after this call gets
-   * them after it. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage. Who `looks`
-   * writes nothing.
+   * Calls `run` after the passes before, with the arrays of `analysis` locked. The locks are requested now, so that later requests wait
+   * for this call. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage. With
+   * `looks`, all locks are for reading.
    */
   async use<T>(
     analysis: Analysis,
@@ -75,7 +75,7 @@ export class LoopPreparation {
     const before = this.#turn
     const accesses = this.accesses(analysis)
     const asked = looks === undefined ? accesses : accesses.map(({ node }): Access => ({ node, mode: 'read' }))
-    // turns are taken in the order in which arrays are asked for: no pass has what the one before it waits for
+    // passes queue in the order in which they request locks: none holds a lock that the one before waits for
     const turn = this.#runtime.store.withArrays(
       asked,
       async (found) => {
@@ -89,7 +89,7 @@ export class LoopPreparation {
       },
       options,
     )
-    const over = turn.catch(() => undefined) // the next pass does not fail of this one
+    const over = turn.catch(() => undefined) // the next pass does not fail because this one did
     const { passes } = this.#runtime
     this.#turn = over
     passes.add(over)
@@ -133,13 +133,13 @@ export class LoopPreparation {
     return this.#prepared
   }
 
-  /** Brings what passes have left in other processes of arrays that are locked: before anything but such a pass uses them. */
+  /** Fetches the elements of locked arrays that passes have left in other processes, before anything but such a pass uses them. */
   async bringHome(accesses: readonly Access[], storages: readonly Storage[]): Promise<void> {
     const left = this.#runtime.gang?.journal(this.#runtime.arena)
     for (const [i, { mode }] of accesses.entries()) await left?.use(storages[i] as Storage, mode) // one access, one storage
   }
 
-  /** What the cost model wants to know of the arrays. */
+  /** The shapes and keys of the arrays, for the cost model. */
   #data(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopData {
     const { arrays, buffers } = this.#analysis.bindings
     const over = this.#analysis.overPlan
@@ -158,7 +158,7 @@ export class LoopPreparation {
     }
   }
 
-  /** What the data of a colored loop says, which may be that nothing can run in parallel. */
+  /** The inspection result of a colored loop, which may be that nothing can run in parallel. */
   async #inspect(inputs: LoopInputs, signal: AbortSignal | undefined): Promise<Finding | undefined> {
     const { store } = this.#runtime
     const versions = new Map([...this.#analysis.nodes].map((node) => [store.plans.identity(node), store.plans.version(node)]))
@@ -218,10 +218,10 @@ function shapeOf(storage: Storage): readonly number[] {
   return storage.kind === 'table' ? [storage.length] : storage.shape
 }
 
-/** Dense views of tables, by the table's storage: the same view for the same storage. */
+/** The dense views of tables, by the table's storage, so that one storage always has the same view. */
 const denseViews = new WeakMap<Storage, DenseStorage>()
 
-/** Booleans that may be null by their plan are read as true, false or null, whatever the data has: bodies are lowered by the plan. */
+/** Dense views of the storages, except for booleans that the plan says may be null: bodies were lowered to read true, false or null. */
 function asDenseWhereSo(accesses: readonly Access[], storages: readonly Storage[]): readonly Storage[] {
   return storages.map((storage, i) => {
     const element = accesses[i]?.node.element
@@ -229,7 +229,7 @@ function asDenseWhereSo(accesses: readonly Access[], storages: readonly Storage[
   })
 }
 
-/** A table of plain numbers is a dense array of one axis over the same buffer; everything else is what it is. */
+/** A table of numbers without nulls as a dense array of one axis over the same buffer; other storage is returned as it is. */
 function asDense(storage: Storage): Storage {
   const known = denseViews.get(storage)
   if (known !== undefined) return known

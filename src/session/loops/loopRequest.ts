@@ -1,4 +1,4 @@
-/** What `session.loop` was called with, and what is wrong with it. */
+/** The arguments of `session.loop`, and their checks. */
 import { types } from 'node:util'
 import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf } from '../../core/arguments.ts'
 import { isDistArray } from '../../core/arrays/distArray.ts'
@@ -57,12 +57,12 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
   for (const part of parts) checkCount('The partitions of loop()', part, 1)
 }
 
-/** Objects inside of objects are looked through so far. */
+/** The depth down to which objects in env are searched for handles. */
 const DEEPEST_ENTRY = 3
-/** Longer lists are data. */
+/** The longest list that is searched; longer ones are data. */
 const LONGEST_LIST = 1000
 
-/** An array inside of an object is not locked, and no body could use it; one that has a name in `env` as well is known. */
+/** Throws PlanError for a handle inside of an object in `env`, which would not be locked, unless it has a name in `env` as well. */
 function checkEnvEntries(env: Readonly<Record<string, unknown>>): void {
   const named = new Set(Object.values(env))
   for (const [name, value] of Object.entries(env)) {
@@ -75,7 +75,7 @@ function checkEnvEntries(env: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Where in a plain object or list there is a handle that has no name. Getters are not called. */
+/** The path to a handle without a name inside of a plain object or list; undefined where there is none. Getters are not called. */
 function handleInside(
   value: unknown,
   { at, named, depth }: { readonly at: string; readonly named: ReadonlySet<unknown>; readonly depth: number },
@@ -96,7 +96,7 @@ function handleInside(
   return undefined
 }
 
-/** A promise about a name that is no array of the loop would promise nothing. */
+/** Throws PlanError where `assume.distinct` names no array of the loop. */
 export function checkPromises({ assume }: LoopOptions, arrays: ReadonlyMap<string, unknown>): void {
   for (const name of assume?.distinct ?? []) {
     if (arrays.has(name)) continue

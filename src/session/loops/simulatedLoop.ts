@@ -1,4 +1,4 @@
-/** A prepared loop on machines that need not be there. Loaded where it is asked for. */
+/** Simulates a prepared loop on machines that need not exist. Loaded only where it is asked for. */
 import { PlanError } from '../../core/errors.ts'
 import type { Machines, Simulation } from '../../core/loop/simulation.ts'
 import { simulate } from '../../exec/gang/simulate.ts'
@@ -6,7 +6,7 @@ import { KernelLoop } from '../../exec/loops/kernelLoop.ts'
 import type { PreparedLoop } from '../../exec/loops/loopRun.ts'
 import { SplitLoop } from '../../exec/loops/splitLoop.ts'
 
-/** With `stays`, what passes write may stay where it is. */
+/** Predicts a pass on the machines. `stays`: elements that a pass writes may stay in the process that wrote them. */
 export function simulatedLoop(loop: PreparedLoop, machines: Machines, { stays }: { readonly stays: boolean }): Simulation {
   if (loop instanceof SplitLoop)
     return simulate(
