@@ -1,11 +1,11 @@
 /**
  * Bound hoisting.
  *
- * Loops that end at an element which they do not write are counted loops for a kernel, which knows what memory arrays share:
+ * A loop that ends at an element which it does not write becomes a counted loop; a kernel knows which arrays share memory.
  *
  *     for (let e = first.get(v); e < first.get(v + 1); e++) sum += rank.get(from.get(e))
  *
- * The element is read once, where the first test reads it, and fails there if it lies outside.
+ * The element is read once, where the first test reads it, and an out-of-bounds access fails there.
  */
 import { type CountedLoop, type Expr, type FunctionIr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
@@ -17,7 +17,7 @@ export function withElementBounds({ ir, shape, identities }: WasmTarget): Functi
   const names = [...shape.arrays.keys()]
   const memoryOf = (array: string): number | undefined => identities[names.indexOf(array)]
 
-  /** `start` declares the index. */
+  /** Returns the bounds of the loop; undefined where it is not of this form. `start` is the declaration of the index. */
   function counted({ test, update, body, doWhile }: For, start: Stmt | undefined): CountedLoop | undefined {
     const [step] = update
     if (doWhile || update.length !== 1 || start?.kind !== 'Let' || start.init === undefined) return undefined
@@ -35,7 +35,7 @@ export function withElementBounds({ ir, shape, identities }: WasmTarget): Functi
     return isFixed(test.right, changed.add(local), written) ? { local, from: start.init, to: test.right, step: 1 } : undefined
   }
 
-  /** The same value, or the same failure, in every turn. */
+  /** Whether an expression has the same value, or the same failure, in every iteration. */
   function isFixed(expr: Expr, changed: ReadonlySet<string>, written: ReadonlySet<number | undefined>): boolean {
     switch (expr.kind) {
       case 'Literal':
@@ -57,7 +57,7 @@ export function withElementBounds({ ir, shape, identities }: WasmTarget): Functi
     }
   }
 
-  /** The declaration of an index, which stands before its loop, becomes the loop's. */
+  /** Moves the declaration of an index, which stands before its loop, into the loop. */
   function block(stmts: readonly Stmt[]): Stmt[] {
     const written: Stmt[] = []
     for (const stmt of stmts) {

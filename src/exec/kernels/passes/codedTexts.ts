@@ -1,12 +1,12 @@
 /**
- * Texts that a body only chooses among and compares, as numbers.
+ * Enumeration of texts: those that a body only chooses among and compares become numbers.
  *
  *     let state = 'idle'                                        let state = 1
  *     if (state === 'idle' && v > 0) state = 'busy'             if (state === 1 && v > 0) state = 2
  *
- * Legal since nothing but equality and truth is asked of them: the empty text is 0, each other text of the body a number of its own.
- * A local is such a text if all that it is given is: a literal, another such local, or a choice between two. Where one of them is asked for
- * anything else, or compared with what is no such text, all stay what they are.
+ * Legal since only equality and truth of them are used: the empty text is 0, each other text of the body has a number of its own.
+ * A local is such a text if it is assigned only literals, other such locals, or choices between two. Where one of them is used in
+ * any other way, or compared with anything else, all stay texts.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { withOperands } from '../../../core/ir/irRewrite.ts'
@@ -15,7 +15,7 @@ import { rewrittenStatements } from './statementRewrite.ts'
 
 const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
 
-/** The body with numbers for its texts; itself where it has none, or asks more of them. */
+/** Returns the body with numbers for its texts; the body itself where it has none, or uses them in other ways. */
 export function withCodedTexts(ir: FunctionIr): FunctionIr {
   if (!hasTexts(ir.body)) return ir
   const texts = textLocals(ir)
@@ -26,7 +26,7 @@ export function withCodedTexts(ir: FunctionIr): FunctionIr {
     return known
   }
   const isText = (expr: Expr): boolean => isChoice(expr, texts)
-  /** Undefined where a text is asked for what a number is not. */
+  /** Whether no text is used in a way that a number does not support. */
   let isLegal = true
   const coded = (expr: Expr): Expr => {
     switch (expr.kind) {
@@ -39,7 +39,7 @@ export function withCodedTexts(ir: FunctionIr): FunctionIr {
         return expr
     }
   }
-  /** What is asked for its truth only. */
+  /** Rewrites an expression of which only the truth is used. */
   const truth = (expr: Expr): Expr => {
     if (isText(expr)) return coded(expr)
     if (expr.kind === 'Unary' && expr.operator === '!') return { ...expr, operand: truth(expr.operand) }
@@ -81,7 +81,7 @@ function hasTexts(stmts: readonly Stmt[]): boolean {
   return found
 }
 
-/** Locals that are given nothing but texts, before they are read. */
+/** Returns the locals that are assigned texts only, and are never read unassigned. */
 function textLocals(ir: FunctionIr): ReadonlySet<string> {
   const unset = readUnset(ir)
   const given = new Map<string, (Expr | undefined)[]>()

@@ -1,13 +1,13 @@
 /**
  * Full unrolling.
  *
- * Innermost loops of few turns, written out turn by turn: the index is a number in each, and so are the places in a row.
+ * Unrolls innermost loops of few iterations completely: the index is a constant in each, and so are offsets in a row.
  *
  *     for (let k = 0; k < 3; k++) s += w[idx[k]]      becomes      s += w[idx[0]];  s += w[idx[1]];  s += w[idx[2]]
  *
- * The engine unrolls loops by itself where they are small and call nothing. What it leaves as it is, because elements are
- * checked one by one or a turn is long, takes less time written out: a sparse logistic regression of 16 features three
- * quarters of it, a Gibbs step over 20 topics eleven twelfths. A dot product takes more, by some 3 %.
+ * The engine unrolls loops by itself where they are small and call nothing. Those that it leaves, because elements are
+ * checked one by one or an iteration is long, are faster unrolled: a sparse logistic regression of 16 features takes three
+ * quarters of the time, a Gibbs step over 20 topics eleven twelfths. A dot product takes some 3 % more.
  */
 import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { FewTurns, InnerLoop } from '../loops/innerLoop.ts'
@@ -16,23 +16,23 @@ import { type Access, accessesOf } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { sizeOf } from '../vectors/wasmVectorSums.ts'
 
-/** Loops of more turns stay loops. */
+/** The most iterations of a loop that is unrolled. */
 export const MOST_TURNS = 32
 
-/** Statements and operations of all turns. */
+/** The most statements and operations of all iterations together. */
 const LARGEST = 512
 
-/** Those of one turn in a loop that the engine does not unroll. */
+/** The statements and operations of an iteration from which the engine does not unroll a loop. */
 const LONG_TURN = 16
 
-/** The turns to be written out; undefined where the loop stays one. `accesses`: those that were checked before it. */
+/** Returns the iterations to unroll; undefined where the loop stays one. `accesses` are those that are checked before it. */
 export function fewTurns({ few, body }: InnerLoop, accesses: ReadonlyMap<object, Access>): FewTurns | undefined {
   const size = sizeOf(body)
   if (few === undefined || few.values.length * size > LARGEST) return undefined
   return size >= LONG_TURN || accessesOf(body).some(({ node }) => !accesses.has(node)) ? few : undefined
 }
 
-/** The turns one after another. `after` ends each. */
+/** Writes the iterations one after another, each followed by `after`. */
 export function writtenOut(
   w: KernelWriter,
   { local, label, values }: FewTurns,

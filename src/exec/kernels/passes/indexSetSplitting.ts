@@ -1,17 +1,17 @@
 /**
  * Index-set splitting.
  *
- * Loops whose body asks whether its index is at a border: the turns between the borders run apart from the others, as a
- * body without those questions, whose subscripts are inside.
+ * A loop whose body compares its index with borders is split: the iterations between the borders run a body without
+ * the comparisons, whose subscripts are in bounds.
  *
  *     for (j = from; j < to; j++) if (i > 0 && j > 0 && j < n - 1) b[i][j] = a[i][j - 1] + a[i][j + 1]
  *
  *     becomes   low = i > 0 ? max(from, 1) : to;  high = min(to, n - 1)
  *               the loop from `from` to `low`;  b[i][j] = … from `low` to `high`;  the loop from `high` to `to`
  *
- * Legal whatever the questions are: they compare what does not change in the loop, without a possible failure, and turns
- * stay in their order. It is done where questions have one answer in most turns: for three of four values of the index, or
- * of the key or local that does not change in the loop, at the least.
+ * Legal for all comparisons of the index with values that the loop does not change and that cannot fail, since iterations
+ * keep their order. It is done where comparisons have one outcome in most iterations: for at least three of four values of the index, or
+ * of a key or local that does not change in the loop.
  */
 import { type BinaryOperator, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
@@ -22,50 +22,50 @@ import type { InnerLoop } from '../loops/innerLoop.ts'
 import { isSteady, type LoopIndex, offsetFrom, type Turning } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 
-/** Whole numbers from `low` to `high`. */
+/** The integers from `low` to `high`. */
 type Range = Extract<WasmType, { kind: 'i32' }>
 
-/** Where a question has the answer that it has between the borders: from `from` on, and before `to`. */
+/** The outcome that a comparison has between the borders, and where it has it: from `from` on, and before `to`. */
 interface Inside {
   readonly answer: boolean
   readonly from?: Limit
   readonly to?: Limit
-  /** Of the range, at most so many values have the other answer. */
+  /** The most values of the range for which it has the other outcome. */
   readonly others: number
 }
 
-/** What is compared with, plus a number. */
+/** A bound: the value compared with, plus a number. */
 interface Limit {
   readonly of: Range
   readonly plus: number
 }
 
-/** A question, and where it has its answer. */
+/** A comparison in the code, with its outcome between the borders and the borders themselves. */
 interface Question {
   readonly answer: boolean
   readonly from?: Code
   readonly to?: Code
-  /** For questions without the index: whether it has the answer now. */
+  /** For comparisons without the index: whether it has the outcome in this run of the loop. */
   readonly holds?: Code
 }
 
 export interface Borders {
-  /** The body between them. */
+  /** The body between the borders, without the comparisons. */
   readonly body: readonly Stmt[]
-  /** The index there. */
+  /** The range of the index between the borders. */
   readonly seen: Range
-  /** Keys and locals there, whose ranges are known better. */
+  /** Keys and locals with their narrower ranges between the borders. */
   readonly keys: ReadonlyMap<number, Range>
   readonly locals: ReadonlyMap<string, Range>
   readonly from: readonly Code[]
   readonly to: readonly Code[]
-  /** Conditions without which no turn lies between them. */
+  /** Conditions that must all hold for the range between the borders not to be empty. */
   readonly holds: readonly Code[]
 }
 
-/** In shorter loops there is nothing between the borders. */
+/** The shortest range of the index for which a loop is split. */
 const SHORTEST = 8
-/** At most one value in so many is at a border. */
+/** A comparison may have the other outcome for one value in so many, at most. */
 const FEW = 4
 
 const MIRRORED: Partial<Readonly<Record<BinaryOperator, BinaryOperator>>> = {
@@ -79,7 +79,7 @@ const MIRRORED: Partial<Readonly<Record<BinaryOperator, BinaryOperator>>> = {
   '!==': '!==',
 }
 
-/** The borders that a loop's body asks for; undefined when there are none. */
+/** Finds the borders with which a loop's body compares; undefined where there are none. */
 export function bordersOf(w: KernelWriter, { body, step, index }: InnerLoop, turning: Turning): Borders | undefined {
   const { seen } = index
   if (step !== 1 || seen.kind !== 'i32' || seen.high - seen.low < SHORTEST || leaves(body)) return undefined
@@ -105,7 +105,7 @@ function unique(codes: readonly Code[]): readonly Code[] {
   return [...new Map(codes.map((code) => [codeId(code), code])).values()]
 }
 
-/** Whether a turn may end the loop. */
+/** Whether an iteration may end the loop. */
 function leaves(body: readonly Stmt[]): boolean {
   const labels = new Set<string | undefined>()
   let found = false
@@ -162,7 +162,7 @@ class Finder {
     }
   }
 
-  /** Of a key, or a local, that does not change in the loop. */
+  /** A comparison of a key, or a local, that does not change in the loop. */
   #ofSteady(expr: Expr, side: Expr, operator: BinaryOperator, other: Expr): Question | undefined {
     if (!isSteady(side, this.#turning)) return undefined
     const variable = side.kind === 'Binary' ? (side.left.kind === 'Literal' ? side.right : side.left) : side
@@ -194,7 +194,7 @@ function narrowed({ low, high }: Range, { from, to }: Inside): Range {
   }
 }
 
-/** Where `x + distance operator bound` has one answer for most x of the range; undefined when it has not. */
+/** Where `x + distance operator bound` has one outcome for most x of the range; undefined where it has none for enough. */
 function insideOf(range: Range, operator: BinaryOperator, bound: WasmType, distance: number): Inside | undefined {
   if (bound.kind !== 'i32') return undefined
   const at = (plus: number): Limit => ({ of: bound, plus: plus - distance })
@@ -234,7 +234,7 @@ function insideOf(range: Range, operator: BinaryOperator, bound: WasmType, dista
 
 // ------------------------------------------------------------------ the body between the borders
 
-/** The statements with their questions answered. */
+/** Replaces the comparisons in statements by their outcomes. */
 function settled(stmts: readonly Stmt[], questions: ReadonlyMap<string, Question>): readonly Stmt[] {
   const expr = (one: Expr): Expr => rewriteExpr(one, { ...UNCHANGED, expr: (e) => answered(e, questions) })
   const block = (inner: readonly Stmt[]): readonly Stmt[] => inner.flatMap(statement)
@@ -275,7 +275,7 @@ function isTruth(expr: Expr): expr is Truth {
   return expr.kind === 'Literal' && typeof expr.value === 'boolean'
 }
 
-/** The expression, whose operands have their answers, with its own. */
+/** Replaces an expression whose operands have been replaced by its outcome, and simplifies it. */
 function answered(expr: Expr, questions: ReadonlyMap<string, Question>): Expr {
   switch (expr.kind) {
     case 'Binary': {
@@ -296,7 +296,7 @@ function answered(expr: Expr, questions: ReadonlyMap<string, Question>): Expr {
   }
 }
 
-/** The same truth: `x && true` is as true as x. */
+/** Simplifies an expression of which only the truth matters: `x && true` is as true as x. */
 function asTest(expr: Expr): Expr {
   if (expr.kind !== 'Logical' || expr.operator === '??' || !isTruth(expr.right)) return expr
   return expr.right.value === (expr.operator === '&&') ? asTest(expr.left) : expr

@@ -1,8 +1,8 @@
 /**
- * Strength reduction of places.
+ * Strength reduction of places: within a run of iterations, addresses follow from those of the iteration before.
  *
- * Iterations as inner loops: along the last axis of a box, or along the rows of a table, the next iteration's key is the
- * next number. A body without loops of its own is then compiled as the body of an innermost loop is (`wasmLoops.ts`).
+ * Iterations become inner loops: along the last axis of a box, or the rows of a table, the next iteration's key is the
+ * next integer. A body without loops of its own is then compiled like the body of an innermost loop (`wasmLoops.ts`).
  *
  *     for each run of the box: for (key of the last axis from .. to) body
  */
@@ -47,11 +47,11 @@ export function runs(w: KernelWriter): Code {
   return [I.localGet(FROM), I.localSet(key), rowStart(w), code]
 }
 
-/** A run, or two of them side by side; afterwards the keys are where it ends. */
+/** Writes a run, or where possible two of them side by side; it leaves the keys at its end. */
 function byRows(w: KernelWriter, { loop, code }: Run): Code {
   const single = [rowStart(w), code, w.place, I.localSet(FROM)]
   const fate = w.loops.at(-1)
-  // Lanes do not wait for the turn before.
+  // vector lanes do not wait for the iteration before
   if (w.isDraft || w.keepsOrder || fate?.lanes !== 1 || w.loops.length > 1 || hasLoop(loop.body)) return single
   const pairs = rowPairs(w, loop)
   if (pairs === undefined) return single
@@ -101,7 +101,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
   return { loop, code: isNested ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({})) }
 }
 
-/** The elements that the body uses are loaded where an iteration starts: before the body is written they must be known. */
+/** Registers the elements that the body uses, which are loaded at the start of an iteration, before the body is written. */
 function noteElements(w: KernelWriter): void {
   visitStmts(w.target.ir.body, (stmt) => {
     for (const expr of expressionsOf(stmt)) {

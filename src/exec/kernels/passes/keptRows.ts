@@ -1,15 +1,15 @@
 /**
  * Kept registers of software pipelining.
  *
- * Rows of f32 that an iteration's sum has read are kept as doubles for its update, where the update runs beside the next
+ * Rows of f32 that an iteration's sum reads are kept as doubles for its update, where the update runs beside the next
  * iteration's sum (`softwarePipelining.ts`).
  *
- *     turn k:  update of this iteration, from the doubles kept at k;  sum of the next one, which keeps its doubles at k
+ *    iteration k:  update of this pass, from the doubles kept at k;  sum of the next one, which keeps its doubles at k
  *
- * Making a double of an f32 takes two of the instructions that such a loop has too many of; storing and loading it takes
- * none. The doubles lie in the worker's scratch block. An element keeps its value from the sum to the update: of what the
- * update of the iteration before writes, turn k of the sum reads the element of its turn k only, and that came before. What
- * stands between the two must not write the array.
+ * Converting an f32 to a double takes two of the instructions that limit such a loop; storing and loading the double takes
+ * none of them. The doubles lie in the worker's scratch block. An element has the same value in the sum and in the update: of the elements
+ * that the previous update writes, iteration k of the sum reads only that of iteration k, which was written before. The code
+ * between the two must not write the array.
  */
 import { type Expr, expressionsOf, type Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, exprId, someExpr } from '../../../core/ir/irFacts.ts'
@@ -20,31 +20,31 @@ import { type KernelWriter, SCRATCH } from '../loops/wasmWriter.ts'
 import { rawLoad } from '../vectors/wasmLanes.ts'
 import { isAtIndex, type Parts } from './softwarePipeliningLegality.ts'
 
-/** Doubles of a scratch block that are for rows. */
+/** The doubles of a scratch block that are reserved for rows. */
 export const KEPT_DOUBLES = 512
-/** Whole lines of the cache. */
+/** The doubles of a cache line. */
 const ALIGNED = 8
 
-/** Where rows are kept in a scratch block, in doubles: behind those of accumulators. */
+/** The position of kept rows in a scratch block, in doubles: after those of accumulators. */
 export function keptAt(forms: readonly string[]): number {
   return Math.ceil(scratchOfAccumulators(forms) / ALIGNED) * ALIGNED
 }
 
 interface KeptRow {
-  /** Reads of the update that take the doubles, in turn k of which none of what they read is written before. */
+  /** The reads of the update that take the kept doubles; iteration k writes none of their elements before them. */
   readonly taken: ReadonlySet<object>
-  /** The read of the sum that leaves them. */
+  /** The read of the sum whose doubles are kept. */
   readonly left: object
-  /** Where the update would read. */
+  /** The access of the update that the kept row replaces. */
   readonly access: Access
-  /** From the start of what is kept, in bytes. */
+  /** The offset of the row from the start of the kept rows, in bytes. */
   readonly offset: number
 }
 
 export class KeptRows {
   readonly #w: KernelWriter
   readonly #rows: readonly KeptRow[]
-  /** The local that holds where rows are kept. */
+  /** The local with the address of the kept rows. */
   readonly #base: number
   readonly #slot: number
 
@@ -55,19 +55,19 @@ export class KeptRows {
     this.#base = w.declare('i32')
   }
 
-  /** The doubles of the vector that so many vectors lie before; undefined where the read takes none. */
+  /** Loads the doubles of vector number `copy` of the iteration; undefined where the read takes no kept row. */
   taken(node: object, copy: number): Code | undefined {
     const row = this.#rows.find(({ taken }) => taken.has(node))
     return row && [this.#address(), I.memory(SIMD.load, row.offset + 16 * copy)]
   }
 
-  /** Stores the doubles of a local, where the read leaves them. */
+  /** Stores the doubles in a local as those of vector number `copy`. */
   left(node: object, copy: number, local: number): Code {
     const { offset = 0 } = this.#rows.find(({ left }) => left === node) ?? {}
     return [this.#address(), I.localGet(local), I.memory(SIMD.store, offset + 16 * copy)]
   }
 
-  /** Code before the first iteration of several: what its sum has not left. */
+  /** Code that fills the rows before the first of several iterations, whose sum has not kept them. */
   start(limit: number): Code {
     const at = 8 * keptAt([...this.#w.target.shape.accumulators.values()])
     const vector = this.#rows.map(({ access, offset }) => [
@@ -81,7 +81,7 @@ export class KeptRows {
     ]
   }
 
-  /** Whether code of this turn is to keep what the read gives. */
+  /** Whether the doubles of this read are kept. */
   isLeft(node: object): boolean {
     return this.#rows.some(({ left }) => left === node)
   }
@@ -91,7 +91,7 @@ export class KeptRows {
   }
 }
 
-/** What the update of an iteration may take from its sum. Both go over `length` elements of their rows at most. */
+/** Returns the rows that an update can take from its sum; undefined where there are none. Both cover at most `length` elements a row. */
 export function keptRows(w: KernelWriter, { sum, middle, update }: Parts, { begun, ended, slot, length }: Loops): KeptRows | undefined {
   if (!w.target.keepsRows) return undefined
   const written = new Set(deepAccesses(middle).flatMap((found) => (found.kind === 'read' ? [] : [memoryOf(w, found)])))
@@ -113,20 +113,20 @@ export function keptRows(w: KernelWriter, { sum, middle, update }: Parts, { begu
 }
 
 interface Loops {
-  /** Accesses of the sum of the next iteration, and of the update of this one. */
+  /** The accesses of the next iteration's sum, and of this iteration's update. */
   readonly begun: ReadonlyMap<object, Access>
   readonly ended: ReadonlyMap<object, Access>
-  /** The index of both. */
+  /** The local of the index of both loops. */
   readonly slot: number
   readonly length: number
 }
 
-/** The row and, since the index is the last subscript, the element of a turn. */
+/** Identifies the row of an access, and, as the index is the last subscript, its element in an iteration. */
 function placeText({ array, subscripts }: Access): string {
   return `${array} ${exprId(subscripts.slice(0, -1))}`
 }
 
-/** Reads that come before anything that the turn writes where they read. */
+/** Returns the reads that come before any write of the iteration to their memory. */
 function readsFirst(w: KernelWriter, body: readonly Stmt[]): readonly object[] {
   const reads: object[] = []
   const written = new Set<string>()
@@ -139,7 +139,7 @@ function readsFirst(w: KernelWriter, body: readonly Stmt[]): readonly object[] {
   return reads
 }
 
-/** Reads that every turn makes. */
+/** Returns the reads that every iteration makes, unconditionally. */
 function certainReads(stmt: Stmt): readonly object[] {
   const found: object[] = []
   const visit = (expr: Expr): void => {

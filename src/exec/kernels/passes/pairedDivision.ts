@@ -1,16 +1,16 @@
 /**
  * Paired division.
  *
- * Two quotients by one division, where a loop adds quotients of elements named by data:
+ * Computes two quotients by one vector division, in a loop that adds quotients of indirectly addressed elements:
  *
  *     for e: s += x[at[e]] / d          becomes     for e by 2: q = (x[at[e]], x[at[e + 1]]) / (d, d);  s += q0;  s += q1
  *
- * Divisions are what such a turn takes longest for, and two lanes are divided in the time of one. Each quotient is rounded as
- * it would be by itself, and the additions keep their order. Elements are checked turn by turn as before: a turn does nothing
- * but add to a local, so that one that fails leaves nothing behind of those that it was begun together with. The turn left
- * over is the loop's own.
+ * Division takes most of the time of such an iteration, and two lanes are divided in the time of one. Each quotient is rounded as
+ * it would be by itself, and the additions keep their order. Elements are checked iteration by iteration as before: an iteration only
+ * adds to a local, so that one that fails leaves no trace of the other one that was begun with it. An odd iteration is left to
+ * the plain loop.
  *
- * Not where the loop is written out: there the engine has divisions of several turns under way at once, and it takes longer.
+ * Not done where the loop is unrolled: there the engine overlaps the divisions of several iterations, and pairs take longer.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
@@ -23,16 +23,16 @@ import { type Access, accessesOf, isSteady, type Turning } from '../loops/wasmLo
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { addedInOrder, termOf } from '../vectors/wasmVectorSums.ts'
 
-/** What is known before the loop. */
+/** The facts that are established before the loop. */
 export interface Checked {
-  /** Accesses that are surely inside. */
+  /** The accesses that are known to be in bounds. */
   readonly accesses: ReadonlyMap<object, Access>
   readonly turning: Turning
-  /** Code that what turns hold in locals takes, where there is a turn. */
+  /** Code that sets the locals which iterations hold; it runs where there is an iteration. */
   readonly before: Code
 }
 
-/** The turns by two, while two are left; undefined where the loop is none of these. */
+/** Code for pairs of iterations, while two are left; undefined where the loop is not of this form. */
 export function quotientPairs(
   w: KernelWriter,
   { body, index, limit, local, step }: InnerLoop,
@@ -54,7 +54,7 @@ export function quotientPairs(
   const held = w.locals.get(local)
   w.locals.set(local, index.seen)
   const steady: GrowingCode = []
-  /** An operand of both turns. */
+  /** The operand of both iterations, as two lanes. */
   const pair = (expr: Expr): Code => {
     const first = asF64(w.expr(expr))
     if (isSteady(expr, turning)) {
@@ -78,7 +78,7 @@ export function quotientPairs(
   ]
 }
 
-/** Where elements lie in the turn after; undefined where one does not lie next to its own. */
+/** Returns the addresses of elements in the next iteration; undefined where one is not adjacent to its own. */
 function nextTurn(accesses: ReadonlyMap<object, Access>): ReadonlyMap<object, KnownAddress> | undefined {
   const ahead = new Map<object, KnownAddress>()
   for (const [node, { axis, isLast, known, dtype }] of accesses) {

@@ -1,15 +1,15 @@
 /**
- * Values that may be undefined, or null, where a body asks whether they are: beside each such local another, which says whether it
- * is there.
+ * Unboxing of optional values: each local that may be undefined or null, and is tested for it, gets a second local, which says
+ * whether it is present.
  *
  *     let best                                  let best = NaN, there = false
  *     if (v > 0) best = v                       if (v > 0) { best = v; there = true }
  *     return best ?? 1                          return there ? best : 1
  *
- * Legal since what is not there is kept as the number that arithmetic, stores and comparisons make of it: NaN for undefined, 0 for null.
- * Equality with another value could tell the two apart, and asks first; what else could is refused: a returned element, a null that is
- * stored, `Number.isNaN` and its like. Of elements of captured lists of numbers the place says whether they are there. A body that asks
- * for columns, collections or captured values, or for a local that may be either undefined or null, stays what it is.
+ * Legal since an absent value is held as the number to which arithmetic, stores and comparisons convert it: NaN for undefined, 0 for null.
+ * Equality with another value could tell the two apart, so it tests presence first; other uses that could are refused: a returned value, a
+ * null that is stored, `Number.isNaN` and its like. Elements of captured lists of numbers are present by their index. A body that tests
+ * columns, collections or captured values, or a local that may be either undefined or null, stays as it is.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
@@ -17,17 +17,17 @@ import { withOperands } from '../../../core/ir/irRewrite.ts'
 import { readUnset } from '../loops/wasmLocals.ts'
 import { rewrittenStatements } from './statementRewrite.ts'
 
-/** What a local is where it is not there. */
+/** The value of a local where it is absent. */
 type Absent = null | undefined
 
 const STRICT: ReadonlySet<string> = new Set(['===', '!=='])
-/** Statements that hand a value on. */
+/** Statements that pass a value on. */
 const STORES: ReadonlySet<Stmt['kind']> = new Set(['Write', 'Add', 'Accumulate', 'Return'])
-/** Functions that tell undefined from NaN, or null from 0. */
+/** Functions that distinguish undefined from NaN, or null from 0. */
 const TELLS = /^(Number\.is|Object\.is|String|BigInt)/
 const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
 
-/** The body with locals that say what is there; itself where nothing asks, or where it cannot be told. */
+/** Returns the body with locals for presence; the body itself where it has no tests, or presence cannot be decided. */
 export function withPresence(ir: FunctionIr): FunctionIr {
   if (!asks(ir.body)) return ir
   const absent = absentLocals(ir)
@@ -56,7 +56,7 @@ export function withPresence(ir: FunctionIr): FunctionIr {
         { ...original, value },
       ]
     }
-    // The value asks whether the local was there.
+    // the value depends on the previous presence of the local
     const next = { span, local: `${set.local}$next` }
     return [
       { kind: 'Let', ...next, init: there },
@@ -74,7 +74,7 @@ export function withPresence(ir: FunctionIr): FunctionIr {
   return p.isLegal ? { ...ir, body: withoutUnread(body, names) } : ir
 }
 
-/** The body without the locals of these names that nothing asks for. */
+/** Removes the locals of these names that nothing reads. */
 function withoutUnread(body: readonly Stmt[], names: ReadonlySet<string>): readonly Stmt[] {
   const read = new Set<string>()
   const own = (stmt: Stmt): string | undefined => (stmt.kind === 'Let' || stmt.kind === 'Assign' ? stmt.local : undefined)
@@ -87,7 +87,7 @@ function withoutUnread(body: readonly Stmt[], names: ReadonlySet<string>): reado
   })
   const isUnread = (stmt: Stmt): boolean => names.has(own(stmt) ?? '') && !read.has(own(stmt) ?? '')
   const kept = rewrittenStatements(body, { expr: (expr) => expr, stmt: (stmt) => (isUnread(stmt) ? [] : [stmt]) })
-  // What only such a local was given by is unread now.
+  // locals that only served their values are unread by then
   const left = new Set([...names].filter((name) => read.has(name)))
   return left.size < names.size && left.size > 0 ? withoutUnread(kept, left) : kept
 }
@@ -100,7 +100,7 @@ function literal(value: boolean | number, span: Expr['span']): Expr {
   return { kind: 'Literal', value, span }
 }
 
-/** What ToNumber makes of what is not there. */
+/** Returns the number to which ToNumber converts an absent value. */
 function numberOf(absent: Absent, span: Expr['span']): Expr {
   return literal(absent === null ? 0 : Number.NaN, span)
 }
@@ -109,7 +109,7 @@ function isAbsentLiteral(expr: Expr): expr is Extract<Expr, { kind: 'Literal' }>
   return expr.kind === 'Literal' && (expr.value === undefined || expr.value === null)
 }
 
-/** Whether the body asks whether something is there. */
+/** Whether the body tests a value for presence. */
 function asks(stmts: readonly Stmt[]): boolean {
   let found = false
   const visit = (expr: Expr): void => {
@@ -122,7 +122,7 @@ function asks(stmts: readonly Stmt[]): boolean {
   return found
 }
 
-/** Locals that may not be there, and what they are then; undefined where one may be either. */
+/** Returns the locals that may be absent, with undefined or null; undefined where one may be either. */
 function absentLocals(ir: FunctionIr): ReadonlyMap<string, Absent> | undefined {
   const found = new Map<string, Set<Absent>>()
   const note = (local: string, absent: Absent): boolean => {
@@ -137,7 +137,7 @@ function absentLocals(ir: FunctionIr): ReadonlyMap<string, Absent> | undefined {
     if (expr.kind === 'Local') return [...(found.get(expr.name) ?? [])]
     if (expr.kind === 'Lookup') return [undefined]
     if (expr.kind === 'Conditional') return [...absentsOf(expr.then), ...absentsOf(expr.else)]
-    // What is true is there.
+    // a truthy value is present
     if (expr.kind === 'Logical') return [...(expr.operator === '&&' ? absentsOf(expr.left) : []), ...absentsOf(expr.right)]
     return []
   }
@@ -167,13 +167,13 @@ class Presence {
     this.#tables = tables
   }
 
-  /** A value is handed on: what is there is, and undefined as NaN, but not out of the body. */
+  /** Checks a value that is passed on: where it may be absent, undefined may be stored as NaN, but neither null nor a returned value. */
   store(expr: Expr, isReturned: boolean): void {
     if (!MAY_BE_ABSENT.has(expr.kind) || isTrue(this.isThere(expr))) return
     if (isReturned || this.#absentOf(expr) === null) this.isLegal = false
   }
 
-  /** Whether the value of an expression is there. */
+  /** Returns an expression for whether a value is present. */
   isThere(expr: Expr): Expr {
     const { span } = expr
     const both = (operator: '&&' | '||', left: Expr, right: Expr): Expr => ({ kind: 'Logical', operator, left, right, span })
@@ -197,7 +197,7 @@ class Presence {
       case 'Logical': {
         const [left, right] = [this.isThere(expr.left), this.isThere(expr.right)]
         if (expr.operator === '??') return isTrue(left) || isTrue(right) ? literal(true, span) : both('||', left, right)
-        // Which side it is depends on the truth of the first; what is true is there.
+        // the side depends on the truth of the first operand; a truthy value is present
         if (!isTrue(right) || (expr.operator === '&&' && !isTrue(left))) this.isLegal = false
         return literal(true, span)
       }
@@ -218,7 +218,7 @@ class Presence {
     return table !== undefined && (ArrayBuffer.isView(table) || Array.from(table).every((value) => typeof value === 'number'))
   }
 
-  /** The expression for those who take a number for what is not there. */
+  /** Rewrites an expression so that absent values are numbers, as ToNumber converts them. */
   value(expr: Expr): Expr {
     if (isAbsentLiteral(expr)) return numberOf(expr.value as Absent, expr.span)
     if (expr.kind === 'Read' || expr.kind === 'Has') return { ...expr, subscripts: expr.subscripts.map((one) => this.#key(one)) }
@@ -227,7 +227,7 @@ class Presence {
       const there = this.isThere(expr.left)
       if (isTrue(there)) return this.value(expr.left)
       const left = this.value(expr.left)
-      // where it is there it is a number
+      // a value that is present is a number
       const then: Expr = left.kind === 'Lookup' ? { kind: 'Unary', operator: '+', operand: left, span: left.span } : left
       return { kind: 'Conditional', test: there, then, else: this.value(expr.right), span: expr.span }
     }
@@ -239,7 +239,7 @@ class Presence {
     return withOperands(expr, (operand) => this.value(operand))
   }
 
-  /** A subscript or an index. Arithmetic takes null for 0, and no element is at null. */
+  /** Rewrites a subscript or an index. Arithmetic holds null as 0, but no element is at null. */
   #key(expr: Expr): Expr {
     const { span } = expr
     if (expr.kind === 'Literal' && expr.value === undefined) return expr
@@ -277,7 +277,7 @@ class Presence {
     return { kind: 'Logical', operator: '||', left: { kind: 'Unary', operator: '!', operand: asked, span }, right: same, span }
   }
 
-  /** What an expression is that is not there. */
+  /** Returns the absent value of an expression that may be absent. */
   #absentOf(expr: Expr): Absent {
     if (isAbsentLiteral(expr)) return expr.value as Absent
     if (expr.kind === 'Local') return this.#absent.get(expr.name)
@@ -286,14 +286,14 @@ class Presence {
     return undefined
   }
 
-  /** What is evaluated a second time. */
+  /** Rewrites an expression that is evaluated twice; not legal for draws. */
   #again(expr: Expr): Expr {
     if (someExpr(expr, ({ kind }) => kind === 'Draw')) this.isLegal = false
     return this.value(expr)
   }
 }
 
-/** Kinds of expressions that may give undefined or null, of which `isThere` knows more. */
+/** Kinds of expressions that may be undefined or null, and whose presence `isThere` can express. */
 const MAY_BE_ABSENT: ReadonlySet<Expr['kind']> = new Set(['Local', 'Lookup', 'Conditional', 'Logical', 'Literal'])
 
 function isTrue(expr: Expr): boolean {

@@ -1,35 +1,35 @@
 /**
  * Reassociation and invariant factoring.
  *
- * Linear combinations by their coefficients, in fast and relaxed precision: factors that do not change in a loop are
- * multiplied out before it.
+ * Regroups linear combinations by their coefficients, in fast and relaxed precision: loop-invariant factors are
+ * multiplied out before the loop.
  *
  *     w + rate * (e * h - penalty * w)     becomes     (1 - rate * penalty) * w + (rate * e) * h
  *
- * Three operations in lanes instead of five. Rounding differs, by no more than the expression's own: a sum is multiplied out
- * only where each of its terms is a product with a factor that does not change, which is rounded anyway, and beside such
- * products there may be one other term. So what a sum or a difference of plain values keeps exactly, as in
- * `c * (x - mean)`, `x + c * (y - x)` and `(sum + y) - sum`, it goes on keeping.
+ * Three vector operations instead of five. Rounding differs, by no more than the expression's own: a sum is multiplied out
+ * only where each of its terms is a product with a loop-invariant factor, which is rounded anyway; beside such
+ * products there may be one other term. So the digits that a sum or difference of plain values preserves, as in
+ * `c * (x - mean)`, `x + c * (y - x)` and `(sum + y) - sum`, stay preserved.
  */
 import { type BinaryOperator, type Callee, type Expr, type Stmt, visitExpr } from '../../../core/ir/functionIr.ts'
 import { changedIn, exprId, someExpr } from '../../../core/ir/irFacts.ts'
 import { readsIn } from '../loops/wasmLocals.ts'
 import { boundsOf, isTruth, type Vector } from '../vectors/wasmLanes.ts'
 
-/** What is asked of the lanes of a loop. */
+/** The services of a vectorized loop that regrouping uses. */
 interface Lanes {
   expr(expr: Expr): Vector
-  /** The value that all lanes and turns share; undefined where there is none. */
+  /** The value that all lanes and iterations share; undefined where there is none. */
   steady(expr: Expr): Vector | undefined
 }
 
 export class Regrouping {
-  /** Locals that are computed where they are used. */
+  /** Locals whose value is substituted where they are used. */
   readonly folded: ReadonlyMap<string, Expr>
-  /** Whether there was anything to multiply out. */
+  /** Whether an expression was regrouped. */
   isUsed = false
   readonly #lanes: Lanes
-  /** By what was asked for: copies of a turn have the same code. */
+  /** Results by expression: unrolled iterations have the same expressions. */
   readonly #known = new Map<Expr, Expr | undefined>()
 
   constructor(lanes: Lanes, body: readonly Stmt[]) {
@@ -37,7 +37,7 @@ export class Regrouping {
     this.folded = foldedLocals(body)
   }
 
-  /** The same with fewer operations in lanes; undefined where there is no such form. */
+  /** Returns an equivalent with fewer vector operations; undefined where there is none. */
   regrouped(expr: Expr): Expr | undefined {
     if (!this.#known.has(expr)) this.#known.set(expr, regrouped(this, expr))
     const other = this.#known.get(expr)
@@ -45,18 +45,18 @@ export class Regrouping {
     return other
   }
 
-  /** What takes away again what it has added means to: `c * x - (c * x - x)` keeps the upper digits of `x`. */
+  /** Excludes an expression with its parts: in `c * x - (c * x - x)` the subtraction is there to keep the upper digits of `x`. */
   leave(expr: Expr): void {
     visitExpr(expr, (part) => this.#known.set(part, undefined))
   }
 
-  /** Whether it is a number that all lanes and turns share. */
+  /** Whether the expression is a number that all lanes and iterations share. */
   isSteady(expr: Expr): boolean {
     const steady = this.#lanes.steady(expr)
     return steady?.kind === 'steady' && steady.value.type.kind !== 'bool'
   }
 
-  /** Whether it is surely computed as a fraction, not as an integer. */
+  /** Whether the expression is certainly computed in floating point, not as an integer. */
   isFraction(expr: Expr): boolean {
     switch (expr.kind) {
       case 'Local':
@@ -83,7 +83,7 @@ const OF_FRACTIONS: ReadonlySet<Callee> = new Set<Callee>([
 ])
 const AS_ARGUMENTS: ReadonlySet<Callee> = new Set<Callee>(['Math.abs', 'Math.max', 'Math.min'])
 
-/** `sign * factors[0] * factors[1] * … * atom`: an atom differs between lanes, factors do not; without an atom it is 1. */
+/** A term `sign * factors[0] * factors[1] * … * atom`: the atom varies, factors are loop-invariant; no atom means 1. */
 interface Term {
   readonly sign: 1 | -1
   readonly factors: readonly Expr[]
@@ -105,7 +105,7 @@ function regrouped(of: Regrouping, expr: Expr): Expr | undefined {
   return sum !== undefined && operationsOf(of, sum) < operationsOf(of, expr) ? sum : undefined
 }
 
-/** In the order of the source. */
+/** Splits an expression into its terms, in the order of the source. */
 function termsOf(of: Regrouping, expr: Expr): readonly Term[] {
   if (of.isSteady(expr)) return [{ sign: 1, factors: [expr], atom: undefined }]
   if (expr.kind === 'Local') {
@@ -133,18 +133,18 @@ function multiplied(of: Regrouping, factor: Expr, other: Expr): readonly Term[] 
   return terms.map((term) => ({ ...term, factors: [factor, ...term.factors] }))
 }
 
-/** Whether it is rounded when it is multiplied. */
+/** Whether the term is a product that is rounded. */
 function isProduct({ atom, factors }: Term): boolean {
   return atom !== undefined && factors.some(rounds)
 }
 
-/** Multiplying by a power of two is exact. */
+/** Whether multiplication by the factor may round: not by a power of two. */
 function rounds(factor: Expr): boolean {
   if (factor.kind !== 'Literal' || typeof factor.value !== 'number') return true
   return !Number.isInteger(Math.log2(Math.abs(factor.value)))
 }
 
-/** What a term is multiplied by, but for powers of two. */
+/** Identifies the factors of a term, without powers of two. */
 function factorsId({ factors }: Term): string {
   return factors
     .filter(rounds)
@@ -163,7 +163,7 @@ function groupedBy(terms: readonly Term[], idOf: (term: Term) => string): Readon
   return groups
 }
 
-/** The sum of coefficients and atoms; it begins with a term that is added, and is undefined where there is none. */
+/** Sums the products of coefficients and atoms, beginning with a positive term; undefined where there is none. */
 function sumOf(groups: readonly (readonly Term[])[], { span }: Expr): Expr | undefined {
   const binary = (operator: BinaryOperator, left: Expr, right: Expr): Expr => ({ kind: 'Binary', operator, left, right, span })
   const one: Expr = { kind: 'Literal', value: 1, span }
@@ -182,7 +182,7 @@ function sumOf(groups: readonly (readonly Term[])[], { span }: Expr): Expr | und
   return summed.reduce((sum, term) => (term === first ? sum : binary(term.sign === 1 ? '+' : '-', sum, term.value)), first.value)
 }
 
-/** How many additions, subtractions and multiplications lanes have in it; what atoms take they take in any form. */
+/** Counts the additions, subtractions and multiplications in lanes; those inside atoms are the same in any form. */
 function operationsOf(of: Regrouping, expr: Expr): number {
   if (of.isSteady(expr)) return 0
   if (expr.kind === 'Local') {
@@ -198,12 +198,12 @@ function isArithmetic(expr: Expr): expr is Binary {
 }
 
 /**
- * Locals of a loop's body that are read once and only computed with, by their values: they may be computed where they are
- * read. What reads memory is not moved past what writes it.
+ * Returns locals of a loop's body that are read once and hold arithmetic, with their values: these can be computed where they are
+ * read. A value that reads memory is not moved past statements that write it.
  */
 function foldedLocals(body: readonly Stmt[]): ReadonlyMap<string, Expr> {
   const folded = new Map<string, Expr>()
-  /** Those that read no memory. */
+  /** Folded locals whose values read no memory. */
   const movable = new Set<string>()
   const assigned = changedIn(body.filter(({ kind }) => kind !== 'Let'))
   for (const [at, stmt] of body.entries()) {
@@ -224,7 +224,7 @@ function foldedLocals(body: readonly Stmt[]): ReadonlyMap<string, Expr> {
 /** Statements that compute a value before they write it. */
 const COMPUTES_FIRST: ReadonlySet<Stmt['kind']> = new Set(['Let', 'Assign', 'Write', 'Add'])
 
-/** Whether nothing that the body writes changes it. */
+/** Whether no write of the body changes the value. */
 function isAtHand(expr: Expr, folded: ReadonlyMap<string, Expr>, movable: ReadonlySet<string>): boolean {
   if (expr.kind === 'Local') return !folded.has(expr.name) || movable.has(expr.name)
   return expr.kind === 'Literal' || expr.kind === 'Parameter' || expr.kind === 'Key'

@@ -1,15 +1,15 @@
 /**
  * Scalar replacement.
  *
- * What an innermost loop keeps in locals instead of memory: elements that do not change while it runs, and what the turn
- * before has written.
+ * Keeps elements in locals instead of memory during an innermost loop: elements that do not change while it runs, and those that the
+ * iteration before has written.
  *
  *     H.set(i, j, f(H.get(i, j - 1)))      left = H[i, from - 1]
  *                                          for j: left = f(left), H[i, j] = left
  *
- * A read is the last turn's write when both lie in one row, as far apart as a turn goes, and nothing else writes to that
- * memory. Every turn makes the write: it is a statement of the body itself, and nothing leaves the body before its end.
- * What is kept is what a load would give: rounded or wrapped as the array's type does.
+ * A read gets the previous iteration's write where both are in one row, one step apart, and nothing else writes to that
+ * memory. Every iteration makes the write: it is a statement of the body itself, and nothing leaves the body before its end.
+ * The local holds what a load would return: the value rounded or wrapped by the array's type.
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
@@ -22,15 +22,15 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 export interface Carried {
   readonly reads: ReadonlyMap<object, Value>
-  /** The locals that writes leave their value in for the next turn. */
+  /** The locals in which writes leave their value for the next iteration. */
   readonly writes: ReadonlyMap<object, number>
   readonly before: Code
   readonly after: Code
-  /** Reads of what the turn before has written. */
+  /** The number of reads that take the value written by the iteration before. */
   readonly count: number
 }
 
-/** What of a loop decides what it carries. */
+/** The members of a loop that decide what it carries. */
 type CarryingLoop = Pick<InnerLoop, 'body' | 'index' | 'limit' | 'step'>
 
 export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, turning: Turning): Carried {
@@ -60,12 +60,12 @@ export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: Read
   }
   lookups(w, loop.body, turning, reads, steady)
   const test = [I.localGet(loop.index.slot), I.localGet(loop.limit), loop.step > 0 ? OP.i32LtS : OP.i32GtS]
-  // Before a loop of no turns there may be no element to read.
+  // a loop without iterations may have no element to read
   const before = [...steady, ...(first.length === 0 ? [] : [test, I.if(), ...first, OP.end])]
   return { reads, writes, before, after, count }
 }
 
-/** How often the body writes to a memory. */
+/** Counts the writes of the body to each memory. */
 function writtenMemories(w: KernelWriter, body: readonly Stmt[]): ReadonlyMap<string, number> {
   const written = new Map<string, number>()
   for (const found of accessesOf(body)) {
@@ -77,7 +77,7 @@ function writtenMemories(w: KernelWriter, body: readonly Stmt[]): ReadonlyMap<st
   return written
 }
 
-/** The write of the turn before that a read gets its value from. */
+/** Returns the write of the previous iteration from which a read gets its value; undefined where it may be none, or not always the same. */
 function lastTurn(loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, read: Access, count: number | undefined): object | undefined {
   if (count !== 1 || read.axis < 0 || leaves(loop.body)) return undefined
   const write = [...accesses.values()].find(({ kind, memory }) => kind === 'write' && memory === read.memory)
@@ -86,7 +86,7 @@ function lastTurn(loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, rea
   return isSameRow && write.offset === read.offset + loop.step ? write.node : undefined
 }
 
-/** Whether a turn may end before its last statement. */
+/** Whether an iteration may end before its last statement. */
 function leaves(body: readonly Stmt[]): boolean {
   let found = false
   visitStmts(body, ({ kind }) => {
@@ -95,7 +95,7 @@ function leaves(body: readonly Stmt[]): boolean {
   return found
 }
 
-/** Elements of captured tables at an index that does not change. */
+/** Hoists elements of captured tables at an index that does not change. */
 function lookups(w: KernelWriter, body: readonly Stmt[], turning: Turning, reads: Map<object, Value>, before: GrowingCode): void {
   visitStmts(body, (stmt) => {
     for (const expr of expressionsOf(stmt)) {
@@ -108,7 +108,7 @@ function lookups(w: KernelWriter, body: readonly Stmt[], turning: Turning, reads
   })
 }
 
-/** The value in a local, set by `before`. */
+/** Keeps a value in a local, which `before` sets. */
 function kept(w: KernelWriter, value: Value, before: GrowingCode): Value {
   const slot = w.declare(heldAs(value.type))
   before.push(value.code, I.localSet(slot))

@@ -1,14 +1,14 @@
 /**
- * In fast precision a sum that lanes of f32 have made stays an f32 for the lanes of the loops after it, and so does what is
- * computed from it: between two loops it is not widened to a double and narrowed again.
+ * Narrowing: in fast precision a sum by lanes of f32 stays an f32 for the lanes of later loops, and so do values computed
+ * from it: between two loops it is not widened to a double and narrowed again.
  *
- *     let p = 0
- *     for k: p += w[k] * h[k]         p: a double, and beside it the f32 that the lanes left
- *     const e = x - p                 e: the same, one computed from one, the other from the other
- *     for k: w[k] += e * h[k]         lanes take the f32
+ *    let p = 0
+ *    for k: p += w[k] * h[k]         p: a double, and beside it the f32 sum of the lanes
+ *    const e = x - p                 e: likewise, each computed from p of its own type
+ *    for k: w[k] += e * h[k]         the lanes use the f32
  *
- * The chain from an iteration's first load to its last store is shorter by two conversions and two additions, which is some
- * seventh of a factorization's time for rows of 16 and 32. For all others the double stays what it is.
+ * The dependence chain from an iteration's first load to its last store is shorter by two conversions and two additions, some
+ * seventh of a factorization's time for rows of 16 and 32. All other uses keep the double.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
@@ -17,7 +17,7 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 
 const SINGLE = { '+': OP.f32Add, '-': OP.f32Sub, '*': OP.f32Mul, '/': OP.f32Div } as const
 
-/** The expression as an f32, where a sum that lanes of f32 have made is part of it. */
+/** Computes an expression as an f32 where it contains such a sum; else undefined. */
 export function singleOf(w: KernelWriter, expr: Expr): Code | undefined {
   if (w.singles.size === 0) return undefined
   if (expr.kind === 'Local') {
@@ -35,7 +35,7 @@ function isArithmetic(operator: string): operator is keyof typeof SINGLE {
   return operator in SINGLE
 }
 
-/** What is computed a second time here must cost nothing and change nothing: a number that is at hand. */
+/** Narrows an operand to f32; undefined where it is not at hand: it is computed a second time, which must cost and change nothing. */
 function narrowed(w: KernelWriter, expr: Expr): Code | undefined {
   const isAtHand =
     expr.kind === 'Literal' ||

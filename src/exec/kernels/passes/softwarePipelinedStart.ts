@@ -1,8 +1,8 @@
 /**
  * Software pipelining, the iteration that begins.
  *
- * Code of an iteration that has not begun, written while another one is: its keys, elements and locals are in places of
- * their own, and what it reaches is asked for before it is reached, so that nothing fails ahead of its time.
+ * Code of an iteration that has not begun, written while another one is: its keys, elements and locals are in locals of
+ * its own, and its accesses are checked before they are made, so that nothing fails early.
  */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
@@ -10,7 +10,7 @@ import type { WasmType } from '../expressions/types.ts'
 import { type Access, accessesOf, hoistedAccesses, type LoopIndex } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 
-/** What of the writer belongs to an iteration. */
+/** The members of the writer that belong to an iteration, as the next iteration has them. */
 export interface Ahead {
   readonly keys: readonly number[]
   readonly position: number
@@ -18,7 +18,7 @@ export interface Ahead {
   readonly slots: KernelWriter['slots']
 }
 
-/** `write` writes code of the iteration ahead. */
+/** Runs `write` with the writer in the state of the next iteration. */
 export function asAhead<T>(w: KernelWriter, ahead: Ahead, write: () => T): T {
   const { keys, position, columns, slots } = w
   Object.assign(w, ahead)
@@ -30,10 +30,10 @@ export function asAhead<T>(w: KernelWriter, ahead: Ahead, write: () => T): T {
 }
 
 export const NOTHING: WasmType = { kind: 'i32', low: 0, high: 0 }
-/** No subscript is the index of no loop. */
+/** The index of no loop: no subscript is affine in it. */
 const NOWHERE: LoopIndex = { slot: 0, seen: NOTHING, held: NOTHING, is: () => false }
 
-/** Accesses at subscripts that the iteration knows, and code before them that leaves the block around it where one is not inside. */
+/** Resolves accesses, with code that leaves the block around it where one is out of bounds; undefined where it cannot resolve one. */
 export function checkedAccesses(
   w: KernelWriter,
   found: ReturnType<typeof accessesOf>,
@@ -44,7 +44,7 @@ export function checkedAccesses(
   return { accesses, code: [checks.map((check) => [check, OP.i32Eqz, I.brIf(0)]), setup] }
 }
 
-/** Statements that write nothing, one by one; each leaves the block around it where an access of it is not inside. */
+/** Writes the statements of a head, one by one; each leaves the block around it where one of its accesses is out of bounds. */
 export function headCode(w: KernelWriter, head: readonly Stmt[]): Code | undefined {
   const code: Code[] = []
   for (const stmt of head) {
@@ -58,7 +58,7 @@ export function headCode(w: KernelWriter, head: readonly Stmt[]): Code | undefin
   return code
 }
 
-/** `write` writes code whose accesses are checked. */
+/** Runs `write`, which writes code with accesses that are already checked. */
 export function knowing(w: KernelWriter, accesses: ReadonlyMap<object, Access>, write: () => Code): Code {
   const { known } = w
   w.known = new Map([...known, ...[...accesses].map(([node, access]) => [node, access.known] as const)])

@@ -1,16 +1,16 @@
 /**
  * Software pipelining.
  *
- * The end of an iteration beside the beginning of the next one, in exact precision: a loop that updates rows, and the sum in
- * order that the next iteration begins with, are one loop over their common index. The sum's additions wait for each other;
+ * Runs the end of an iteration beside the beginning of the next one, in exact precision: a loop that updates rows, and the sum in
+ * order with which the next iteration begins, become one loop over their common index. The sum's additions form a chain of latencies;
  * meanwhile the update's lanes compute.
  *
  *     for t: p = 0;  for k: p += w[k] * h[k];  e = x - p;  for k: w[k] = f(w[k], e, h[k])
  *
  *     becomes   p of the first;  for t: e = x - p;  p' = 0;  for k: w[k] = f(w[k], e, h[k]);  p' += w'[k] * h'[k]
  *
- * where w' and h' are the rows of iteration t + 1. Where that may be is in `softwarePipeliningLegality.ts`. Whether what the sum reaches
- * is inside is asked for the next iteration before the two run together; where it is not, this iteration ends by itself, and
+ * where w' and h' are the rows of iteration t + 1. `softwarePipeliningLegality.ts` says where that is legal. The bounds of the next
+ * iteration's accesses are checked before the two run together; where a check fails, this iteration ends by itself, and
  * the next one begins by itself, and fails as it always did.
  */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
@@ -30,14 +30,14 @@ import { type KeptRows, keptRows } from './keptRows.ts'
 import { type Ahead, asAhead, headCode, knowing } from './softwarePipelinedStart.ts'
 import { type CountedFor, meetAtIndex, type Parts, partsOf } from './softwarePipeliningLegality.ts'
 
-/** Vectors of turns that follow one another without a question whether another one is left. */
+/** The vectors of iterations that an iteration of the unrolled loop covers. */
 const UNROLLED = 4
-/** Both loops of more statements and operations fill the registers alone. */
+/** The most statements and operations of both loops that are unrolled; more would exceed the registers. */
 const MOST_UNROLLED = 60
-/** So many ways in which rows of the next iteration may be rows of this one have code of their own. */
+/** The most coincidences of a row of the next iteration with one of this iteration that have code of their own. */
 const MOST_SHARED = 2
 
-/** The body of an iteration; where it may be, in a loop that ends an iteration while it begins the next. */
+/** Writes the body of an iteration; where possible, as a loop that ends each iteration while it begins the next. */
 export function overlappedBody(w: KernelWriter, body: readonly Stmt[], next: NextIteration): Code {
   const parts = w.isDraft || w.keepsOrder || w.precision !== 'exact' ? undefined : partsOf(w, body)
   if (parts === undefined) return w.block(body)
@@ -63,7 +63,7 @@ export function overlappedBody(w: KernelWriter, body: readonly Stmt[], next: Nex
   return [begin, I.i32Const(0), I.localSet(isKept), I.loop, I.block(), found.code, I.br(1), OP.end, OP.end, end]
 }
 
-/** Undefined where lanes do not suit it. */
+/** Runs `write`; undefined where it finds that vectors do not apply. */
 function attempted<T>(write: () => T | undefined): T | undefined {
   try {
     return write()
@@ -79,8 +79,8 @@ interface SteadyState {
 }
 
 /**
- * From the end of this iteration to where the next one's update is due; it leaves its block where the two are to run apart.
- * `isKept`: the local that says whether the sum of this iteration has kept its rows, as those in here do.
+ * Code from the end of this iteration up to the next one's update; it leaves its block where the two must run one after the other.
+ * `isKept`: the local that says whether this iteration's sum has kept its rows, as sums in this code do.
  */
 function steadyState(w: KernelWriter, parts: Parts, next: NextIteration, isKept: number): SteadyState | undefined {
   const { head, sum, middle, update, tail } = parts
@@ -109,7 +109,7 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration, isKept:
   const from = w.expr(update.counted.from).code
   const to = w.expr(update.counted.to).code
   const last = count % LANES.f64 === 0 ? [] : lastTurn(together, update, sum)
-  // Elements are known when all is written that uses them.
+  // which elements are used is known when all code that uses them is written
   const start = asAhead(w, ahead, () => [next.start(), elementStart(w)])
   const finish = w.block(tail)
   const taken = [...own].flatMap((name) => {
@@ -133,7 +133,7 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration, isKept:
   return { code, keepsRows: kept !== undefined }
 }
 
-/** The elements of the next iteration, that was read ahead as far as it was needed. */
+/** Moves the next iteration's elements to their locals, and loads those that were not read early. */
 function columnsTaken(w: KernelWriter, ahead: Ahead): Code {
   const { columns } = w
   const isAhead = ([column]: readonly [number, unknown]): boolean => ahead.columns.has(column)
@@ -147,7 +147,7 @@ function columnsTaken(w: KernelWriter, ahead: Ahead): Code {
   return [loaded, taken]
 }
 
-/** How many turns a loop has in every iteration; undefined where that is not known. */
+/** Returns the trip count of a loop that is the same in every iteration; else undefined. */
 function turnsOf(w: KernelWriter, { counted }: CountedFor): number | undefined {
   const [from, to] = [w.expr(counted.from).type, w.expr(counted.to).type]
   if (from.kind !== 'i32' || to.kind !== 'i32' || from.low !== from.high || to.low !== to.high) return undefined
@@ -160,7 +160,7 @@ function indexOf(w: KernelWriter, { counted }: CountedFor, slot: number): LoopIn
   return { slot, ...range, is: (expr) => expr.kind === 'Local' && expr.name === counted.local }
 }
 
-/** How many elements of their rows the turns are among; undefined where they may be before the first. */
+/** Returns the number of elements of its rows that the loop may reach; undefined where its index may be negative. */
 function lengthOf(w: KernelWriter, { counted }: CountedFor): number | undefined {
   const [from, to] = [w.expr(counted.from).type, w.expr(counted.to).type]
   return from.kind === 'i32' && from.low >= 0 && to.kind === 'i32' ? to.high : undefined
@@ -179,7 +179,7 @@ function loopParts(w: KernelWriter, stmt: CountedFor, index: LoopIndex, limit: n
   const turning: Turning = { index, isRun: false, changed: changedIn(body) }
   const found = accessesOf(body)
   const { accesses, setup, checks } = hoistedAccesses(w, found, turning, { limit, step: 1 })
-  // Lanes of doubles are the best there are where fractions are among the elements.
+  // Lanes of doubles are the widest where elements are fractions.
   const isOfFractions = [...accesses.values()].some(({ dtype }) => dtype === 'f64' || dtype === 'f32')
   if (accesses.size < found.length || !isOfFractions) return undefined
   const loop: InnerLoop = {
@@ -195,7 +195,7 @@ interface Together {
   readonly ahead: Ahead
   readonly slot: number
   readonly limit: number
-  /** How many turns there are. */
+  /** The trip count of both loops. */
   readonly count: number
   readonly ended: LoopParts
   readonly begun: LoopParts
@@ -203,7 +203,7 @@ interface Together {
 }
 
 /**
- * Turns of both loops, in whole vectors. What the unrolled loop leaves is written out: with more loops after it the engine
+ * Iterations of both loops, in whole vectors. The unrolled loop's remainder is written out: with more loops after it the engine
  * keeps the sums in memory between them, and each iteration takes some 8 cycles longer.
  */
 function sideBySide({ w, ahead, slot, limit, count, ended, begun, kept }: Together, copies: number): Code {
@@ -228,7 +228,7 @@ function sideBySide({ w, ahead, slot, limit, count, ended, begun, kept }: Togeth
   )
 }
 
-/** Where the next iteration's row is one that this iteration writes, its elements need not go through the memory. */
+/** Where a row of the next iteration is one that this iteration writes, its elements are passed in registers instead of memory. */
 function sharedRows(
   ended: ReadonlyMap<object, Access>,
   begun: ReadonlyMap<object, Access>,
@@ -259,7 +259,7 @@ function firstAddress({ at }: Access): Code {
   return offset === 0 ? code() : [code(), I.i32Const(offset), OP.i32Add]
 }
 
-/** The turn that no vector has. */
+/** Code of the last iteration, where the trip count is odd. */
 function lastTurn({ w, ahead, ended, begun }: Together, update: CountedFor, sum: CountedFor): Code {
   const turnOf = ({ counted, body }: CountedFor, { index, accesses }: LoopParts): Code => {
     const held = w.locals.get(counted.local)

@@ -1,19 +1,19 @@
 /**
- * Software pipelining, when it is legal.
+ * Software pipelining, its legality.
  *
- * Bodies whose end may run beside the beginning of the next iteration: of `softwarePipelining.ts`, what is legal.
+ * When the end of an iteration may run beside the beginning of the next (`softwarePipelining.ts`), for bodies of the form
  *
  *     head;  for k: sum;  middle;  for k: update;  tail
  *
- * Turn k of the next iteration's sum runs right after turn k of the update, and so before its turns after k and before the
+ * Iteration k of the next sum then runs right after iteration k of the update, so before the update's iterations after k and before the
  * tail; its head runs before the update. It is legal where
  *
- * - head and sum write nothing but locals of their own, and cannot fail where what they reach is inside;
- * - of an array that the update writes, the sum reads elements at the index in the last axis only, and the update writes
- *   there only: turn k of the sum meets turn k of the update alone, whatever the other subscripts are, and that came before;
- * - the head reads no array that the update writes, and neither reads what the tail writes.
+ * - head and sum write only locals of their own, and cannot fail where their accesses are in bounds;
+ * - of an array that the update writes, the sum reads only elements at the index in the last axis, and the update writes
+ *  only there: iteration k of the sum conflicts with iteration k of the update alone, whatever the other subscripts, which came before;
+ * - the head reads no array that the update writes, and neither head nor sum reads what the tail writes.
  *
- * The middle, and the tail but for that, do what they like: they stay where they are.
+ * The middle is unrestricted, and so is the tail otherwise: they stay where they are.
  */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, exprId, hasLoop } from '../../../core/ir/irFacts.ts'
@@ -21,7 +21,7 @@ import { readsIn, returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, deepAccesses, elementMemory, memoryOf } from '../loops/wasmLoopAccess.ts'
 import type { For, KernelWriter } from '../loops/wasmWriter.ts'
 
-/** The parts of such a body. */
+/** The parts of a body of this form. */
 export interface Parts {
   readonly head: readonly Stmt[]
   readonly sum: CountedFor
@@ -31,7 +31,7 @@ export interface Parts {
 }
 export type CountedFor = For & { readonly counted: NonNullable<For['counted']> }
 
-/** The parts of a body whose end may run beside the next iteration's beginning. */
+/** Splits a body into its parts; undefined where it has another form, or pipelining is not legal. */
 export function partsOf(w: KernelWriter, body: readonly Stmt[]): Parts | undefined {
   const first = body.findIndex(({ kind }) => kind === 'For')
   const last = body.findLastIndex(({ kind }) => kind === 'For')
@@ -50,30 +50,30 @@ function isCounted(stmt: Stmt | undefined): stmt is CountedFor {
   return stmt?.kind === 'For' && stmt.counted !== undefined && !stmt.doWhile
 }
 
-/** Whether two loops count alike. */
+/** Whether two loops run over the same range. */
 function haveSameTurns({ counted: a }: CountedFor, { counted: b }: CountedFor): boolean {
   return a.step === 1 && b.step === 1 && exprId([a.from, a.to]) === exprId([b.from, b.to])
 }
 
-/** Whether only the loop sees its index. */
+/** Whether the loop's index is neither assigned in the body nor read outside of the loop. */
 function isOwnIndex(w: KernelWriter, loop: CountedFor): boolean {
   const { local } = loop.counted
   return w.readsOf(local) === readsIn([loop], local) && !changedIn(loop.body).has(local)
 }
 
-/** Whether what moves ahead meets nothing that it must not. */
+/** Whether head and sum do not conflict with the parts that they are moved before. */
 function areApart(w: KernelWriter, { head, sum, update, tail }: Parts): boolean {
   const memories = (stmts: readonly Stmt[], isWrite: boolean): readonly string[] =>
     deepAccesses(stmts).flatMap((found) => ((found.kind === 'read') === isWrite ? [] : [memoryOf(w, found)]))
   const updated = memories([update], true)
   const last = [...memories(tail, true), ...(returnsValue(tail) ? [elementMemory(w)] : [])]
   const ahead = [...memories(head, false), ...memories([sum], false)]
-  // The element of the next iteration is read ahead.
+  // the element of the next iteration is read early
   if ([...updated, ...memories(tail, true)].includes(elementMemory(w))) return false
   return !memories(head, false).some((memory) => updated.includes(memory)) && !ahead.some((memory) => last.includes(memory))
 }
 
-/** Whether the sum's turn k meets no turn of the update but k. */
+/** Whether iteration k of the sum conflicts with no iteration of the update but k. */
 export function meetAtIndex(sum: ReadonlyMap<object, Access>, update: ReadonlyMap<object, Access>): boolean {
   const writes = [...update.values()].filter(({ kind }) => kind !== 'read')
   return [...sum.values()].every((read) =>
@@ -81,7 +81,7 @@ export function meetAtIndex(sum: ReadonlyMap<object, Access>, update: ReadonlyMa
   )
 }
 
-/** Whether the index is its last subscript. */
+/** Whether the last subscript of the access is the index itself. */
 export function isAtIndex({ axis, isLast, offset }: Access): boolean {
   return axis >= 0 && isLast && offset === 0
 }

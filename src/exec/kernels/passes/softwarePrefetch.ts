@@ -1,14 +1,14 @@
 /**
  * Software prefetch.
  *
- * Touch-ahead: where iterations reach rows of arrays that no cache holds, at subscripts that are known when an iteration
- * begins, the lines of a batch of iterations are loaded before the first of them runs.
+ * Where iterations access rows of arrays that no cache holds, at subscripts known when an iteration
+ * begins, the cache lines of a batch of iterations are loaded before the first of them runs.
  *
  *     for t: body(t)      becomes      for b by 32: { for t in b: touch(the lines of t);  for t in b: body(t) }
  *
- * A processor waits for several lines at once, but sees only so many instructions ahead: of long iterations it finds the
- * lines of one or two. The loads of a batch are short, and all of them wait together. What they load is not used, so they
- * change no result, and a subscript that is outside touches nothing.
+ * A processor waits for several lines at once, but sees only so many instructions ahead: with long iterations it overlaps the
+ * misses of one or two. The loads of a batch are short, and all their misses overlap. The loaded values are not used, so they
+ * change no result, and an out-of-bounds subscript touches nothing.
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr } from '../../../core/ir/functionIr.ts'
 import { exprId, hasLoop } from '../../../core/ir/irFacts.ts'
@@ -20,30 +20,30 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { type Ahead, asAhead, checkedAccesses, headCode } from './softwarePipelinedStart.ts'
 import type { TouchAhead } from './touchAhead.ts'
 
-/** Smaller arrays stay in a cache that is near enough. */
+/** The least bytes that accesses spread over; fewer stay in a cache that is near enough. */
 const LEAST_BYTES = 2 ** 19
 
 const LINE_BYTES = 64
 
-/** Of longer rows the processor finds the next lines by itself. */
+/** The most lines of a row that are touched; the hardware prefetches the others of longer rows. */
 const MOST_LINES_OF_A_ROW = 16
 
-/** What a batch touches is to stay in the nearest cache until it is used. */
+/** The lines of a batch, which must stay in the nearest cache until they are used. */
 const LINES_OF_A_BATCH = 256
 
 const [LEAST_ITERATIONS, MOST_ITERATIONS] = [4, 32]
 
-/** A row, or an element, that an iteration reaches at subscripts that are known when it begins. */
+/** A row, or an element, that an iteration accesses at subscripts known when it begins. */
 interface Reached {
   readonly found: Found
   readonly lines: number
-  /** Where its last element lies, which may be on one line more: the row need not start where a line does. */
+  /** The byte offset of its last element, which may lie on one more line where the row is not aligned to lines; else undefined. */
   readonly last: number | undefined
 }
 
 export const UNTOUCHED: TouchAhead = { before: [], of: () => [] }
 
-/** For iterations of which the last one's successor is in `limit`. */
+/** Prefetches for a run of iterations that ends before `limit`. */
 export function touchAhead(w: KernelWriter, limit: number, iteration: () => IterationAhead): TouchAhead {
   const { body } = w.target.ir
   const slice = w.isDraft || w.keepsOrder || !hasLoop(body) ? undefined : sliceOf(w, body)
@@ -72,11 +72,11 @@ export function touchAhead(w: KernelWriter, limit: number, iteration: () => Iter
 
 interface Slice {
   readonly reached: readonly Reached[]
-  /** Declarations that their subscripts need. */
+  /** The declarations on which their subscripts depend. */
   readonly head: readonly Stmt[]
 }
 
-/** What is worth touching, and how it is found; undefined where nothing is. */
+/** Selects the accesses to prefetch, and the declarations that they need; undefined where there are none. */
 function sliceOf(w: KernelWriter, body: readonly Stmt[]): Slice | undefined {
   const needed = new Set<Stmt>()
   const declared = new Map(body.flatMap((stmt) => (stmt.kind === 'Let' && !w.isChanged(stmt.local) ? [[stmt.local, stmt] as const] : [])))
@@ -97,7 +97,7 @@ function sliceOf(w: KernelWriter, body: readonly Stmt[]): Slice | undefined {
 
 type Declared = ReadonlyMap<string, Extract<Stmt, { kind: 'Let' }>>
 
-/** The declarations that an expression needs, and those that they need. */
+/** Collects the declarations that an expression depends on, directly or not. */
 function need(expr: Expr, declared: Declared, needed: Set<Stmt>): void {
   visitExpr(expr, (e) => {
     const stmt = e.kind === 'Local' ? declared.get(e.name) : undefined
@@ -130,7 +130,7 @@ function reachedBy(w: KernelWriter, found: Found, declared: Declared): Reached |
   }
 }
 
-/** Among how many rows the subscripts name one: of data any, of keys as many as iterations have of them, and no others than one. */
+/** The number of rows among which the subscripts choose: all where they depend on data, those of the keys' range, or 0 where on neither. */
 function rowsAt(subscripts: readonly Expr[], declared: Declared, extent: number, reach: readonly number[]): number {
   let rows = 0
   const note = (expr: Expr): void =>
@@ -144,7 +144,7 @@ function rowsAt(subscripts: readonly Expr[], declared: Declared, extent: number,
   return rows
 }
 
-/** Whether an iteration knows it when it begins, without a possible failure but for what it reads. */
+/** Whether the value is known when an iteration begins, and only its reads can fail. */
 function isKnown(expr: Expr, declared: Declared): boolean {
   const known = (one: Expr): boolean => isKnown(one, declared)
   switch (expr.kind) {
@@ -173,7 +173,7 @@ function isKnown(expr: Expr, declared: Declared): boolean {
   }
 }
 
-/** Code for the iteration `at`, which leaves the block around it where a subscript is not inside. */
+/** Code that touches the lines of iteration `at`; it leaves the block around it where a subscript is out of bounds. */
 function touchCode(
   w: KernelWriter,
   { reached, head }: Slice,
@@ -188,7 +188,7 @@ function touchCode(
   })
 }
 
-/** One row after the other: where it is the one before, as a user's in the order of users, there is nothing to wait for. */
+/** Touches a row, unless it is the one of the iteration before, as with a user's ratings in order of users. */
 function touchOf(w: KernelWriter, { found, lines, last }: Reached): Code | undefined {
   const checked = checkedAccesses(w, [found])
   const access = checked?.accesses.get(found.node)

@@ -1,10 +1,10 @@
-/** Bodies with their expressions replaced, and statements beside those that were there. */
+/** Rewrites the expressions of a body, and optionally its statements, each to any number of statements. */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 
 export interface StatementRewrite {
-  /** What an expression of the statement becomes, operands included. */
+  /** Returns the replacement of a top-level expression of the statement. */
   expr(expr: Expr, of: Stmt): Expr
-  /** What a statement becomes, whose parts have been rewritten; itself unless said otherwise. */
+  /** Returns the replacements of a statement whose parts have been rewritten; without it, statements stay. */
   stmt?(rewritten: Stmt, original: Stmt): readonly Stmt[]
 }
 

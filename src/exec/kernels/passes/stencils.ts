@@ -1,13 +1,13 @@
 /**
- * Bodies that read what lies around a place, clamped or guarded at the borders, with their loops of few turns written out and
- * their clamps as questions, before lanes are looked for:
+ * Full unrolling of neighbourhoods: bodies that read around a place, clamped or guarded at the borders, get their short loops unrolled
+ * and their clamps written as conditions, before vectorization:
  *
  *     for (let d = -1; d <= 1; d++) s += a.get(Math.max(0, Math.min(n - 1, i + d)))
  *
  *     becomes   s += a[i - 1 < 0 ? 0 : i - 1 > n - 1 ? n - 1 : i - 1];  s += a[i];  s += a[i + 1 …]
  *
- * Between the borders each question has one answer (`indexSetSplitting.ts`), and what is left reads neighbours, which lanes do.
- * The turns stay in their order, and an index is the same number by whatever way it is chosen, so that no bit changes.
+ * Between the borders each condition has one outcome (`indexSetSplitting.ts`), and the reads of neighbours that are left are vectorized.
+ * Iterations keep their order, and an index is the same number in whatever way it is selected, so that no bit changes.
  */
 import { type Expr, type FunctionIr, nestedOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn, hasLoop, someExpr } from '../../../core/ir/irFacts.ts'
@@ -19,12 +19,12 @@ import { sizeOf } from '../vectors/wasmVectorSums.ts'
 type For = Extract<Stmt, { kind: 'For' }>
 type If = Extract<Stmt, { kind: 'If' }>
 
-/** Turns of one loop that are written out. */
+/** The most iterations of a loop that is unrolled. */
 const MOST_TURNS = 16
-/** Statements and operations of the whole body, then. */
+/** The most statements and operations of the whole body after unrolling. */
 const LARGEST = 1_000
 
-/** The body written out; itself where it has no such places, or loops would be left. */
+/** Returns the unrolled body; the body itself where it has no clamps or guards, or a loop would be left. */
 export function withStencilsWrittenOut(target: WasmTarget): FunctionIr {
   const { ir } = target
   const out = new WrittenOut(target)
@@ -33,15 +33,15 @@ export function withStencilsWrittenOut(target: WasmTarget): FunctionIr {
 }
 
 class WrittenOut {
-  /** Whether a clamp was met, or a question about the key in a loop. */
+  /** Whether a clamp was found, or, inside a loop, a comparison with the key. */
   hasPlaces = false
   readonly #target: WasmTarget
   readonly #names: ReadonlySet<string>
   readonly #assigned: Set<string>
-  /** Constant locals that are indices, by what they are. */
+  /** The values of constant locals that are indices; their uses are replaced by these. */
   readonly #indices = new Map<string, Expr>()
   #copies = 0
-  /** Loops around what is being written out. */
+  /** The number of loops around the code being unrolled. */
   #loops = 0
 
   constructor(target: WasmTarget) {
@@ -56,7 +56,7 @@ class WrittenOut {
     return body === undefined || hasLoop(body) || sizeOf(body) > LARGEST ? undefined : body
   }
 
-  /** Undefined where a loop cannot be written out. */
+  /** Unrolls statements; undefined where a loop cannot be unrolled. */
   #block(stmts: readonly Stmt[]): readonly Stmt[] | undefined {
     const all: Stmt[] = []
     for (const stmt of stmts) {
@@ -156,7 +156,7 @@ class WrittenOut {
     })
   }
 
-  /** A constant local that is a place: a key, plus or minus what is known, or a clamp of that. */
+  /** Returns an index that a constant local holds: a key plus or minus known numbers, or a clamp of that; undefined for other values. */
   #indexOf(expr: Expr): Expr | undefined {
     if (!hasKey(expr)) return undefined
     return isPlace(expr) ? expr : this.#clamped(expr)
@@ -166,7 +166,7 @@ class WrittenOut {
     return this.#clamped(expr) ?? expr
   }
 
-  /** A clamp as questions; undefined for what is none. */
+  /** Writes a clamp as conditions; undefined where the expression is no clamp of an index. */
   #clamped(expr: Expr): Expr | undefined {
     const clamp = this.#clampOf(expr)
     if (clamp === undefined || !isPlace(clamp.of) || !hasKey(clamp.of)) return undefined
@@ -191,11 +191,11 @@ class WrittenOut {
     if (inner === undefined) return { of, [side]: bound }
     const both: Clamp = { ...inner, [side]: bound }
     const [low, high] = [both.low, both.high].map((one) => (one === undefined ? undefined : this.#number(one)))
-    // Where the bounds cross it matters which comes last.
+    // where the bounds may cross, the result depends on which is applied last
     return inner[side] === undefined && low !== undefined && high !== undefined && low <= high ? both : undefined
   }
 
-  /** What is a number before the run. */
+  /** Returns the value of an expression that is known before the run; else undefined. */
   #number(expr: Expr): number | undefined {
     const { shape } = this.#target
     switch (expr.kind) {
@@ -232,12 +232,12 @@ function hasKey(expr: Expr): boolean {
   return someExpr(expr, ({ kind }) => kind === 'Key')
 }
 
-/** A comparison of a place that moves with the key, which has one answer between the borders; elements have another for each. */
+/** Whether it compares an index that depends on the key, so that it has one outcome between the borders; elements may have any. */
 function isAboutPlace(one: Expr): boolean {
   return one.kind === 'Binary' && COMPARES.has(one.operator) && [one.left, one.right].some((side) => hasKey(side) && isPlace(side))
 }
 
-/** Sums and differences of keys and of what is known before the run. */
+/** Whether an expression is a sum or difference of keys and numbers known before the run. */
 function isPlace(expr: Expr): boolean {
   let found = true
   visitExpr(expr, (one) => {
@@ -255,13 +255,13 @@ function declaredIn(stmts: readonly Stmt[]): ReadonlySet<string> {
   return names
 }
 
-/** Whether the statement leaves the turn of a loop around it, which is called so. */
+/** Whether the statement leaves the iteration of the loop around it, by a jump without a label or with this one. */
 function leaves(stmt: Stmt, label: string | undefined): boolean {
   if (stmt.kind === 'Break' || stmt.kind === 'Continue') return stmt.label === undefined || stmt.label === label
   return nestedOf(stmt).some((inner) => leaves(inner, label))
 }
 
-/** Of literals, what JavaScript computes of them. */
+/** Folds operations on literals to their result. */
 function folded(expr: Expr): Expr {
   const { span } = expr
   const literal = (value: number | boolean): Expr => ({ kind: 'Literal', value, span })

@@ -1,9 +1,9 @@
-/** What is touched ahead of the iterations that read it. */
+/** The interface of software prefetch to the loop over iterations. */
 import type { Code } from '../../kir/instructions.ts'
 
-/** Code where an iteration begins, that a local holds, which touches what a batch of iterations from it on reaches. */
+/** Code that prefetches for a batch of iterations; it stands at the start of each iteration, whose key is in the local `slot`. */
 export interface TouchAhead {
-  /** Before the first iteration of a run. */
+  /** Code before the first iteration of a run. */
   readonly before: Code
   readonly of: (slot: number) => Code
 }

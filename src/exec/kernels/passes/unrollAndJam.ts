@@ -1,7 +1,7 @@
 /**
  * Unroll-and-jam.
  *
- * Several turns of a loop in one pass over the loop inside it, where each adds to the same row: the row is loaded and
+ * Several iterations of a loop in one pass over the loop inside it, where each adds to the same row: the row is loaded and
  * stored once for all of them.
  *
  *     for k: { const a = A[i][k];  for j: C[i][j] = C[i][j] + a * B[k][j] }
@@ -9,11 +9,11 @@
  *     becomes   for k by 4: { const a = A[i][k], a' = A[i][k + 1], …
  *                             for j: c = C[i][j] + a * B[k][j];  c' = c + a' * B[k + 1][j];  …  C[i][j] = c''' }
  *
- * Turn j of the loop inside runs for k + 1 before the turns after j run for k. It is legal where those touch no element
- * that one of them writes: where all accesses to memory that the loop inside writes are at one place, which its index
- * decides alone. What else a turn of the outer loop reads is not written in it. Nothing may fail in the loop inside, which
- * checks before it see to, nor before it, where subscripts must be inside whatever k; so nothing shows that it was not
- * done one turn after another. Where a check fails the loop goes on as it stands, as it does with the turns left over.
+ * Iteration j of the inner loop runs for k + 1 before the iterations after j run for k. It is legal where those access no element
+ * that one of them writes: where all accesses to memory that the inner loop writes are at one place, which depends only on its
+ * index. Nothing else that an outer iteration reads is written in it. Nothing may fail in the inner loop, which
+ * checks ensure ahead of it, nor before it, where subscripts must be in bounds for all k; so the changed order
+ * cannot be observed. Where a check fails the original loop continues, as it does with the remaining iterations.
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, exprId, hasLoop, someExpr } from '../../../core/ir/irFacts.ts'
@@ -31,18 +31,18 @@ import { sizeOf } from '../vectors/wasmVectorSums.ts'
 import { vectorLoop } from '../vectors/wasmVectors.ts'
 import { bordersOf } from './indexSetSplitting.ts'
 
-/** How many turns, best first. */
+/** The numbers of outer iterations to jam, best first. */
 const TURNS = [4, 2] as const
-/** Statements and operations of all turns together: more values need more registers than there are. */
+/** The most statements and operations of all jammed iterations: more values would exceed the registers. */
 const MOST = 80
-/** Of each turn: beside four turns, which need no load and store between them, more gain nothing. */
+/** The vectors of the inner loop that an iteration covers: beside four jammed iterations, which save loads and stores, more gain none. */
 const VECTORS = 2
-/** In shorter loops inside there is little to spare. */
+/** The fewest inner iterations for which jamming pays. */
 const SHORTEST = 8
-/** The distance of two such integers is one of 32 bits. */
+/** The bound of both ends of a range, so that its length is a 32-bit integer. */
 const FAR = 2 ** 30
 
-/** The loop around and the loop inside. */
+/** The outer and the inner loop. */
 interface Pair {
   readonly outer: For
   readonly lets: readonly Let[]
@@ -51,13 +51,13 @@ interface Pair {
 
 type Let = Extract<Stmt, { kind: 'Let' }> & { readonly init: Expr }
 
-/** The index of the loop around. */
+/** The index of the outer loop. */
 interface OuterIndex {
   readonly slot: number
   readonly range: CountedRange
 }
 
-/** The loop with several turns in one pass, and what is left of it; undefined where that may not be, or gains nothing. `plain`: as it stands. */
+/** Writes the loop jammed, and its remainder; undefined where that is not legal, or gains nothing. `plain` writes the unchanged loop. */
 export function jammedFor(w: KernelWriter, outer: For, index: OuterIndex, plain: () => Code): Code | undefined {
   const pair = w.isDraft || w.keepsOrder ? undefined : pairOf(w, outer)
   if (pair === undefined) return undefined
@@ -75,7 +75,7 @@ export function jammedFor(w: KernelWriter, outer: For, index: OuterIndex, plain:
   return undefined
 }
 
-/** The two loops, where their form is right. */
+/** Matches a loop with an inner loop of the right form; else undefined. */
 function pairOf(w: KernelWriter, outer: For): Pair | undefined {
   const inner = outer.body.at(-1)
   const lets = outer.body.slice(0, -1)
@@ -125,14 +125,14 @@ function jammedLoop(w: KernelWriter, { outer, lets, inner }: Pair, { slot, range
   ]
 }
 
-/** What the index is where so many turns are left; undefined where they never are. */
+/** The range of the index where so many iterations are left; undefined where they never are. */
 function firstOf({ seen, held }: CountedRange, turns: number): WasmType | undefined {
   if (seen.kind !== 'i32' || held.kind !== 'i32' || held.low < -FAR || held.high > FAR) return undefined
   const high = seen.high - (turns - 1)
   return high < seen.low ? undefined : integerType(seen.low, high)
 }
 
-/** A turn of the loop around, so many after the first: its locals have names of their own. */
+/** Copies an outer iteration, `turn` after the first, with locals of its own. */
 function copyOf(
   { counted }: For,
   lets: readonly Let[],
@@ -152,8 +152,8 @@ function copyOf(
 }
 
 /**
- * The body with what it writes in locals until its end; undefined where not all accesses to what it writes are at one place,
- * or a local would not hold what the array does.
+ * Forwards written values through locals and writes them at the end of the body; undefined where not all accesses to written memory
+ * are at one place, or a local would not hold the same value as the array.
  */
 function forwarded(w: KernelWriter, body: readonly Stmt[]): readonly Stmt[] | undefined {
   const places = new Map<string, string>()
@@ -193,21 +193,21 @@ function placeOf({ array, subscripts }: { readonly array: string; readonly subsc
   return `${array} ${exprId(subscripts)}`
 }
 
-/** What a load gives of a value that was stored; undefined where that is not said in a word. */
+/** The expression for what a load returns after `value` was stored; undefined where the IR has none. */
 function stored(dtype: string, value: Expr): Expr | undefined {
-  // A sum, a product: a number, whatever its operands.
+  // arithmetic always gives a number
   if (value.kind !== 'Binary' || !['+', '-', '*', '/'].includes(value.operator)) return undefined
   if (dtype === 'f64') return value
   return dtype === 'f32' ? { kind: 'Call', callee: 'Math.fround', args: [value], span: value.span } : undefined
 }
 
-/** Whether a turn of the loop around reads, before the loop inside, what that writes. */
+/** Whether an outer iteration reads, before the inner loop, memory that the inner loop writes. */
 function readsWritten(w: KernelWriter, lets: readonly Let[], body: readonly Stmt[]): boolean {
   const written = new Set(accessesOf(body).flatMap((access) => (access.kind === 'read' ? [] : [memoryOf(w, access)])))
   return accessesOf(lets).some((access) => written.has(memoryOf(w, access)))
 }
 
-/** Several turns of the loop around: the last thing that they do before they leave it undone is to check. */
+/** Code of jammed outer iterations. They have no effects before the checks, after which they run to their end. */
 function turnsOf(
   w: KernelWriter,
   { lets, inner, body }: { readonly lets: readonly Let[]; readonly inner: For; readonly body: readonly Stmt[] },
@@ -261,7 +261,7 @@ function turnsOf(
   return [first, start, end.code, I.localSet(limit), setup, leave, vectors.code, rest]
 }
 
-/** Whether an expression has a value whatever the loop around has come to, and no effect. */
+/** Whether an expression has a value in every iteration of the outer loop, and no effect. */
 function cannotFail(w: KernelWriter, expr: Expr): boolean {
   const mayFail = (one: Expr): boolean => {
     if (one.kind === 'Draw' || one.kind === 'Has' || one.kind === 'MethodCall') return true

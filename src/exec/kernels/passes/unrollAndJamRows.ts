@@ -1,16 +1,16 @@
 /**
  * Unroll-and-jam of rows.
  *
- * Two rows at a time, where a turn waits for the one before it: while one row's turn waits, the other's computes.
+ * Two rows at a time, where an iteration depends on the one before it: while one row's iteration waits, the other's computes.
  *
  *     for i: for j: a[i][j] = f(a[i][j - 1], a[i - 1][j])
  *
  *     becomes   for i by 2: for j: a[i][j] = f(a[i][j - 1], a[i - 1][j]);  a[i + 1][j] = f(a[i + 1][j - 1], a[i][j])
  *
- * Turn j of the second row runs before the turns after j of the first, which the serial order has before it. It is legal where
- * no such two turns meet in an element that one of them writes: where a subscript is the row's key plus a number in every
- * access to an array that the body writes, the second row reaches what the first reaches only if those numbers say so, and
- * then at an index that is not ahead of the first row's. Bodies that could fail, or count, or leave a turn are not taken.
+ * Iteration j of the second row runs before the iterations after j of the first, which come earlier in serial order. It is legal where
+ * no two such iterations access an element that one of them writes: where one subscript is the row's key plus a number in every
+ * access to an array that the body writes, the second row accesses an element of the first only as these numbers say, and
+ * then at an index not ahead of the first row's. Bodies that could fail, count or leave an iteration are excluded.
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
@@ -22,17 +22,17 @@ import { FROM, type KernelWriter, TO } from '../loops/wasmWriter.ts'
 import { sizeOf } from '../vectors/wasmVectorSums.ts'
 import { carriedReads } from './scalarReplacement.ts'
 
-/** Two bodies of more statements and operations each need more registers than there are. */
+/** The most statements and operations of a body: two larger ones would exceed the registers. */
 const MOST = 60
 
 export interface RowPairs {
-  /** Whether a pair of whole rows is next, with all its elements inside. */
+  /** Whether a pair of whole rows comes next, with all its elements in bounds. */
   readonly holds: Code
-  /** Runs the pair, and leaves the keys where the second row ends. */
+  /** Runs the pair, and leaves the keys at the end of the second row. */
   readonly code: Code
 }
 
-/** The rows of a run along the last axis of a box by two; undefined where that may not be, or gains nothing. */
+/** Jams pairs of rows of a run along the last axis of a box; undefined where that is not legal, or gains nothing. */
 export function rowPairs(w: KernelWriter, { body, index, limit }: InnerLoop): RowPairs | undefined {
   const axis = w.target.shape.extents.length - 2
   const row = w.keys[axis]
@@ -64,7 +64,7 @@ export function rowPairs(w: KernelWriter, { body, index, limit }: InnerLoop): Ro
   return { holds, code }
 }
 
-/** Whether a body only computes and stores, from arrays and keys. */
+/** Whether a body only computes, and stores to arrays, from arrays and keys. */
 function isPlain(body: readonly Stmt[]): boolean {
   let plain = true
   visitStmts(body, (stmt) => {
@@ -74,7 +74,7 @@ function isPlain(body: readonly Stmt[]): boolean {
   return plain
 }
 
-/** A row's part of a turn, for the keys that the writer has now; undefined where an access is not checked before the row. */
+/** Compiles one row's part of an iteration, for the writer's current keys; undefined where an access cannot be checked before the row. */
 function rowOf(w: KernelWriter, body: readonly Stmt[], turning: Turning, limit: number) {
   const found = accessesOf(body)
   const { accesses, setup, checks } = hoistedAccesses(w, found, turning, { limit, step: 1 })
@@ -89,7 +89,7 @@ function rowOf(w: KernelWriter, body: readonly Stmt[], turning: Turning, limit: 
   return { accesses, setup, checks, before, turn, carried: count }
 }
 
-/** Whether the second row may run beside the first: `axis` is that of the key that tells rows apart. */
+/** Whether the second row may run beside the first; `axis` is the one whose key tells the rows apart. */
 function areApart(accesses: ReadonlyMap<object, Access>, axis: number): boolean {
   const all = [...accesses.values()]
   const written = new Set(all.flatMap(({ kind, memory }) => (kind === 'read' ? [] : [memory])))
@@ -109,7 +109,7 @@ function areApart(accesses: ReadonlyMap<object, Access>, axis: number): boolean 
       if (first.memory !== next.memory) return true
       if (first.at < 0 || first.at !== next.at || first.array !== next.array || !first.isLast || !next.isLast) return false
       if (first.kind === 'read' && next.kind === 'read') return true
-      // The first row's element is the second row's where their subscripts are one apart.
+      // rows access the same element where their subscripts differ by one
       return first.row !== next.row + 1 || next.offset <= first.offset
     }),
   )
