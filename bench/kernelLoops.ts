@@ -2,7 +2,8 @@
 
 import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../src/core/arrays/storage.ts'
 import type { DType } from '../src/core/data/schema.ts'
-import type { EnvBinding, LoopOptions, Schedule } from '../src/core/loop/loopSpec.ts'
+import type { EnvBinding, LoopOptions } from '../src/core/loop/loopSpec.ts'
+import type { Schedule } from '../src/core/loop/schedules.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { createArena } from '../src/exec/memory/sharedArena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'

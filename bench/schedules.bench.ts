@@ -8,7 +8,8 @@
 
 import type { DenseStorage } from '../src/core/arrays/storage.ts'
 import { scheduleCost } from '../src/core/cost/scheduleCost.ts'
-import type { EnvBinding, LoopSpec, Schedule } from '../src/core/loop/loopSpec.ts'
+import type { EnvBinding, LoopSpec } from '../src/core/loop/loopSpec.ts'
+import type { Schedule } from '../src/core/loop/schedules.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import { accessesOf } from '../src/planner/loop/accesses/accesses.ts'
 import { cheapestSchedule } from '../src/planner/loop/cheapest.ts'

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Schedule } from '../src/core/loop/loopSpec.ts'
+import type { Schedule } from '../src/core/loop/schedules.ts'
 import { deepFront } from './arbitraries/deepFront.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { reductions, runReduction } from './arbitraries/reduction.ts'

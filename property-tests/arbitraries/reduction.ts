@@ -5,10 +5,11 @@
 import fc from 'fast-check'
 import type { DType } from '../../src/core/data/schema.ts'
 import type { Expr, FunctionIr, Stmt } from '../../src/core/ir/functionIr.ts'
-import type { AnalyzedLoop, Schedule } from '../../src/core/loop/loopSpec.ts'
+import type { AnalyzedLoop } from '../../src/core/loop/loopSpec.ts'
+import type { Schedule } from '../../src/core/loop/schedules.ts'
+import { plannedKind } from '../../src/core/loop/schedules.ts'
 import type { AccumulatorInput, BufferInput, LoopInputs } from '../../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../../src/exec/loops/loopRun.ts'
-import { plannedKind } from '../../src/planner/loop/schedule.ts'
 import { elementsOf, Holding, type Machine } from '../loopRuns.ts'
 
 /** Elements of the array that loops add to. */

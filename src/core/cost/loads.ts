@@ -7,8 +7,9 @@
  * Blocks are cut here as the runtime cuts them, by the histogram of each axis, and the elements in each are counted. Of much data
  * a sample is counted, always the same one: what it says of a block is right within a few hundredths of the whole.
  */
-import type { Form } from '../loop/loopSpec.ts'
 import { cutByHistogram, cutEqual, rangeAlong, type Subscripted } from '../loop/partitioning.ts'
+import type { Form } from '../loop/schedules.ts'
+import { BLOCK_ORDERS, cutFormsOf } from '../loop/schedules.ts'
 import { type Grid, longestWay } from './longestWay.ts'
 
 /** The keys of sparse elements: all of them, or a sample. */
@@ -92,7 +93,7 @@ function countedShare({ inner, outer, counts }: Cut, loads: Loads, workers: numb
   const [rows = 1, columns = 1] = counts.slice(outer)
   const inStep = rows * columns
   if (sample.length === 0 || (!sample.isWhole && sample.length < steps * inStep * LEAST_IN_BLOCK)) return undefined
-  const cuts = formsOf(inner, extents.length).map((form, i) => cutAlong(form, counts[outer + i] ?? 1, loads))
+  const cuts = cutFormsOf(inner, extents.length).map((form, i) => cutAlong(form, counts[outer + i] ?? 1, loads))
   const sizes = new Float64Array(steps * inStep)
   for (let at = 0; at < sample.length; at++) {
     let block = 0
@@ -101,28 +102,11 @@ function countedShare({ inner, outer, counts }: Cut, loads: Loads, workers: numb
       block = block * (i === 0 ? rows : columns) + partOf[Math.floor((values[at]! - low) / width)]!
     sizes[block]!++
   }
-  const grid: Omit<Grid, 'sizes'> = { kind: gridOf(inner), rows, columns }
+  const grid: Omit<Grid, 'sizes'> = { order: BLOCK_ORDERS[inner.kind], rows, columns }
   let longest = 0
   for (let step = 0; step < steps; step++)
     longest += longestWay({ ...grid, sizes: sizes.subarray(step * inStep, (step + 1) * inStep) }, workers)
   return longest / sample.length
-}
-
-function gridOf({ kind }: Subscripted): Grid['kind'] {
-  return kind === '1d' ? 'free' : kind === '2d' ? 'diagonals' : 'wavefront'
-}
-
-function formsOf(schedule: Subscripted, rank: number): readonly Form[] {
-  const unit = (axis: number): Form => Array.from({ length: rank }, (_, i) => (i === axis ? 1 : 0))
-  switch (schedule.kind) {
-    case '1d':
-      return ['form' in schedule ? schedule.form : unit(schedule.axis)]
-    case '2d':
-    case 'wavefront':
-      return schedule.axes.map(unit)
-    case 'skewed':
-      return schedule.forms
-  }
 }
 
 /** The most counters of an axis: on longer ones, neighbouring values are counted together. */

@@ -2,12 +2,14 @@
  * The makespan of a grid of blocks on some workers, in iterations, by list scheduling: each worker claims the first ready block in plan
  * order. (In a run, ready queues and timing play a part too: `exec/loops/claims/claim.ts`.)
  *
- *     free         blocks of one row wait for nobody
- *     diagonals    plan order diagonal by diagonal; a block waits for those before it in its row and its column
- *     wavefront    plan order row by row; a block waits for the one to its left and the one above
+ *     free       blocks wait for nobody
+ *     lines      plan order diagonal by diagonal; a block waits for those before it in its row and its column
+ *     forward    plan order row by row; a block waits for the one to its left and the one above
  */
+import type { BlockOrder } from '../loop/schedules.ts'
+
 export interface Grid {
-  readonly kind: 'free' | 'diagonals' | 'wavefront'
+  readonly order: BlockOrder
   readonly rows: number
   /** The number of columns; 1 for free blocks. */
   readonly columns: number
@@ -52,8 +54,8 @@ export function longestWay(grid: Grid, workers: number): number {
 }
 
 /** The cells in the order in which the plan runs them. */
-function planOf({ kind, rows, columns }: Grid): number[] {
-  if (kind !== 'diagonals') return Array.from({ length: rows * columns }, (_, cell) => cell)
+function planOf({ order, rows, columns }: Grid): number[] {
+  if (order !== 'lines') return Array.from({ length: rows * columns }, (_, cell) => cell)
   return Array.from({ length: rows * columns }, (_, place) => {
     const [step, row] = [Math.floor(place / rows), place % rows]
     return row * columns + ((row + step) % columns)
@@ -61,13 +63,13 @@ function planOf({ kind, rows, columns }: Grid): number[] {
 }
 
 /** For each cell the number of cells that it waits for, and the cells in its row and its column that wait for it, -1 for none. */
-function waitsOf({ kind, rows, columns }: Grid, plan: readonly number[]) {
+function waitsOf({ order, rows, columns }: Grid, plan: readonly number[]) {
   const [waitsFor, nextInRow, nextInColumn] = [0, -1, -1].map((value) => new Int32Array(plan.length).fill(value)) as [
     Int32Array,
     Int32Array,
     Int32Array,
   ]
-  if (kind === 'free') return { waitsFor, nextInRow, nextInColumn }
+  if (order === 'free') return { waitsFor, nextInRow, nextInColumn }
   const lastInRow = new Int32Array(rows).fill(-1)
   const lastInColumn = new Int32Array(columns).fill(-1)
   for (const cell of plan) {

@@ -3,7 +3,7 @@
  * it, and a cut decides on bits: so it may not depend on what was compiled. `iterationCost.ts` estimates the real time.
  */
 import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../ir/functionIr.ts'
-import type { Schedule } from '../loop/loopSpec.ts'
+import type { Schedule } from '../loop/schedules.ts'
 import { finiteNs, turnsBetween, UNKNOWN_TURNS } from './turns.ts'
 
 const NS_PER_NODE = 0.5

@@ -13,8 +13,9 @@
  * Everything follows from the body, the extents and the keys, never from a clock or from the real workers, since the
  * schedule may decide on the bits of the result.
  */
-import type { InnerSchedule, Schedule } from '../loop/loopSpec.ts'
 import { blockCounts, bySubscript, MOST_LISTED_BLOCKS, rangeAlong } from '../loop/partitioning.ts'
+import type { InnerSchedule, Schedule } from '../loop/schedules.ts'
+import { BLOCK_ORDERS, cutAxesOf, cutFormsOf } from '../loop/schedules.ts'
 import { type KeySample, loadShare } from './loads.ts'
 import { weightIn } from './nominal.ts'
 
@@ -78,8 +79,7 @@ export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: numb
   const run = runOf(inner, along, loop, outer)
   const share = isOne ? 1 : (countedShare(inner, outer, counts, loop, workers) ?? shareOf(inner, along, loop, workers))
   const ns = loop.iterationNs(run) + pieceNs(inner, along, loop) + copyNs(schedule, loop)
-  const isOrdered = inner.kind !== 'independent' && inner.kind !== '1d'
-  const blocksNs = (blocks * (isOrdered ? RELEASE_NS : CLAIM_NS)) / workers
+  const blocksNs = (blocks * (BLOCK_ORDERS[inner.kind] === 'free' ? CLAIM_NS : RELEASE_NS)) / workers
   const stepsNs = outer > 0 && !isOne ? steps * STEP_END_NS : 0
   return { milliseconds: (iterations * ns * share + blocksNs + stepsNs) / 1e6, blocks, run, share }
 }
@@ -96,31 +96,16 @@ function fullRun({ extents }: CostedLoop): number {
 /** The length of runs inside a block: the indices that the last axis has there. */
 function runOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, outer: number): number {
   const { extents } = loop
+  // runs of positions; of one axis, a block is one
+  if (schedule.kind === 'independent') return Math.max(1, Math.min(fullRun(loop), productOf(extents.slice(outer)) / (counts[0] ?? 1)))
   const last = extents.length - 1
-  const full = fullRun(loop)
-  switch (schedule.kind) {
-    case 'independent': {
-      // runs of positions; of one axis, a block is one
-      const inBlock = productOf(extents.slice(outer)) / (counts[0] ?? 1)
-      return Math.max(1, Math.min(full, inBlock))
-    }
-    case '1d':
-      if ('form' in schedule) return bandWidth(schedule.form, last, counts[0] ?? 1, loop)
-      return schedule.axis === last ? Math.max(1, full / (counts[0] ?? 1)) : full
-    case '2d':
-    case 'wavefront': {
-      const cut = schedule.axes.indexOf(last)
-      return cut < 0 ? full : Math.max(1, full / (counts[cut] ?? 1))
-    }
-    case 'skewed':
-      return Math.min(...schedule.forms.map((form, i) => bandWidth(form, last, counts[i] ?? 1, loop)))
-  }
+  return Math.min(...cutFormsOf(schedule, extents.length).map((form, i) => bandWidth(form, last, counts[i] ?? 1, loop)))
 }
 
 /** The cost per iteration of beginning boxes: slanted blocks of a box consist of one for each index of the axes before the last slanted one. */
 function pieceNs(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop): number {
   if (!loop.isBox) return 0
-  const forms = schedule.kind === 'skewed' ? schedule.forms : schedule.kind === '1d' && 'form' in schedule ? [schedule.form] : []
+  const forms = cutAxesOf(schedule) === undefined ? cutFormsOf(schedule, loop.extents.length) : []
   const last = Math.max(-1, ...forms.map((form) => form.findLastIndex((coefficient) => coefficient !== 0)))
   if (last < 0) return 0
   const size = Math.min(...forms.map((form, i) => bandWidth(form, last, counts[i] ?? 1, loop)))
@@ -164,16 +149,14 @@ function countedShare(
 /** The fraction of all iterations on the critical path, for equal blocks. */
 function shareOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, workers: number): number {
   const [rows = 1, columns = 1] = counts
-  switch (schedule.kind) {
-    case 'independent':
-    case '1d':
+  switch (BLOCK_ORDERS[schedule.kind]) {
+    case 'free':
       return Math.ceil(rows / workers) / rows
-    case '2d':
+    case 'lines':
       return Math.max(1 / Math.min(rows, columns), 1 / workers)
-    case 'wavefront':
-    case 'skewed': {
+    case 'forward': {
       // bands of a skewed space reach beyond it, so that whole blocks are larger than the mean
-      const fill = schedule.kind === 'skewed' ? fillOf(schedule.forms, loop) : 1
+      const fill = fillOf(cutFormsOf(schedule, loop.extents.length), loop)
       let longest = 0
       for (let front = 0; front < rows + columns - 1; front++) {
         const together = Math.min(front + 1, rows, columns, rows + columns - 1 - front)

@@ -1,9 +1,10 @@
 /** The decisions of a loop's analysis, as plain data: `JSON.stringify(loop.plan)` is the machine form of `explain()`. */
 import type { Key } from '../arrays/keys.ts'
 import type { Refusal, Span } from '../span.ts'
+import type { CutKind } from './schedules.ts'
 
 /** The kind of a loop's schedule; docs/loops.md has a picture of each. */
-export type ScheduleKind = 'independent' | '1d' | '2d' | 'wavefront' | 'skewed' | 'colored' | 'scan' | 'serial'
+export type ScheduleKind = CutKind | 'colored' | 'scan' | 'serial'
 
 /** One entry of a dependence vector: a number where the distance is always the same, else a direction. */
 export type Distance = number | '*' | '+' | '-'

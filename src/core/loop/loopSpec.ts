@@ -5,6 +5,7 @@
 import type { DType, ElementType } from '../data/schema.ts'
 import type { FunctionIr, UserFunction } from '../ir/functionIr.ts'
 import type { LoopPlan } from './loopPlan.ts'
+import type { Schedule } from './schedules.ts'
 
 /** How closely a loop's arithmetic follows plain JavaScript; docs/performance.md says what each level may change. */
 export type Precision = 'exact' | 'fast' | 'relaxed'
@@ -93,36 +94,6 @@ export interface LoopSpec {
   /** Where the program made the loop, as `train.ts:12`. */
   readonly site?: string
 }
-
-/**
- * The cut of the index space into blocks, and their order; the machine form of `plan.schedule`.
- *
- *     independent   cut along axis 0 (the positions of a sparse array), no order
- *     1d            cut along `axis`, or along `form`, no order
- *     2d            cut along both axes; blocks in one row or column in plan order (diagonal by diagonal), never together
- *     wavefront     cut along both axes; block (s, t) after (s - 1, t) and (s, t - 1)
- *     skewed        the same, cut along two forms
- *     stepped       the first `outer` axes run in order, a step for each of their keys; all blocks of a step before any of the
- *                   next, and inside a step as `inner` says, whose axes and forms are of the others. A wavefront in the plan.
- *     colored       as the inspector finds at the first run, from the elements that the subscript slice lists
- *     serial        one block
- */
-export type Schedule =
-  | { readonly kind: 'independent' }
-  | { readonly kind: '1d'; readonly axis: number }
-  | { readonly kind: '1d'; readonly form: Form }
-  | { readonly kind: '2d'; readonly axes: readonly [number, number] }
-  | { readonly kind: 'wavefront'; readonly axes: readonly [number, number] }
-  | { readonly kind: 'skewed'; readonly forms: readonly [Form, Form] }
-  | { readonly kind: 'stepped'; readonly outer: number; readonly inner: InnerSchedule }
-  | { readonly kind: 'colored' }
-  | { readonly kind: 'serial' }
-
-/** The schedule of the blocks inside of a step. */
-export type InnerSchedule = Exclude<Schedule, { readonly kind: 'stepped' | 'colored' | 'serial' }>
-
-/** A family of hyperplanes: an integer combination of the loop indices, one coefficient per axis. [1, 1] is i + j. Blocks are bands of its hyperplanes. */
-export type Form = readonly number[]
 
 /** The elements of an array that an access may touch in an iteration: along each axis of the array a range, or any. */
 export interface Footprint {

@@ -4,7 +4,8 @@
  *     equal       |    |    |    |    |      the same number of indices in each part
  *     histogram   | |  |       |      |      about the same number of elements in each part
  */
-import type { Form, InnerSchedule, Schedule } from './loopSpec.ts'
+import type { Form, InnerSchedule, Schedule } from './schedules.ts'
+import { BLOCK_ORDERS, cutAxesOf, cutFormsOf } from './schedules.ts'
 
 /** The usual number of blocks along each of two axes: 16 x 16 keep 8 workers busy, and a block far above the cost of claiming it. */
 const USUAL_PER_AXIS = 16
@@ -43,47 +44,45 @@ export function blockCounts(
 ): number[] {
   const heavy = Math.max(1, weight)
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
-  switch (schedule.kind) {
-    case 'serial':
-    case 'colored': // the inspector's result decides
-      return []
-    case 'independent':
-      return [clampCount(wanted(0) ?? alongOneAxis(iterations * heavy), iterations)]
-    case '1d': {
-      const width = 'form' in schedule ? widthAlong(schedule.form, extents) : (extents[schedule.axis] ?? 1)
-      const isAcrossRuns = 'form' in schedule || (schedule.axis > 0 && schedule.axis === extents.length - 1)
-      const grown = alongOneAxis(iterations * heavy)
-      return [clampCount(wanted(0) ?? (isAcrossRuns ? withRuns(grown, USUAL_ON_ONE_AXIS, width) : grown), width)]
-    }
-    case '2d':
-    case 'wavefront':
-    case 'skewed': {
-      const side = alongEachAxis(iterations * heavy, schedule.kind === '2d' ? LEAST_LIGHT_ITERATIONS : LEAST_OF_WAVEFRONT)
-      const widths =
-        schedule.kind === 'skewed'
-          ? schedule.forms.map((form) => widthAlong(form, extents))
-          : schedule.axes.map((axis) => extents[axis] ?? 1)
-      // as many blocks, and rows twice as long, which are written some 5 to 10 % faster where they stream through the memory
-      // (Smith–Waterman of 8,000 letters, 2 workers)
-      const isWide = side >= USUAL_PER_AXIS && (widths[0] ?? 0) >= 2 * side
-      const sides = schedule.kind === 'wavefront' && isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]
-      const columns = withRuns(sides[1] as number, USUAL_PER_AXIS, widths[1] as number) // of two axes, as all of these
-      // a column's data is used by one row of blocks at a time and moves on to the next: with more rows than columns it would go to and fro
-      const rows = schedule.kind === '2d' ? Math.min(side, Math.max(USUAL_PER_AXIS, columns)) : (sides[0] as number)
-      return [rows, columns].map((count, i) => clampCount(wanted(i) ?? count, widths[i] as number))
-    }
-    case 'stepped': {
-      const outer = extents.slice(0, schedule.outer)
-      const steps = outer.reduce((count, extent) => count * extent, 1)
-      const work = steps === 0 ? 0 : (iterations * weight) / steps
-      const widths = widthsOf(schedule.inner, schedule.outer, extents)
-      const most =
-        widths.length === 1
-          ? Math.min(MOST_OF_STEP, work / LEAST_ITERATIONS_OF_STEP)
-          : Math.min(MOST_OF_STEP_2D, Math.sqrt(work / LEAST_ITERATIONS_OF_STEP))
-      return [...outer, ...widths.map((width, i) => clampCount(wanted(i) ?? most, width))]
-    }
+  if (schedule.kind === 'serial' || schedule.kind === 'colored') return [] // of a colored one the inspector's finding says how many
+  if (schedule.kind === 'stepped') {
+    const outer = extents.slice(0, schedule.outer)
+    const steps = outer.reduce((count, extent) => count * extent, 1)
+    const work = steps === 0 ? 0 : (iterations * weight) / steps
+    const widths = widthsOf(schedule.inner, schedule.outer, extents)
+    const most =
+      widths.length === 1
+        ? Math.min(MOST_OF_STEP, work / LEAST_ITERATIONS_OF_STEP)
+        : Math.min(MOST_OF_STEP_2D, Math.sqrt(work / LEAST_ITERATIONS_OF_STEP))
+    return [...outer, ...widths.map((width, i) => clampCount(wanted(i) ?? most, width))]
   }
+  const widths = schedule.kind === 'independent' ? [iterations] : widthsOf(schedule, 0, extents)
+  const light = iterations * heavy
+  const counts =
+    widths.length === 1 ? [countOnOneAxis(schedule, widths[0] as number, extents, light)] : countsOnTwo(schedule, widths, light)
+  return counts.map((count, i) => clampCount(wanted(i) ?? count, widths[i] as number))
+}
+
+function countOnOneAxis(schedule: InnerSchedule, width: number, extents: readonly number[], light: number): number {
+  const grown = alongOneAxis(light)
+  const [axis = extents.length - 1] = cutAxesOf(schedule) ?? []
+  const isAcrossRuns = schedule.kind !== 'independent' && axis > 0 && axis === extents.length - 1
+  return isAcrossRuns || cutAxesOf(schedule) === undefined ? withRuns(grown, USUAL_ON_ONE_AXIS, width) : grown
+}
+
+function countsOnTwo(schedule: InnerSchedule, [height = 1, width = 1]: readonly number[], light: number): readonly [number, number] {
+  const takesTurns = BLOCK_ORDERS[schedule.kind] === 'lines'
+  const side = alongEachAxis(light, takesTurns ? LEAST_LIGHT_ITERATIONS : LEAST_OF_WAVEFRONT)
+  // a column's data is used by one row of blocks at a time and moves on to the next: with more rows than columns it would go to and fro
+  if (takesTurns) {
+    const columns = withRuns(side, USUAL_PER_AXIS, width)
+    return [Math.min(side, Math.max(USUAL_PER_AXIS, columns)), columns]
+  }
+  // as many blocks, and rows twice as long, which are written some 5 to 10 % faster where they stream through the memory
+  // (Smith–Waterman of 8,000 letters, 2 workers)
+  const isWide = cutAxesOf(schedule) !== undefined && side >= USUAL_PER_AXIS && height >= 2 * side
+  const [rows, columns] = isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]
+  return [rows, withRuns(columns, USUAL_PER_AXIS, width)]
 }
 
 /** The number of parts of the last axis, along which kernels run: more than the usual number only where runs keep at least LEAST_RUN indices. */
@@ -100,19 +99,10 @@ function alongEachAxis(light: number, least: number): number {
   return Math.floor(Math.max(usual, Math.min(MOST_PER_AXIS, Math.sqrt(light / least))))
 }
 
-/** The most blocks that there could be along each cut of a step. */
+/** The most blocks that there could be along each cut, behind the first `outer` axes. */
 function widthsOf(inner: InnerSchedule, outer: number, extents: readonly number[]): readonly number[] {
-  switch (inner.kind) {
-    case 'independent':
-      return [extents.slice(outer).reduce((size, extent) => size * extent, 1)]
-    case '1d':
-      return ['form' in inner ? widthAlong(inner.form, extents) : (extents[inner.axis] ?? 1)]
-    case '2d':
-    case 'wavefront':
-      return inner.axes.map((axis) => extents[axis] ?? 1)
-    case 'skewed':
-      return inner.forms.map((form) => widthAlong(form, extents))
-  }
+  if (inner.kind === 'independent') return [extents.slice(outer).reduce((size, extent) => size * extent, 1)]
+  return cutAxesOf(inner)?.map((axis) => extents[axis] ?? 1) ?? cutFormsOf(inner, extents.length).map((form) => widthAlong(form, extents))
 }
 
 /** The range of a form's values over a box; `high` is exclusive. */

@@ -6,10 +6,13 @@
  * Everything here follows from the body, the options, the known extents and, once a run has it, the data; never from the number
  * of workers.
  */
+
 import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { AnalyzedLoop, LoopSpec, Scan, Schedule, SubscriptSlice } from '../../core/loop/loopSpec.ts'
+import type { AnalyzedLoop, LoopSpec, Scan, SubscriptSlice } from '../../core/loop/loopSpec.ts'
 import { blockCounts } from '../../core/loop/partitioning.ts'
+import type { Schedule } from '../../core/loop/schedules.ts'
+import { plannedKind } from '../../core/loop/schedules.ts'
 import { once } from '../../core/once.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses/accesses.ts'
@@ -34,7 +37,7 @@ import { rejectedOf } from './report/rejected.ts'
 import { conflictSentence } from './report/witnessText.ts'
 import { type ScanSpec, scanOf } from './scan/scanOf.ts'
 import { scanSchedule } from './scan/scanText.ts'
-import { axesOf, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
+import { axesOf, distinctVectors, stepAxes } from './schedule.ts'
 import { servedSlice } from './slices/servedSlice.ts'
 import type { NoSlice } from './slices/slice.ts'
 

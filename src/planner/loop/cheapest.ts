@@ -5,11 +5,13 @@
  * An independent loop has nothing to choose: no schedule has longer runs, evener shares or fewer waits. And where the freest is
  * close to what any schedule could reach, no other is looked for.
  */
+
 import { type CostedLoop, leastMs, type ScheduleCost, scheduleCost } from '../../core/cost/scheduleCost.ts'
 import type { ScheduleKind } from '../../core/loop/loopPlan.ts'
-import type { Schedule } from '../../core/loop/loopSpec.ts'
+import type { Schedule } from '../../core/loop/schedules.ts'
+import { plannedKind } from '../../core/loop/schedules.ts'
 import type { Vector } from './dependence/reach.ts'
-import { type Choice, legalSchedules, plannedKind, type Space } from './schedule.ts'
+import { type Choice, legalSchedules, type Space } from './schedule.ts'
 
 /** Tolerance of the choice: a schedule that takes at most NEAR times the least milliseconds plus NEAR_MS counts as equally fast. */
 const NEAR = 1.5

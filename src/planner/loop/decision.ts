@@ -1,14 +1,17 @@
 /** From conflicts to the schedule: with a copy of scratch arrays for each worker where that frees the loop. */
+
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
-import type { LoopSpec, Schedule, SubscriptSlice } from '../../core/loop/loopSpec.ts'
+import type { LoopSpec, SubscriptSlice } from '../../core/loop/loopSpec.ts'
+import type { Schedule } from '../../core/loop/schedules.ts'
+import { plannedKind } from '../../core/loop/schedules.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type CostedChoice, cheapestSchedule } from './cheapest.ts'
 import { costedLoop } from './costedLoop.ts'
 import type { Conflict } from './dependence/dependence.ts'
 import type { Vector } from './dependence/reach.ts'
 import { isSmall, type PrivateArray, tooLargeRefusal } from './privateArrays.ts'
-import { distinctVectors, plannedKind, type Space } from './schedule.ts'
+import { distinctVectors, type Space } from './schedule.ts'
 import { inspectionOf } from './slices/inspection.ts'
 import type { NoSlice } from './slices/slice.ts'
 

@@ -13,7 +13,8 @@
  */
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
 import type { LoopPlan, LoopVariable, VariableClass } from '../../core/loop/loopPlan.ts'
-import type { EnvBinding, LoopSpec, Schedule } from '../../core/loop/loopSpec.ts'
+import type { EnvBinding, LoopSpec } from '../../core/loop/loopSpec.ts'
+import type { Schedule } from '../../core/loop/schedules.ts'
 import type { Access } from './accesses/accesses.ts'
 import { elementText, symbolically } from './accesses/accessText.ts'
 import { isDecided, singleVariable } from './accesses/affine.ts'

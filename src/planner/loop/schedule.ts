@@ -51,12 +51,11 @@
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
-import type { ScheduleKind } from '../../core/loop/loopPlan.ts'
-import type { Form, InnerSchedule, Schedule } from '../../core/loop/loopSpec.ts'
+import type { Form, InnerSchedule, Schedule } from '../../core/loop/schedules.ts'
+import { axisForm, BLOCK_ORDERS, cutAxesOf, cutFormsOf } from '../../core/loop/schedules.ts'
 import {
   areUnimodular,
   axesIn,
-  axisForm,
   candidateForms,
   type FormsOf,
   goesForward,
@@ -167,21 +166,16 @@ const axisOf = (form: Form): number => form.indexOf(1)
  * sequential axis, and every vector that these do not carry counts against it, though it may be legal inside a step.
  */
 export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly Form[], order: Space['order']): boolean {
-  switch (kind) {
-    case 'independent':
-      return false
-    case '1d':
-      return forms.every((form) => standsStill(form, vector))
-    case '2d':
+  if (kind === 'serial') return true
+  if (kind === 'stepped') return isCarried(vector, forms.length)
+  switch (BLOCK_ORDERS[kind]) {
+    case 'free':
+      return forms.length > 0 && forms.every((form) => standsStill(form, vector))
+    case 'lines':
       return order === 'any' && forms.some((form) => standsStill(form, vector))
-    case 'wavefront':
-    case 'skewed':
+    case 'forward':
       if (forms.every((form) => goesForward(form, vector))) return true
       return order === 'any' && !mayTurn(forms[0] ?? [], forms[1] ?? [], vector)
-    case 'stepped':
-      return isCarried(vector, forms.length)
-    case 'serial':
-      return true
   }
 }
 
@@ -300,25 +294,8 @@ export function stepAxes(schedule: Schedule): readonly number[] {
 
 /** The axes along which blocks that may run together are cut. */
 export function cutAxes(schedule: Schedule, outer = 0): readonly number[] {
-  switch (schedule.kind) {
-    case 'independent':
-      return [outer]
-    case '1d':
-      return 'form' in schedule ? axesIn([schedule.form]) : [schedule.axis]
-    case '2d':
-    case 'wavefront':
-      return schedule.axes
-    case 'skewed':
-      return axesIn(schedule.forms)
-    case 'stepped':
-      return cutAxes(schedule.inner, schedule.outer)
-    case 'colored':
-    case 'serial':
-      return []
-  }
-}
-
-/** The kind of a schedule that the plan prints: one that runs in steps is a wavefront along its outer axes. */
-export function plannedKind(kind: Schedule['kind']): ScheduleKind {
-  return kind === 'stepped' ? 'wavefront' : kind
+  if (schedule.kind === 'colored' || schedule.kind === 'serial') return []
+  if (schedule.kind === 'stepped') return cutAxes(schedule.inner, schedule.outer)
+  if (schedule.kind === 'independent') return [outer]
+  return cutAxesOf(schedule) ?? axesIn(cutFormsOf(schedule, 0))
 }

@@ -8,8 +8,10 @@
  *     compared   sent whole; what has changed is found by comparing with a copy, and goes back: right where no block reads what one of
  *                another process writes
  */
+
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { readIn } from '../../../core/ir/irFacts.ts'
+import { plannedKind } from '../../../core/loop/schedules.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import { isOrdered } from '../../loops/kernelLayout.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
@@ -81,7 +83,8 @@ export function placementOf(
   { blocks, space, world }: { readonly blocks: BlockSchedule; readonly space: IterationSpace; readonly world: number },
 ): Placement | { readonly because: string } {
   const { kind } = blocks
-  if (kind !== 'independent' && kind !== '1d' && !isOrdered(blocks)) return { because: `A ${textOf(kind)} schedule runs in one process.` }
+  if (kind === 'stepped' || kind === 'colored' || kind === 'serial')
+    return { because: `A ${plannedKind(kind)} schedule runs in one process.` }
   if (blocks.count < 2) return { because: 'There is one block.' }
   if (blocks.rounds !== undefined && blocks.forms !== undefined)
     return { because: 'An update buffer is flushed between rounds of blocks that are cut askew.' }
@@ -110,10 +113,6 @@ function flushedAndRead(inputs: LoopInputs): DenseStorage[] {
 function areRead(uses: readonly Use[], { analyzed: { ir } }: LoopInputs): boolean {
   const read = ir === undefined ? undefined : readIn(ir.body)
   return uses.some(({ as, name }) => as === 'over' || read === undefined || read.has(name))
-}
-
-function textOf(kind: BlockSchedule['kind']): string {
-  return kind === 'stepped' ? 'wavefront' : kind
 }
 
 interface Use {

@@ -6,6 +6,7 @@
 
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { Footprint, Reach } from '../../../core/loop/loopSpec.ts'
+import { cutAxesOf } from '../../../core/loop/schedules.ts'
 import { piecesOf } from '../../loops/blocks/pieces.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
@@ -75,7 +76,7 @@ function partsOfBlocks(
   if (space.kind === 'box') return numbers.map((block) => runAsParts(blocks.from[block] as number, blocks.to[block] as number, extents))
   if (space.kind === 'rows') return numbers.map((block) => [{ bounds: [[blocks.from[block] as number, blocks.to[block] as number]] }])
   if (blocks.forms !== undefined) return numbers.map((block) => piecesAsParts(withoutOrder(blocks), extents, block))
-  const axes = axesCutBy(schedule)
+  const axes = schedule.kind === 'stepped' || schedule.kind === 'colored' || schedule.kind === 'serial' ? [] : (cutAxesOf(schedule) ?? [])
   if (axes.length === 0 || blocks.order === undefined) return numbers.map((block) => runOfKeys(blocks, block, space.keys, whole))
   const columns = blocks.cuts.length === 2 ? (blocks.cuts[1]?.length ?? 1) - 1 : 1
   return cellsInPlanOrder(blocks, columns).map(([row, column]) => {
@@ -85,22 +86,6 @@ function partsOfBlocks(
     })
     return [{ bounds: whole.map((one, axis) => along[axes.indexOf(axis)] ?? one) }]
   })
-}
-
-function axesCutBy(schedule: LoopInputs['analyzed']['schedule']): readonly number[] {
-  switch (schedule.kind) {
-    case '1d':
-      return 'form' in schedule ? [] : [schedule.axis]
-    case '2d':
-    case 'wavefront':
-      return schedule.axes
-    case 'skewed':
-    case 'independent':
-    case 'stepped':
-    case 'colored':
-    case 'serial':
-      return []
-  }
 }
 
 /** The blocks as if every key of their box were an iteration. */

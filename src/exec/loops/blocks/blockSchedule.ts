@@ -17,9 +17,10 @@
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
-import type { Schedule } from '../../../core/loop/loopSpec.ts'
 import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual } from '../../../core/loop/partitioning.ts'
-import { type Cell, diagonals, grid, previousInRowAndColumn, rowByRow, skewed } from './gridBlocks.ts'
+import type { Schedule } from '../../../core/loop/schedules.ts'
+import { BLOCK_ORDERS, cutAxesOf, cutFormsOf } from '../../../core/loop/schedules.ts'
+import { diagonals, grid, previousInRowAndColumn, rowByRow, skewed } from './gridBlocks.ts'
 import {
   type BlockSchedule,
   type CutOptions,
@@ -42,28 +43,21 @@ export function cutUnstepped(
   const counts = blockCounts(schedule, extentsOf(space), partitions, iterations, options.weight)
   if (options.mostLanes !== undefined && counts[0] !== undefined) counts[0] = Math.min(counts[0], options.mostLanes)
   const keyOrder = options.order === 'serial'
-  switch (schedule.kind) {
-    case 'serial':
-      return runs(schedule.kind, iterations, [0, iterations])
-    case 'independent':
-      return runs(schedule.kind, iterations, cutAtMultiples(iterations, counts[0] ?? 1, CHUNK))
-    case '1d': {
-      if ('form' in schedule) return skewed(schedule.kind, space, [schedule.form], counts, { ...options, keyOrder, ordered: false })
-      const bounds = boundsAlong(space, schedule.axis, counts[0] ?? 1, options.balance)
-      if (schedule.axis === 0) return runs(schedule.kind, iterations, runBounds(space, bounds), bounds)
-      const cells = bounds.slice(1).map((_, part): Cell => [part])
-      return grid(schedule.kind, space, [schedule.axis], [bounds], cells, keyOrder, () => [])
-    }
-    case '2d':
-    case 'wavefront': {
-      const cuts = schedule.axes.map((axis, i) => boundsAlong(space, axis, counts[i] ?? 1, options.balance))
-      const [rows, columns] = [(cuts[0]?.length ?? 1) - 1, (cuts[1]?.length ?? 1) - 1]
-      const cells = schedule.kind === '2d' ? diagonals(rows, columns) : rowByRow(rows, columns)
-      return grid(schedule.kind, space, schedule.axes, cuts, cells, keyOrder, (block) => previousInRowAndColumn(cells, block))
-    }
-    case 'skewed':
-      return skewed(schedule.kind, space, schedule.forms, counts, { ...options, keyOrder, ordered: true })
+  if (schedule.kind === 'serial') return runs(schedule.kind, iterations, [0, iterations])
+  if (schedule.kind === 'independent') return runs(schedule.kind, iterations, cutAtMultiples(iterations, counts[0] ?? 1, CHUNK))
+  const blockOrder = BLOCK_ORDERS[schedule.kind]
+  const axes = cutAxesOf(schedule)
+  if (axes === undefined) {
+    const forms = cutFormsOf(schedule, extentsOf(space).length)
+    return skewed(schedule.kind, space, forms, counts, { ...options, keyOrder, ordered: blockOrder !== 'free' })
   }
+  const cuts = axes.map((axis, i) => boundsAlong(space, axis, counts[i] ?? 1, options.balance))
+  const [first = []] = cuts
+  if (cuts.length === 1 && axes[0] === 0) return runs(schedule.kind, iterations, runBounds(space, first), first)
+  const [rows = 1, columns = 1] = cuts.map((cut) => cut.length - 1)
+  const cells = blockOrder === 'lines' ? diagonals(rows, columns) : rowByRow(rows, columns)
+  const waitsFor = (block: number) => (blockOrder === 'free' ? [] : previousInRowAndColumn(cells, block))
+  return grid(schedule.kind, space, axes, cuts, cells, keyOrder, waitsFor)
 }
 
 function boundsAlong(space: IterationSpace, axis: number, parts: number, balance: 'histogram' | 'equal' | undefined): number[] {

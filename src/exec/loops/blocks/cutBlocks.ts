@@ -8,8 +8,9 @@
  * In a box the blocks of step k are those of step 0, moved along the outer axes, so nothing is kept for each step. Sparse
  * elements differ from step to step: their blocks are listed.
  */
-import type { Schedule } from '../../../core/loop/loopSpec.ts'
+
 import { blockCounts, bySubscript, MOST_LISTED_BLOCKS } from '../../../core/loop/partitioning.ts'
+import type { Schedule } from '../../../core/loop/schedules.ts'
 import { checkCovered, cutUnstepped, runs } from './blockSchedule.ts'
 import {
   type BlockSchedule,

@@ -1,6 +1,6 @@
 /** Blocks as cells of a grid over axes, or over bands of hyperplanes (forms): their iterations, and which cells wait for which. */
-import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
 import { cutByHistogram, cutEqual, rangeAlong } from '../../../core/loop/partitioning.ts'
+import type { Form, Schedule } from '../../../core/loop/schedules.ts'
 import { piecesOf } from './pieces.ts'
 import { type BlockSchedule, byBlock, type CutOptions, extentsOf, type IterationSpace, iterationsOf, releases } from './schedule.ts'
 

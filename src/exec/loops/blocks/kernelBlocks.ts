@@ -4,7 +4,7 @@
  */
 import { weightIn } from '../../../core/cost/nominal.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
-import type { Schedule } from '../../../core/loop/loopSpec.ts'
+import { blockOrderOf } from '../../../core/loop/schedules.ts'
 import { whyCallerOnly } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import { laneChoice, nominalIterationNs } from '../reductions/reductionCopyCount.ts'
@@ -45,8 +45,9 @@ export function cutKernel(loop: CompiledLoop): KernelBlocks {
   const rounds = roundsOf(inputs)
   if (rounds > 1 && runsInRounds(schedule, order))
     return { blocks: cutRounds(schedule, space, { ...options, order, rounds, lanes: lanes?.most ?? 1, weight: weightOf(inputs, ir) }) }
-  // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
-  const isFree = lanes === undefined || lanes.exact || cutsTwice(schedule.kind === 'stepped' ? schedule.inner : schedule)
+  // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over the cells of a grid.
+  const isGrid = blockOrderOf((schedule.kind === 'stepped' ? schedule.inner : schedule).kind) !== 'free'
+  const isFree = lanes === undefined || lanes.exact || isGrid
   const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
   return { blocks: cutBlocks(schedule, space, { order, partitions, balance, mostLanes: lanes?.most, weight: weightOf(inputs, ir) }) }
 }
@@ -134,9 +135,4 @@ export function stepsOf({ inputs, space }: CompiledLoop): number {
     1,
     outer.reduce((steps, extent) => steps * extent, 1),
   )
-}
-
-/** Whether blocks are cells of a grid, so that `partitions` tells where lanes are cut. */
-function cutsTwice({ kind }: Schedule): boolean {
-  return kind === '2d' || kind === 'wavefront' || kind === 'skewed'
 }

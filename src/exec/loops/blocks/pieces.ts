@@ -15,7 +15,7 @@
  *
  * Walks are objects that are opened again for each block: a pass of many small blocks allocates nothing for them.
  */
-import type { Form } from '../../../core/loop/loopSpec.ts'
+import type { Form } from '../../../core/loop/schedules.ts'
 import type { BlockSchedule } from './schedule.ts'
 
 export interface Piece {

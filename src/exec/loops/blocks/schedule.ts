@@ -1,5 +1,5 @@
 /** The input and the result of cutting a loop: its iteration space and the options, and the blocks. */
-import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
+import type { Form, Schedule } from '../../../core/loop/schedules.ts'
 
 /** The iterations: all keys of a box, or the sorted keys of sparse data, or rows 0 … length - 1. */
 export type IterationSpace =

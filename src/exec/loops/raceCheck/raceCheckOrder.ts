@@ -14,7 +14,8 @@
  * order under every cut, and those that are not run together, or the wrong way round, under some cut. So a conflict is
  * found on a small instance whose blocks happen to hide it.
  */
-import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
+import type { Form, Schedule } from '../../../core/loop/schedules.ts'
+import { BLOCK_ORDERS, cutFormsOf } from '../../../core/loop/schedules.ts'
 import { extentsOf, type IterationSpace } from '../blocks/schedule.ts'
 import type { Finding } from '../inspector/finding.ts'
 
@@ -35,34 +36,26 @@ type Along = (position: number) => number
 
 /** The order of a schedule; undefined where everything is in order. */
 export function raceOrderOf(schedule: Schedule, space: IterationSpace, order: 'serial' | 'any', finding?: Finding): RaceOrder | undefined {
-  switch (schedule.kind) {
-    case 'colored': {
-      if (finding === undefined || finding.kind === 'nothing') return undefined
-      const of = (position: number): number => finding.of[position] as number
-      return finding.kind === 'components' ? inOneCell(of) : inSteps(of)
-    }
-    case 'serial':
-      return undefined
-    case 'independent':
-      return inOneCell((position) => position)
-    case '1d':
-      return inOneCell('form' in schedule ? valueAlong(space, schedule.form) : indexAlong(space, schedule.axis))
-    case '2d': {
-      const [a, b] = [indexAlong(space, schedule.axes[0]), indexAlong(space, schedule.axes[1])]
+  if (schedule.kind === 'serial') return undefined
+  if (schedule.kind === 'colored') {
+    if (finding === undefined || finding.kind === 'nothing') return undefined
+    const of = (position: number): number => finding.of[position] as number
+    return finding.kind === 'components' ? inOneCell(of) : inSteps(of)
+  }
+  if (schedule.kind === 'stepped') {
+    const inner = raceOrderOf(schedule.inner, space, order)
+    return inner === undefined ? undefined : stepByStep(stepAlong(space, schedule.outer), inner)
+  }
+  const [a, b = a] = cutFormsOf(schedule, extentsOf(space).length).map((form) => valueAlong(space, form))
+  if (a === undefined || b === undefined) return inOneCell((position) => position) // every iteration is a cell
+  switch (BLOCK_ORDERS[schedule.kind]) {
+    case 'free':
+      return inOneCell(a)
+    case 'lines':
       return onLines(a, b, (p, q) => a(p) === a(q) || b(p) === b(q))
-    }
-    case 'wavefront':
-    case 'skewed': {
-      const [a, b] =
-        schedule.kind === 'skewed'
-          ? [valueAlong(space, schedule.forms[0]), valueAlong(space, schedule.forms[1])]
-          : [indexAlong(space, schedule.axes[0]), indexAlong(space, schedule.axes[1])]
+    case 'forward': {
       const forward = (p: number, q: number): boolean => a(p) <= a(q) && b(p) <= b(q)
       return order === 'serial' ? furthest(a, b, forward) : onLines(a, b, (p, q) => forward(p, q) || forward(q, p))
-    }
-    case 'stepped': {
-      const inner = raceOrderOf(schedule.inner, space, order)
-      return inner === undefined ? undefined : stepByStep(stepAlong(space, schedule.outer), inner)
     }
   }
 }

@@ -8,7 +8,8 @@
 
 import type { Key } from '../../../core/arrays/keys.ts'
 import { LoopError } from '../../../core/errors.ts'
-import type { Schedule } from '../../../core/loop/loopSpec.ts'
+import type { Schedule } from '../../../core/loop/schedules.ts'
+import { cutAxesOf, cutText } from '../../../core/loop/schedules.ts'
 import { placeText, type Span } from '../../../core/span.ts'
 
 export interface RaceAccess {
@@ -82,23 +83,15 @@ export function brokenPromiseError({ loop, array, value, iterations, elements, s
 }
 
 function scheduleText(schedule: Schedule): string {
-  switch (schedule.kind) {
-    case 'independent':
-    case 'colored':
-    case 'serial':
-      return `${schedule.kind} schedule`
-    case '1d':
-      return 'form' in schedule ? `1d schedule along [${schedule.form.join(', ')}]` : `1d schedule on axis ${schedule.axis}`
-    case '2d':
-    case 'wavefront':
-      return `${schedule.kind} schedule on axes ${schedule.axes.join(' and ')}`
-    case 'skewed':
-      return `skewed schedule along ${schedule.forms.map((form) => `[${form.join(', ')}]`).join(' and ')}`
-    case 'stepped': {
-      const axes = Array.from({ length: schedule.outer }, (_, axis) => axis)
-      return `${scheduleText(schedule.inner)} inside the steps of ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
-    }
+  const { kind } = schedule
+  if (kind === 'colored' || kind === 'serial' || kind === 'independent') return `${kind} schedule`
+  if (kind === 'stepped') {
+    const axes = Array.from({ length: schedule.outer }, (_, axis) => axis)
+    return `${scheduleText(schedule.inner)} inside the steps of ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
   }
+  const axes = cutAxesOf(schedule)
+  const along = axes === undefined ? 'along' : `on ${axes.length === 1 ? 'axis' : 'axes'}`
+  return `${kind} schedule ${along} ${cutText(schedule, String, (form) => `[${form.join(', ')}]`)}`
 }
 
 function keyText(key: Key): string {

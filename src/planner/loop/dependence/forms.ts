@@ -11,7 +11,8 @@
  * That is so exactly if the 2 x 2 minors of the two rows have no common divisor; T then maps the iterations onto all
  * whole points of the skewed space, and no tile is thinned out.
  */
-import type { Form } from '../../../core/loop/loopSpec.ts'
+import type { Form } from '../../../core/loop/schedules.ts'
+import { axisForm } from '../../../core/loop/schedules.ts'
 import { limitOf } from './knownSteps.ts'
 import { mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
 import { perpendicular } from './rows.ts'
@@ -58,13 +59,6 @@ export function mayTurn(a: Form, b: Form, vector: Vector): boolean {
   const [[low, high], [least, greatest]] = [stepAlong(a, vector), stepAlong(b, vector)]
   const turns = (high > 0 && least < 0) || (low < 0 && greatest > 0)
   return turns && (vector.reach === undefined || mayOppose(a, b, vector.reach))
-}
-
-/** Returns the form of one axis. */
-export function axisForm(axis: number, rank: number): Form {
-  const form = new Array<number>(rank).fill(0)
-  form[axis] = 1
-  return form
 }
 
 /** Returns the sum of the absolute coefficients: 1 for an axis, 2 for i + j. */

@@ -7,7 +7,7 @@
  * Leaving an inequality out only allows more steps, so whatever is dropped here costs speed at most.
  */
 import type { Distance } from '../../../core/loop/loopPlan.ts'
-import type { Form } from '../../../core/loop/loopSpec.ts'
+import type { Form } from '../../../core/loop/schedules.ts'
 import { type Box, boxOf, leastIn, soleColumn, withoutImplied } from './box.ts'
 import type { IntegerSystem } from './integerSystem.ts'
 import { type Range, type Reach, rowAlong, type Vector } from './reach.ts'

@@ -9,7 +9,7 @@
  * others may be too. How far a form h goes, h(d) from least to greatest, then follows for any h. `knownSteps.ts` makes them.
  */
 import type { Distance } from '../../../core/loop/loopPlan.ts'
-import type { Form } from '../../../core/loop/loopSpec.ts'
+import type { Form } from '../../../core/loop/schedules.ts'
 import { Elimination } from './elimination.ts'
 import { insert, type Row, TooLarge } from './rows.ts'
 

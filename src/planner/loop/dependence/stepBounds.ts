@@ -6,9 +6,11 @@
  * Bounds are those of all conflicts of an array, under whichever of its names, with the same entries: one stands for all of
  * them in a plan. A bound that lies as far as half of the axis says nothing of use to a schedule, and is left out.
  */
+
 import type { Dependence, Distance } from '../../../core/loop/loopPlan.ts'
+import { axisForm } from '../../../core/loop/schedules.ts'
 import type { Conflict, DescribedVector } from './dependence.ts'
-import { axisForm, stepAlong } from './forms.ts'
+import { stepAlong } from './forms.ts'
 import { limitOf } from './knownSteps.ts'
 import { type Range, type Vector, vectorId } from './reach.ts'
 

@@ -1,5 +1,6 @@
 /** Writes why a loop runs as it does, as a sentence. */
-import type { Form, Schedule } from '../../../core/loop/loopSpec.ts'
+import type { Form, Schedule } from '../../../core/loop/schedules.ts'
+import { BLOCK_ORDERS, cutText } from '../../../core/loop/schedules.ts'
 import type { Refusal } from '../../../core/span.ts'
 import type { Conflict } from '../dependence/dependence.ts'
 import { formText, skewOf } from '../dependence/forms.ts'
@@ -13,22 +14,18 @@ export function asIsReason(refusals: readonly Refusal[]): string {
 
 function reasonOf(schedule: Schedule, names: readonly string[], conflicts: readonly Conflict[]): string {
   const nameOf = (axis: number) => names[axis] ?? `i${axis}`
-  switch (schedule.kind) {
-    case 'independent':
-      return 'no two iterations depend on each other'
-    case '1d':
-      return `no dependence crosses ${'form' in schedule ? formText(schedule.form, names) : nameOf(schedule.axis)}`
-    case '2d':
-      return `iterations that differ in both ${schedule.axes.map(nameOf).join(' and ')} do not depend on each other`
-    case 'wavefront':
-      return `every dependence points forward, or nowhere, along ${schedule.axes.map(nameOf).join(' and ')}`
-    case 'skewed':
-      return `${skewReason(schedule.forms, names)}every dependence points forward, or nowhere, along ${schedule.forms.map((form) => formText(form, names)).join(' and ')}`
-    case 'stepped':
-      return `${stepsReason(stepAxes(schedule).map(nameOf))} ${reasonOf(schedule.inner, names, conflicts)}`
-    case 'colored':
-    case 'serial':
-      return throughText(conflicts)
+  if (schedule.kind === 'colored' || schedule.kind === 'serial') return throughText(conflicts)
+  if (schedule.kind === 'stepped') return `${stepsReason(stepAxes(schedule).map(nameOf))} ${reasonOf(schedule.inner, names, conflicts)}`
+  const cut = cutText(schedule, nameOf, (form) => formText(form, names))
+  switch (BLOCK_ORDERS[schedule.kind]) {
+    case 'free':
+      return cut === '' ? 'no two iterations depend on each other' : `no dependence crosses ${cut}`
+    case 'lines':
+      return `iterations that differ in both ${cut} do not depend on each other`
+    case 'forward': {
+      const skew = 'forms' in schedule ? skewReason(schedule.forms, names) : ''
+      return `${skew}every dependence points forward, or nowhere, along ${cut}`
+    }
   }
 }
 

@@ -1,11 +1,12 @@
 /** Lists why the freer schedules were not taken: the conflicts in the way of each, and the edit that would remove them. */
 import type { Dependence, LoopPlan } from '../../../core/loop/loopPlan.ts'
-import type { Form } from '../../../core/loop/loopSpec.ts'
+import type { Form } from '../../../core/loop/schedules.ts'
+import { plannedKind } from '../../../core/loop/schedules.ts'
 import type { Refusal } from '../../../core/span.ts'
 import { type Conflict, dependenceOf } from '../dependence/dependence.ts'
 import { vectorId } from '../dependence/reach.ts'
 import type { vectorsDescribed } from '../dependence/stepBounds.ts'
-import { allowsVector, cutChoices, type PlannedKind, plannedKind, type Space } from '../schedule.ts'
+import { allowsVector, cutChoices, type PlannedKind, type Space } from '../schedule.ts'
 import { type AdviceContext, advisor } from './advice.ts'
 
 export function rejectedOf(
