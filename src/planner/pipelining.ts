@@ -36,9 +36,9 @@ export function keptFromFlowing(plan: LogicalPlan, input: LogicalPlan): Stored |
   if (traitsOf(input).flows !== true) return { because: `${input.kind} makes them together` }
   if (sharesState(plan, input)) return { because: 'functions share variables, and one has all rows before the next has any' }
   if (!isUnsettled(input, plan)) return undefined
-  // // a limit runs no function that needs the types of all; a union of several kinds is an error whoever reads it
+  // a limit runs no function that needs the types of all; a union of several kinds is an error whoever reads it
   if (plan.kind === 'Limit' && input.kind !== 'Union') return undefined
-  // // only later rows may have the column that is asked for
+  // only later rows may have the column that is asked for
   const waits = plan.kind === 'Project' || input.kind === 'Union'
   return { because: 'only running all of them tells their types', ...(waits ? {} : { isForTypes: true }) }
 }

@@ -102,7 +102,7 @@ class Effects {
         return
       }
       case 'MemberExpression': {
-        // // stored inside another object, which now holds it
+        // stored inside another object, which now holds it
         let root: AnyNode = pattern
         while (root.type === 'MemberExpression') root = root.object
         this.#taint(unit, root, { ...reach, kind: 'deep' })
@@ -282,7 +282,7 @@ class Effects {
       if (global !== undefined && CHANGING_GLOBALS.test(global) && first !== undefined && isCapturedFunction(unit, first))
         this.#refuse(unit, node, 'may-change-captured', unit.spanOf(first).text)
       if (global !== undefined && (READING_GLOBALS.has(global) || /^(Math|console)\./.test(global))) return
-      // // a reading method of the function's own object keeps none of its arguments; any other may
+      // a reading method of the function's own object keeps none of its arguments; any other may
       if (name !== undefined && READING_METHODS.has(name) && name !== 'concat') return
       for (const one of node.arguments) this.#given(unit, one, undefined)
       return

@@ -113,7 +113,7 @@ function namedObjects(): ReadonlyMap<object, string> {
     add(Object.getPrototypeOf(value), `the prototype of ${called}`)
   }
   const named = [...SHARED_GLOBALS].map((name) => [name, globalValue(name)] as const)
-  // // prototypes first, so that each gets its own name
+  // prototypes first, so that each gets its own name
   for (const [name, value] of named) if (typeof value === 'function' && 'prototype' in value) add(value.prototype, `${name}.prototype`)
   for (const [name, value] of named) add(value, name)
   const iterated = [[].values(), ''[Symbol.iterator](), new Map().entries(), new Set().values(), 'a'.matchAll(/a/g), (function* () {})()]

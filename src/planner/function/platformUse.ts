@@ -44,7 +44,7 @@ export function namedBy(units: Iterable<Unit>): Named {
     for (const node of unit.names.free) {
       const free = unit.freeOf(node)
       if (free.kind !== 'captured') continue
-      // // a library call makes Dates, which may be printed in local time
+      // a library call makes Dates, which may be printed in local time
       if (libraryCallOf(free.value) !== undefined) names.add('Date')
       for (const part of platformName(free.value)?.split('.') ?? []) names.add(part)
     }

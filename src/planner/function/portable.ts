@@ -105,7 +105,7 @@ class Writer {
     if (loss !== undefined) return lossOf(loss, unit, node)
     const known = this.#names.get(f)
     if (known !== undefined && this.#written.has(f)) return known
-    // // an arrow function around it can be called, but is another object
+    // an arrow function around it can be called, but is another object
     if (known !== undefined) return isOnlyCalled(unit, node.name) ? `(...args) => ${known}(...args)` : lossOf(WHOLE, unit, node)
     const inner = this.#units.get(f) ?? unitOf(f)
     if (typeof inner === 'string') return lossOf(WHOLE, unit, node)

@@ -60,7 +60,7 @@ function endingWith({ steps, element, keys }: Pipeline, needed: Columns | 'all')
   if (columns.length === fieldsOf(element).length) return steps
   const last = steps.at(-1)
   if (last?.kind === 'EvaluateExec') return last.payload === false ? steps : [...steps.slice(0, -1), { ...last, payload: columns }]
-  // // a batch without any column would not know its number of rows
+  // a batch without any column would not know its number of rows
   return last?.kind === 'FilterExec' && columns.length > 0 ? [...steps, { kind: 'ProjectExec', columns, isAdded: true }] : steps
 }
 
@@ -72,7 +72,7 @@ function joinCarrying(plan: Wide, join: Join, needed: Columns | 'all'): Physical
   const [left, right] = plan.inputs
   if (left === undefined || right === undefined) return plan
   const key = join.on === undefined ? [] : [join.on]
-  // // a right row without a left match takes the key's columns from the right side
+  // a right row without a left match takes the key's columns from the right side
   const beside = join.on === undefined && (join.how === 'right' || join.how === 'full') ? join.shared : []
   if (join.how === 'semi' || join.how === 'anti') {
     const own = carrying(left, union(needed, new Set(key)))

@@ -21,7 +21,7 @@ export const STREAMED: Edge = { kind: 'streamed' }
 /** Returns the edge from `input` to the functions of `plan`. `first`: perhaps only the first elements of its result are wanted. */
 export function edgeBetween(plan: LogicalPlan, input: LogicalPlan, { first }: { readonly first: boolean }): Edge {
   if (input.kind === 'Scan' || input.kind === 'Stored') return STREAMED
-  // // sorts and joins store what their key functions return, so these functions can still be streamed to
+  // sorts and joins store what their key functions return, so these functions can still be streamed to
   const stored = takesEach(plan) ? markedAs(plan, input, first) : keptFromFlowing(plan, input)
   return stored === undefined ? STREAMED : { kind: 'stored', because: stored.because }
 }
@@ -33,7 +33,7 @@ function markedAs(plan: LogicalPlan, input: LogicalPlan, first: boolean): { read
 
 /** Returns the edge to an action that takes elements in turn: iteration, batches, folds, writers. `first`: maybe only the first. */
 export function edgeToAction(plan: PhysicalPlan, { first }: { readonly first: boolean }): Edge {
-  // // while the consumer holds a partition, it may write the arrays that the next one reads
+  // while the consumer holds a partition, it may write the arrays that the next one reads
   if (readsStorage(plan)) return { kind: 'stored', because: 'the arrays they are computed from can be written meanwhile' }
   switch (plan.kind) {
     case 'ScanExec':

@@ -78,7 +78,7 @@ function likelyWithout(plan: PhysicalPlan): Likely {
       if (operator.kind === 'HashAggregateExec') return { rows: first.rows * KEPT, share: first.share }
       if (operator.kind !== 'HashJoinExec' || second === undefined) return first
       if (operator.how === 'semi' || operator.how === 'anti') return shared(first, second.share < 1 ? second.share : KEPT)
-      // // a key column joined with the rows that have it gives as many rows as these
+      // a key column joined with the rows that have it gives as many rows as these
       const [few, many] = first.rows < second.rows ? [first, second] : [second, first]
       return operator.how === 'inner' ? shared(many, few.share) : many
     }

@@ -53,7 +53,7 @@ export function withKeyFilters(plan: PhysicalPlan): PhysicalPlan {
 function firstSide(node: PhysicalPlan): Side | undefined {
   if (node.kind !== 'WideExec' || node.operator.kind !== 'HashJoinExec') return undefined
   const [left, right] = node.inputs
-  // // functions that run as they stand see their rows in the order of the program
+  // functions that run as they stand see their rows in the order of the program
   if (left === undefined || right === undefined || callerFunctions(node).length > 0) return undefined
   return keyFilterOf(node.operator.how, left, right)
 }

@@ -111,7 +111,7 @@ class Crossing {
       if (value !== undefined || !adds) return value
       return { kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span }
     }
-    // // the element itself, returned as it is
+    // the element itself, returned as it is
     if (returned.kind === 'Input' && returned.argument === 0) return { kind: 'Field', of: returned, name, optional: false, span }
     return undefined
   }

@@ -99,7 +99,7 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowStored(plan, needed)
     default: {
       const [input] = inputsOf(plan)
-      // // a combining function takes whole elements
+      // a combining function takes whole elements
       if (input === undefined || traitsOf(plan).isNarrowed !== true || (plan.kind === 'Index' && plan.combine !== undefined)) return plan
       return over(plan, input, functionsOfElements(plan).map(columnsRead).reduce<Columns | 'all'>(union, needed))
     }

@@ -126,7 +126,7 @@ function belowWindow(plan: Node<'Filter'>, window: Node<'Window'>): LogicalPlan 
   const added = window.calls.map(({ name }) => name)
   const parts = keyColumns(window.by)
   if (![...read].every((name) => parts.has(name) && !added.includes(name))) return undefined
-  // // 0 and -0 are in one partition, as numbers and inside lists and objects
+  // 0 and -0 are in one partition, as numbers and inside lists and objects
   const hasZeros = fieldsOf(window.input.element).some(({ name, type }) => read.has(name) && mayHoldZeros(type))
   if (hasZeros && !(isPure(plan.f) && onlyCompares(plan.f.ir))) return undefined
   const filter = filterOver(window.input, plan.f)

@@ -18,7 +18,7 @@ export const pushLimitDown: Rule = {
   rewrite(plan: LogicalPlan): LogicalPlan | undefined {
     if (plan.kind !== 'Limit') return undefined
     const node = plan.input
-    // // of rows whose columns are not known, only later ones may have the projected column
+    // of rows whose columns are not known, only later ones may have the projected column
     const isProjected = node.kind === 'Project' && node.input.element.kind !== 'unknown'
     const isOneForOne = isProjected || ((node.kind === 'Map' || node.kind === 'WithColumns') && runsUnnoticed(node))
     if (!isOneForOne) return undefined

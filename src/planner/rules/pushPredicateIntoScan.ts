@@ -121,7 +121,7 @@ function isComparable(
     case 'boolean':
       return typeof value === 'boolean'
     case 'Date':
-      // // a captured Date is a number to `<`; no Date is equal to a number
+      // a captured Date is a number to `<`; no Date is equal to a number
       return typeof value === 'number' && !Number.isNaN(value) && operator !== '==='
     case 'other':
     case 'unknown':

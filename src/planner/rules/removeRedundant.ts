@@ -65,12 +65,12 @@ function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
         ? { ...plan, input: input.input }
         : undefined
     case 'Sort':
-      // // a sorted array with explicit keys becomes a table, so the sort stays
+      // a sorted array with explicit keys becomes a table, so the sort stays
       return input.limit === undefined && input.input.keys.kind === 'rowNumber' && cannotFail(input.by, [input.input.element])
         ? { ...plan, input: input.input }
         : undefined
     case 'Repartition':
-      // // explicit keys tell the elements apart, in the order of the pieces
+      // explicit keys tell the elements apart, in the order of the pieces
       return input.by === undefined || (input.keys.kind === 'rowNumber' && cannotFail(input.by, [input.input.element]))
         ? { ...plan, input: input.input }
         : undefined

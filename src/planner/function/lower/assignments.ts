@@ -22,10 +22,10 @@ type Place =
   /** A variable that holds objects, or a part that is one. */
   | { readonly kind: 'whole'; readonly stored: Stored }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
-  /** What a setter is given, and a getter gives. */
+  /** A property with a setter, which is called with the value; its getter gives the current one. */
   | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
 
-/** `x = e`, `w[k] += e`, `[a, b] = [b, a]`; the value only where it is wanted. */
+/** Lowers `x = e`, `w[k] += e`, `[a, b] = [b, a]`; the value comes back only where it is wanted. */
 export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted: { readonly value: boolean }): Value {
   const { left, operator, right } = node
   if (left.type === 'ArrayPattern' || left.type === 'ObjectPattern') {
@@ -63,7 +63,7 @@ export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted:
   return store(l, place, binary(op, a, b, l.span(node)), { node, wanted })
 }
 
-/** The value of `x = e` where x is a local: what x is now. */
+/** Returns the value of `x = e` where x is a local: a read of the local. */
 function lowerPlainRead(l: Lowering, left: Pattern & { type: 'Identifier' }, value: Value): Value {
   const binding = l.unit.names.bindingOf.get(left)
   const bound = binding === undefined ? undefined : l.bound.get(binding)
@@ -93,7 +93,7 @@ interface Assigning {
   readonly wanted: { readonly value: boolean }
 }
 
-/** `w[k] = e`: w and k are evaluated before e. */
+/** Lowers `w[k] = e`, where w and k are evaluated before e. */
 function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assigning): Value {
   let place = placeOf(l, left, { twice: false })
   const between = l.out.length
@@ -115,7 +115,7 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
   return place === undefined || expr === undefined ? REFUSED : store(l, place, expr, how)
 }
 
-/** The value of an assignment is what was assigned, not what the array made of it. */
+/** Emits the assignment; its value is what was assigned, not what the array made of it. */
 function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assigning): Value {
   const span = l.span(node)
   if (place.kind === 'local') {
@@ -164,7 +164,7 @@ function logicalAssignment(
   return place.kind === 'local' ? exprValue(current) : REFUSED
 }
 
-/** `x++`: a number or a bigint, so that it is x + 1 or x + 1n. So it is of null and of undefined, but for the value of `x++` itself, which is never undefined. */
+/** Lowers `x++` of a number or a bigint: x + 1 or x + 1n. Null and undefined are numbers too, unless the old value is used. */
 export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { readonly value: boolean }): Value {
   const span = l.span(node)
   const place = placeOf(l, node.argument, { twice: true })
@@ -191,7 +191,7 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 const NUMBERS_OR_NONE: ReadonlySet<string> = new Set([...NUMBERS, 'null'])
 
-/** The place that a target names; undefined when it is refused. With `twice` the subscripts can be evaluated again. */
+/** Returns the place that a target names; undefined where it is refused. With `twice` the subscripts can be evaluated again. */
 function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean }): Place | undefined {
   if (target.type === 'ParenthesizedExpression') return placeOf(l, target.expression, how)
   if (target.type === 'Identifier') {
@@ -278,7 +278,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
   return undefined
 }
 
-/** The part of an object that a function made. */
+/** Returns the place of a part of an object that the function made; undefined where it is refused. */
 function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place | undefined {
   const { property, computed } = target
   const value = computed ? lowerExpression(l, property as Expression) : undefined // a private name is not computed

@@ -30,7 +30,7 @@ export function unary(operator: UnaryOperator, operand: Expr, span: Span): Expr 
 /** Operators whose operands may change places when one of them is a literal. */
 const COMMUTATIVE: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['*', '&', '|', '^', '===', '!==', '==', '!='])
 
-/** True or false of what memory has as 1 or 0. */
+/** Returns true or false for what memory has as 1 or 0. */
 export function truth(expr: Expr): Expr {
   const { span } = expr
   return { kind: 'Unary', operator: '!', operand: { kind: 'Unary', operator: '!', operand: expr, span }, span }
@@ -52,7 +52,7 @@ function fold(operator: BinaryOperator, a: Primitive, b: Primitive): Primitive |
   return applyBinary(operator, a, b) as number | boolean // of two numbers
 }
 
-/** Chains of one operator lean to the left. */
+/** Builds a logical expression; chains of one operator lean to the left. */
 export function logical(operator: '&&' | '||' | '??', left: Expr, right: Expr, span: Span): Expr {
   if (right.kind === 'Logical' && right.operator === operator)
     return logical(operator, logical(operator, left, right.left, span), right.right, span)
@@ -66,7 +66,7 @@ export function logical(operator: '&&' | '||' | '??', left: Expr, right: Expr, s
 
 const INVERSE: Readonly<Partial<Record<BinaryOperator, BinaryOperator>>> = { '===': '!==', '!==': '===', '==': '!=', '!=': '==' }
 
-/** An expression that is truthy exactly where `expr` is, for tests only. */
+/** Returns an expression that is truthy exactly where `expr` is, for tests only. */
 export function asTest(expr: Expr): Expr {
   if (expr.kind === 'Unary' && expr.operator === '!') return negated(expr.operand, expr.span)
   if (expr.kind === 'Logical' && expr.operator !== '??') {
@@ -76,7 +76,7 @@ export function asTest(expr: Expr): Expr {
   return expr
 }
 
-/** An expression that is truthy exactly where `expr` is falsy, for tests only; comparisons with < are not inverted, for NaN. */
+/** Returns an expression that is truthy exactly where `expr` is falsy, for tests only; comparisons with < are not inverted, for NaN. */
 export function negated(expr: Expr, span: Span): Expr {
   if (expr.kind === 'Literal') return literal(!expr.value, span)
   if (expr.kind === 'Unary' && expr.operator === '!') return asTest(expr.operand)
@@ -105,7 +105,7 @@ function branch(test: Expr, then: readonly Stmt[], other: readonly Stmt[], span:
   return { kind: 'If', test, then, else: other, span }
 }
 
-/** Whether a test reads better the other way round: `!x`, `a !== b`, or a chain of only such. */
+/** Whether a test reads better inverted: `!x`, `a !== b`, or a chain of such tests only. */
 function isNegative(test: Expr): boolean {
   if (test.kind === 'Unary') return test.operator === '!'
   if (test.kind === 'Binary') return test.operator === '!==' || test.operator === '!='
@@ -113,7 +113,7 @@ function isNegative(test: Expr): boolean {
   return false
 }
 
-/** An if in one form: positive tests where there are two branches, no empty first branch, nested ifs joined, `x = c ? a : b`. */
+/** Builds an if in one form: positive tests for two branches, no empty first branch, nested ifs joined, `x = c ? a : b`. */
 export function makeIf(test: Expr, then: readonly Stmt[], other: readonly Stmt[], span: Span): Stmt[] {
   const tested = asTest(test)
   if (tested.kind === 'Literal') return [...(tested.value ? then : other)]
@@ -131,7 +131,7 @@ export function makeIf(test: Expr, then: readonly Stmt[], other: readonly Stmt[]
   return [branch(tested, then, other, span)]
 }
 
-/** Whether leaving an expression out changes nothing: it cannot fail and has no effect. */
+/** Whether an expression can be left out without a trace: it cannot fail and has no effect. */
 export function isPlain(expr: Expr): boolean {
   switch (expr.kind) {
     case 'Literal':

@@ -66,7 +66,7 @@ function textOf(l: Lowering, node: AnyNode): string {
   return l.span(node).text
 }
 
-/** Calls what an expression gave. */
+/** Calls the value of a callee expression. */
 function callValue(l: Lowering, f: Value, node: CallExpression, name: string): Value {
   if (f.kind === 'library') return timeCall(l, f.name, node)
   if (f.kind !== 'closure' && f.kind !== 'builtin' && f.kind !== 'choice') {
@@ -90,20 +90,20 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
   return exprValue(calledBuiltin(f.name, exprs, l.span(node)))
 }
 
-/** `Date.UTC(2024, 0)` is a number. */
+/** Builds the call of a builtin; `Date.UTC(2024, 0)` is folded to a number. */
 function calledBuiltin(callee: Builtin, args: readonly Expr[], span: Span): Expr {
   const numbers = args.flatMap((arg) => (arg.kind === 'Literal' && typeof arg.value === 'number' ? [arg.value] : []))
   if (callee === 'Date.UTC' && numbers.length === args.length) return literal(Date.UTC(...(numbers as [number])), span)
   return { kind: 'Call', callee, args, span }
 }
 
-/** `Math.max(...row)`; undefined for other calls. */
+/** Lowers `Math.max(...row)`; undefined for other calls. */
 function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Value | undefined {
   const [argument, another] = node.arguments
   if ((callee !== 'Math.max' && callee !== 'Math.min') || argument?.type !== 'SpreadElement' || another !== undefined) return undefined
   const before = l.out.length
   const value = extremeOf(l, callee, lowerExpression(l, argument.argument), node)
-  if (value === undefined) l.out.length = before // what is spread is lowered among the arguments
+  if (value === undefined) l.out.length = before // the spread value is lowered again with the arguments
   return value
 }
 
@@ -112,7 +112,7 @@ function argumentExprs(l: Lowering, args: readonly Value[], node: CallExpression
   return exprs.includes(undefined) ? undefined : (exprs as Expr[]) // none is undefined
 }
 
-/** `object.name(…)`. */
+/** Lowers `object.name(…)`. */
 export function methodCall(l: Lowering, object: Value, name: string, node: CallExpression): Value {
   switch (object.kind) {
     case 'handle':
@@ -165,7 +165,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       if (list !== undefined) return includes(l, list, node)
       const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
       if (short !== undefined) return short
-      // of elements that lie in memory there are loops
+      // arrays in memory have loops for these methods; the next try puts the literal there
       if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
       if (name === 'push' || name === 'pop') return notYetGrowing(l, object, name, node)
       return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
@@ -181,7 +181,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
   }
 }
 
-/** Of a literal that elements are pushed onto: how many, if that is known. The next try has room for them. */
+/** Refuses a push onto a literal, and notes how many elements are pushed, if known: the next try makes an array with room for them. */
 function notYetGrowing(l: Lowering, { site }: Value & { kind: 'tuple' | 'stored' }, name: string, node: CallExpression): Value {
   const turns = site === undefined ? undefined : l.turnsInside(site.loops ?? 0)
   if (site === undefined || turns === undefined || node.arguments.some(({ type }) => type === 'SpreadElement'))
@@ -190,7 +190,7 @@ function notYetGrowing(l: Lowering, { site }: Value & { kind: 'tuple' | 'stored'
   return l.refuse('local-array-grows', node, 'a list')
 }
 
-/** A function kept in an object: `Math.exp(x)`, `env.f(x)`, `helpers.f(x)`. */
+/** Calls a function kept in an object: `Math.exp(x)`, `env.f(x)`, `helpers.f(x)`. */
 function callMember(l: Lowering, object: Value, name: string, node: CallExpression): Value {
   if (object.kind === 'data' && !Object.hasOwn(object.value, name)) {
     const method = methodOf(l, object, name, node)
@@ -208,12 +208,12 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
   )
 }
 
-/** What an object's function has as its `this`. */
+/** Returns an object's function with the object as its `this`; an arrow function keeps its own. */
 function withThis(f: Value & { kind: 'closure' }, object: Value): Value {
   return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
 }
 
-/** A static method of a class of the program's; undefined for what is none. */
+/** Returns a static method of a class of the program; undefined for anything else. */
 function staticMethod(l: Lowering, of: unknown, name: string, node: CallExpression): Value | undefined {
   if (typeof of !== 'function' || hasTraps(of) || classSourceOf(of as AnyFunction) === undefined) return undefined
   const f = Object.getOwnPropertyDescriptor(of, name)?.value as unknown
@@ -222,7 +222,7 @@ function staticMethod(l: Lowering, of: unknown, name: string, node: CallExpressi
   return method
 }
 
-/** A method of a captured object's class, whose `this` is the object; undefined for what no class of the user's has. */
+/** Returns a method of a captured object's class, with the object as `this`; undefined where no class of the user has it. */
 function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
   for (let at: unknown = Object.getPrototypeOf(object.value); typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
     if (hasTraps(at)) return undefined
@@ -235,7 +235,7 @@ function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, n
   return undefined
 }
 
-/** Arguments evaluated in order, after an object whose parts cannot change. */
+/** Evaluates arguments in order, after expressions that are kept from before; undefined where an argument is refused. */
 function inOrderAfter(
   l: Lowering,
   before: readonly Expr[],
@@ -316,7 +316,7 @@ export function isBuffer(l: Lowering, name: string): boolean {
   return l.uses.some((use) => use.name === name && use.kind === 'buffer')
 }
 
-/** Methods that lists have too, under another meaning: only of what is certainly a string, number or date. */
+/** Methods that lists have too, with another meaning: allowed only where the value is surely a string, number or date. */
 const AMBIGUOUS: ReadonlySet<string> = new Set('length at concat includes indexOf lastIndexOf slice toString valueOf'.split(' '))
 const PRIMITIVES: ReadonlySet<string> = new Set('utf8 null f64 f32 i64 i32 u32 i16 u16 i8 u8 bool u64 timestamp date time'.split(' '))
 
@@ -339,7 +339,7 @@ function valueMethod(l: Lowering, object: Expr, name: string, node: CallExpressi
   return exprValue(expr)
 }
 
-/** `/x/.test(value)`. */
+/** Lowers `/x/.test(value)`. */
 function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: CallExpression): Value {
   if (name !== 'test' || node.arguments.length !== 1) return l.refuse('regex', node)
   const values = elements(l, node.arguments)
@@ -347,10 +347,10 @@ function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: Cal
   return of === undefined ? REFUSED : exprValue({ kind: 'Matches', pattern, flags, of, span: l.span(node) })
 }
 
-/** Captured lists up to this length are compared one by one. */
+/** Most elements of a captured list that `includes` compares one by one. */
 export const LONGEST_INCLUDES = 32
 
-/** `names.includes(x)` of a short captured array: compared with each, which is the same but for NaN. */
+/** Lowers `names.includes(x)` of a short captured array: a comparison with each element, which is the same but for NaN. */
 function includes(l: Lowering, data: Value & { kind: 'data' }, node: CallExpression): Value {
   const span = l.span(node)
   const table = tableOf(l, data)

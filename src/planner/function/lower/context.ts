@@ -1,26 +1,26 @@
 /**
- * What a function is lowered for: a row lambda of a transformation, or the body of a loop with its env.
+ * The context of a lowering: a row lambda of a transformation, or the body of a loop with its env.
  */
 
 import type { DType, ElementType, Field } from '../../../core/data/schema.ts'
 import type { RowLambdaContext } from '../../../core/engine.ts'
 import type { HandleKind } from './value.ts'
 
-/** What a name in `env`, or a captured value, is to a loop. */
+/** The meaning of a name in `env`, or of a captured value, in a loop. */
 export type EnvValue =
   | {
       readonly kind: HandleKind
       /** For arrays and buffers, where it is known: i64 elements are bigint. */
       readonly dtype?: DType | 'object' | 'row' | 'unknown'
-      /** Of an array of rows: their columns. */
+      /** The columns of an array of rows. */
       readonly fields?: readonly Field[]
-      /** Whether they are numbered, and all there. */
+      /** Whether the keys of an array of rows are row numbers, and every row exists. */
       readonly isTable?: boolean
-      /** Its extents, where they are known. */
+      /** The extents of an array, where they are known. */
       readonly shape?: readonly number[]
-      /** Whether its elements are true and false, never null: memory has 1 and 0 for them. */
+      /** Whether the elements are true and false, never null: memory has 1 and 0 for them. */
       readonly isBoolean?: boolean
-      /** What it is to the program: a captured one that is in env as well has its name there. */
+      /** The program's own handle: a captured one that is in env as well goes by its name there. */
       readonly handle?: object
     }
   /** A primitive, a typed array, a plain array or object, or a function. */
@@ -28,28 +28,28 @@ export type EnvValue =
 
 export interface LoopContext {
   readonly kind: 'loop'
-  /** Absent for a range, whose body is (key, env). */
+  /** The element type; absent for a range, whose body is (key, env). */
   readonly overElement?: ElementType
   readonly isRange: boolean
   readonly rank?: number
-  /** How far its axes go, where that is known. */
+  /** The extents of the iteration space, where they are known. */
   readonly extents?: readonly (number | undefined)[]
   readonly env: Readonly<Record<string, EnvValue>>
-  /** What a captured value is, when it is a handle of the session. */
+  /** Returns the meaning of a captured value that is a handle of the session. */
   readonly classify?: (value: unknown) => EnvValue | undefined
-  /** The array of a table's column; the same for the same column. Absent where rows are read as they are. */
+  /** Returns the array of a table's column; the same for the same column. Absent where rows are read as they are. */
   readonly columnArray?: (table: object, column: string) => object
-  /** Whether texts of the row that is iterated over may be looked for in captured collections: a question, which `rowQuestions.ts` answers. */
+  /** Whether captured collections may be searched for texts of the iterated row, as questions that `rowQuestions.ts` answers. */
   readonly findsTexts?: true
-  /** An array for one that the body makes; the same for the same number, type and shape. Absent where there are none. */
+  /** Returns the array for one that the body makes; the same for the same number, type and shape. Absent where none can be made. */
   readonly localArray?: (local: LocalArray) => object
 }
 
-/** An array that a loop's body makes for itself. */
+/** An array that a loop's body makes for itself, for instance with `new Float64Array(n)`. */
 export interface LocalArray {
-  /** Among all that it makes. */
+  /** Number of the array among all that the body makes. */
   readonly number: number
-  /** As the source has it. */
+  /** Source text of the expression that makes it. */
   readonly text: string
   readonly dtype: DType
   readonly shape: readonly number[]
@@ -59,7 +59,7 @@ export type RowContext = { readonly kind: 'row' } & RowLambdaContext
 
 export type LowerContext = RowContext | LoopContext
 
-/** What each argument of the function is, by position. */
+/** The meaning of each argument of the function, by position. */
 export type Argument =
   | { readonly kind: 'input'; readonly argument: number; readonly element: ElementType }
   | { readonly kind: 'key' }
@@ -81,7 +81,7 @@ export function rankOf(context: LowerContext): number | undefined {
   return context.kind === 'loop' ? context.rank : context.key?.rank
 }
 
-/** The element an `Input` stands for. */
+/** Returns the element type that an `Input` stands for. */
 export function inputElement(context: LowerContext, argument: number): ElementType {
   if (context.kind === 'loop') return context.overElement ?? { kind: 'unknown' }
   return context.inputs[argument] ?? { kind: 'unknown' }

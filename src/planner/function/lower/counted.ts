@@ -15,7 +15,7 @@ export interface ForParts {
   readonly body: readonly Stmt[]
 }
 
-/** Splits the counter's declaration from the rest of the head, and says how it counts; undefined when it does not. */
+/** Splits the counter's declaration from the rest of the head, and tells how it counts; undefined where the loop is not counted. */
 export function counted({
   init,
   test,
@@ -47,8 +47,8 @@ function stepOf(value: Expr, local: string): number | undefined {
 }
 
 /**
- * The exclusive end: `i < n`, `n > i`. Of `i <= n` it is one beyond the whole number that n reaches, since who takes the
- * loop for counted makes sure that i is whole.
+ * Returns the exclusive end of `i < n` or `n > i`. For `i <= n` it is one beyond the whole number that n reaches, since users of a counted
+ * loop make sure that i is whole. Undefined for other tests.
  */
 function boundOf(test: Expr & { kind: 'Binary' }, local: string, up: boolean): Expr | undefined {
   const { operator, left, right, span } = test

@@ -14,14 +14,14 @@ import { literal } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
-/** Methods that tell the same in every time zone. */
+/** Methods with the same answer in every time zone. */
 const METHODS: ReadonlySet<string> = new Set(
   'getTime valueOf getUTCFullYear getUTCMonth getUTCDate getUTCDay getUTCHours getUTCMinutes getUTCSeconds getUTCMilliseconds'.split(' '),
 )
 
 /**
- * `new Date('1994-01-01')`, in a form that no time zone changes, or of a number: one that is known before the run is a point
- * in time, any other one a value that functions of rows make.
+ * Lowers `new Date('1994-01-01')`, in a form that no time zone changes, or `new Date(number)`: where the time is known before the run it is
+ * a point in time, otherwise a value that row lambdas make. Undefined for other expressions.
  */
 export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   const { callee, arguments: args } = node
@@ -52,17 +52,17 @@ export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   return exprValue({ kind: 'Call', callee: 'new Date', args: [of], span })
 }
 
-/** What is no text, which JavaScript reads in the local time zone, and no bigint, which is refused. */
+/** Types that are no text, which JavaScript reads in the local time zone, and no bigint, which is refused. */
 const NO_TEXTS: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8 bool null timestamp date'.split(' '))
 
-/** The Date itself, for functions of rows: a copy, which has another identity. Undefined elsewhere. */
+/** Returns the Date as an object for row lambdas: a copy, which has another identity. Undefined in loop bodies. */
 export function dateItself(l: Lowering, date: Value & { kind: 'date' }): Expr | undefined {
   if (l.context.kind !== 'row') return undefined
   l.copiesDates = true
   return { kind: 'Call', callee: 'new Date', args: [date.milliseconds], span: date.milliseconds.span }
 }
 
-/** Equality of values that may be Dates is one of objects: copies are not what they are copies of. */
+/** Checks that equality does not compare Dates as objects where one may be a copy, which is not equal to its original. */
 export function comparesObjects(l: Lowering, left: Expr, right: Expr, span: Span): void {
   if (left.kind === 'Literal' || right.kind === 'Literal') return
   l.checks.push({
@@ -72,10 +72,10 @@ export function comparesObjects(l: Lowering, left: Expr, right: Expr, span: Span
   })
 }
 
-/** A day, which is one in UTC, or a time with its offset. */
+/** Texts of a day, which is a day in UTC, or of a time with its offset. */
 const IN_UTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** `from.getTime()`: what the Date answers does not change from row to row. */
+/** Lowers `from.getTime()` and the like: the answer is the same for all rows, so it is a literal or a parameter. */
 export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: string, node: CallExpression): Value {
   if (!METHODS.has(name) || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
   const { milliseconds } = date

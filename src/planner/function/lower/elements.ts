@@ -1,6 +1,4 @@
-/**
- * Lists of expressions, as those of array literals and of arguments, with what is spread among them.
- */
+/** Lowers lists of expressions, as in array literals and arguments, with spread elements. */
 import type { Expression, SpreadElement } from 'acorn'
 import { partsOf } from '../lists/stored.ts'
 import { rankOf } from './context.ts'
@@ -8,7 +6,7 @@ import type { Lowering } from './lowering.ts'
 import { keyComponent } from './members.ts'
 import type { Value } from './value.ts'
 
-/** Values of a list in which tuples and keys may be spread. */
+/** Returns the values of a list in which tuples and keys may be spread; undefined where one is refused. */
 export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
   const values = l.inOrder(nodes.map((one) => () => (one.type === 'SpreadElement' ? spreadValue(l, one) : l.verbs.value(l, one))))
   const result: Value[] = []
@@ -27,7 +25,7 @@ export function elements(l: Lowering, nodes: readonly (Expression | SpreadElemen
   return result
 }
 
-/** What is spread is what it holds at that time. */
+/** Lowers a spread value to the parts that it holds at that time. */
 export function spreadValue(l: Lowering, node: SpreadElement): Value {
   const value = l.verbs.value(l, node.argument)
   return value.kind === 'stored' ? partsOf(value, l.span(node)) : value

@@ -1,6 +1,4 @@
-/**
- * Expressions: each node type of acorn to what it gives.
- */
+/** Lowers expressions: each node type of acorn to its value. */
 import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
@@ -104,7 +102,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
   }
 }
 
-/** `name in object` of a captured object. */
+/** Lowers `name in object` for a captured object. */
 function nameIn(l: Lowering, left: Expression, right: Expression, node: AnyNode): Value {
   const [name, object] = l.inOrder([() => lowerExpression(l, left), () => lowerExpression(l, right)])
   if (name === undefined || object === undefined || name.kind === 'refused' || object.kind === 'refused') return REFUSED
@@ -113,7 +111,7 @@ function nameIn(l: Lowering, left: Expression, right: Expression, node: AnyNode)
   return found ?? l.refuse('operator', node, 'in')
 }
 
-/** `object.#name` */
+/** Lowers `object.#name`. */
 export function privateMember(l: Lowering, object: Value, name: string, node: AnyNode): Value {
   const of = classAround(l, l.unit)
   if (object.kind === 'refused') return REFUSED
@@ -123,7 +121,7 @@ export function privateMember(l: Lowering, object: Value, name: string, node: An
   return value ?? l.refuse('operator', node, `#${name}`)
 }
 
-/** `#name in object`, where that is a field. */
+/** Lowers `#name in object`, where the name is a field. */
 function hasPrivate(l: Lowering, object: Value, name: string, node: AnyNode): Value {
   const of = classAround(l, l.unit)
   const isObject = object.kind === 'record' || object.kind === 'stored'
@@ -135,7 +133,7 @@ function hasField(object: Value & { readonly kind: 'record' | 'stored' }, name: 
   return object.kind === 'record' ? object.fields.some((field) => field.name === name) : storedPart(object, name) !== undefined
 }
 
-/** What `this` is in a method, and in arrow functions that were made there. */
+/** Returns `this` of a method, and of arrow functions that were made there; undefined elsewhere. */
 function selfOf(l: Lowering): Value | undefined {
   return l.method?.isOver === true ? undefined : l.method?.self
 }
@@ -145,7 +143,7 @@ export function forbidden(l: Lowering, node: AnyNode): Value {
   return entry === undefined ? l.refuse('operator', node, node.type) : l.refuseWith({ ...entry, span: l.span(node) })
 }
 
-/** Scalars in the order of their nodes; undefined for those refused. */
+/** Lowers scalars in the order of their nodes; undefined for those refused. */
 export function scalars(
   l: Lowering,
   nodes: readonly Expression[],
@@ -158,7 +156,7 @@ export function scalars(
   })
 }
 
-/** Unary operators that make a number of a Date, and binary ones, but for `+`, which makes a text of it. */
+/** Unary operators that make a number of a Date, and binary ones without `+`, which makes a text of it. */
 const NUMERIC: ReadonlySet<string> = new Set('- + ~ < <= > >= * / % ** & | ^ << >> >>>'.split(' '))
 
 function identifier(l: Lowering, node: Identifier): Value {
@@ -172,7 +170,7 @@ function identifier(l: Lowering, node: Identifier): Value {
   return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
 }
 
-/** `a && b`, where evaluating b may emit statements that must run only if it is reached. */
+/** Lowers `a && b`, where statements that evaluating b emits must run only if b is reached. */
 function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression' }): Value {
   const { operator } = node
   const span = l.span(node)
@@ -191,7 +189,7 @@ function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression
   return exprValue(current)
 }
 
-/** `map.get(k) ?? d`: what is found where there is a k is a number, or a truth value. */
+/** Lowers `map.get(k) ?? d`: a value that is found is a number or truth value, so d is wanted exactly where k is missing. */
 function otherwise(left: Expr, right: Expr, span: Span): Expr {
   const isFound =
     left.kind === 'Conditional' &&
@@ -229,14 +227,14 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const [a, b] = [then.value, other.value]
     const isOneArray = a.array === b.array && a.prefix.length === b.prefix.length
     if (!isOneArray || then.emitted.length + other.emitted.length > 0) return l.refuse('view-chosen', node)
-    // Of one array, a row is chosen by its number.
+    // A row of one array is chosen by its number.
     const prefix = a.prefix.map((row, axis) => l.stabilized(conditional(test, row, b.prefix[axis] ?? row, span), 'row'))
     return { kind: 'view', array: a.array, prefix }
   }
   const isLiteral = (value: Value): boolean =>
     value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key' || value.kind === 'stored'
   if (isLiteral(then.value) || isLiteral(other.value)) {
-    // Literals chosen by a condition are their parts, chosen one by one.
+    // A choice between literals is made part by part.
     for (const { value } of [then, other]) {
       if (value.kind === 'stored') noteCopy(l, value, span)
       if (holdsNamed(value)) l.choosesNamed = true
@@ -263,12 +261,12 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
   return exprValue({ kind: 'Local', name: local, span })
 }
 
-/** The same, or a copy of a Date that is known before the run. */
+/** Returns a value as a scalar; a Date that is known before the run is copied. */
 function valueOrDate(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
   return (value.kind === 'date' ? dateItself(l, value) : undefined) ?? l.scalarOrNothing(value, node)
 }
 
-/** A value as (part of) what the function returns. */
+/** Returns a value as (part of) the result of the function, where arrays and objects are allowed; undefined where it is refused. */
 export function returned(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
   const span = l.span(node)
   if (value.kind === 'expr') return value.expr
@@ -315,7 +313,7 @@ function template(l: Lowering, node: Expression & { type: 'TemplateLiteral' }): 
   return exprValue(text)
 }
 
-/** An expression for what it does: its value is not wanted. */
+/** Lowers an expression for its effects alone. */
 export function lowerEffect(l: Lowering, node: Expression): void {
   const span = l.span(node)
   switch (node.type) {
@@ -359,7 +357,7 @@ export function lowerEffect(l: Lowering, node: Expression): void {
   evaluate(l, lowerExpression(l, node), node)
 }
 
-/** Keeps what an unused value could fail with. */
+/** Emits what an unused value could fail with. */
 export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
   switch (value.kind) {
     case 'expr':
@@ -391,7 +389,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
   }
 }
 
-/** `x op= …` and the operator it stands for. */
+/** Returns the operator of `x op= …`; undefined for any other assignment. */
 export function operatorOf(assignment: string): BinaryOperator | undefined {
   const operator = assignment.slice(0, -1)
   return ['+', '-', '*', '/', '%', '**', '&', '|', '^', '<<', '>>', '>>>'].includes(operator) ? (operator as BinaryOperator) : undefined // one of the listed

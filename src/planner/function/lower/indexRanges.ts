@@ -13,18 +13,18 @@ export interface IndexRange {
   readonly high: number
 }
 
-/** Where counters of loops are kept, by their locals. */
+/** The ranges of loop counters, by their locals. */
 export interface Counters {
   readonly counters: ReadonlyMap<string, IndexRange>
 }
 
-/** Whether the index is one of a list of so many. */
+/** Whether the index is surely inside a list of this length. */
 export function isWithin(l: Counters, index: Expr, length: number): boolean {
   const range = rangeOf(l, index)
   return range !== undefined && range.low >= 0 && range.high < length
 }
 
-/** Between which whole numbers the expression surely lies; undefined for what may be anything. */
+/** Returns the range of whole numbers in which the expression surely lies, both ends inclusive; undefined where it may be anything. */
 export function rangeOf(l: Counters, expr: Expr): IndexRange | undefined {
   switch (expr.kind) {
     case 'Literal':
@@ -46,12 +46,12 @@ export function rangeOf(l: Counters, expr: Expr): IndexRange | undefined {
   }
 }
 
-/** Sums of a key have a place beyond all lists, but not beyond what doubles hold exactly. */
+/** Returns a range unless doubles cannot hold its low end exactly; the high end of a key's sums may lie beyond, as no list is that long. */
 function exact({ low, high }: IndexRange): IndexRange | undefined {
   return low >= -Number.MAX_SAFE_INTEGER && low <= Number.MAX_SAFE_INTEGER ? { low, high } : undefined
 }
 
-/** What the body of a loop sees of its counter; undefined where its bounds are not written out. */
+/** Returns the range of a counter inside its loop; undefined where its bounds are not written out. */
 export function counterRange({ init, test, update }: ForStatement, name: string): IndexRange | undefined {
   const declarator = init?.type === 'VariableDeclaration' && init.declarations.length === 1 ? init.declarations[0] : undefined
   if (test?.type !== 'BinaryExpression' || test.left.type !== 'Identifier' || test.left.name !== name) return undefined
@@ -62,7 +62,7 @@ export function counterRange({ init, test, update }: ForStatement, name: string)
   return { low: from, high: test.operator === '<' ? to - 1 : to }
 }
 
-/** A number that is written out, with or without a sign. */
+/** Returns a number that is written out, with or without a sign; undefined for any other expression. */
 function writtenNumber(node: AnyNode | null | undefined): number | undefined {
   if (node?.type === 'Literal' && typeof node.value === 'number') return node.value
   const value = node?.type === 'UnaryExpression' && node.operator === '-' ? writtenNumber(node.argument) : undefined

@@ -19,7 +19,7 @@ import { selfCall, withRecursion } from './recursion.ts'
 import { hasEarlyReturn } from './statements.ts'
 import { exprValue, type Owner, REFUSED, type Storage, type Value } from './value.ts'
 
-/** Calls of one function within others of it that were made elsewhere; more go on for ever. */
+/** Most calls of one function nested in each other that belong to different closures; more would never end. */
 const MOST_NESTED = 16
 
 export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
@@ -113,7 +113,7 @@ function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: read
   if (early) l.emit({ kind: 'Labeled', label, body, span })
   else l.emit(...body)
   if (result.stored !== undefined) {
-    // Who asks for a part of undefined fails.
+    // Reading a part of undefined fails, so every path must return an object.
     if (result.isScalar || !alwaysReturns(statements)) return l.refuse('object-as-value', call)
     return result.stored
   }
@@ -134,7 +134,7 @@ function bindParameters(l: Lowering, f: FunctionNode, args: readonly Value[]): v
   }
 }
 
-/** Whether statements end in a return with a value, or fail, on every path that does not return before. */
+/** Whether statements end in a return with a value, or throw, on every path that does not return earlier. */
 function alwaysReturns(statements: readonly AnyNode[]): boolean {
   const last = statements.at(-1)
   if (last?.type === 'BlockStatement') return alwaysReturns(last.body)
@@ -142,7 +142,7 @@ function alwaysReturns(statements: readonly AnyNode[]): boolean {
   return (last?.type === 'ReturnStatement' && last.argument != null) || last?.type === 'ThrowStatement'
 }
 
-/** Whose objects a function is given: as long as it runs, they go by two names. */
+/** Returns the owners of the objects given to a function: while it runs, they have two names. */
 function ownersOf(args: readonly Value[]): Owner[] {
   return args.flatMap((value) => (value.kind === 'stored' ? [value.owner] : []))
 }
@@ -163,7 +163,7 @@ function storesFunction(storage: Storage): boolean {
   return storage.kind === 'items' ? storage.items.some(storesFunction) : storage.kind === 'fixed' && holdsFunction(storage.value)
 }
 
-/** Does what a constructor does, whose `this` has more fields from statement to statement. */
+/** Lowers the body of a constructor, whose `this` gets more fields from statement to statement. */
 export function withSelf(
   l: Lowering,
   { unit, node, self }: { readonly unit: Unit; readonly node: FunctionNode; readonly self: () => Value },
@@ -208,13 +208,13 @@ function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {
   }
 }
 
-/** A function expression may call itself by its name. */
+/** Binds the own name of a function expression, by which it may call itself. */
 export function enterFunction(l: Lowering, closure: Value & { kind: 'closure' }): void {
   for (const binding of closure.unit.names.ownedBy.get(closure.node.start) ?? [])
     if (binding.kind === 'self') l.bound.set(binding, { kind: 'value', value: { ...closure, name: binding.name } })
 }
 
-/** Declares the `var`s of a function at its start, but for those that may as well be declared where they stand. */
+/** Declares the `var`s of a function at its start, except those that can be declared where they stand. */
 export function hoistVars(l: Lowering, unit: Unit, f: FunctionNode): void {
   for (const binding of unit.names.ownedBy.get(f.start) ?? []) {
     if (binding.kind !== 'var' || binding.dropped || isLikeLet(binding)) continue

@@ -35,7 +35,7 @@ export function lowerFor(l: Lowering, node: ForStatement, labels: readonly strin
   })
   const bound = counter === undefined ? undefined : l.bound.get(counter)
   const local = bound?.kind === 'local' ? bound.name : undefined
-  // inside the body the counter is as good as a constant
+  // inside the body nothing assigns the counter, so that it counts as a constant
   if (local !== undefined) l.stableLocals.add(local)
   const range = local === undefined || counter === undefined ? undefined : counterRange(node, counter.name)
   if (local !== undefined && range !== undefined) l.counters.set(local, range)
@@ -43,7 +43,7 @@ export function lowerFor(l: Lowering, node: ForStatement, labels: readonly strin
   if (local !== undefined) l.counters.delete(local)
 }
 
-/** The variable of the head that only the update assigns. */
+/** Returns the variable of the head that only the update assigns; undefined where there is none. */
 function counterOf(l: Lowering, node: ForStatement): Binding | undefined {
   const { init, update } = node
   if (init?.type !== 'VariableDeclaration' || !update) return undefined
@@ -74,7 +74,7 @@ interface LoopParts {
   readonly test: Expression | undefined
   readonly update: Expression | undefined
   readonly body: Statement
-  /** The counter, constant inside the body. */
+  /** The counter, constant inside the body; undefined where there is none. */
   readonly local: string | undefined
 }
 
@@ -118,7 +118,7 @@ function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts
   })
 }
 
-/** How often a loop turns at most that counts up by one, or more; undefined for others. */
+/** Returns an upper bound of the trip count of a loop that counts up by one; undefined for other loops. */
 function turnsOf(l: Lowering, { head, local, update }: LoopParts, test: Expr | undefined): number | undefined {
   const isCounted = update?.type === 'UpdateExpression' && update.operator === '++'
   if (local === undefined || !isCounted || test?.kind !== 'Binary' || test.left.kind !== 'Local' || test.left.name !== local)
@@ -166,7 +166,7 @@ function doWhile(l: Lowering, node: DoWhileStatement, labels: readonly string[])
     if (tested !== undefined) l.emit({ kind: 'For', ...named, init: [], test: asTest(tested), update: [], body, doWhile: true, span })
     return
   }
-  // continue goes to the test: it leaves a block around the body
+  // `continue` goes to the test: it leaves a block around the body
   const continueLabel = l.newLabel('next')
   const inner = inTarget(l, { ...target, continueLabel }, () => l.verbs.statements(l, [node.body]))
   const tail = l.collect(() => {

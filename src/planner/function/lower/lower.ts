@@ -1,6 +1,4 @@
-/**
- * A function's normalized tree to the IR of `core/ir/functionIr.ts`, or the reasons why the IR cannot say it.
- */
+/** Lowers a function's normalized tree to the IR of `core/ir/functionIr.ts`, or to the reasons why the IR cannot say it. */
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTypes.ts'
 import type { Refusal } from '../../../core/span.ts'
@@ -43,13 +41,13 @@ const VERBS: Verbs<Lowering> = {
 }
 
 export interface Lowered {
-  /** Absent when there are refusals. */
+  /** Absent where there are refusals. */
   readonly ir?: FunctionIr
   readonly refusals: readonly Refusal[]
   readonly missing: readonly Missing[]
   readonly captured: ReadonlyMap<string, unknown>
   readonly typeOf: TypeOf
-  /** The function, and those of the user's that it calls. */
+  /** The function, and those of the user that it calls. */
   readonly units: ReadonlyMap<unknown, Unit>
 }
 
@@ -63,7 +61,7 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   const checkedColumns = new Map<string, string>()
   const known = { changing, indexed, growing, recursive, checkedColumns }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
-  // Of which literals parts are assigned, or chosen, is known once all of the function has been seen.
+  // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
   while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   function learnAll(): boolean {
     const isNew = [
@@ -77,12 +75,12 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   }
   const { lowered, noNumbers } = tried
   if (noNumbers.size === 0) return lowered
-  // What `x++` adds depends on whether x is a bigint, which types of locals say, which depend on what is added.
+  // Whether `x++` adds 1 or 1n depends on the type of x, and the types of locals on what is added to them.
   const again = lowerOnce(unit, context, { bigints: noNumbers, ...known }).lowered
   return again.refusals.length < lowered.refusals.length ? again : lowered
 }
 
-/** Whether there was anything new among the literals. */
+/** Adds found literals to the known ones; whether one was new. */
 function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolean {
   let isNew = false
   for (const { unit, start } of found) {
@@ -94,14 +92,14 @@ function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolea
   return isNew
 }
 
-/** Whether columns were read of tables of which none had been. */
+/** Adds tables with the first column read of each; whether a table was new. */
 function learnColumns(known: Map<string, string>, found: ReadonlyMap<string, string>): boolean {
   const before = known.size
   for (const [table, column] of found) if (!known.has(table)) known.set(table, column)
   return known.size > before
 }
 
-/** Whether there was anything new among functions that call themselves. */
+/** Adds functions that call themselves; whether one was new, or is now known to do so before its end. */
 function learnRecursive(known: Map<unknown, Map<number, boolean>>, found: Lowering['foundRecursive']): boolean {
   let isNew = false
   for (const { site, isDeep } of found) {
@@ -114,7 +112,7 @@ function learnRecursive(known: Map<unknown, Map<number, boolean>>, found: Loweri
   return isNew
 }
 
-/** Whether more is pushed onto a literal than was known. */
+/** Adds up the elements pushed onto each literal; whether one needs more room than was known. */
 function learnCapacities(known: Map<unknown, Map<number, number>>, found: Lowering['foundGrowing']): boolean {
   const sums = new Map<unknown, Map<number, number>>()
   for (const { site, count } of found) {
@@ -137,7 +135,7 @@ function learnCapacities(known: Map<unknown, Map<number, number>>, found: Loweri
 
 interface Tried {
   readonly lowered: Lowered
-  /** Locals that are incremented and were found to be no numbers. */
+  /** Locals that are incremented and were found not to be numbers. */
   readonly noNumbers: ReadonlySet<string>
   readonly foundChanging: readonly Site[]
   readonly foundIndexed: readonly Site[]
@@ -190,13 +188,13 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
   }
 }
 
-/** A return without a value at the very end says nothing. */
+/** Drops a return without a value at the very end. */
 function withoutLastReturn(body: FunctionIr['body']): FunctionIr['body'] {
   const last = body.at(-1)
   return last?.kind === 'Return' && last.value === undefined ? body.slice(0, -1) : body
 }
 
-/** What the body really names; a name may have been taken out of env and never used. */
+/** Returns what the body really names: a name may have been taken out of env and never used. */
 function usedParts(body: FunctionIr['body'], l: Lowering): Omit<FunctionIr, 'name' | 'span' | 'body'> {
   const names = new Set<string>()
   visitStmts(body, (stmt) => {
@@ -212,7 +210,7 @@ function usedParts(body: FunctionIr['body'], l: Lowering): Omit<FunctionIr, 'nam
   return { keyRank: l.keyRank, parameters: l.parameters.filter(used), tables, uses: l.uses.filter(used) }
 }
 
-/** The parameter, tables, array or generator that an expression itself names. */
+/** Returns the parameter, tables, array or generator that an expression itself names. */
 function namesIn(expr: Expr): readonly string[] {
   if (expr.kind === 'Parameter') return [expr.name]
   if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return [expr.table]

@@ -19,7 +19,7 @@ import { type Frame, holdsLiteral } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
 import { exprValue, type Method, REFUSED, type Site, type Value } from './value.ts'
 
-/** Above this many nodes the inlined function is refused. */
+/** Most nodes of a function once its calls are inlined; a larger one is refused. */
 const LARGEST_BODY = 20_000
 
 const CALL_WEIGHT = 10
@@ -41,12 +41,12 @@ export class Lowering extends LoweringState<Lowering> {
     return frame
   }
 
-  /** The method that runs, or that the arrow function that runs was made in. */
+  /** The running method, or the one in which the running arrow function was made. */
   get method(): Method | undefined {
     return this.frame.node.type === 'ArrowFunctionExpression' ? this.frame.home : this.frame
   }
 
-  /** A function that is made here. */
+  /** Makes the value of a function that is written here. */
   closure(node: FunctionNode, name: string): Value & { kind: 'closure' } {
     const home = node.type === 'ArrowFunctionExpression' ? this.method : undefined
     return { kind: 'closure', unit: this.unit, node, name, around: this.bound, ...(home === undefined ? {} : { home }) }
@@ -61,7 +61,7 @@ export class Lowering extends LoweringState<Lowering> {
     this.#nodes += statements.length
   }
 
-  /** `work` lowers what a loop does again and again. */
+  /** Runs `work`, which lowers what a loop repeats. */
   inLoop<T>(work: () => T): T {
     this.loops.push(this.#loopsBegun++)
     try {
@@ -71,18 +71,18 @@ export class Lowering extends LoweringState<Lowering> {
     }
   }
 
-  /** The loop being lowered turns so often. */
+  /** Notes the trip count of the loop being lowered. */
   noteTurns(count: number | undefined): void {
     const loop = this.loops.at(-1)
     if (loop !== undefined && count !== undefined) this.trips.set(loop, count)
   }
 
-  /** A number that grows from one question to the next, as places in the source do. */
+  /** Returns a number that grows with each call, as places in the source do. */
   now(): number {
     return this.#time++
   }
 
-  /** What the literal about to be lowered is called, once. */
+  /** Returns the name of the literal about to be lowered, once. */
   takeName(otherwise: string): string {
     const name = this.nameHint ?? otherwise
     this.nameHint = undefined
@@ -93,22 +93,22 @@ export class Lowering extends LoweringState<Lowering> {
     return this.changing.get(unit.f)?.has(start) === true
   }
 
-  /** How many elements are pushed onto a literal; undefined for most. */
+  /** Returns how many elements are pushed onto a literal; undefined for literals that are not pushed onto. */
   capacityOf({ unit, start }: Site): number | undefined {
     return this.growing.get(unit.f)?.get(start)
   }
 
-  /** Whether a function calls itself, as far as is known. */
+  /** Whether a function calls itself, as far as earlier tries have found. */
   isRecursive({ unit, start }: Site): boolean {
     return this.recursive.get(unit.f)?.has(start) === true
   }
 
-  /** Whether it does so, and then does something else. */
+  /** Whether a function calls itself other than as its last action. */
   isDeep({ unit, start }: Site): boolean {
     return this.recursive.get(unit.f)?.get(start) === true
   }
 
-  /** How often what is being lowered runs for each time that the loops around `outer` turn; undefined where that is not known. */
+  /** Returns how often this place runs per iteration of the loops around `outer`; undefined where a trip count is not known. */
   turnsInside(outer: number): number | undefined {
     return this.loops.slice(outer).reduce<number | undefined>((all, loop) => {
       const own = this.trips.get(loop)
@@ -120,7 +120,7 @@ export class Lowering extends LoweringState<Lowering> {
     return this.indexed.get(unit.f)?.has(start) === true
   }
 
-  /** Counts a call that is written out; expressions alone can grow without any statement. */
+  /** Counts a call that is written out, since expressions alone can grow without any statement. */
   countCall(): void {
     this.#nodes += CALL_WEIGHT
   }
@@ -129,7 +129,7 @@ export class Lowering extends LoweringState<Lowering> {
     return this.#nodes >= LARGEST_BODY
   }
 
-  /** Runs `work`, whose statements go to a list of their own. */
+  /** Runs `work`, whose statements go to `list`. */
   collectInto<T>(list: Stmt[], work: () => T): T {
     const outer = this.out
     this.out = list
@@ -167,7 +167,7 @@ export class Lowering extends LoweringState<Lowering> {
     return REFUSED
   }
 
-  /** A name that nothing else in the IR has: `k`, `k$1`, … */
+  /** Returns a name that nothing else in the IR has: `k`, `k$1`, … */
   newName(wanted: string): string {
     let name = wanted
     for (let n = 1; this.#names.has(name); n++) name = `${wanted}$${n}`
@@ -179,7 +179,7 @@ export class Lowering extends LoweringState<Lowering> {
     return this.newName(wanted)
   }
 
-  /** Keeps the value an expression has now in a local of its own. */
+  /** Keeps the present value of an expression in a new local. */
   temporary(expr: Expr, name = 'temp'): Expr {
     const local = this.newName(name)
     this.stableLocals.add(local)
@@ -195,7 +195,7 @@ export class Lowering extends LoweringState<Lowering> {
   isStable(expr: Expr, budget = 3): boolean {
     switch (expr.kind) {
       case 'Literal':
-        return typeof expr.value !== 'bigint' // with which arithmetic may fail
+        return typeof expr.value !== 'bigint' // arithmetic with a bigint may fail
       case 'Parameter':
       case 'Input':
       case 'Key':
@@ -231,7 +231,7 @@ export class Lowering extends LoweringState<Lowering> {
     return this.isStable(expr) ? expr : this.temporary(expr, name)
   }
 
-  /** The same value, whose parts do not change any more. */
+  /** Returns the value with parts that cannot change any more. */
   stabilizedValue(value: Value): Value {
     switch (value.kind) {
       case 'expr':
@@ -264,7 +264,7 @@ export class Lowering extends LoweringState<Lowering> {
     }
   }
 
-  /** Evaluates one after another; when a later one emits statements, the earlier values are kept before them. */
+  /** Evaluates one after another; where a later one emits statements, the earlier values are kept in front of them. */
   inOrder(work: readonly (() => Value)[]): Value[] {
     const values: Value[] = []
     for (const one of work) {
@@ -280,13 +280,13 @@ export class Lowering extends LoweringState<Lowering> {
     return values
   }
 
-  /** The value as a number, string, boolean, … ; anything else is refused. */
+  /** Returns the value as a scalar (number, string, boolean, …); anything else is refused and undefined. */
   scalar(value: Value, node: AnyNode): Expr {
     const expr = this.scalarOrNothing(value, node)
     return expr ?? literal(undefined, this.span(node))
   }
 
-  /** The same for an operator that makes a number of a Date. */
+  /** Returns the value as a scalar, for an operator that makes a number of a Date; undefined where it is refused. */
   numberOrNothing(value: Value, node: AnyNode): Expr | undefined {
     return value.kind === 'date' ? value.milliseconds : this.scalarOrNothing(value, node)
   }

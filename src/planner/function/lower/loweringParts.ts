@@ -1,4 +1,4 @@
-/** What lowering keeps of frames, targets of jumps, checks that are made once types are known, and its verbs. */
+/** The parts of a lowering's state: frames, jump targets, checks that wait for types, and the verbs. */
 import type { AnyNode, Expression, NewExpression, Pattern, Statement } from 'acorn'
 import type { ColumnType, Field } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -8,52 +8,52 @@ import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
 import type { Bound, Method, Origin, Stored, Value } from './value.ts'
 
-/** Something that `break` or `continue` can leave. */
+/** A statement that `break` or `continue` can leave. */
 export interface Target {
   readonly kind: 'loop' | 'block'
   readonly sourceLabels: readonly string[]
   readonly label: string | undefined
-  /** `continue` leaves this block instead. */
+  /** The block that `continue` leaves, if it is not the loop. */
   readonly continueLabel?: string
-  /** Whether a plain `break` means this one. */
+  /** Whether a `break` without a label leaves this target. */
   readonly plainBreak: boolean
-  /** A loop of which no loop is left: its turns stand one after another. */
+  /** Whether the loop is fully unrolled, so that no loop is left in the IR. */
   readonly isWrittenOut?: boolean
 }
 
-/** One function being lowered: the outermost, or one written out where it is called. */
+/** A function being lowered: the outermost, or one written out where it is called. */
 export interface Frame extends Method {
   readonly node: FunctionNode
   readonly unit: Unit
-  /** The method that an arrow function was made in. */
+  /** The method in which an arrow function was made. */
   readonly home?: Method
-  /** The call that the function was made in. */
+  /** The names of the call in which the function was made. */
   readonly around?: Activation<Bound>
-  /** A function of the library, whose subscripts are inside. */
+  /** Whether it is a function of the library, whose subscripts are inside their arrays. */
   readonly isLibrary?: true
-  /** What it does where it calls itself. */
+  /** What replaces calls of itself; absent where it makes none. */
   readonly recursion?: Recursion
   /** Where an inlined function leaves its result; absent for the outermost. */
   readonly result?: Result
   readonly targets: Target[]
 }
 
-/** What the function that is being written out does where it calls itself. */
+/** The replacement of recursive calls in the function that is being written out. */
 export interface Recursion {
-  /** The loop that a call goes on with. */
+  /** Label of the loop that a call continues. */
   readonly label: string
-  /** Locals of the parameters that differ from call to call, and values of the others. */
+  /** Locals of the parameters that differ from call to call, and the values of the others. */
   readonly parameters: readonly (string | Value)[]
   readonly tails: ReadonlySet<AnyNode>
-  /** A local: how many calls are under way. */
+  /** The local with the number of calls under way. */
   readonly depth: string
   readonly stack: Stack | undefined
 }
 
-/** Locals and arrays of the calls under way. */
+/** Locals and arrays of the calls under way, as a stack in arrays. */
 export interface Stack {
   readonly most: number
-  /** How many results the call that runs has, and how many calls it has come to. */
+  /** Locals of the running call: the number of results that its calls have given, and the number of calls it has reached. */
   readonly have: string
   readonly seen: string
   readonly parameters: ReadonlyMap<string, string>
@@ -61,7 +61,7 @@ export interface Stack {
   readonly counts: string
 }
 
-/** What the calls of one function keep, one after another: when a call begins, no other of that function is under way. */
+/** Arrays shared by the calls of one function that follow each other: when one begins, no other of that function is under way. */
 export interface StackArrays {
   readonly parameters: readonly string[]
   readonly results: string
@@ -72,50 +72,50 @@ export interface Result {
   readonly local: string
   readonly label: string
   readonly breaks: boolean
-  /** Locals for an object, where that is what it returns. */
+  /** The result's parts as locals, where the function returns an object. */
   stored: Stored | undefined
-  /** Their declarations, which stand before the function. */
+  /** Declarations of these locals, which stand before the function's statements. */
   readonly declarations: Stmt[]
-  /** Whether it returns a number, a text or nothing somewhere. */
+  /** Whether some return gives a number, a text or nothing. */
   isScalar: boolean
 }
 
-/** Literals that are lowered in another way in this try, by the functions they are written in. */
+/** Literals that this try lowers in another way: their offsets, by the function in which they are written. */
 export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
 
-/** How many elements are pushed onto literals at most, by the functions they are written in and their places. */
+/** Most elements that are pushed onto literals, by the function in which they are written and their offset. */
 export type Capacities = ReadonlyMap<unknown, ReadonlyMap<number, number>>
 
-/** Functions that call themselves, by the functions they are written in and their places: whether some call is not the last thing. */
+/** Functions that call themselves, by the function in which they are written and their offset; true where a call is not the last action. */
 export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
 
 export interface Missing {
   readonly name: string
-  /** Whose rows do not have it, where they are not those that are iterated over. */
+  /** The table whose rows lack the column; absent where it is the iterated one. */
   readonly array?: { readonly name: string; readonly fields: readonly Field[] }
   readonly span: Span
 }
 
-/** Something to decide once the types of all locals are known. */
+/** A condition that is decided once the types of all locals are known. */
 export interface Check {
   readonly expr: Expr
   readonly holds: (types: readonly ColumnType['kind'][] | undefined) => boolean
   readonly refusal: Refusal
-  /** A local, where this is about whether it is a number that `++` or `--` changes. */
+  /** The local that `++` or `--` changes, where the check is whether it is a number. */
   readonly incremented?: string
 }
 
-/** Whether an expression gives an array or object that was written out, which can only be returned. */
+/** Whether an expression gives an array or object literal, which can only be returned. */
 export function holdsLiteral(expr: Expr): boolean {
   if (expr.kind === 'Conditional') return holdsLiteral(expr.then) || holdsLiteral(expr.else)
   return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
 }
 
-/** `L` is the lowering itself (`lowering.ts`). */
+/** The mutually recursive functions of lowering. `L` is the lowering itself (`lowering.ts`). */
 export interface Verbs<L> {
-  /** What an expression gives; its effects are emitted. */
+  /** Lowers an expression to its value; its effects are emitted. */
   readonly value: (l: L, node: Expression) => Value
-  /** An expression for its effects. */
+  /** Lowers an expression for its effects. */
   readonly effect: (l: L, node: Expression) => void
   readonly statements: (l: L, nodes: readonly Statement[]) => void
   /** Writes a function out where it is called. */
@@ -126,17 +126,17 @@ export interface Verbs<L> {
   readonly bind: (l: L, pattern: Pattern, value: Value, mode: 'declare' | 'assign') => void
   readonly assignment: (l: L, node: Expression & { type: 'AssignmentExpression' }, wanted: { readonly value: boolean }) => Value
   readonly update: (l: L, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
-  /** What a name or a member means. */
+  /** Returns the value of a member. */
   readonly member: (l: L, object: Value, name: Value | string, node: AnyNode) => Value
-  /** What goes on standing for an object whose parts are locals. */
+  /** Returns the value that goes on standing for an object whose parts are locals. */
   readonly kept: (l: L, value: Stored) => Value
-  /** The row of a table, which is there. */
+  /** Returns the row of a table after a check that it exists. */
   readonly keptRow: (l: L, value: Value & { kind: 'elementRow' }) => Value
-  /** An object of a class of the program's; undefined for what is none, or is not written out. */
+  /** Makes an object of a class of the program; undefined where it is none, or cannot be written out. */
   readonly instance: (l: L, node: NewExpression) => Value | undefined
-  /** What an object has of its class; undefined where that is nothing. */
+  /** Returns what an object inherits from its class under a name; undefined where that is nothing. */
   readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
-  /** The setter of a name; undefined where there is none. */
+  /** Returns the setter of a name; undefined where there is none. */
   readonly setter: (l: L, object: Value & { kind: 'stored' }, name: string, node: AnyNode) => (Value & { kind: 'closure' }) | undefined
   readonly fromOutside: (l: L, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -1,4 +1,4 @@
-/** What is known while a function is lowered: what the verbs of lowering, and the passes behind it, read and note. */
+/** The state of a lowering, which its verbs and the passes after it read and write. */
 import type { Field } from '../../../core/data/schema.ts'
 import type { Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal } from '../../../core/span.ts'
@@ -10,7 +10,7 @@ import type { IndexRange } from './indexRanges.ts'
 import type { Capacities, Check, Frame, Missing, Recursive, Sites, StackArrays, Verbs } from './loweringParts.ts'
 import type { Bound, HandleKind, Origin, Owner, Site } from './value.ts'
 
-/** What a lowering begins with: its verbs, and what earlier tries have found. */
+/** The inputs of a lowering: its verbs, and what earlier tries have found. */
 export interface Given<L> {
   readonly verbs: Verbs<L>
   readonly bigints: ReadonlySet<string>
@@ -21,15 +21,15 @@ export interface Given<L> {
   readonly checkedColumns: ReadonlyMap<string, string>
 }
 
-/** What is known while a function is lowered. `L` is the lowering itself. */
+/** The state while a function is lowered. `L` is the lowering itself. */
 export abstract class LoweringState<L> {
   readonly context: LowerContext
   out: Stmt[] = []
   unit: Unit
   readonly frames: Frame[] = []
-  /** What names mean where it is at. */
+  /** The meaning of names at the present place. */
   bound: Activation<Bound> = new Activation()
-  /** Locals that are never assigned after their declaration, where they can be seen now. */
+  /** Locals in scope that are never assigned after their declaration. */
   readonly stableLocals: Set<string> = new Set()
   readonly refusals: Refusal[] = []
   readonly missing: Missing[] = []
@@ -45,70 +45,70 @@ export abstract class LoweringState<L> {
   readonly tableColumns: Set<string> = new Set()
   /** Tables in use whose columns are arrays of their own. */
   readonly tablesOfRows: Map<string, { readonly fields: readonly Field[]; readonly handle: object }> = new Map()
-  /** The first column that is read of each. */
+  /** The first column read of each table. */
   readonly columnsRead: Map<string, string> = new Map()
-  /** The same of an earlier try: where a row is taken, one of it is read. */
+  /** The first columns read in an earlier try: taking a row of a table reads this column, so that a missing row fails. */
   readonly checkedColumns: ReadonlyMap<string, string>
   /** Arrays whose elements are true and false. */
   readonly booleans: Set<string> = new Set()
   readonly captured: Map<string, unknown> = new Map()
   readonly units: Map<unknown, Unit> = new Map()
-  /** The classes that methods stand in. */
+  /** The classes of methods, by the method's unit. */
   readonly classOfMethod: Map<Unit, AnyFunction> = new Map()
   keyRank = 0
-  /** The verbs, set by `lower.ts`: they need each other, so they meet here instead of importing one another. */
+  /** The verbs, set by `lower.ts`: they call one another, and through this object they need no import of one another. */
   readonly verbs: Verbs<L>
   /** Locals that `++` and `--` change by 1n. */
   readonly bigints: ReadonlySet<string>
   /** Literals whose parts are assigned after they are made. */
   readonly changing: Sites
-  /** Those found to be in this try. */
+  /** Literals of this kind that were found in this try. */
   readonly foundChanging: Site[] = []
-  /** Array literals of which elements are chosen by what the function computes. */
+  /** Array literals whose elements are chosen by a computed index. */
   readonly indexed: Sites
   readonly foundIndexed: Site[] = []
   /** The shapes of arrays that a loop's body makes for itself, by name. */
   readonly locals: Map<string, readonly number[]> = new Map()
-  /** Locals that hold how many elements there are, of those that grow. */
+  /** Locals that hold the number of elements, by arrays that grow. */
   readonly sizes: Map<string, string> = new Map()
-  /** The literals that they are, of those that are pushed onto. */
+  /** The literals that arrays were made of, for those that are pushed onto. */
   readonly madeIn: Map<string, Site> = new Map()
-  /** Turns of the loops around, where that is known. */
+  /** Trip counts of the enclosing loops, where they are known. */
   readonly trips: Map<number, number> = new Map()
-  /** Array literals that elements are pushed onto, and how many at most. */
+  /** Array literals that elements are pushed onto, and the most elements of each. */
   readonly growing: Capacities
-  /** Functions that call themselves: whether not as the last thing that they do. */
+  /** Functions that call themselves; true where a call is not their last action. */
   readonly recursive: Recursive
   readonly foundRecursive: { readonly site: Site; readonly isDeep: boolean }[] = []
   readonly foundGrowing: { readonly site: Site; readonly count: number }[] = []
-  /** Those of them that are plain arrays. */
+  /** The arrays made by the body that are plain arrays, not typed ones. */
   readonly lists: Set<string> = new Set()
   /** Arrays of functions that call themselves, by function. */
   readonly stacks: Map<FunctionNode, StackArrays> = new Map()
-  /** Locals that are a text of the row that is iterated over. */
+  /** Locals that are a text of the iterated row. */
   readonly rowTexts: Set<string> = new Set()
   /** Locals that are surely numbers, and never anything else. */
   readonly numbers: Set<string> = new Set()
-  /** Counters of the loops around, whose bounds are written out. */
+  /** Ranges of the counters of enclosing loops whose bounds are written out. */
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */
   readonly partsOfConstants: Map<object, Record<string, string>> = new Map()
-  /** The numbers that texts of captured lists are compared by. */
+  /** Codes of the texts of captured lists, which are compared as numbers (dictionary encoding). */
   readonly textCodes: Map<string, number> = new Map()
-  /** How many arrays it made, and their bytes. */
+  /** Number of arrays that the body makes, and their bytes. */
   localArrays = 0
   localBytes = 0
-  /** The loops around what is being lowered, each with a number of its own. */
+  /** The loops around what is being lowered, each by a number of its own. */
   readonly loops: number[] = []
-  /** Whose objects the functions being written out were given. */
+  /** Owners of the objects that were given to the functions being written out. */
   readonly lent: Owner[] = []
-  /** Whose objects were given to functions that made functions, which may see them as long as they like. */
+  /** Owners of objects that were given to functions which made functions: these may keep them. */
   readonly keptByFunctions: Set<Owner> = new Set()
   /** Whether a Date from outside became a value, which is a copy of it. */
   copiesDates = false
-  /** Whether a condition somewhere chooses an object that has a name. */
+  /** Whether some condition chooses an object that has a name. */
   choosesNamed = false
-  /** What the literal being lowered is called. */
+  /** The name of the literal being lowered. */
   nameHint: string | undefined
 
   constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed, growing, recursive, checkedColumns }: Given<L>) {

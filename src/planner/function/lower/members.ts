@@ -1,6 +1,4 @@
-/**
- * What `object.name` and `object[index]` mean, by what the object is.
- */
+/** Lowers `object.name` and `object[index]`, by the kind of the object. */
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { valueByRow, writtenOut } from '../captures/capturedKeys.ts'
@@ -17,10 +15,10 @@ import type { Lowering } from './lowering.ts'
 import { arrayOfRows, fieldOfElementRow } from './tableRows.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
-/** Names that objects have from JavaScript itself, which no column is meant by. */
+/** Names that every object inherits, which never mean a column. */
 const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype)])
 
-/** A member whose name is written out, or computed from an expression. */
+/** Lowers a member whose name is written out, or computed from an expression. */
 export function memberValue(l: Lowering, object: Value, property: Value | string, node: AnyNode): Value {
   const name = typeof property === 'string' ? property : staticName(l, property)
   if (name === undefined) return indexed(l, object, property as Value, node)
@@ -88,7 +86,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
   }
 }
 
-/** The name that a computed member has on every run: a literal, or a captured constant. */
+/** Returns the name of a computed member where it is the same on every run: a literal, or a captured constant; undefined otherwise. */
 export function staticName(l: Lowering, property: Value): string | undefined {
   if (property.kind !== 'expr') return undefined
   const { expr } = property
@@ -103,7 +101,7 @@ export function isIndexName(name: string): boolean {
   return /^(0|[1-9]\d{0,9})$/.test(name)
 }
 
-/** A field of a row or struct, or a property of a string, number or date. */
+/** Lowers a field of a row or struct, or a property of a string, number or date. */
 export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly optional: boolean }, node: AnyNode): Value {
   const span = l.span(node)
   if (of.kind === 'Input') {
@@ -200,7 +198,7 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
       return fromOutside(l, (value as readonly unknown[])[Number(name)], `${object.name}[${name}]`, object.origin, node)
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
   } else if (isArray) {
-    return l.refuse('captured-object', node, object.name) // `capturedNow.ts` compares what arrays hold, not what they have beside it
+    return l.refuse('captured-object', node, object.name) // `capturedNow.ts` compares the elements of arrays, not their other properties
   }
   const own = Object.getOwnPropertyDescriptor(value, name)
   if (own === undefined) {
@@ -214,7 +212,7 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
   return fromOutside(l, own.value, inside, object.origin, node)
 }
 
-/** Whether an element is a text, or one among others that are not of its type: a table of these is none of numbers. */
+/** Whether an element is a text, or its list has elements of several types, so that no table of numbers holds it. */
 function isOddOne(list: object, index: number): boolean {
   if (!Array.isArray(list) || index >= list.length) return false
   const type = typeof list[index]
@@ -230,7 +228,7 @@ function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: str
   return globalValue(l, full, property.value, node)
 }
 
-/** What an object has under a name, itself or from its prototypes; undefined behind a getter, which is not called, and in a Proxy. */
+/** Returns the property of an object or its prototypes; undefined behind a getter, which is not called, and in a Proxy. */
 function propertyOf(object: object, name: string): { readonly value: unknown } | undefined {
   for (let at: unknown = object; typeof at === 'object' || typeof at === 'function'; at = Object.getPrototypeOf(at)) {
     if (at === null) break

@@ -1,6 +1,4 @@
-/**
- * Chains with `?.`: conditionals in the IR.
- */
+/** Lowers chains with `?.` to conditionals. */
 import type { AnyNode, Expression } from 'acorn'
 import { memberOf } from '../lists/literals.ts'
 import { binary, conditional, literal, negated } from './build.ts'
@@ -8,7 +6,7 @@ import type { Lowering } from './lowering.ts'
 import { fieldOf } from './members.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
-/** `a?.b`, `a?.b.c`, `a?.m(x)`: nothing after `?.` is evaluated when a is null or undefined. */
+/** Lowers `a?.b`, `a?.b.c`, `a?.m(x)`: nothing after `?.` is evaluated where a is null or undefined. */
 export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpression' | 'CallExpression' }, whole: AnyNode): Value {
   const head = optionalHead(node)
   if (head === undefined) return hasOptional(node) ? l.refuse('operator', whole, 'this form of ?.') : l.verbs.value(l, node)
@@ -20,7 +18,7 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
       : l.verbs.value(l, inner)
   if ((object.kind === 'tableRow' || object.kind === 'recordRow') && object.absent !== undefined)
     return ofRow(l, node, head.member, object, whole)
-  // keys, views, handles and literals are there
+  // keys, views, handles and literals always exist
   if (object.kind !== 'expr') return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
   if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
     return fieldOf(l, object.expr, head.member.property.name, { optional: true }, whole)
@@ -37,7 +35,7 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
   return exprValue(conditional(binary('==', kept, literal(null, span), span), literal(undefined, span), value, span))
 }
 
-/** What is behind `?.` of a row that may not be there. */
+/** Lowers the rest of a chain after `?.` on a row that may not exist. */
 function ofRow(
   l: Lowering,
   node: Expression,
@@ -61,7 +59,7 @@ interface OptionalHead {
   readonly member: Expression & { type: 'MemberExpression' }
 }
 
-/** The last `?.` of a chain, on a member: `a?.b?.c` is `(a?.b)?.c`. */
+/** Returns the last `?.` of a chain, on a member: `a?.b?.c` is `(a?.b)?.c`. Undefined where there is none. */
 function optionalHead(node: Expression): OptionalHead | undefined {
   if (node.type === 'MemberExpression') {
     if (node.object.type === 'Super') return undefined
@@ -78,7 +76,7 @@ function hasOptional(node: Expression): boolean {
   return false
 }
 
-/** The rest of a chain with its head's object already evaluated. */
+/** Lowers the rest of a chain, with its head's object already evaluated. */
 function afterHead(l: Lowering, node: Expression, member: AnyNode, object: Value): Value {
   if (node === member && node.type === 'MemberExpression') {
     if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, object, l.verbs.value(l, node.property), node)

@@ -19,15 +19,15 @@ import type { Lowering } from './lowering.ts'
 import type { Frame, Recursion, Result, Stack, StackArrays } from './loweringParts.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
-/** Calls under way at once: about as many as JavaScript has room for, so that what never ends is an error here as there. */
+/** Most calls under way at once: about as many as JavaScript has room for, so that endless recursion is an error here as there. */
 const MOST_DEEP = 10_000
 
-/** Bytes of a stack. Where the calls need more each there are fewer. */
+/** Most bytes of a stack; calls that need more bytes each may go less deep. */
 const MOST_STACK = 2 ** 19
 
 type Closure = Value & { readonly kind: 'closure' }
 
-/** The call of a function that calls itself. `body` writes the function out, whose parameters are locals, or values. */
+/** Lowers a call of a function that calls itself. `body` writes the function out, with its parameters as locals or values. */
 export function withRecursion(
   l: Lowering,
   closure: Closure,
@@ -57,7 +57,7 @@ export function withRecursion(
   const statements = l.inLoop(() => l.collect(() => body(frame, parameters)))
   if (result.stored !== undefined) return l.refuse('object-as-value', call)
   if (stack !== undefined && !onlyComputes(statements, stack, [...locals, depth, local])) return refused()
-  const isAlwaysGiven = statements.some(goes) // so that what it begins with is never seen
+  const isAlwaysGiven = statements.some(goes) // the initial value is never seen
   l.emit({ kind: 'Let', local, ...(isAlwaysGiven ? { init: literal(0, span) } : {}), span })
   const before: Stmt[] = stack === undefined ? [] : [{ kind: 'Assign', local: stack.seen, value: literal(0, span), span }]
   const turns: Stmt = { kind: 'Labeled', label: turn, body: withoutUnreachable(statements), span }
@@ -103,7 +103,7 @@ function stackArrays(
   return results === undefined || counts === undefined || parameters.length < locals.length ? undefined : { parameters, results, counts }
 }
 
-/** A call of the function that is being written out. */
+/** Lowers a recursive call inside the function that is being written out. */
 export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: readonly Value[], call: AnyNode): Value {
   const { recursion } = frame
   const site = { unit: frame.unit, start: frame.node.start }
@@ -111,7 +111,7 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
     l.foundRecursive.push({ site, isDeep: false })
     return l.refuse('recursive', call, closure.name)
   }
-  // The frames between would be left half way.
+  // Frames of functions in between would be left unfinished.
   const inner = l.frames.slice(l.frames.indexOf(frame) + 1)
   if (inner.length > 0) return l.refuse('recursive', call, closure.name)
   const span = l.span(call)
@@ -128,7 +128,7 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
   }
   const isTail = recursion.tails.has(call)
   const { stack } = recursion
-  const nothing = exprValue(literal(0, span)) // nothing comes after
+  const nothing = exprValue(literal(0, span)) // nothing runs after the call
   const assigned = (): void => {
     const kept = exprs.map(([local, expr]) => [local, l.temporary(expr, 'next')] as const)
     for (const [local, value] of kept) l.emit({ kind: 'Assign', local, value, span })
@@ -182,7 +182,7 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
   return exprValue({ kind: 'Local', name: value, span })
 }
 
-/** A call has its result: the one that called goes on, if there is one. */
+/** Builds the return of a call that has its result: the caller is restored from the stack and continues, if there is one. */
 function back(
   l: Lowering,
   stack: Stack,
@@ -233,7 +233,7 @@ function isSame(a: Value, b: Value): boolean {
   return a.kind === b.kind && (a.kind === 'env' || a.kind === 'key')
 }
 
-/** How many calls of itself a function is written with, at most. */
+/** Returns an upper bound of the number of self-calls in a function's text. */
 function callsIn(f: FunctionNode): number {
   let count = 0
   const note = (node: AnyNode): false => {
@@ -244,13 +244,13 @@ function callsIn(f: FunctionNode): number {
   return Math.max(1, count)
 }
 
-/** Whether a call stands in a loop of the function, which may come to it any number of times. */
+/** Whether a call stands in a loop of the function, which may reach it any number of times. */
 function isInLoop(f: FunctionNode, call: AnyNode): boolean {
   const isAround = (node: AnyNode): boolean => /^(For|While|DoWhile)/.test(node.type) && node.start <= call.start && call.end <= node.end
   return someNode(f.body, isAround, { intoFunctions: false })
 }
 
-/** Calls that are the last thing that a function does. */
+/** Returns the calls in tail position of a function. */
 function tailsOf(f: FunctionNode): ReadonlySet<AnyNode> {
   const tails = new Set<AnyNode>()
   const note = (node: AnyNode): void => {
@@ -270,7 +270,7 @@ function tailsOf(f: FunctionNode): ReadonlySet<AnyNode> {
   return tails
 }
 
-/** The statements without those that stand behind one that goes elsewhere. */
+/** Drops the statements after one that jumps away. */
 export function withoutUnreachable(stmts: readonly Stmt[]): Stmt[] {
   const kept: Stmt[] = []
   for (const stmt of stmts) {

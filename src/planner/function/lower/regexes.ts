@@ -12,7 +12,7 @@ export function regexOf({ pattern, flags }: { readonly pattern: string; readonly
   return /[gy]/.test(flags) ? undefined : { kind: 'regex', pattern, flags }
 }
 
-/** Whether nothing of it is the user's: no subclass, and no properties beside that which all have. */
+/** Whether a regular expression is plain: no subclass, and no properties beside the one that all have. */
 export function isPlainRegex(regex: RegExp): boolean {
   return Object.getPrototypeOf(regex) === RegExp.prototype && Reflect.ownKeys(regex).length === 1
 }

@@ -1,6 +1,4 @@
-/**
- * What a lowered function returns, as far as it is certain: the element type that a map gives its array.
- */
+/** Infers what a lowered function returns, as far as it is certain: the element type that a map gives its array. */
 
 import type { ElementType } from '../../../core/data/schema.ts'
 import type { FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -8,7 +6,7 @@ import { visitStmts } from '../../../core/ir/functionIr.ts'
 import { holdsUnknown, inferTypes, join, type TypeOf, type ValueType } from '../../../core/ir/irTypes.ts'
 import { inputElement, type LowerContext } from './context.ts'
 
-/** The types of a function's expressions. */
+/** Returns the types of a function's expressions. */
 export function typesIn(ir: FunctionIr, context: LowerContext): TypeOf {
   return inferTypes(ir.body, {
     input: (argument) => inputElement(context, argument),
@@ -38,7 +36,7 @@ export function elementReturnedBy(ir: FunctionIr, context: LowerContext): Elemen
   return nullable ? { kind: 'unknown' } : { kind: 'row', fields: type.fields }
 }
 
-/** Whether a list of statements cannot be left at its end. */
+/** Whether control never reaches the end of a list of statements. */
 function alwaysReturns(stmts: readonly Stmt[]): boolean {
   const last = stmts.at(-1)
   if (last === undefined) return false

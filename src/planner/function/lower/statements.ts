@@ -1,6 +1,4 @@
-/**
- * Statements: each node type of acorn to what it emits.
- */
+/** Lowers statements: each node type of acorn to what it emits. */
 import type { AnyNode, Expression, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
@@ -21,7 +19,7 @@ export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void 
   }
 }
 
-/** Function declarations are there from the start of their block. */
+/** Binds function declarations, which exist from the start of their block. */
 export function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {
   for (const node of nodes) {
     if (node.type !== 'FunctionDeclaration') continue
@@ -122,7 +120,7 @@ function isLoopOrLabel(node: AnyNode): boolean {
   return /^(For|ForIn|ForOf|While|DoWhile|Labeled|Switch|Block)Statement$/.test(node.type)
 }
 
-/** `label: { … break label … }` */
+/** Lowers `label: { … break label … }`. */
 function labeledBlock(l: Lowering, node: Statement, labels: readonly string[]): void {
   const label = l.newLabel(labels[0] ?? 'block')
   const target = { kind: 'block', sourceLabels: labels, label, plainBreak: false } as const
@@ -174,7 +172,7 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   if (result.breaks) l.emit({ kind: 'Break', label: result.label, span })
 }
 
-/** `return c ? a : b`, as one expression where neither branch has effects, as an if otherwise. */
+/** Lowers `return c ? a : b`: one expression where neither branch has effects, an if otherwise. */
 export function lowerReturned(l: Lowering, node: Expression): void {
   const span = l.span(node)
   if (node.type === 'ConditionalExpression') {
@@ -196,7 +194,7 @@ function onlyReturn(stmts: readonly Stmt[]): Expr | undefined {
   return stmts.length === 1 && only?.kind === 'Return' ? only.value : undefined
 }
 
-/** In a loop body a returned undefined is no value: the element stays. */
+/** Emits a return. In a loop body a returned undefined is no value: the element stays. */
 function emitReturn(l: Lowering, value: Expr | undefined, span: Stmt['span']): void {
   const isNothing = (expr: Expr | undefined): boolean => expr === undefined || (expr.kind === 'Literal' && expr.value === undefined)
   if (value === undefined || (l.context.kind === 'loop' && isNothing(value))) l.emit({ kind: 'Return', span })

@@ -17,14 +17,14 @@ import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
 
 export type ElementRow = Value & { readonly kind: 'elementRow' }
 
-/** The row of a table at a key; undefined for an array of other elements. */
+/** Returns the row of a table at a key; undefined for an array of other elements. */
 export function rowOfTable(l: Lowering, table: string, keys: readonly Expr[]): ElementRow | undefined {
   const [row, another] = keys
   if (!l.tablesOfRows.has(table) || row === undefined || another !== undefined) return undefined
   return { kind: 'elementRow', table, row: l.stabilized(row, 'row') }
 }
 
-/** A column's value in the row. */
+/** Returns a column's value in the row. */
 export function fieldOfElementRow(l: Lowering, { table, row }: ElementRow, name: string, node: AnyNode): Value {
   const span = l.span(node)
   const fields = l.tablesOfRows.get(table)?.fields ?? []
@@ -41,13 +41,13 @@ export function fieldOfElementRow(l: Lowering, { table, row }: ElementRow, name:
   return exprValue(l.booleans.has(array) ? truth(read) : read)
 }
 
-/** All columns of the row; undefined where one is refused. */
+/** Returns all columns of the row; undefined where one is refused. */
 export function fieldsOfElementRow(l: Lowering, of: ElementRow, node: AnyNode): readonly RecordField[] | undefined {
   const fields = (l.tablesOfRows.get(of.table)?.fields ?? []).map(({ name }) => ({ name, value: fieldOfElementRow(l, of, name, node) }))
   return fields.some(({ value }) => value.kind === 'refused') ? undefined : fields
 }
 
-/** The row, which is there from now on. */
+/** Emits a read of the row, so that a key outside of the table fails, and returns the row as existing. */
 export function keptRow(l: Lowering, of: ElementRow): ElementRow {
   const array = of.isThere === true ? undefined : arrayOfRows(l, of.table)
   if (array === undefined) return of
@@ -56,7 +56,7 @@ export function keptRow(l: Lowering, of: ElementRow): ElementRow {
   return { ...of, isThere: true }
 }
 
-/** An array that has an element for each row of the table: a column that is read anyhow, if one is. */
+/** Returns an array with an element for each row of the table, preferably a column that is read anyhow; undefined where there is none. */
 export function arrayOfRows(l: Lowering, table: string): string | undefined {
   const fields = l.tablesOfRows.get(table)?.fields ?? []
   const read = l.checkedColumns.get(table)

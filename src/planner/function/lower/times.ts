@@ -36,7 +36,7 @@ export function timeCall(l: Lowering, name: LibraryCall, node: CallExpression): 
   })
 }
 
-/** What stands behind the first argument, options one by one; undefined where that cannot be seen. */
+/** Returns the arguments after the first, with options one by one; undefined where they cannot be told. */
 function givenTo(l: Lowering, name: LibraryCall, others: readonly Value[], node: AnyNode): readonly (Expr | undefined)[] | undefined {
   const [second, third, ...more] = others
   switch (name) {
@@ -55,14 +55,14 @@ function givenTo(l: Lowering, name: LibraryCall, others: readonly Value[], node:
 
 type Check = (...known: readonly [Primitive, Primitive]) => unknown
 
-/** What throws for options that make no sense. */
+/** Functions that throw for options that make no sense. */
 const CHECKS: Readonly<Record<Exclude<LibraryCall, 'duration'>, Check>> = {
   bucket: bucketStart,
   formatTime: (format, zone) => [timeFormat(format, 'formatTime()'), zoneNamed(zone, 'formatTime()')],
   parseTime: (format, zone) => [timeFormat(format, 'parseTime()'), zoneNamed(zone, 'parseTime()')],
 }
 
-/** `duration('1 hour')` is a number, known before the run where its text is. */
+/** Lowers `duration('1 hour')` to a number, known before the run where its text is. */
 function durationOf(l: Lowering, of: Expr, node: AnyNode): Value {
   const span = l.span(node)
   const known = knownValue(l, of)
@@ -74,7 +74,7 @@ function durationOf(l: Lowering, of: Expr, node: AnyNode): Value {
   return exprValue({ kind: 'Parameter', name: parameterName(l, `duration(${of.name})`, ms, origin), span })
 }
 
-/** Options one by one, undefined for those that are not there; undefined where that cannot be seen. */
+/** Returns options one by one, undefined for absent ones; undefined as a whole where they cannot be told. */
 function options(
   l: Lowering,
   value: Value | undefined,
@@ -88,7 +88,7 @@ function options(
   return names.some((name, i) => has(name) && parts[i] === undefined) ? undefined : parts
 }
 
-/** Throws with the place in the program, where all is known before the run and makes no sense. */
+/** Throws an error with the place in the program where all arguments are known before the run and make no sense. */
 function check(l: Lowering, exprs: readonly (Expr | undefined)[], node: AnyNode, make: Check): void {
   const known = exprs.map((expr) => (expr === undefined ? { value: undefined } : knownValue(l, expr)))
   if (!known.includes(undefined)) checked(l, node, () => make(known[0]?.value, known[1]?.value))

@@ -1,5 +1,5 @@
 /**
- * `try` around what the IR can tell the failure of before it happens: a `throw`, and an element outside of a dense array.
+ * Lowers `try` around failures that the IR can test for before they happen: a `throw`, and an element outside of a dense array.
  *
  *     try { y.set(i, x.get(k)) } catch { y.set(i, 0) }
  *
@@ -78,7 +78,7 @@ function leaves(stmts: readonly Stmt[], label: string): boolean {
   return found
 }
 
-/** Whether statements may be left otherwise than at their end, or by a label. */
+/** Whether statements may be left other than at their end, or by a label. */
 function endsElsewhere(stmts: readonly Stmt[], label: string): boolean {
   const own = new Set([label])
   let depth = 0
@@ -98,7 +98,7 @@ function endsElsewhere(stmts: readonly Stmt[], label: string): boolean {
   return visit(stmts)
 }
 
-/** The statements, each after a test whether it fails; the very same where none does. */
+/** Returns the statements, each after a test whether it fails; the very same where none does. */
 function guardedStmts(l: Lowering, stmts: readonly Stmt[], label: string): readonly Stmt[] {
   const guarded = stmts.flatMap((stmt) => guardedStmt(l, stmt, label))
   return guarded.length === stmts.length && guarded.every((one, i) => one === stmts[i]) ? stmts : guarded
@@ -138,7 +138,7 @@ function either(a: Expr, b: Expr): Expr {
   return isNever(b) ? a : logical('||', a, b, a.span)
 }
 
-/** An expression that is true where evaluating another would fail. */
+/** Returns an expression that is true where evaluating another would fail. */
 function failsIn(l: Lowering, expr: Expr): Expr {
   const { span } = expr
   const never = literal(false, span)
@@ -204,14 +204,14 @@ function failsIn(l: Lowering, expr: Expr): Expr {
   }
 }
 
-/** Calls that no number, text, truth value, null or undefined makes fail. */
+/** Functions that never fail for numbers, texts, truth values, null or undefined. */
 const SAFE_CALLS = /^(Math\.\w+|Number|String|Boolean|Number\.\w+|isNaN|isFinite|parseFloat|parseInt|Object\.is|Date\.UTC)$/
 const SAFE_METHODS: ReadonlySet<string> = new Set([
   ...['length', 'at', 'charAt', 'charCodeAt', 'codePointAt', 'endsWith', 'includes', 'indexOf', 'lastIndexOf', 'slice'],
   ...['startsWith', 'substring', 'toLowerCase', 'toUpperCase', 'trim', 'trimEnd', 'trimStart'],
 ])
 
-/** Whether it is a text, whatever the row is. */
+/** Whether an expression is a text in every row. */
 function isText(l: Lowering, expr: Expr): boolean {
   if (expr.kind === 'Literal') return typeof expr.value === 'string'
   if (expr.kind === 'Call') return expr.callee === 'String'
@@ -223,14 +223,14 @@ function isText(l: Lowering, expr: Expr): boolean {
   return field !== undefined && field.type.kind === 'utf8' && !field.nullable
 }
 
-/** Whether subscripts name no element of an array. */
+/** Returns a test that is true where subscripts name no element of an array. */
 function outsideOf(
   l: Lowering,
   { array, subscripts, span }: { readonly array: string; readonly subscripts: readonly Expr[]; readonly span: Span },
   { isWritten }: { readonly isWritten: boolean },
 ): Expr {
   const never = literal(false, span)
-  if (l.locals.has(array)) return never // where JavaScript has undefined
+  if (l.locals.has(array)) return never // outside, JavaScript has undefined
   const shape = l.shapes.get(array)
   const dtype = l.dtypes.get(array)
   const rank = shape?.length ?? (l.tableColumns.has(array) ? 1 : undefined)
@@ -250,7 +250,7 @@ function outsideOf(
   }, never)
 }
 
-/** Whether it can be computed a second time. */
+/** Whether an index can be computed a second time with the same value. */
 function isRepeatable(index: Expr): boolean {
   let found = true
   visitExpr(index, (one) => {
@@ -259,7 +259,7 @@ function isRepeatable(index: Expr): boolean {
   return found
 }
 
-/** Whether an index lies below an extent that is known, as that of the loop's own axis may. */
+/** Whether an index surely lies inside a known extent, as that of the loop's own axis may. */
 function isInside(l: Lowering, index: Expr, extent: number | undefined): boolean {
   if (extent === undefined) return false
   const known = l.context.kind === 'loop' && index.kind === 'Key' ? l.context.extents?.[index.axis] : undefined

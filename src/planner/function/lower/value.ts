@@ -21,7 +21,7 @@ export type Value =
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering; `made`: a list that was made then of what is captured. */
   | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin; readonly made?: true }
-  /** A row of a captured list of lists, which a table has end to end: where it begins, and how many elements it has; `absent`: whether there is none, where that is not known. */
+  /** A row of a captured list of lists, end to end in a table: start and length; `absent`: whether there is none, if not known. */
   | {
       readonly kind: 'tableRow'
       readonly table: string
@@ -30,7 +30,7 @@ export type Value =
       readonly name: string
       readonly absent?: Expr
     }
-  /** An object of a captured list of objects with the same fields, of each of which there is a table. */
+  /** An object of a captured list of objects with the same fields, which has a table for each field. */
   | {
       readonly kind: 'recordRow'
       readonly tables: ReadonlyMap<string, string>
@@ -38,11 +38,11 @@ export type Value =
       readonly name: string
       readonly absent?: Expr
     }
-  /** A row of a table in env, whose columns are arrays; `isThere`: a key outside of the table has failed before. */
+  /** A row of a table in env, whose columns are arrays; `isThere`: the key was checked to be inside the table. */
   | { readonly kind: 'elementRow'; readonly table: string; readonly row: Expr; readonly isThere?: true }
-  /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
+  /** A Date, captured or written out, as the milliseconds that operators make of it. */
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
-  /** A regular expression, captured or written out, that keeps no place between calls. */
+  /** A regular expression, captured or written out, without state between calls. */
   | { readonly kind: 'regex'; readonly pattern: string; readonly flags: string }
   | {
       readonly kind: 'closure'
@@ -50,37 +50,37 @@ export type Value =
       readonly node: FunctionNode
       readonly name: string
       readonly self?: Value
-      /** The call that it was made in, and the method whose `this` it has, where it is an arrow function. */
+      /** The names of the call in which it was made, and the method whose `this` an arrow function has. */
       readonly around?: Activation<Bound>
       readonly home?: Method
       readonly isLibrary?: true
     }
   | { readonly kind: 'builtin'; readonly name: Builtin }
-  /** One of several functions: the first whose test, which does not change any more, holds. */
+  /** A choice of functions: the first option whose test holds; tests do not change any more. */
   | {
       readonly kind: 'choice'
       readonly options: readonly { readonly test: Expr; readonly value: Value }[]
       readonly otherwise?: Value
       readonly name: string
     }
-  /** A function of the library that functions of rows may call. */
+  /** A function of the library that row lambdas may call. */
   | { readonly kind: 'library'; readonly name: LibraryCall }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
   | ({ readonly kind: 'tuple'; readonly items: readonly Value[] } & Literal)
-  /** `prototype`: of an object of a class, what it has its methods from. */
+  /** `prototype`: for an object of a class, where its methods come from. */
   | ({ readonly kind: 'record'; readonly fields: readonly RecordField[]; readonly prototype?: object } & Literal)
   | Stored
-  /** Already refused: nothing more is said about it. */
+  /** A refused value, which causes no further refusal. */
   | { readonly kind: 'refused' }
 
-/** What a local name of the user's function stands for. */
+/** The meaning of a local name of the user's function. */
 export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
 
-/** A method that runs, or has run: what `this` is in it, and in arrow functions that were made there. */
+/** A running or finished method: `this` in it, and in arrow functions that were made there. */
 export interface Method {
   readonly self?: Value
-  /** A constructor that has come to its end: `this` may have changed since. */
+  /** Whether a constructor has ended: `this` may have changed since. */
   isOver?: boolean
 }
 
@@ -89,18 +89,18 @@ export interface RecordField {
   readonly value: Value
 }
 
-/** What is known of an object or array that no part is assigned of. */
+/** An object or array of which no part is assigned. */
 interface Literal {
   readonly site?: Site
-  /** Whether a name stands for it. */
+  /** Whether a variable stands for it. */
   readonly isNamed?: boolean
 }
 
-/** Where a literal is written: a second try lowers it in another way. */
+/** The place of a literal, by which a second try lowers it in another way. */
 export interface Site {
   readonly unit: Unit
   readonly start: number
-  /** How many loops are around it. */
+  /** Number of loops around it. */
   readonly loops?: number
 }
 
@@ -109,13 +109,13 @@ export interface Stored {
   readonly kind: 'stored'
   readonly storage: Storage
   readonly owner: Owner
-  /** Whether it lies in another one. */
+  /** Whether it is a part of another object. */
   readonly isPart: boolean
-  /** Where it is written as a literal. */
+  /** The literal that makes it, if one does. */
   readonly site?: Site
 }
 
-/** Where the parts of an object or array are kept. */
+/** The storage of the parts of an object or array. */
 export type Storage =
   | { readonly kind: 'scalar'; readonly local: string }
   | {
@@ -127,28 +127,28 @@ export type Storage =
   /** A part that is never replaced: another object, a row view, a function. */
   | { readonly kind: 'fixed'; readonly value: Value }
 
-/** Whose storage it is, and what has happened to it that another name could notice. */
+/** The owner of a storage, and what has happened to it that another name could notice. */
 export interface Owner {
   readonly name: string
   readonly span: Span
-  /** Whether it belongs to a variable that is assigned again, and not to one object. */
+  /** Whether it is a variable that is assigned again, not one object. */
   readonly isVariable: boolean
-  /** Whether it is what a function that was written out returns. */
+  /** Whether it is the result of a function that was written out. */
   readonly isResult: boolean
-  /** Whether a name stands for it. */
+  /** Whether a variable stands for it. */
   isNamed: boolean
-  /** The loops it is made in. */
+  /** The loops in which it is made. */
   readonly loops: readonly number[]
-  /** When a part was last assigned, and whether one that is no object was. */
+  /** `changed` is the time (`now()`) at which a part was last assigned; `hasChangedScalars`: a part that is no object was assigned. */
   hasChangedScalars: boolean
   changed: number | undefined
-  /** When it was first copied. */
+  /** The time at which it was first copied; undefined before. */
   copied: number | undefined
-  /** Whether it is copied in a loop that goes on with the same object. */
+  /** Whether a copy is made in a loop whose iterations share the object. */
   isCopiedAgain: boolean
   /** Whether the variable was given an object that has another name as well. */
   isShared: boolean
-  /** Whether a name stands for a part of it. */
+  /** Whether a variable stands for a part of it. */
   hasNamedParts: boolean
   /** Whether a part that is an object was replaced by another. */
   hasReplacedParts: boolean

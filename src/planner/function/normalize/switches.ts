@@ -33,7 +33,7 @@ export function lowerSwitch(l: Lowering, node: SwitchStatement, labels: readonly
   const label = needsLabel ? l.newLabel(labels[0] ?? 'choice') : undefined
   if (label !== undefined) l.frame.targets.push({ kind: 'block', sourceLabels: labels, label, plainBreak: true })
   const declares = groups.some((group) => group.body.some((one) => one.type === 'VariableDeclaration' && one.kind !== 'var'))
-  // // a name declared in one case exists, but is not initialized, in the others
+  // a name declared in one case exists, but is not initialized, in the others
   if (declares && groups.length > 1 && sharesNames(l, groups)) l.refuse('switch', node)
   let rest: Stmt[] = []
   const branches = groups.map((group) => ({ group, body: l.collect(() => l.verbs.statements(l, group.body)) }))

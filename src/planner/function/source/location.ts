@@ -207,7 +207,7 @@ function spacedAs(text: string, code: string, longest: number): string | undefin
       isApart = false
       at++
     } else if (character === ';' && isApart) {
-      // // the file's line ends without a semicolon
+      // the file's line ends without a semicolon
       spaced += character
     } else {
       return undefined

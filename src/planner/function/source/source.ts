@@ -73,7 +73,7 @@ function parseText(code: string): Program | undefined {
     try {
       return parse(code, { ecmaVersion: 'latest', sourceType, allowSuperOutsideMethod: true, checkPrivateFields: false })
     } catch {
-      // // not of this source type; the next one is tried
+      // not of this source type; the next one is tried
     }
   }
   return undefined

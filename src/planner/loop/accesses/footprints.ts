@@ -24,7 +24,7 @@ function reachOf(subscript: Subscript, rank: number): Reach | 'any' {
   const rest: Form['terms'][number][] = []
   for (const term of terms) {
     const { variable, factor } = term
-    if (variable.kind === 'distinct') return 'any' // // its bounds are not known
+    if (variable.kind === 'distinct') return 'any' // its bounds are not known
     if (variable.kind === 'key') key[variable.axis] = factor
     else rest.push(term)
   }

@@ -39,7 +39,7 @@ function groupOf({ from, vector }: Conflict): string {
 
 function describe(vector: readonly Distance[], members: readonly Vector[], extents: Extents): DescribedVector {
   const entries = [...vector]
-  // // a member without a polyhedron has no bounds
+  // a member without a polyhedron has no bounds
   if (members.some(({ reach }) => reach === undefined)) return { vector: entries }
   const bounds = entries.map((entry, axis) => boundsOf(entry, axis, members, extents))
   return bounds.every((one) => one === null) ? { vector: entries } : { vector: entries, bounds }

@@ -76,7 +76,7 @@ export function scanOf(
   if ('why' in updates) return { kind: 'none', because: refusalOf(updates, carried) }
   const operatorAt = (at: number): ScanOperator => updates.operators[at] ?? { kind: 'last' }
   const isChain = (at: number): boolean => carried.places[at]?.kind === 'chain'
-  // // a chain that hands on its value unchanged is a copy
+  // a chain that hands on its value unchanged is a copy
   if (carried.places.some((_, at) => isChain(at) && operatorAt(at).kind === 'last')) return undefined
   const fractions = carried.places.findIndex(
     (_, at) => isChain(at) && operatorAt(at).kind === 'sum' && /^f/.test(dtypeOf(spec, carried, at)),

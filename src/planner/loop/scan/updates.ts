@@ -117,7 +117,7 @@ class Walk implements Here {
   isFresh(local: string, place: number): boolean {
     if (this.#computed.get(local)?.[place] === this.#written[place]) return true
     const value = this.#carried.definitions.get(local)
-    // // the iteration before has finished writing, so its element does not change
+    // the iteration before has finished writing, so its element does not change
     return this.#carried.places[place]?.kind === 'chain' && value !== undefined && !someExpr(value, (one) => this.#isOwn(one))
   }
 
@@ -179,7 +179,7 @@ class Walk implements Here {
           const then = [...this.#own]
           this.#own.splice(0, before.length, ...before)
           this.#statements(stmt.else)
-          // // a value that only one of the branches has written is not known
+          // a value that only one of the branches has written is not known
           for (const [place, own] of then.entries()) if (own !== this.#own[place]) this.#own[place] = undefined
         }
         return
@@ -250,7 +250,7 @@ class Walk implements Here {
     const dtype = dtypeOf(this.#spec, this.#carried, place)
     const isSum = operator.kind === 'sum' || operator.kind === 'wrap' || operator.kind === 'unsigned'
     if (isSum && dtype === 'f32') throw new Unfit('fraction', span)
-    // // adding repeatedly to an element that may hold fractions could leave the exact integers
+    // adding repeatedly to an element that may hold fractions could leave the exact integers
     if (operator.kind === 'sum' && dtype === 'f64' && this.#inLoop > 0) throw new Unfit('fraction', span)
     this.#operators.set(place, operator)
   }

@@ -47,7 +47,7 @@ export function wholeRange(
         const of = rangeOf(expr.operand)
         if (expr.operator === '!') return INTEGER_RANGES.bool
         if (expr.operator === '~') return INTEGER_RANGES.i32
-        // // negating 0 gives -0, which is no whole number here
+        // negating 0 gives -0, which is no whole number here
         if (expr.operator === '-') return of === undefined || (of.low <= 0 && of.high >= 0) ? undefined : { low: -of.high, high: -of.low }
         return expr.operator === '+' ? of : undefined
       }

@@ -16,7 +16,7 @@ export function servedSlice(spec: LoopSpec, ir: FunctionIr, variables: readonly 
   const read = new Set([...readIn(ir.body)].map((name) => arrayNamed(spec, name)))
   const served = of('served')
   const buffered = of('buffer').filter((array) => read.has(array))
-  // // buffers whose subscripts cannot be told do not keep the served arrays from a slice
+  // buffers whose subscripts cannot be told do not keep the served arrays from a slice
   for (const arrays of [...(buffered.length > 0 ? [[...served, ...buffered]] : []), served]) {
     const slice = arrays.length === 0 ? undefined : sliceOf(spec, ir, new Set(arrays))
     if (slice?.kind === 'slice') return slice
