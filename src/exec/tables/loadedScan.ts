@@ -1,6 +1,6 @@
 /**
- * The columns that a plan reads of files, read whole into the arena, where that has room for them: from then on the plan is
- * one over a table in memory, with kernels over its columns.
+ * Reads the columns of a scan of files whole into the arena, where that has room for them: the plan then is one over a table in
+ * memory, and runs as a column program.
  *
  *     FilterExec, EvaluateExec over ScanExec lineitem.parquet  -->  FilterExec, EvaluateExec over StoredExec lineitem.parquet
  *
@@ -34,9 +34,9 @@ import type { PlacedSplit, StageResult, StageTask } from './stage.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 
-/** Of the memory that is free, columns that are read whole may take one part in so many. */
+/** Columns that are read whole may take the free memory divided by this. */
 const ROOM = 2
-/** What texts may take beyond what their pages say: dictionaries repeat. */
+/** The factor from the bytes of texts' pages to their memory: pages have the entries of a dictionary once. */
 const TEXT_BYTES = 2
 
 export interface LoadServices {
@@ -47,12 +47,12 @@ export interface LoadServices {
   readonly onProgress: (done: number, total: number) => void
 }
 
-/** Splits that are read: all that the predicate does not rule out. */
+/** The splits that a scan reads: all that its predicate does not rule out. */
 export function splitsRead({ source, predicate }: Scan): readonly SourceSplit[] {
   return predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
 }
 
-/** The scan under a pipeline, or a scan itself, whose columns are read whole for the kernels that run over them; or why not; undefined for what is no such plan over a file. */
+/** The scan, itself or below a pipeline, to be read whole for a column program; or why it is not; undefined for a plan that is none over a file. */
 export function scanToLoad(
   plan: PhysicalPlan,
   { arena, smallRows = SMALL_ROWS }: { readonly arena: Arena; readonly smallRows?: number },
@@ -73,12 +73,12 @@ export function scanToLoad(
   return hasRoom(scan, arena) ? scan : { because: 'there is no room for whole columns in the session’s memory' }
 }
 
-/** Whether the columns of a scan that is to be read whole take no more than one part of `parts` of the memory that is free. */
+/** Whether the columns of a scan take no more than the free memory divided by `parts`. */
 export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
   return bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) * parts <= budgetBytes - usedBytes
 }
 
-/** The pipeline without the groups of its partitions: groups of all rows are found at once where columns are in memory. */
+/** The pipeline without a last PartialGroupsExec: where columns are in memory, the groups of all rows are found at once. */
 export function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
   if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialGroupsExec') return plan
   return { ...plan, steps: plan.steps.slice(0, -1) }
@@ -90,7 +90,7 @@ function fieldsRead({ source, columns }: Scan): readonly Field[] | undefined {
   return fields.length === columns.length ? fields : undefined
 }
 
-/** All rows; undefined where a split does not know its own. */
+/** The number of rows of all splits; undefined where a split's is not known. */
 function rowsOf(splits: readonly SourceSplit[]): number | undefined {
   let sum = 0
   for (const { rows } of splits) {
@@ -100,12 +100,12 @@ function rowsOf(splits: readonly SourceSplit[]): number | undefined {
   return sum
 }
 
-/** What a column takes by what its pages say. */
+/** The bytes of a column's pages. */
 function pageBytes(splits: readonly SourceSplit[], name: string): number {
   return splits.reduce((sum, { columnBytes }) => sum + (columnBytes?.get(name) ?? 0), 0)
 }
 
-/** About what the columns take. */
+/** The approximate bytes of the columns in memory. */
 function bytesOf(splits: readonly SourceSplit[], fields: readonly Field[]): number {
   let bytes = 0
   for (const { rows = 0, columnBytes } of splits)
@@ -119,13 +119,13 @@ function widthOf(kind: Field['type']['kind']): number {
 }
 
 export interface LoadedScan {
-  /** In place of the scan. */
+  /** The stored node that takes the place of the scan. */
   readonly plan: Extract<PhysicalPlan, { kind: 'StoredExec' }> & { readonly storage: Extract<Storage, { kind: 'table' }> }
-  /** What its columns lie in: the caller's. */
+  /** The blocks of its columns, which the caller owns. */
   readonly blocks: readonly Block[]
 }
 
-/** Reads the scan's columns; its rows are known. Texts of columns that are `asked` come as what stands for them, where dictionaries tell all of them. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
+/** Reads the columns of a scan whose number of rows is known; columns of `asked` as representatives, if dictionaries tell all their texts. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
 export async function loadedScan(scan: Scan, services: LoadServices, asked: ReadonlyMap<string, Asked> = new Map()): Promise<LoadedScan> {
   const { arena } = services
   const splits = splitsRead(scan)
@@ -200,7 +200,7 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
   }
 }
 
-/** The same rows with the columns of this scan alone, all of which are there. */
+/** The stored node with the columns of this scan alone, all of which it has. */
 export function columnsFor(scan: Scan, { storage, name }: LoadedScan['plan']): LoadedScan['plan'] {
   const fields = fieldsOf(storage.element)
   const places = scan.columns.map((column) => fields.findIndex((field) => field.name === column))
@@ -209,7 +209,7 @@ export function columnsFor(scan: Scan, { storage, name }: LoadedScan['plan']): L
   return { kind: 'StoredExec', name, storage: { ...storage, element, columns }, element: scan.element, keys: scan.keys }
 }
 
-/** The splits, each with the rows before it. */
+/** The splits, each with the number of rows before it. */
 function placedSplits(splits: readonly SourceSplit[]): readonly PlacedSplit[] {
   let firstRow = 0
   return splits.map((split) => {
@@ -219,12 +219,12 @@ function placedSplits(splits: readonly SourceSplit[]): readonly PlacedSplit[] {
   })
 }
 
-/** Tasks for each worker, if there is enough work: between two of them a worker waits for the next. */
+/** The next task gets the works that are left, divided by the workers and this (guided scheduling). */
 const TASKS = 2
-/** The shortest of them has one part in so many of the work: each is a message and its answer. */
+/** The shortest task has all works divided by the workers and this, since each costs a message and its answer. */
 const MOST_TASKS = 16
 
-/** The works in their order as lists, many of which are left when one is done, and the last of which are short. */
+/** Cuts works, in their order, into lists for tasks: long ones first and short ones last, so that workers end at about the same time. */
 function piecesOf<T>(works: readonly T[], workers: number): T[][] {
   const pieces: T[][] = []
   const least = Math.ceil(works.length / (MOST_TASKS * workers))
@@ -236,7 +236,7 @@ function piecesOf<T>(works: readonly T[], workers: number): T[][] {
   return pieces
 }
 
-/** A column for all rows; of bytes only the bitmap, and of texts that may be places in dictionaries a byte for each beside it. */
+/** The column for all rows of a field; for texts and bytes only the bitmap, and for texts of Parquet also a byte a row for dictionary indices. */
 function wholeColumn(
   { type, nullable }: Field,
   rows: number,
@@ -250,16 +250,16 @@ function wholeColumn(
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }
 
-/** The texts of a split. */
+/** The columns of texts of a split. */
 interface LoadedPart {
   readonly batch: ExecBatch
   readonly coded: readonly (CodedTexts | undefined)[]
 }
 
 interface Texts {
-  /** Their numbers among the columns. */
+  /** The indices of the columns of texts among all columns. */
   readonly texts: readonly number[]
-  /** Their parts, in row order. */
+  /** Their parts, one a split, in row order. */
   readonly parts: readonly LoadedPart[]
   readonly blocks: ResultBlocks
   readonly services: LoadServices
@@ -267,11 +267,11 @@ interface Texts {
 
 interface PlacedTexts {
   readonly columns: readonly Column[]
-  /** By the number of the column. */
+  /** The codes of columns that have some, by the index of the column. */
   readonly codes: readonly { readonly column: number; readonly codes: TextCodes }[]
 }
 
-/** Texts that are places in dictionaries stay so, where they are few; bytes of others are put end to end. */
+/** Whole columns of texts: dictionary codes, where all parts are dictionary encoded and different texts are few; else the bytes end to end. */
 async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<PlacedTexts> {
   const columns = [...wholes]
   const codes: PlacedTexts['codes'][number][] = []
@@ -324,7 +324,7 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
   return { columns, codes }
 }
 
-/** What goes to a worker that writes codes, who needs no texts. */
+/** The column without its dictionary, as it is sent to a worker that writes codes. */
 function placesOf({ dictionary: _, ...places }: Column): Column {
   return places
 }
@@ -346,7 +346,7 @@ function textParts(parts: readonly LoadedPart[], text: number): readonly TextPar
   })
 }
 
-/** The codes of the texts, where all of them are places in dictionaries, and few. */
+/** The merged codes of a column's parts; undefined where a part is not dictionary encoded, or there are too many texts. */
 function mergedOf(parts: readonly TextPart[], rows: number): MergedCodes | undefined {
   const splits = parts.flatMap(({ column: { dictionary }, coded, firstRow }) =>
     dictionary === undefined || coded === undefined ? [] : [{ dictionary, coded, firstRow }],

@@ -1,6 +1,6 @@
-/** Bits of a selection: one a row, the lowest first. */
+/** Functions over a selection's bitmap: a bit a row, the lowest first. */
 
-/** A row of the block that begins at `first`, with exactly `bits` of the block's bits before it. There must be so many. */
+/** The row of the block beginning at `first` before which exactly `bits` bits of the block are set. There must be so many. */
 export function rowAfter(words: Uint32Array, first: number, bits: number): number {
   let row = first
   let left = bits
@@ -14,14 +14,14 @@ export function rowAfter(words: Uint32Array, first: number, bits: number): numbe
   return row
 }
 
-/** Behind bit number `bits` of the word, counted from 1. */
+/** The position behind the set bit number `bits` of the word, counted from 1. */
 function placeOf(word: number, bits: number): number {
   let rest = word
   for (let i = 1; i < bits; i++) rest &= rest - 1
   return 32 - Math.clz32(rest & -rest)
 }
 
-/** How many bits of the 32 are set. */
+/** The number of bits set in a word. */
 export function popcount(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -16,7 +16,7 @@ export async function foldColumns(run: ColumnRun, kind: FoldKind): Promise<Folde
   if (selected === undefined) return undefined
   const count = selected === 'all' ? rows : selected.total
   if (kind === 'count') return { value: count, count }
-  // of no bigints the sum is one all the same: elements decide that
+  // no values: elements decide whether the sum is 0 or 0n
   if (count === 0) return run.isBig ? undefined : { value: undefined, count }
   const value = await foldedValue(run, kind, selected)
   return value === undefined ? undefined : { value, count }

@@ -1,5 +1,5 @@
 /**
- * Which pipelines are column programs: narrow steps that can be compiled, over a table whose columns lie in the arena.
+ * Column programs (vectorized pipelines): narrow steps that can be compiled, over a table whose columns lie in the arena.
  *
  *     PipelineExec [FilterExec, MapExec]  over  ScanExec of a table in memory, or StoredExec of a table
  */
@@ -23,26 +23,26 @@ import { kernelColumns } from '../../kernels/columns/wasmColumns.ts'
 import { isUnspelled } from './texts/spelledTexts.ts'
 import { codesOf, kindOf } from './texts/textCodes.ts'
 
-/** For each part of the key of groups what it stands for, where that is something else: codes for the texts of a column, integers of 32 bits for doubles. */
+/** For each part of a group key that is encoded: the column of texts whose codes it has, or 'doubles' where it has doubles as 32-bit integers. */
 export type CodedKeys = readonly (Column | 'doubles' | undefined)[]
 
-/** A table in the arena, and what is done with its rows. */
+/** A table in the arena, and the compiled steps over its rows. */
 export interface ColumnProgram {
   readonly element: ElementType
   readonly columns: readonly Column[]
-  /** What the columns lie in, where that is an array's storage. */
+  /** The array's storage that has the columns, where there is one. */
   readonly storage?: Storage
   readonly kernelColumns: readonly KernelColumn[]
   readonly rows: number
   readonly steps: readonly Step[]
   readonly shape: ProgramShape
-  /** Where keys of groups are codes of texts, or integers. */
+  /** Present where parts of the group key are encoded. */
   readonly coded?: CodedKeys
-  /** How many of the columns, the last, are computed of the texts of others. */
+  /** The number of columns, the last ones, that are results of functions of a text. */
   readonly ofTexts?: number
-  /** Which texts these are. */
+  /** The texts that these functions take: of a column, or found by a lookup. */
   readonly textsAre?: 'found' | 'in columns' | 'both'
-  /** For events, as `ScanExec fromColumns -> FilterExec`. */
+  /** The stage's name in events, as `ScanExec fromColumns -> FilterExec`. */
   readonly name: string
 }
 
@@ -55,24 +55,24 @@ export interface ProgramSource {
   readonly rows: number
 }
 
-/** A table's columns, and beside them those of functions of a text, which the steps read. */
+/** A table with columns added for the results of functions of a text, and the steps that read them. */
 export interface WithTextColumns {
   readonly element: ElementType
   readonly columns: readonly Column[]
   readonly steps: readonly Step[]
-  /** Whether some are of texts that are looked up, and some of those of a column. */
+  /** Whether there are functions of texts found by a lookup, and of texts of a column. */
   readonly found: boolean
   readonly texts: boolean
 }
 
-/** Makes columns of what steps compute of single texts; undefined where there is no such, or it cannot be done. */
+/** Adds columns for what steps compute from single texts; undefined where they compute none, or it cannot be done. */
 export type TextColumns = (table: ProgramSource, steps: readonly Step[]) => WithTextColumns | undefined
 
 export function isProgram(program: ColumnProgram | NotColumns): program is ColumnProgram {
   return 'shape' in program
 }
 
-/** The program, or why the plan is none. `texts`: makes columns of what is computed of texts; without it such plans are none. */
+/** The column program of a plan, or why it is none. `texts` adds columns for functions of a text; without it, plans with such are no programs. */
 export function columnProgramOf(plan: PhysicalPlan, texts?: TextColumns): ColumnProgram | NotColumns {
   if (plan.keys.kind !== 'rowNumber') return no('its elements have explicit keys')
   if (plan.kind === 'PipelineExec') {
@@ -107,7 +107,7 @@ function no(because: string): NotColumns {
   return { because, span: undefined }
 }
 
-/** The table in memory that a plan is; undefined for any other plan. */
+/** The table of a plan that is a table in memory; undefined for any other plan. */
 export function tableOf(plan: PhysicalPlan): ProgramSource | undefined {
   if (plan.kind === 'StoredExec') {
     const { storage, name } = plan
@@ -126,7 +126,7 @@ interface Columns {
   readonly columns: readonly Column[]
 }
 
-/** The columns of these names, in their order; all where none are named, undefined where one is not there. */
+/** The columns of these names, in this order; all where `names` is undefined; undefined where one is missing. */
 function pickedColumns({ element, columns }: Columns, names: readonly string[] | undefined): Columns | undefined {
   if (names === undefined) return { element, columns }
   const fields = fieldsOf(element)

@@ -1,10 +1,10 @@
 /**
- * Runs a column program on all workers: a sum in one pass over the rows, selected or not; all else in one or two,
+ * Runs a column program on all workers: a sum in one pass over the rows, selected or not; anything else in one or two passes:
  *
  *     1  select     only where rows may be dropped: a bit a row, and counts of blocks, which give every row its place
  *     2  a reduction, or columns that are to stay
  *
- * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
+ * Workers claim units (morsels) of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
  */
 
 import { CHUNK, combinePairwise } from '../../../core/arrays/fixedTree.ts'
@@ -36,18 +36,18 @@ export interface ColumnServices {
   readonly onStart?: () => void
 }
 
-/** From so many blocks on, units are larger. */
+/** The number of blocks from which on units have 16 of them. */
 const MANY_BLOCKS = 64
 
-/** Units a task on the caller's thread takes before the event loop gets a turn. */
+/** Units that a task on the caller's thread runs before it yields to the event loop. */
 const INLINE_UNITS = 16
 
-/** How much of a text is read to compare it with a constant. */
+/** The part of a text that is read, on average, to compare it with a constant. */
 const COMPARED = 1 / 8
 
 type Table = Float64Array | Int32Array
 
-/** Rows that a program keeps, and how many. */
+/** The selection of a program's rows, and their number. */
 export interface Selected extends Selection {
   readonly total: number
 }
@@ -60,11 +60,11 @@ export class ColumnRun {
   private readonly held: number[] = []
   private readonly tables = new Map<Table, number>()
   private started = false
-  /** Of a word that kernels write where a Date that steps make is invalid. */
+  /** The address of the word that kernels set where a Date that steps make is invalid. */
   private invalidAt: number | undefined
   private chosen: Column | undefined
 
-  /** Only rows are kept whose keys are in all of the sets (or are not, as they say). */
+  /** Filters by key: rows are kept only if their key is in each set, or in none of the anti sets. */
   readonly keySets: readonly KeySet[]
 
   constructor(program: ColumnProgram, services: ColumnServices, keySets: readonly KeySet[] = []) {
@@ -84,17 +84,17 @@ export class ColumnRun {
     return this.services.arena
   }
 
-  /** How many may work together. */
+  /** The number of workers. */
   get workers(): number {
     return this.services.pool.size
   }
 
-  /** Frees what the run holds. */
+  /** Frees the memory of the run. */
   end(): void {
     for (const offset of this.held.splice(0)) this.services.arena.free(offset)
   }
 
-  /** Kernels that select one after another, none where no row can be dropped (unless `evenAll`); undefined when a column cannot be reached. */
+  /** The kernels that select rows, one after another: none where no row can be dropped (unless `evenAll`); undefined where a column lies outside the arena. */
   selects(options: {
     readonly skipsNulls: boolean
     readonly evenAll?: boolean
@@ -114,21 +114,21 @@ export class ColumnRun {
     return selects.length < filters.length + sets.length ? undefined : { selects, bitmap, counts }
   }
 
-  /** A frame that all workers share: nothing in it changes from block to block. */
+  /** The address of a copy of the kernel's frame, which all workers share: nothing in it changes from block to block. */
   frameOf({ frame }: BoundKernel): number {
     const address = this.allocate(8 * frame.length)
     ;(this.services.arena.view('f64', address, frame.length) as Float64Array).set(frame)
     return address
   }
 
-  /** The rows that are kept; 'all' when none can be dropped (unless `evenAll`), undefined when a column cannot be reached. */
+  /** The selection; 'all' where no row can be dropped (unless `evenAll`), undefined where a column lies outside the arena. */
   async select(options: { readonly skipsNulls: boolean; readonly evenAll?: boolean }): Promise<Selected | 'all' | undefined> {
     const kernels = this.selects(options)
     if (kernels === undefined) return undefined
     const { selects, bitmap, counts } = kernels
     if (selects.length === 0) return 'all'
     for (const kernel of selects) await this.together({ kind: 'blocks', kernel }, this.units(this.program.rows), [])
-    // counts become what lies before each block
+    // counts become prefix sums
     const words = this.services.arena.view('i32', counts, this.blocks + 1)
     let total = 0
     for (let block = 0; block <= this.blocks; block++) {
@@ -139,7 +139,7 @@ export class ColumnRun {
     return { bitmap, prefix: counts, total }
   }
 
-  /** The sum by the fixed tree of the rows that are kept, and how many; undefined when a column cannot be reached. */
+  /** The sum of the selected values by the fixed tree, and their number; undefined where a column lies outside the arena. */
   async sum(): Promise<{ readonly sum: number; readonly total: number } | undefined> {
     const { rows } = this.program
     const sums = this.allocate(8 * Math.ceil(rows / CHUNK))
@@ -163,7 +163,7 @@ export class ColumnRun {
     return { sum: combinePairwise(parts, (a, b) => a + b) ?? 0, total }
   }
 
-  /** `Math.min` or `Math.max` of the selected values, of which there are some; undefined when a column cannot be reached. */
+  /** `Math.min` or `Math.max` of the selected values, at least one; undefined where a column lies outside the arena. */
   async extreme(which: 'min' | 'max', selection: Selected): Promise<number | bigint | undefined> {
     const values = this.values(selection.bitmap)
     if (values === undefined) return undefined
@@ -175,7 +175,7 @@ export class ColumnRun {
     })
   }
 
-  /** The exact sum of the selected 64-bit integers, of which there are some; undefined when a column cannot be reached. */
+  /** The exact sum of the selected 64-bit integers, at least one; undefined where a column lies outside the arena. */
   async bigSum(selection: Selected): Promise<bigint | undefined> {
     const values = this.values(selection.bitmap)
     if (values === undefined) return undefined
@@ -193,7 +193,7 @@ export class ColumnRun {
     return output?.kind === 'column' && this.program.columns[output.column]?.type.kind === 'i64'
   }
 
-  /** The program's one output: doubles, or the 64-bit integers of a column. */
+  /** The values of the program's one output: doubles, or the 64-bit integers of a column; undefined where they cannot be reached. */
   private values(bitmap: number | undefined): Values | undefined {
     const [output] = this.program.shape.outputs
     if (output?.kind === 'column' && (this.isBig || this.program.columns[output.column]?.type.kind === 'f64')) {
@@ -234,7 +234,7 @@ export class ColumnRun {
     return boundKernel(kernel, columns, known, this.services.arena)
   }
 
-  /** What the program's texts are chosen from; undefined where that is too long. */
+  /** The dictionary of the texts that the program chooses from; undefined where it would have too many bytes. */
   get chosenTexts(): Column | undefined {
     this.chosen ??= chosenTexts(this.program, (of, length) => {
       const array = arrayIn(this.arena, of, length, this.program.name)
@@ -244,7 +244,7 @@ export class ColumnRun {
     return this.chosen
   }
 
-  /** The address of a copy of the table, which lives as long as the run. */
+  /** The address of a copy of a lookup table, which lives as long as the run. */
   private table(data: Table): number {
     let address = this.tables.get(data)
     if (address === undefined) {
@@ -256,7 +256,7 @@ export class ColumnRun {
     return address
   }
 
-  /** A column of texts that are places in a dictionary, with bytes, in these blocks. */
+  /** A dictionary-encoded column of texts, with its texts' bytes written to these blocks. */
   async spelled(column: Column, blocks: ResultBlocks): Promise<Column> {
     const { pool, signal, arena } = this.services
     return await spelled(column, blocks, async (columns) => {
@@ -276,7 +276,7 @@ export class ColumnRun {
     return Math.ceil(rows / this.unitRows)
   }
 
-  /** The work on as many workers as it has units for; what each of them gave. */
+  /** Runs work on all workers, or as many as there are units; returns the result of each. */
   async together(work: ColumnWork, units: number, names: readonly FoldName[]): Promise<readonly ColumnResult[]> {
     const { pool, signal, onStart } = this.services
     if (!this.started) onStart?.()
@@ -291,7 +291,7 @@ export class ColumnRun {
       return { work, folds, rows: this.program.rows, unitRows, units, claims, scratch: this.allocate(bytes), number, most }
     })
     const results: ColumnResult[] = []
-    // on the caller's thread the event loop gets a turn between tasks
+    // on the caller's thread it yields to the event loop between tasks
     for (let done = 0; done < units; done += most) {
       results.push(...((await pool.runTogether('columns', tasks, signal === undefined ? {} : { signal })) as ColumnResult[])) // what `columnTask` returns
     }
@@ -299,7 +299,7 @@ export class ColumnRun {
   }
 }
 
-/** The kernel; undefined when it cannot be compiled after all. */
+/** The kernel; undefined where it cannot be compiled after all. */
 export function compiledKernel<A extends readonly unknown[]>(compile: (...args: A) => ColumnKernel, ...args: A): ColumnKernel | undefined {
   const kernel = compiled(() => compile(...args))
   return 'because' in kernel ? undefined : kernel

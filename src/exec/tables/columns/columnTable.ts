@@ -1,4 +1,4 @@
-/** The table that a program yields, in blocks of the arena: written by the workers where it is to stay. */
+/** The result of a column program as a table, which workers write into blocks of the arena. */
 import type { Column } from '../../../core/data/column.ts'
 import { type ColumnType, typeText } from '../../../core/data/schema.ts'
 import { computedType, elementNames, type NotColumns, type ProgramOutput } from '../../kernels/columns/programShape.ts'
@@ -19,9 +19,9 @@ import type { CompactedText } from './texts/textTask.ts'
 
 export interface ProgramTable {
   readonly batch: ExecBatch
-  /** Where the first hidden column has codes. */
+  /** Present where parts of the first hidden column are encoded. */
   readonly coded?: CodedKeys
-  /** What the result lies in, but for columns of the source that it has as they are: the caller's from now on. */
+  /** The blocks of the result, which the caller owns; columns of the source that are handed on lie elsewhere. */
   readonly blocks: ResultBlocks
 }
 
@@ -32,7 +32,7 @@ export async function programTable(run: ColumnRun): Promise<ProgramTable | NotCo
   const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isSpelledText(output, program))
   if (drops && odd?.kind === 'column')
     return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)
-  // where nothing else computes Dates that steps make, a kernel that keeps all rows finds out whether all are valid
+  // where no other kernel computes Dates that steps make, a selection of all rows finds out whether they are valid
   const evenAll = program.shape.dates === true && computedOf(program).length === 0
   const kept = await run.select({ skipsNulls: false, evenAll })
   if (kept === undefined) return NO_ROOM
@@ -86,7 +86,7 @@ function computedOf({ shape }: ColumnProgram): readonly Computed[] {
   return shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output] : []))
 }
 
-/** Of those computed, what is wanted as integers. */
+/** The names of computed outputs that are wanted as integers. */
 function integersOf(computed: readonly Computed[]): readonly string[] {
   return computed.flatMap(({ name, type }) => (type === 'i32' ? [name] : []))
 }
@@ -130,7 +130,7 @@ async function allRows(run: ColumnRun, blocks: ResultBlocks): Promise<readonly C
   return outputs
 }
 
-/** A column for what is computed: for texts the numbers of entries in their dictionary; undefined where that is too long. */
+/** An empty column for a computed output: for texts with codes of the run's dictionary; undefined where that would be too long. */
 function madeColumn(run: ColumnRun, blocks: ResultBlocks, output: Pick<Computed, 'type' | 'nullable'>, length: number): Column | undefined {
   const { type } = output
   if (type !== 'utf8') return blocks.column(type, length, output)
@@ -138,7 +138,7 @@ function madeColumn(run: ColumnRun, blocks: ResultBlocks, output: Pick<Computed,
   return dictionary && { ...blocks.column('i32', length, output), type: computedType(type), dictionary }
 }
 
-/** The column, with bytes in place of the numbers of its texts. */
+/** The column, with texts' bytes in place of dictionary codes alone. */
 async function withTexts(run: ColumnRun, blocks: ResultBlocks, column: Column): Promise<Column> {
   if (!isUnspelled(column)) return column
   const texts = await run.spelled(column, blocks)
@@ -146,7 +146,7 @@ async function withTexts(run: ColumnRun, blocks: ResultBlocks, column: Column): 
   return texts
 }
 
-/** How many values of a column are not null, by the counts of its blocks. */
+/** The number of values of a column that are not null, from the counts of its blocks. */
 function presentIn({ program, arena }: ColumnRun, counts: number): number {
   return (arena.view('i32', counts, Math.ceil(program.rows / BLOCK_ROWS)) as Int32Array).reduce((a, b) => a + b, 0)
 }
@@ -208,16 +208,16 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
 }
 
 interface TextOutput {
-  /** Without its bytes. */
+  /** The column without its bytes. */
   readonly column: Column
   readonly text: CompactedText
-  /** Where its bitmap goes; absent where the source has none. */
+  /** The work that compacts its bitmap; absent where the source has none. */
   readonly bits?: Compacted
-  /** Its number among the columns. */
+  /** Its index among the columns. */
   readonly at: number
 }
 
-/** A column of text for the selected rows, of which the bytes have no place yet; undefined when the source cannot be reached. */
+/** A column of text for the selected rows, before its bytes have a block; undefined where the source lies outside the arena. */
 function textOutput(run: ColumnRun, blocks: ResultBlocks, { total }: Selected, source: Column): Omit<TextOutput, 'at'> | undefined {
   const [offsets, values] = [addressOf(source.offsets, run.arena), addressOf(source.values, run.arena)]
   const validity = addressOf(source.validity, run.arena)
@@ -268,7 +268,7 @@ function isSpelledText(output: ProgramOutput, { columns }: ColumnProgram): boole
   return column !== undefined && isText(column.type) && !isUnspelled(column)
 }
 
-/** Of a column whose values can be put end to end, the bytes of one as a power of two. */
+/** The binary logarithm of the bytes of an output's values; undefined where they have no fixed width. */
 function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {
   if (output.kind === 'computed') return LOG2_BYTES.get(output.type === 'utf8' ? 'i32' : output.type)
   const column = columns[output.column]
@@ -278,7 +278,7 @@ function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | un
   )
 }
 
-/** Types of a value in a fixed number of bytes. */
+/** The binary logarithm of a value's bytes, for types of fixed width. */
 const LOG2_BYTES: ReadonlyMap<ColumnType['kind'], number> = new Map([
   ...(['f64', 'i64', 'u64', 'timestamp', 'time'] as const).map((kind) => [kind, 3] as const),
   ...(['f32', 'i32', 'u32', 'date'] as const).map((kind) => [kind, 2] as const),

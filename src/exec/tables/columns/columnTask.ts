@@ -1,7 +1,7 @@
 /**
  * A worker's part of a column program: it claims units of rows until none is left and runs kernels over them.
  *
- *     blocks     a kernel over blocks of rows: it selects, or puts values where they are to stay
+ *     blocks     a kernel over blocks of rows: it selects, or writes values to their final place
  *     sum        values of all rows added by the fixed tree: a unit is some chunks
  *     selectedSum   the same of selected rows, which it selects: see `selectedSum.ts`
  *     reduce     the least or the most of the selected values, or the sum of integers: in any order
@@ -9,8 +9,8 @@
  *     ends, texts   the same of text, in two passes: see `textTask.ts`
  *     groups     aggregates by group: see `groupPass.ts`
  *
- * What a unit gives does not depend on who runs it: sums go to the place of their chunk, compacted values to the place
- * the counts of the blocks before say.
+ * The result of a unit does not depend on the worker: sums go to the place of their chunk, compacted values to the place that the
+ * counts of the blocks before give.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { bucketStart } from '../../../core/time/bucket.ts'
@@ -25,16 +25,16 @@ import { type SelectedSum, type SelectedSumPart, selectedSumPart } from './selec
 import type { BoundKernel, Selection, SentKernel, Values } from './sentKernel.ts'
 import { type CompactedText, textBytes, textEnds } from './texts/textTask.ts'
 
-/** A column (and its bitmap), or the kernel's output of that number, and where of its selected rows the values and the bits go. */
+/** A column (and its bitmap), or an output of the kernel, and the addresses to which the values and bits of its selected rows go. */
 export interface Compacted {
   readonly from: { readonly address: number; readonly validity?: number } | { readonly output: number }
-  /** Values of so many bytes; absent for text, whose bytes `textTask.ts` puts end to end. */
+  /** The width of values and the address they go to; absent for text, whose bytes `textTask.ts` puts end to end. */
   readonly values?: { readonly log2Bytes: number; readonly to: number }
-  /** Where bits of values that are not null go, into zeros; absent when none can be null. */
+  /** The address of a zeroed bitmap for the bits of values that are not null; absent where none can be null. */
   readonly validity?: number
 }
 
-/** Folds that any order of the values gives the same result of. */
+/** Reductions whose result does not depend on the order of the values. */
 export type Reduction = 'least' | 'most' | 'least64' | 'most64' | 'sum64'
 
 export type ColumnWork =
@@ -58,28 +58,28 @@ export interface ColumnTask {
   /** Rows, or selected values, of a unit: a multiple of four blocks. */
   readonly unitRows: number
   readonly units: number
-  /** The address of the word from which units are claimed. */
+  /** The address of the counter of the next unit to claim. */
   readonly claims: number
-  /** The address of this worker's own memory: see `scratchBytes`. */
+  /** The address of the worker's scratch memory: see `scratchBytes`. */
   readonly scratch: number
-  /** Which of those that work together this is, from 0 on. */
+  /** The worker's number, from 0 on. */
   readonly number: number
-  /** Units after which the task returns though some are left: where it runs on the caller's thread. */
+  /** The most units of the task; fewer than all on the caller's thread, where it has to return to the event loop. */
   readonly most: number
 }
 
-/** Blocks whose values are computed before they are added: `sum4` takes four. */
+/** Blocks whose values are computed before they are added: `sum4` adds four at a time. */
 const BLOCKS_AT_ONCE = 4
 
-/** A bitmap of a block, and the word in which its bits are counted. */
+/** Bytes of a block's bitmap, and of the word in which its bits are counted. */
 const BITS_BYTES = BLOCK_ROWS / 8 + 8
 
-/** A worker's memory: the state of a fold, a frame, for each output the bits and the values of a block; of four blocks for a sum; the frame of a pass over groups. */
+/** Bytes of a worker's scratch memory: a fold's state, a frame, bits and values of a block for each output (four blocks for a sum), a group pass's frame. */
 export function scratchBytes(work: ColumnWork): number {
   return passFrameAt(work) + (work.kind === 'groups' ? 4 * work.frame.length : 0)
 }
 
-/** Where in a worker's memory the frame of a pass over groups lies. */
+/** The offset of the frame of a group pass in the scratch memory. */
 function passFrameAt(work: ColumnWork): number {
   const { frame, outputs } = kernelOf(work) ?? { frame: [], outputs: [] }
   const values = 8 * BLOCK_ROWS * (outputs.length === 1 ? BLOCKS_AT_ONCE : outputs.length)
@@ -88,7 +88,7 @@ function passFrameAt(work: ColumnWork): number {
 
 type Run = (...args: number[]) => void
 
-/** What `reduce` found among this worker's values: a double, or a 64-bit integer, of any size for a sum. */
+/** The result of `reduce` over this worker's values: a double or a 64-bit integer, for a sum an integer of any size. */
 export type ColumnResult = number | bigint | undefined
 
 export const columnTask: TaskHandler = (payload, context) => new ColumnWorker(payload as ColumnTask, context).run()
@@ -195,7 +195,7 @@ class ColumnWorker {
     for (let from = unit * this.task.unitRows; from < end; from += BLOCK_ROWS) run(from, Math.min(from + BLOCK_ROWS, end))
   }
 
-  /** Where row 0 of the values would lie, after those of the rows have been computed. */
+  /** Computes the values of these rows, if they are no column; returns the address at which row 0 would lie. */
   private valuesOf(values: Values, from: number, to: number, into = 0): number {
     if ('address' in values) return values.address
     const first = from - (from % BLOCK_ROWS)
@@ -205,7 +205,7 @@ class ColumnWorker {
     return origin
   }
 
-  /** Whole chunks four at a time, the rest one by one. */
+  /** Adds whole chunks four at a time, the rest one by one. */
   private sumAll(unit: number, values: Values, sums: number): void {
     const from = unit * this.task.unitRows
     const end = Math.min(from + this.task.unitRows, this.task.rows)
@@ -232,7 +232,7 @@ class ColumnWorker {
     }
   }
 
-  /** What adding selected values asks of a worker. */
+  /** The worker's part in a sum of selected values. */
   private partOf({ selects, values, selection }: SelectedSum): SelectedSumPart {
     const { context, task } = this
     const runs = selects.map(({ kernel, frame }) => [instance(kernel, context), frame] as const)
@@ -248,7 +248,7 @@ class ColumnWorker {
     }
   }
 
-  /** What a pass over groups asks of a worker. */
+  /** The worker's part in a group pass. */
   private passOf(work: Extract<ColumnWork, { kind: 'groups' }>, claims: Int32Array): GroupPassPart {
     const { context, task } = this
     return {
@@ -302,13 +302,13 @@ class ColumnWorker {
     })
   }
 
-  /** Where row 0 of an output's values would lie when those of the block at `from` are in its buffer. */
+  /** The address at which row 0 of an output's values would lie when those of the block at `from` are in its buffer. */
   private origin(columns: readonly Compacted[], output: number, from: number): number {
     const bytes = 2 ** (columns.find((column) => 'output' in column.from && column.from.output === output)?.values?.log2Bytes ?? 3)
     return this.buffers + 8 * BLOCK_ROWS * output - bytes * from
   }
 
-  /** Where the bit of row 0 would lie. */
+  /** The address at which the bit of row 0 would lie. */
   private bitsOrigin(output: number, from: number): number {
     return this.bits + BITS_BYTES * output - from / 8
   }
@@ -317,7 +317,7 @@ class ColumnWorker {
     return this.folds.get(name) as Run // the driver sends those its work needs
   }
 
-  /** The value, and all of the state as words. */
+  /** The fold's state: its value, and all of it as words. */
   private state(): { readonly value: Float64Array; readonly words: Int32Array } {
     const { arena } = this.context
     const { scratch } = this.task
@@ -334,7 +334,7 @@ export function compactFold({ log2Bytes }: { readonly log2Bytes: number }): Fold
 
 const KEPT_INSTANCES = 256
 
-/** The kernel, to be run on this thread. */
+/** Instantiates the kernel on this thread. */
 export function runsHere({ module, functions }: SentKernel, { memory }: WorkerContext['arena']): Run {
   const imports: Record<string, WebAssembly.ImportValue> = { memory }
   for (const imported of functions) imports[imported] = importedFunction(imported)
@@ -353,7 +353,7 @@ function instance(kernel: SentKernel, { cache, arena }: WorkerContext): Run {
   return run
 }
 
-/** JavaScript's own function; or the library's, of buckets in a time zone. */
+/** The function that a kernel imports: JavaScript's own, or the library's for buckets in a time zone. */
 function importedFunction(name: string): (...args: number[]) => number {
   const bucket = importedBucket(name.slice(0, name.lastIndexOf('/')))
   return bucket === undefined ? functionOfNumbers(name) : (bucketStart(...bucket) as (...args: number[]) => number)

@@ -1,6 +1,6 @@
 /**
- * Keys of one side of a join as a filter of the rows of the other, in the pass over its columns: what no row of the first
- * side matches is not copied, not hashed and not looked up. Which side is first the plan says (`planner/physical/keyFilter.ts`).
+ * The keys of one side of a join as a filter of the other side's rows, in the pass over its columns: rows without a match are not
+ * copied, hashed or looked up. The plan says which side is first (`planner/physical/keyFilter.ts`).
  */
 import type { Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
@@ -13,14 +13,14 @@ import { type KeySet, keySetOf, namedColumns } from './semiJoin.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
-/** Bytes of the widest set: a table of a hundred million keys has them in 16 MiB if one in six is there. */
+/** Bytes of the widest set: it holds keys from a range of 16 million, a byte each. */
 const WIDEST_SET = 2 ** 24
-/** Keys beyond this part of all that the rows are likely to have would keep most rows. */
+/** A set with more than this part of the keys that rows are likely to have is not used, as it would keep most rows. */
 const MOST_KEYS = 3 / 4
-/** Rows of the other side that are looked at to tell which keys they have. */
+/** Rows of the other side in the sample of its keys. */
 const LOOKED_AT = 4096
 
-/** The keys of a side that is there; undefined where a batch has none. */
+/** The keys of a side that has been computed; undefined where a batch has none. */
 export function keysOfSide(join: Join, batches: readonly ExecBatch[]): readonly Column[] | undefined {
   const filled = batches.filter((batch) => batch.length > 0)
   if (join.on !== undefined) return namedColumns(filled, join.on)
@@ -28,7 +28,7 @@ export function keysOfSide(join: Join, batches: readonly ExecBatch[]): readonly 
   return keys.length < filled.length ? undefined : keys
 }
 
-/** Keys of joins, of their sides that are there, as filters of a program's rows: those that the plan names, as far as they are few. */
+/** The filters of a program's rows by the keys of joins that the plan names, as far as these are known and few. */
 export function keyFilters(
   filteredBy: readonly KeyReach[],
   known: ReadonlyMap<number, readonly Column[]>,
@@ -42,7 +42,7 @@ export function keyFilters(
   })
 }
 
-/** The part of keys that a column is compared with; undefined where they have no such part. */
+/** The field of the keys that a column is compared with; undefined where they have no such field. */
 function keyParts(keys: readonly Column[] | undefined, part: KeyPart | undefined): readonly Column[] | undefined {
   if (keys === undefined || part === undefined) return keys
   const names = part.of.join()
@@ -52,7 +52,7 @@ function keyParts(keys: readonly Column[] | undefined, part: KeyPart | undefined
   return found.length < keys.length ? undefined : found
 }
 
-/** The keys as a filter of a program's rows; undefined where the set would be too wide or keep too much. */
+/** The keys as a filter of a program's rows; undefined where the set would be too wide or keep too many rows. */
 function keyFilter(on: string, keys: readonly Column[], { columns, element, rows }: ColumnProgram): KeySet | undefined {
   const column = columns[fieldsOf(element).findIndex((field) => field.name === on)]
   const count = keys.reduce((sum, key) => sum + key.length, 0)
@@ -63,7 +63,7 @@ function keyFilter(on: string, keys: readonly Column[], { columns, element, rows
   return count > most && keysIn(set) > most ? undefined : set
 }
 
-/** How many keys the set and the rows have room for together. */
+/** The span of the set's keys and a sample of the rows' keys together. */
 function spanOfBoth({ window: { base, span } }: KeySet, column: Column): number {
   const [least, most] = rangeSeen(column, LOOKED_AT) ?? [base, base]
   return Math.max(most, base + span - 1) - Math.min(least, base) + 1

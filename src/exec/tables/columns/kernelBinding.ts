@@ -1,4 +1,4 @@
-/** Column kernels bound to a table: frames filled with addresses and captured numbers. */
+/** Binds column kernels to a table: fills their frames with addresses and captured numbers. */
 
 import type { Column } from '../../../core/data/column.ts'
 import type { FrameSlot } from '../../kernels/columns/columnTypes.ts'
@@ -11,7 +11,7 @@ import { moduleOf } from '../../wasm/moduleCache.ts'
 import type { BoundKernel, SentKernel } from './sentKernel.ts'
 import { codeOf, codesOf } from './texts/textCodes.ts'
 
-/** A kernel that needs nothing but memory. */
+/** A kernel that imports nothing but memory. */
 export function sentModule(module: KernelModule, { addresses }: Arena): SentKernel {
   return { ...moduleOf(module, addresses), functions: [] }
 }
@@ -25,29 +25,29 @@ export function sentFold(name: FoldName, { addresses }: Arena): SentKernel {
   return fold
 }
 
-/** A buffer's address, if kernels can reach it: it begins a block of the arena, which ends at a multiple of 64 bytes. */
+/** A buffer's address, 0 for an empty one; undefined where kernels cannot use it: it must begin a block of the arena, which ends at a multiple of 64 bytes. */
 export function addressOf(buffer: ArrayBufferView | undefined, arena: Arena): number | undefined {
   if (buffer === undefined) return undefined
   if (buffer.byteLength === 0) return 0
   return arena.owns(buffer) && buffer.byteOffset % 64 === 0 ? buffer.byteOffset : undefined
 }
 
-/** Addresses the driver decides on. */
+/** The values of frame slots that the caller decides on. */
 export interface Places {
   readonly bitmap?: number
   readonly counts?: number
   readonly inexact?: number
-  /** Where the texts of a column begin behind the constants of the program's dictionary. */
+  /** The index of a column's first text in the program's dictionary, behind its constants. */
   readonly firstText?: (column: number) => number | undefined
-  /** Where a copy of a table lies. */
+  /** The address of a copy of a lookup table in the arena. */
   readonly table?: (data: Float64Array | Int32Array) => number
-  /** Where an output's values, its validity and its counts of values that are not null go; elsewhere for each block if undefined. */
+  /** The addresses for an output's values, bitmap and counts of values that are not null; undefined where they change from block to block. */
   readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
 }
 
 const OUTPUT_PART = { output: 'values', outputValidity: 'validity', outputCounts: 'counts' } as const
 
-/** The kernel over these columns; undefined when a buffer lies outside of the arena. */
+/** The kernel bound to these columns; undefined where a buffer lies outside the arena. */
 export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], places: Places, arena: Arena): BoundKernel | undefined {
   const frame = new Float64Array(kernel.slots.length)
   const words = new Int32Array(frame.buffer)

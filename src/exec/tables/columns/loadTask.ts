@@ -1,11 +1,11 @@
 /**
- * Columns of a scan in one piece, so that kernels reach them: each split is put at its place among those of all.
+ * Puts columns of splits together in whole columns, over which kernels can run: each split at its place.
  *
  *     split 0   price 3 4   name  a bb          price  3 4 5 6
  *     split 1   price 5 6   name  c dd    -->   name   a bb c dd
  *
- * Values of a fixed width have their place as soon as the rows of the splits are known. Texts have none before all splits
- * are read: they lie in blocks of their own until then.
+ * The place of values of a fixed width is known with the numbers of rows of the splits. That of texts is known only when all
+ * splits have been read: they lie in blocks of their own until then.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { isFixedKind } from '../../../core/data/fixedValues.ts'
@@ -17,7 +17,7 @@ import { writeCodes } from './texts/loadedTexts.ts'
 import { spellTexts } from './texts/spelledTexts.ts'
 import type { Codes } from './texts/textCodes.ts'
 
-/** Whether columns of the type can be put together so. */
+/** Whether columns of the type can be put together this way. */
 export function isLoadable({ kind }: ColumnType): boolean {
   return isFixedKind(kind) || kind === 'utf8' || kind === 'binary' || kind === 'null'
 }
@@ -26,7 +26,7 @@ export function isText({ kind }: ColumnType): boolean {
   return kind === 'utf8' || kind === 'binary'
 }
 
-/** Copies the part to its place; how many of its values are null. */
+/** Copies a part to its place in the whole column; returns the number of its nulls. */
 export function place({ part, whole, firstRow, firstByte, places }: Placed, arena: Arena): number {
   const { length } = part
   const [from, to] = [part.values, whole.values]
@@ -40,7 +40,7 @@ export function place({ part, whole, firstRow, firstByte, places }: Placed, aren
 
 type Values = NonNullable<Column['values']>
 
-/** Where what has a fixed width, values or places in a dictionary, goes among what the whole has of it; undefined for others. */
+/** The bytes of a whole column for a split's values or dictionary indices; undefined where the column has none of a fixed width. */
 export function placeOf({ values }: Column, firstRow: number, rows: number): Uint8Array | undefined {
   if (values === undefined) return undefined
   const width = values.BYTES_PER_ELEMENT
@@ -51,7 +51,7 @@ function isThere(from: Values, to: Values, firstRow: number): boolean {
   return from.buffer === to.buffer && from.byteOffset === to.byteOffset + firstRow * to.BYTES_PER_ELEMENT
 }
 
-/** Sets the bits of the part's values that are there; how many are not. */
+/** Sets the bits of the part's values that are not null in the whole column's bitmap; returns the number of nulls, 0 where it has no bitmap. */
 export function nullsPlaced(part: Column, whole: Column, firstRow: number): number {
   return whole.validity === undefined ? 0 : placeBits(part, whole.validity, firstRow)
 }
@@ -65,12 +65,12 @@ function placeTexts(part: Column, whole: Column, { firstRow, firstByte }: Pick<P
   copyBytes(arena, bytes, (whole.values as Uint8Array).subarray(firstByte, firstByte + bytes.length))
 }
 
-/** The bytes of the texts of a part. */
+/** The number of bytes of a part's texts. */
 export function textBytes({ offsets, length }: Column): number {
   return offsets === undefined ? 0 : (offsets[length] as number) - (offsets[0] as number)
 }
 
-/** Other parts have bits in the first and the last byte, which are set by one step for that. */
+/** Copies a part's bits; other parts may have bits in its first and last byte, which are set atomically. Returns the number of nulls. */
 function placeBits({ validity, length }: Column, bits: Uint8Array, firstRow: number): number {
   let present = 0
   const end = firstRow + length

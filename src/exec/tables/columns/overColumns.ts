@@ -1,4 +1,4 @@
-/** Runs a plan as a column program, where it is one; whoever asks has another way where it is none, and is told why. */
+/** Runs a plan as a column program; where it is none, tells the caller why, who then runs it in another way. */
 import { MemoryError } from '../../../core/errors.ts'
 import type { PhysicalPlan } from '../../../planner/physical/physicalPlan.ts'
 import type { NotColumns } from '../../kernels/columns/programShape.ts'
@@ -16,14 +16,14 @@ import { type TextSets, withTextSets } from './texts/textSets.ts'
 
 type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'> & {
   readonly signal?: AbortSignal | undefined
-  /** Takes the blocks of columns that the program has besides those of its table, for as long as anything of the result is used. */
+  /** Takes over the blocks of columns that the program adds to those of its table; they must live as long as the result is used. */
   readonly keep: (blocks: readonly Block[]) => void
 }
 
-/** Tables of so small a part of what is else worth a pass are filtered by keys of joins: whatever comes after has fewer rows. */
+/** The part of `smallRows` that is enough where keys of joins filter the rows, since all later operators have fewer rows. */
 const FILTERED = 1 / 16
 
-/** What `work` gives; or why it cannot: the plan is no program, or one of few rows, or there is too little memory. `codedKeys`: texts of the first hidden column as codes. `textSets`: filters of texts as sets of codes. */
+/** The result of `work` over the plan's program, or why there is none: no program, few rows, or short memory. `codedKeys`: codes for texts of the first hidden column. `textSets`: sets of codes for filters of single texts. */
 export async function overColumns<T extends object>(
   plan: PhysicalPlan,
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal, keep }: Options,
@@ -72,7 +72,7 @@ export async function overColumns<T extends object>(
   }
 }
 
-const NO_ROOM: NotColumns = refused('memory is short for whole columns') // rows by rows there may be enough
+const NO_ROOM: NotColumns = refused('memory is short for whole columns') // partition after partition there may be enough
 
 function programOf(plan: PhysicalPlan, texts: TextColumns): ColumnProgram | NotColumns {
   try {
@@ -83,7 +83,7 @@ function programOf(plan: PhysicalPlan, texts: TextColumns): ColumnProgram | NotC
   }
 }
 
-/** The columns of the plan's one table are made once, and none of few rows. */
+/** Adds the columns of functions of a text once for the plan's table, and not where that has few rows. */
 function once(make: TextColumns, smallRows: number): TextColumns {
   let made: { readonly with: WithTextColumns | undefined } | undefined
   return (table, steps) => {

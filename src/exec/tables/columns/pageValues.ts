@@ -1,12 +1,12 @@
 /**
- * Values of unpacked pages, written to their places in the arena.
+ * Decodes the values of unpacked Parquet pages, by kernels, to their places in the arena.
  *
  *     page     3 0 0 2   indices of a dictionary's entries      place   d a a c
  *     page     x y z     values                          -->    place   x y z
  *     page     3 0 0 2   indices of a dictionary of texts       place   3 0 0 2   a byte each
  *     page     1 x 2 yz  texts behind their lengths             texts   xyz       0 1 3
  *
- * Integers that are read as numbers are divided first, where they are entries of a dictionary: once for each entry.
+ * Integers that are read as scaled numbers are divided: entries of a dictionary once each, before the indices are resolved.
  */
 import { MemoryError } from '../../../core/errors.ts'
 import type { PackedPage, PagedColumn, PageKernels, PageOfValues } from '../../../core/ports.ts'
@@ -20,12 +20,12 @@ import { beginAlike, copyBytes } from '../operators/gather/copyBytes.ts'
 
 const OPERATOR = 'pages of files'
 const LOG2 = { 1: 0, 4: 2, 8: 3 } as const
-/** Numbers that a byte has. */
+/** The most entries of a dictionary whose indices fit a byte. */
 const MOST_BYTE_ENTRIES = 256
-/** Blocks begin at a whole word. */
+/** Bytes of a word; blocks begin at whole words. */
 const WORD = 8
 
-/** The kernels over this arena. `held` gets the blocks of texts, which the caller frees. */
+/** The decoders by kernels over this arena. The blocks of texts are added to `held`; the caller frees them. */
 export function pageKernels(arena: Arena, held: Block[]): PageKernels {
   return {
     decode(parts, column) {
@@ -56,7 +56,7 @@ export function pageKernels(arena: Arena, held: Block[]): PageKernels {
   }
 }
 
-/** Unpacks one page behind the other to `to`; false where one is damaged. Packed ones that lie elsewhere come to `from` first. */
+/** Unpacks pages end to end to `to`; false where one is damaged. Packed pages outside the arena are copied to `from` first. */
 function unpacked(arena: Arena, pages: readonly PackedPage[], { from, to }: { readonly from: number; readonly to: number }): boolean {
   const kernel = arenaKernel(arena, 'snappy', snappyKernel)
   let out = to
@@ -75,7 +75,7 @@ function unpacked(arena: Arena, pages: readonly PackedPage[], { from, to }: { re
   return true
 }
 
-/** Writes the texts of pages to a block of their own, with their ends; undefined where they are not as they should be, or memory is short. */
+/** Writes the texts of pages with their offsets to a block of their own; undefined where pages are damaged or not plain, or memory is short. */
 function texts(
   arena: Arena,
   held: Block[],
@@ -115,7 +115,7 @@ function texts(
   }
 }
 
-/** Copies values that stay as they are straight to their places; undefined where some do not. */
+/** Copies plain values straight to their places; false where pages are damaged, undefined where some need decoding or scaling. */
 function copied(arena: Arena, parts: readonly Uint8Array[], { out, width, numbers, pages }: PagedColumn): boolean | undefined {
   if (numbers !== undefined || pages.some(({ indexBits }) => indexBits !== undefined)) return undefined
   let to = 0
@@ -128,7 +128,7 @@ function copied(arena: Arena, parts: readonly Uint8Array[], { out, width, number
   return to === out.length
 }
 
-/** So many bytes from `at` on, where they lie in one part. */
+/** The bytes at `at` of the parts end to end; undefined where they lie in no single part. */
 function bytesAt(parts: readonly Uint8Array[], at: number, length: number): Uint8Array | undefined {
   let from = at
   for (const part of parts) {
@@ -138,22 +138,22 @@ function bytesAt(parts: readonly Uint8Array[], at: number, length: number): Uint
   return length === 0 ? new Uint8Array() : undefined
 }
 
-/** With what lies between them so that all begin as they do where they come from. */
+/** The bytes of a block for all pages and the dictionary, with room between them to keep the alignment of their source. */
 function pageBytes(column: PagedColumn): number {
   const bytes = column.pages.reduce((sum, { at, end }) => sum + Math.max(0, end - at), entryBytes(column))
   return bytes + 8 * (column.pages.length + 1)
 }
 
-/** Of texts kernels need none. */
+/** The bytes of the dictionary's entries; 0 for texts, of which kernels write only indices. */
 function entryBytes({ dictionary, width }: PagedColumn): number {
   return width === 1 ? 0 : (dictionary?.entries ?? 0) * width
 }
 
-/** Bytes of parts where kernels over the arena reach them: what lies elsewhere is copied to a block. */
+/** Gives kernels the addresses of bytes of parts, and copies those outside the arena to a block. */
 class Bodies {
   private readonly arena: Arena
   private readonly parts: readonly Uint8Array[]
-  /** What is left of the block. */
+  /** The address of the free rest of the block. */
   private next: number
   constructor(arena: Arena, parts: readonly Uint8Array[], block: number) {
     this.arena = arena
@@ -161,7 +161,7 @@ class Bodies {
     this.next = block
   }
 
-  /** The address of so many bytes from `at` on; undefined where they lie in no part. */
+  /** The address of so many bytes from `at` on; undefined where they lie in no single part. */
   address(at: number, length: number): number | undefined {
     const piece = bytesAt(this.parts, at, length)
     if (piece === undefined || this.arena.owns(piece)) return piece?.byteOffset
@@ -173,7 +173,7 @@ class Bodies {
   }
 }
 
-/** Undefined where memory is short: there are ways that need none. */
+/** The address of a new block; undefined where memory is short, as there are decoders that need none. */
 function reserved(arena: Arena, bytes: number): number | undefined {
   try {
     return arena.reserve(bytes, OPERATOR)
@@ -183,14 +183,14 @@ function reserved(arena: Arena, bytes: number): number | undefined {
   }
 }
 
-/** Has kernels find the values, and write them. */
+/** Decodes pages by kernels; false where pages are damaged or of a kind that kernels do not decode, or memory is short. */
 function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
   const { dictionary, out, width, numbers, pages } = column
   const outWidth = numbers === undefined ? width : 8
   const total = pages.reduce((sum, { values }) => sum + values, 0)
   if (total * outWidth !== out.length) return false
   if (width === 1 && !(dictionary !== undefined && dictionary.entries <= MOST_BYTE_ENTRIES)) return false
-  // of texts kernels need no entries
+  // for texts only indices are written: kernels need no entries
   const given = dictionary === undefined || width === 1 ? 0 : bodies.address(dictionary.at, entryBytes(column))
   if (given === undefined) return false
   const isWider = outWidth > width && dictionary !== undefined
@@ -222,7 +222,7 @@ function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
   }
 }
 
-/** Writes values as the column has them, which may be where they lie; false where one is no such. */
+/** Writes values as the column has them, scaled to numbers if it says so, perhaps in place; false where one is beyond the limit of exact numbers. */
 function asNumbers(
   arena: Arena,
   { width, numbers }: PagedColumn,

@@ -1,4 +1,4 @@
-/** The kernels of a column program, for people: what keeps rows, and what computes columns. */
+/** Prints the kernels of a column program for explain(): the one that selects rows, and the one that computes columns. */
 import type { ColumnCode } from '../../../core/ir/kernelCode.ts'
 import { compiled } from '../../kernels/columns/programShape.ts'
 import { selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
@@ -7,7 +7,7 @@ import { withAddresses } from '../../kir/passes/wideAddresses.ts'
 import { kernelText } from '../../kir/text.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 
-/** As `materialize()` runs them; folds have the same but for what is not kept. */
+/** The kernels as `materialize()` runs them; a fold runs the same, without storing columns. */
 export function programCode({ element, kernelColumns, steps, shape }: ColumnProgram, addresses: AddressType): readonly ColumnCode[] {
   const computed = shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output.name] : []))
   const integers = shape.outputs.flatMap((output) => (output.kind === 'computed' && output.type === 'i32' ? [output.name] : []))

@@ -1,7 +1,7 @@
-/** Why something is not computed over columns: a value, which `explain({ analyze: true })` prints. */
+/** The reason why something is not computed over columns, as a value, which `explain({ analyze: true })` prints. */
 import type { NotColumns } from '../../kernels/columns/programShape.ts'
 
-/** What work over columns gave, or why there is none. */
+/** Whether a result is the reason why there is none. */
 export function isRefused(result: object): result is NotColumns {
   return 'because' in result
 }

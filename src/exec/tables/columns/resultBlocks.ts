@@ -1,4 +1,4 @@
-/** The blocks of the arena that a result is written to: all kept, or all freed when it cannot be finished. */
+/** The blocks of the arena that a result is written to: all kept, or all freed where it cannot be finished. */
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { FIXED_FORMS } from '../../../core/data/fixedValues.ts'
 import { type ComputedType, computedType } from '../../kernels/columns/programShape.ts'
@@ -11,7 +11,7 @@ type Buffer = NonNullable<Column['values']>
 export class ResultBlocks {
   readonly arena: Arena
   private readonly operator: string
-  /** Offsets of the blocks, and their bytes. */
+  /** The bytes of each block, by its offset. */
   private readonly offsets = new Map<number, number>()
 
   constructor(arena: Arena, operator: string) {
@@ -19,7 +19,7 @@ export class ResultBlocks {
     this.operator = operator
   }
 
-  /** A buffer of the same class for so many elements, which are all going to be written. */
+  /** A buffer of the same class for so many elements, not zeroed: the caller writes all of them. */
   like<B extends Buffer>(buffer: B, length: number): B {
     const bytes = length * buffer.BYTES_PER_ELEMENT
     const offset = this.arena.reserve(bytes, this.operator)
@@ -28,7 +28,7 @@ export class ResultBlocks {
     return new ArrayOfLike(this.arena.view('u8', offset, bytes).buffer, offset, length)
   }
 
-  /** A column of doubles, of integers, of truth in bytes or of timestamps, with room for its nulls. */
+  /** A column of doubles, integers, booleans or timestamps, with a bitmap where it is nullable; neither is zeroed. */
   column(kind: Exclude<ComputedType, 'utf8'>, length: number, { nullable }: { readonly nullable: boolean }): Column {
     const type = computedType(kind)
     const values = this.like<Buffer>(new FIXED_FORMS[kind].array(0), length)
@@ -53,25 +53,25 @@ export class ResultBlocks {
     return copy
   }
 
-  /** Frees the block that a buffer is. */
+  /** Frees the block of a buffer, if it is one of these. */
   free(buffer: Buffer | undefined): void {
     if (buffer !== undefined && this.offsets.delete(buffer.byteOffset)) this.arena.free(buffer.byteOffset)
   }
 
-  /** The column without its bitmap, in which all bits are set. */
+  /** The column without its bitmap, in which all bits are set; the bitmap's block is freed. */
   withoutValidity({ validity, ...column }: Column): Column {
     this.free(validity)
     return column
   }
 
-  /** The batch with what lies in these blocks copied into ordinary buffers. */
+  /** The batch with buffers that are these blocks copied into ordinary memory. */
   copiedOut(batch: Batch): Batch {
     const out = <B extends Buffer>(buffer: B): B =>
       this.offsets.has(buffer.byteOffset) && this.arena.owns(buffer) ? (buffer.slice() as B) : buffer // of one class
     return { ...batch, columns: batch.columns.map((column) => mapBuffers(column, out)) }
   }
 
-  /** All blocks, which are the caller's from now on. */
+  /** Returns all blocks, which the caller owns from now on. */
   handedOver(): readonly Block[] {
     const blocks = [...this.offsets].map(([offset, bytes]) => ({ offset, bytes }))
     this.offsets.clear()

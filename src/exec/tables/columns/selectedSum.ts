@@ -1,7 +1,7 @@
 /**
- * The sum of selected values in one pass over the rows. Whoever claims a unit of rows selects, waits until it is known how
+ * The sum of selected values in one pass over the rows. The worker that claims a unit of rows selects, waits until it is known how
  * many rows the units before keep, tells the next unit, and adds the chunks that lie in its unit while the columns are
- * still near. A chunk of the fixed tree that a border between units cuts is added in the end, when all rows have their
+ * still in its cache. A chunk of the fixed tree that a border between units cuts is added in the end, when all rows have their
  * places; claims 0 to n - 1 are units, n to 2n - 1 the borders at their ends.
  *
  * Units are claimed in order, so the unit before is done or being done, and the wait is for its selection alone: a prefix
@@ -17,32 +17,32 @@ import { rowAfter } from './bitmap.ts'
 import type { Selection, SentKernel, Values } from './sentKernel.ts'
 
 export interface SelectedSum {
-  /** Kernels that leave the bits and the counts of a block, one after another, each with the address of its frame. */
+  /** The kernels that select rows, to run one after another, each with the address of its frame. */
   readonly selects: readonly { readonly kernel: SentKernel; readonly frame: number }[]
-  /** Addresses: of how many rows the kernels kept in each block; of a word for each unit, 1 once its rows have their places. */
+  /** Addresses: of the number of selected rows of each block; and of a word for each unit, 1 once its rows have their places. */
   readonly counts: number
   readonly placed: number
-  /** Filled unit by unit. */
+  /** The selection, which is filled unit by unit. */
   readonly selection: Selection
   readonly values: Values
   /** The address of the sums of chunks. */
   readonly sums: number
 }
 
-/** A worker's means. */
+/** A worker's part: its memory and the functions by which it selects and adds. */
 export interface SelectedSumPart {
   readonly context: WorkerContext
   readonly rows: number
   readonly unitRows: number
-  /** Of the fold: the sum of the chunk, and all of it as words. */
+  /** The fold's state: the sum of the chunk, and all of it as words. */
   readonly state: { readonly value: Float64Array; readonly words: Int32Array }
-  /** Leaves bits and the count of a block. */
+  /** Selects the rows of a block: writes its bits and its count. */
   readonly select: (from: number, to: number) => void
-  /** Adds selected values of rows of one block. */
+  /** Adds the selected values of rows of one block. */
   readonly add: (from: number, to: number) => void
 }
 
-/** Longest sleep before it is asked again whether the task was aborted. */
+/** The longest sleep between two checks whether the task was aborted. */
 const SLEEP_MS = 20
 
 export function selectedSumPart(work: SelectedSum, part: SelectedSumPart, claim: number): void {
@@ -68,12 +68,12 @@ export function selectedSumPart(work: SelectedSum, part: SelectedSumPart, claim:
   if (!isPlaced(placed, units - 1, context)) return
   const border = before[last] as number
   const from = Math.floor(border / CHUNK) * CHUNK
-  // of the borders that cut a chunk the first one stands for it
+  // where several borders cut a chunk, the first one adds it
   if (from === border || (before[first] as number) > from) return
   addChunks(work, part, { from, to: Math.min(from + CHUNK, before[blocks] as number), first, last: blocks })
 }
 
-/** Waits until the rows of a unit have their places; false when the task was aborted. */
+/** Waits until the rows of a unit have their places; false where the task was aborted. */
 function isPlaced(placed: Int32Array, unit: number, { abortFlag }: WorkerContext): boolean {
   while (Atomics.load(placed, unit) === 0) {
     if (Atomics.load(abortFlag, 0) !== 0) return false
@@ -82,7 +82,7 @@ function isPlaced(placed: Int32Array, unit: number, { abortFlag }: WorkerContext
   return true
 }
 
-/** Adds the kept values `from` to `to`, from the start of a chunk on, that lie in the blocks from `first` to `last`. */
+/** Adds the selected values `from` to `to`, beginning at a chunk, which lie in the blocks from `first` to `last`. */
 function addChunks(
   { selection, sums }: SelectedSum,
   { context, rows, state, add }: SelectedSumPart,
@@ -108,11 +108,11 @@ function addChunks(
     add(firstRow, endRow)
     at += taken
   }
-  // the last chunk of all may not be whole
+  // the last chunk may not be full
   if (words[FOLD_STATE.filled / 4] !== 0) arena.view('f64', addressAt(words, FOLD_STATE.out / 4), 1)[0] = value[0] as number
 }
 
-/** The block from `first` on that the kept value with `at` before it lies in. */
+/** The block, between `first` and `last`, that has the selected value number `at`. */
 function blockOf(before: Int32Array, at: number, first: number, last: number): number {
   let [low, high] = [first, last]
   while (high - low > 1) {

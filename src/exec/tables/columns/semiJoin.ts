@@ -4,8 +4,8 @@
  *     fold of PipelineExec [above] over HashJoinExec semi (PipelineExec [below] over a table, right)
  *       is the fold of PipelineExec [below, above] over the table, of the rows whose key is one of the right side's
  *
- * The key is a column of the table, and the right side's keys are whole numbers that lie together, or texts where the
- * column has codes: those of the right side that have a code in it are a set of codes.
+ * The key is a column of the table, and the right side's keys are whole numbers in a dense range, or texts where the column has codes:
+ * the set then has the codes of those of the right side's texts that the column has.
  */
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { fieldsOf, plainType, sameType } from '../../../core/data/schema.ts'
@@ -30,22 +30,22 @@ export interface SemiJoin {
   readonly anti: boolean
 }
 
-/** Numbers that are keys: a byte for every number of the window, and a last one for all others. */
+/** A set of keys as bytes: 1 or 0 for every number of the window, and a last 0 for all other numbers. */
 export interface KeySet {
   readonly on: string
   readonly anti: boolean
   readonly window: Window
   readonly present: Uint8Array
-  /** Whether the numbers are codes of the column's texts. */
+  /** Whether the numbers are dictionary codes of the column's texts. */
   readonly coded: boolean
-  /** The number of a join all of whose keys these are, whole ones. */
+  /** The number of the join's key filter, where the set has that join's whole keys and not a part of them. */
   readonly keys?: number
 }
 
-/** Bytes of the widest set: more would not stay in the caches of a core. */
+/** Bytes of the widest set, which still fits a core's caches. */
 const WIDEST_SET = 2 ** 22
 
-/** The join as a filter; undefined where it is none. */
+/** The plan's semi- or anti-join as a filter; undefined where the plan has none that can be one. */
 export function semiJoinOf(plan: PhysicalPlan): SemiJoin | undefined {
   const above = plan.kind === 'PipelineExec' ? plan : undefined
   const join = above?.input ?? plan
@@ -71,12 +71,12 @@ export function semiJoinOf(plan: PhysicalPlan): SemiJoin | undefined {
   return { plan: fused, right, on, anti: how === 'anti' }
 }
 
-/** Steps under which a name means the table's own column of that name. */
+/** Whether a step keeps the table's columns under their names. */
 function keepsColumns(step: Step): boolean {
   return step.kind === 'FilterExec' || step.kind === 'ProjectExec'
 }
 
-/** The columns of a name; undefined where a batch has none. */
+/** The columns of this name; undefined where a batch has none. */
 export function namedColumns(batches: readonly Batch[], name: string): readonly Column[] | undefined {
   const found: Column[] = []
   for (const batch of batches) {
@@ -87,10 +87,10 @@ export function namedColumns(batches: readonly Batch[], name: string): readonly 
   return found
 }
 
-/** Texts that have codes are translated where the program runs, whatever the keys are. */
+/** The most texts of a column for which keys are translated to codes on the caller's thread. */
 const MOST_CODED = 2 ** 16
 
-/** The set of one side's keys for a column of the other; undefined where such keys do not make one of so many bytes. */
+/** The set of one side's keys for a column of the other; undefined where keys are no whole numbers or codes, or it would be wider than `widest` bytes. */
 export function keySetOf(
   { on, anti }: Pick<KeySet, 'on' | 'anti'>,
   all: readonly Column[],
@@ -117,7 +117,7 @@ export function keySetOf(
   return { on, anti, window, present, coded: false }
 }
 
-/** The codes that the texts have. */
+/** The set of the codes of keys that are texts. */
 function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick<KeySet, 'window' | 'present'> {
   const span = codes.firsts.length
   const present = new Uint8Array(span + 1)
@@ -127,7 +127,7 @@ function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick
   return { window: { base: 0, span }, present }
 }
 
-/** The kernel that looks keys up, over a table's column; undefined where it cannot be reached. Behind the set there are zeros to the end of a table of bytes. */
+/** The kernel that filters a table's column by a set of keys, padded with zeros to `TABLE_BYTES`; undefined where the column lies outside the arena. */
 export function boundSemi(
   set: KeySet,
   column: Column,

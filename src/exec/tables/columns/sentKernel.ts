@@ -1,23 +1,23 @@
-/** A compiled kernel as it travels. */
+/** A compiled kernel as it is sent to workers. */
 export interface SentKernel {
-  /** Tells modules apart, so that a worker instantiates each once. */
+  /** The module's key, by which a worker instantiates each module once. */
   readonly key: string
   readonly module: WebAssembly.Module
   readonly functions: readonly string[]
 }
 
-/** A kernel with what its frame holds. */
+/** A kernel with the contents of its frame. */
 export interface BoundKernel extends SentKernel {
   readonly frame: Float64Array
-  /** Slots of addresses that may change from block to block, by output: of values, and where there may be nulls of their bitmap and count. */
+  /** The frame slots that may change from block to block, by output: the addresses of values and, where they may be null, of bitmap and count. */
   readonly outputs: readonly { readonly values: number; readonly validity?: number; readonly counts?: number }[]
 }
 
-/** Rows kept: a bit a row, and how many were kept before each block, and in all. Addresses. */
+/** The addresses of a selection: a bit a row, and the number of selected rows before each block, and in all. */
 export interface Selection {
   readonly bitmap: number
   readonly prefix: number
 }
 
-/** Doubles: those of a column at an address, or computed block by block. */
+/** Values as doubles: a column at an address, or computed block by block. */
 export type Values = { readonly address: number } | { readonly kernel: BoundKernel }

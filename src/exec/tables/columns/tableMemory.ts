@@ -1,8 +1,8 @@
 /**
- * Tables of the user's rows in the arena, where kernels of all workers read them. A table that would take more than half of
- * what is free stays outside: the budget is there for what programs compute. Free is also what tables take that are garbage.
+ * Places tables of the user's rows in the arena, where kernels of all workers read them. A table that would take more than half of
+ * the free memory stays outside: the budget is meant for what programs compute. Memory of tables that are garbage counts as free.
  *
- * Outside they lie in shared buffers, whose size the garbage collector does not know either: so it is run after so many bytes.
+ * Outside they lie in shared buffers, whose size the garbage collector does not know either: so it is run after `OUTSIDE_BYTES`.
  */
 import type { Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
@@ -16,22 +16,22 @@ import { codeTexts } from './texts/textCodes.ts'
 
 type Buffer = NonNullable<Column['values']>
 
-/** Smaller tables are read by the caller's thread alone. */
+/** Tables with fewer rows stay outside, since the caller's thread alone reads them. */
 const FEWEST_ROWS = 16_384
 
-/** Who asks for memory, for messages. */
+/** The name of the request for memory in messages. */
 const WHAT = 'a table in memory'
 
 /** Bytes of tables outside of the arena after which the collector is run. */
 const OUTSIDE_BYTES = 2 ** 28
 
-/** `coded`: texts get codes, where there are few and room is left. */
+/** Makes the placement of tables. `coded`: texts get dictionary codes, where different ones are few and there is room. */
 export function tableMemory(
   arena: Arena,
   { fewestRows = FEWEST_ROWS, coded = true }: { readonly fewestRows?: number; readonly coded?: boolean } = {},
 ): TableMemory {
   let outsideBytes = 0
-  /** Of the arena, when it was seen last that there is too little garbage in it. */
+  /** The used bytes of the arena when a collection last freed too little; -1 for none. */
   let usedBytes = -1
   const roomFor = (bytes: number): number => {
     const room = (): number => (arena.budgetBytes - arena.usedBytes) / 2
@@ -71,7 +71,7 @@ function placed(columns: readonly (readonly Column[])[], arena: Arena, { coded }
     const copies = columns.map((pieces) =>
       mapBuffers(
         concatColumns(pieces, undefined, (of, length) => kept(arrayIn(arena, of, length, WHAT))),
-        // a single piece, and what lies end to end, is not copied yet
+        // a single piece, and pieces that lie end to end, are not copied yet
         (buffer) => (blocks.has(buffer) ? buffer : kept(copyInto(arena, buffer, WHAT))),
       ),
     )
@@ -93,7 +93,7 @@ function bytesOf(column: Column): number {
   return bytes
 }
 
-/** Objects lie in no buffer. */
+/** Whether a column has objects, which lie in no buffer. */
 function isOutside(column: Column): boolean {
   return column.objects !== undefined || (column.children?.some(isOutside) ?? false)
 }
