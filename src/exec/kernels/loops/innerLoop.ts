@@ -1,47 +1,47 @@
-/** An innermost loop, as the ways to write it are chosen by. */
+/** The description of an innermost loop, by which its compilation is chosen. */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import type { Code } from '../../kir/instructions.ts'
 import type { WasmType } from '../expressions/types.ts'
 import type { LoopIndex } from './wasmLoopAccess.ts'
 
-/** What is known of a loop before it is written turn by turn. */
+/** Variations of a loop that is written iteration by iteration. */
 export interface Turns {
-  /** Whether another turn follows. */
+  /** Tests whether another iteration follows. */
   readonly test?: Code
   readonly before?: Code
-  /** Where a turn ends. */
+  /** Code at the end of an iteration. */
   readonly after?: Code
-  /** What the turns do, where it is not all that the source says: the body between borders, and its index there. */
+  /** The body and the range of its index, where they are not the loop's own: between borders. */
   readonly body?: readonly Stmt[]
   readonly seen?: WasmType
 }
 
-/** A loop without loops in it, whose index is an integer. */
+/** A loop without inner loops, whose index is an integer. */
 export interface InnerLoop {
   readonly name: string
-  /** The name of its index; absent where a turn is an iteration. */
+  /** The name of the index; absent for the loop over iterations. */
   readonly local?: string
-  /** Of its `for`; absent where a turn is an iteration. */
+  /** The place of its `for` in the source; absent for the loop over iterations. */
   readonly place?: string
   readonly body: readonly Stmt[]
-  /** The body as the source has it. */
+  /** The body as in the source. */
   readonly source: readonly Stmt[]
   readonly step: number
   readonly index: LoopIndex
-  /** The local that holds where it ends. */
+  /** The local with the end of the loop's range. */
   readonly limit: number
-  /** Whether a turn is an iteration. */
+  /** Whether it is the loop over iterations. */
   readonly isRun: boolean
   readonly turns: (known: Turns) => Code
-  /** What may be written out turn by turn. */
+  /** The values of the index, where the loop may be fully unrolled. */
   readonly few?: FewTurns | undefined
   /** Sums that are 0 where the loop begins, and change nowhere else. */
   readonly zeroSums: ReadonlySet<string>
-  /** How many vectors are computed at a time, where it is not what the size of the body says. */
+  /** The number of vectors per iteration, where the size of the body does not decide it. */
   readonly vectors?: number
 }
 
-/** Where a loop takes few values, which are known: the index, and they. */
+/** The index of a loop with few iterations, and its values. */
 export interface FewTurns {
   readonly local: string
   readonly label: string | undefined

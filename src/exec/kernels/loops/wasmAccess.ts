@@ -1,5 +1,5 @@
 /**
- * Where an element lies: its subscripts evaluated, checked against the extents unless they are proved inside, and made an
+ * Addresses of single elements: subscripts are evaluated, checked against the extents unless they are proved in bounds, and made an
  * address.
  */
 
@@ -10,7 +10,7 @@ import { asF64, F64, heldAs, isAbsent, isUnclear, NotCompiled, type Value, type 
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
-/** Code that evaluates the subscripts, throws unless they are inside, and leaves the address. */
+/** Returns code that evaluates the subscripts, code that throws unless they are in bounds, and code that leaves the address. */
 export function accessCode(
   w: KernelWriter,
   node: object,
@@ -71,7 +71,7 @@ export function accessCode(
   return { evaluate, check, address: address(w, number, base, terms, LOG2_BYTES[dtype]), offset: 0 }
 }
 
-/** The part of an address that only keys decide is computed once an iteration, or once for a run of them. */
+/** Computes an address; its part that only keys decide is computed once an iteration, or once for a run of them. */
 function address(
   w: KernelWriter,
   number: number,

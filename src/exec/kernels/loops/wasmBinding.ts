@@ -1,9 +1,9 @@
 /**
- * A compiled kernel as it travels to workers, and as a worker binds it: one module for all, instantiated over the
+ * A compiled kernel in the form that is sent to workers, and its binding in a worker: one module for all, instantiated over the
  * arena's memory with the addresses of its arrays.
  *
- * What a call notes about accumulators lies in a scratch block of the worker's own: a word each, then the values of
- * sums, in the order in which they were added. Behind it are rows that are kept (`keptRows.ts`).
+ * A call leaves the results of accumulators in a scratch block of the worker's own: a word each, then the values of
+ * sums, in the order in which they were added. Kept rows come after them (`keptRows.ts`).
  */
 
 import type { Primitive } from '../../../core/ir/functionIr.ts'
@@ -14,39 +14,39 @@ import type { KernelBinding, LoopKernel, SumLog } from '../js/loopKernelShape.ts
 import type { ThrownError } from './wasmCode.ts'
 import { LOG_CAPACITY } from './wasmIteration.ts'
 
-/** Structured-cloneable. */
+/** The kernel as it is sent to workers; structured-cloneable. */
 export interface WasmKernelPlan {
   readonly module: WebAssembly.Module
-  /** Addresses, strides, extents: imported numbers by name. */
+  /** The values of imported numbers by name: addresses, strides, extents. */
   readonly globals: Readonly<Record<string, number>>
   readonly functions: readonly string[]
   readonly errors: readonly ThrownError[]
-  /** Extents of a box; undefined when places lead to keys in memory. */
+  /** The number of axes of a box; undefined where places have their keys in memory. */
   readonly boxRank: number | undefined
   readonly forms: readonly ('sum' | 'min' | 'max' | 'count' | 'custom')[]
   readonly scratch: Scratch
 }
 
-/** Memory of each worker's own. */
+/** The scratch blocks, one for each worker. */
 export interface Scratch {
-  /** Where the first worker's block starts. */
+  /** The address of the first worker's block. */
   readonly address: number
-  /** Doubles of one block. */
+  /** The number of doubles in a block. */
   readonly length: number
-  /** Whether those of rows are among them. */
+  /** Whether a block has room for kept rows. */
   readonly keepsRows: boolean
 }
 
-/** Fewer values than this are copied faster one by one. */
+/** The number of values up to which copying them one by one is faster. */
 const FEW_VALUES = 64
 
 export interface BoundWasm {
   readonly kernel: LoopKernel
-  /** Tells the kernel which worker's scratch block to use. */
+  /** Selects the scratch block of worker `share`. */
   useShare(share: number): void
 }
 
-/** Instantiates the module; `binding` holds the logs, and what throws. */
+/** Instantiates the module; `binding` has the logs of accumulators and the functions that throw. */
 export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Arena): BoundWasm {
   const { forms } = plan
   const { length } = plan.scratch
@@ -103,7 +103,7 @@ type Caller = (run: Run, args: readonly (number | bigint)[]) => void
 
 const callers = new Map<number, Caller>()
 
-/** Calls with so many arguments, written out: V8 makes a call with a spread array several times dearer. */
+/** Returns a function that calls with so many arguments, written out: V8 makes calls with a spread array several times slower. */
 function callerOf(count: number): Caller {
   const known = callers.get(count)
   if (known !== undefined) return known
@@ -113,7 +113,7 @@ function callerOf(count: number): Caller {
   return caller
 }
 
-/** Where the logs of sums start in the scratch block, in doubles. */
+/** The starts of the logs of sums in the scratch block, in doubles. */
 function logStarts(forms: WasmKernelPlan['forms']): number[] {
   let next = forms.length
   return forms.map((form) => {
@@ -123,7 +123,7 @@ function logStarts(forms: WasmKernelPlan['forms']): number[] {
   })
 }
 
-/** Low, high and first key of each axis, from argument 4 on. */
+/** Sets the arguments for a box from number 4 on: low, high and first key of each axis. */
 function putBox(args: (number | bigint)[], box: ArrayLike<number>, from: number, rank: number): void {
   let rest = from
   for (let axis = rank - 1; axis >= 0; axis--) {
@@ -136,7 +136,7 @@ function putBox(args: (number | bigint)[], box: ArrayLike<number>, from: number,
   }
 }
 
-/** Captured values as wasm takes them; those of other kinds are not used. */
+/** Converts a captured value to an argument; values of other kinds are not used by the kernel. */
 function argumentOf(value: Primitive): number | bigint {
   return typeof value === 'number' || typeof value === 'bigint' ? value : typeof value === 'boolean' ? Number(value) : 0
 }

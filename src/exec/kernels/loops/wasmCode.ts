@@ -1,5 +1,5 @@
 /**
- * What the parts of the WebAssembly compiler share: what they compile for, and loads and stores by element type.
+ * Shared by the parts of the compiler of loop bodies: the target that they compile for, and loads and stores by element type.
  */
 
 import type { DType } from '../../../core/data/schema.ts'
@@ -9,28 +9,28 @@ import { type Code, I, OP, type Plain } from '../../kir/instructions.ts'
 import { bigintType, F64, HIGHEST, LOWEST, type Value } from '../expressions/types.ts'
 import type { ArrayShape, KernelShape } from '../js/loopKernelShape.ts'
 
-/** What the module depends on besides the IR and the kernel's shape. */
+/** The properties on which a module depends besides the IR and the kernel's shape. */
 export interface WasmTarget {
   readonly ir: FunctionIr
   readonly shape: KernelShape
-  /** Of the private copies that adds go to, by array; undefined where they go to the array. */
+  /** The element types of privatized arrays, by array; undefined where adds go to the array itself. */
   readonly laneTypes: readonly (DType | undefined)[]
-  /** Arrays with one number share memory. */
+  /** A number for each array; arrays with the same number share memory. */
   readonly identities: readonly number[]
-  /** Of the dense array iterated over, among those; undefined where no array of the body shares its memory. */
+  /** The number of the dense array iterated over; undefined where no array of the body shares its memory. */
   readonly elementIdentity: number | undefined
-  /** Element types of captured tables; undefined for those that are not numbers in the arena. */
+  /** The element types of captured tables; undefined for those that are not numbers in the arena. */
   readonly tableTypes: readonly (DType | undefined)[]
   readonly tableLengths: readonly number[]
-  /** The iterated column's or columns' types, by column; undefined for what cannot be read as a number. */
+  /** The types of the iterated columns, by column; undefined for those that cannot be read as numbers. */
   readonly columnTypes: readonly (DType | undefined)[]
-  /** What the engine can do of what was asked for. */
+  /** The precision that the engine supports, of the one that was asked for. */
   readonly precision: Precision
-  /** Whether scratch blocks have room for rows; see `keptRows.ts`. */
+  /** Whether scratch blocks have room for kept rows; see `keptRows.ts`. */
   readonly keepsRows: boolean
 }
 
-/** Where an access lies in a loop whose bounds were checked before it; see `wasmLoops.ts`. */
+/** The address of an access whose bounds were checked before its loop; see `wasmLoops.ts`. */
 export interface KnownAddress {
   readonly code: () => Code
   readonly offset: number
@@ -51,16 +51,16 @@ export const LOG2_BYTES: { readonly [D in DType]: number } = {
 
 export type DenseShape = Extract<ArrayShape, { kind: 'dense' }>
 
-/** Locals of a generator of random numbers. */
+/** The locals of a generator of random numbers. */
 export interface Generator {
   readonly key: readonly [number, number]
   readonly pass: number
   readonly drawn: number
-  /** The numbers of the last blocks but the first: one block has two. */
+  /** The unused numbers of the last blocks: all but the first; a block has two. */
   readonly spare: readonly number[]
 }
 
-/** A block that `br` can leave, innermost last: the end of a loop, its next turn, a label, the iteration, or anything. */
+/** A block that `br` can leave: the end of a loop, its next iteration, a label, the whole iteration, or any other. Innermost last. */
 export interface Control {
   readonly kind: 'exit' | 'next' | 'label' | 'iteration' | 'other'
   readonly label?: string | undefined
@@ -71,7 +71,7 @@ export interface ThrownError {
   readonly message: string | undefined
 }
 
-/** An element as a value; `address` leaves its address. */
+/** Loads an element as a value; `address` leaves its address. */
 export function loadOf(dtype: DType, address: Code, offset = 0): Value {
   const code = loadBits(dtype, address, offset)
   switch (dtype) {
@@ -114,7 +114,7 @@ export function loadBits(dtype: DType, address: Code, offset: number): Code {
   return [address, I.memory(LOADS[dtype], offset)]
 }
 
-/** What a load gives of what such a store took. */
+/** Converts a value as a store and a load of this type would. */
 export function reloaded(dtype: DType, stored: Code): Code {
   switch (dtype) {
     case 'f32':
@@ -137,7 +137,7 @@ export function reloaded(dtype: DType, stored: Code): Code {
   }
 }
 
-/** Stores a double (floats), a bigint's lowest 64 bits, or the low bits of an integer. */
+/** Stores a double (float types), a bigint's lowest 64 bits, or the low bits of an integer. */
 export function storeOf(dtype: DType, offset = 0): Code {
   switch (dtype) {
     case 'f64':
@@ -167,16 +167,16 @@ export function sumOf(terms: readonly Code[]): Code {
   return terms.map((term, i) => (i === 0 ? term : [term, OP.i32Add]))
 }
 
-/** What became of an innermost loop, or of the iterations. */
+/** The outcome of vectorization for one innermost loop, or for the iterations as lanes; explain({ kernel: true }) prints it. */
 export interface LoopFate {
-  /** For people. */
+  /** The outcome in words. */
   readonly text: string
-  /** Of its `for`; absent where a turn is an iteration. */
+  /** The place of the loop's `for` in the source; absent for the loop over iterations. */
   readonly place?: string
-  /** Turns computed at a time. */
+  /** The number of iterations computed at once; 1 where the loop is not vectorized. */
   readonly lanes: number
-  /** Whether the loops inside are computed in the same lanes. */
+  /** Whether the loops inside are computed in the same lanes (outer-loop vectorization). */
   readonly nested?: boolean
-  /** Whether it runs beside the update of the iteration before, the last loop of the body. */
+  /** Whether it runs beside the last loop of the previous iteration (software pipelining). */
   readonly isBeside?: boolean
 }

@@ -1,11 +1,11 @@
 /**
- * What is known of the index of a counted loop: its values, and whether there are few of them.
+ * The values of a counted loop's index.
  */
 import type { CountedLoop } from '../../../core/ir/functionIr.ts'
 import { HIGHEST, integerType, LOWEST, type WasmType } from '../expressions/types.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
-/** Types of a counted loop's index: in the body, and with the value that ends the loop. */
+/** The types of a counted loop's index: in the body, and with the value that ends the loop. */
 export interface CountedRange {
   readonly seen: WasmType
   readonly held: WasmType
@@ -22,7 +22,7 @@ export function countedRange(w: KernelWriter, counted: CountedLoop): CountedRang
   return held?.kind !== 'i32' || seen?.kind !== 'i32' ? undefined : { seen, held }
 }
 
-/** The values of an index that takes few of them, where they are known now; undefined else. */
+/** Returns the values of an index that takes at most `most`; undefined for more, or where they are not constant. */
 export function fewValues(w: KernelWriter, counted: CountedLoop, most: number): readonly number[] | undefined {
   const from = w.expr(counted.from).type
   const to = w.expr(counted.to).type

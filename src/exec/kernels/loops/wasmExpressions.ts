@@ -1,5 +1,5 @@
 /**
- * Expressions of loops' bodies as WebAssembly, with what is known of their values.
+ * Compiles expressions of loop bodies to WebAssembly scalars, with the facts about their values.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
@@ -32,7 +32,7 @@ import { columnValue } from './wasmIteration.ts'
 import { lookup, tableNumber } from './wasmLookups.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
-/** Expressions of a loop's body, a number at a time. */
+/** The emitter for expressions of a loop's body, as scalars. */
 export class LoopEmitter extends ScalarEmitter<KernelWriter> implements Emitter<Value>, BigintEmitter<Value> {
   leaf(expr: Leaf): Value {
     return leaf(this.scope, expr)
@@ -69,7 +69,7 @@ export class LoopEmitter extends ScalarEmitter<KernelWriter> implements Emitter<
   chosen(compileTest: () => Value, compileThen: () => Value, compileOther: () => Value, span: Span): Value {
     const [then, otherwise, test] = [compileThen(), compileOther(), compileTest()]
     const type = this.#joined(then, otherwise, span)
-    // Without a branch that could be foretold wrongly: literals and variables cost nothing.
+    // a select avoids mispredicted branches; literals and locals cost nothing to evaluate
     if (isInteger(type) && isCheap(then) && isCheap(otherwise)) return this.selected(test, then, otherwise)
     return { type, code: [test.code, I.if(heldAs(type)), asType(then, type), OP.else, asType(otherwise, type), OP.end] }
   }
@@ -199,7 +199,7 @@ function field(w: KernelWriter, expr: Extract<Expr, { kind: 'Field' }>): Value {
   return columnValue(w, i, column.nullable, column.form === 'bool', expr.span)
 }
 
-/** A constant or a local. */
+/** Whether a value is a constant or a local. */
 function isCheap({ code, literal }: Value): boolean {
   if (literal !== undefined) return true
   const [only, ...more] = flat(code)

@@ -1,30 +1,30 @@
 /**
- * What tests that have been passed say of integers: within what bounds a local, or a component of the key, lies where code runs.
+ * Range facts from tests: the bounds within which a local, or a component of the key, lies at a place in the code.
  *
- *     while (at > 0 && sorted[at - 1] > value) { sorted[at] = sorted[at - 1]; at-- }      at - 1 is 0 at least
+ *    while (at > 0 && sorted[at - 1] > value) { sorted[at] = sorted[at - 1]; at-- }      at - 1 is at least 0
  *
- * So a counter that is counted down to a bound is an integer, whose bounds do not grow from turn to turn, and its subscripts are
- * inside without a check. Facts follow control: an assignment ends what was known of its local and says what is known of it now,
- * a loop begins with what none of its turns changes, and behind a block holds what was known before it and is unchanged.
+ * So a counter that is counted down to a bound stays an integer, whose bounds do not grow with each iteration, and its subscripts are
+ * in bounds without a check. Facts follow control flow: an assignment replaces the facts of its local,
+ * a loop begins with the facts that no iteration changes, and after a block those hold that held before it and are unchanged.
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
 import { type Bounds, type Facts, HIGHEST, LOWEST, NO_FACTS, type WasmType } from '../expressions/types.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
-/** No local is called so. */
+/** The name of a key in facts; no local has such a name. */
 export function keyName(axis: number): string {
   return `key ${axis}`
 }
 
-/** The type of what lies within the bounds as well; itself where nothing is known, or where control never arrives. */
+/** Narrows a type by bounds; the type itself where there are none, or where control never arrives. */
 export function narrowedType(type: WasmType, bounds: Bounds | undefined): WasmType {
   if (bounds === undefined || type.kind !== 'i32') return type
   const [low, high] = [Math.max(type.low, bounds.low), Math.min(type.high, bounds.high)]
   return low > high ? type : { kind: 'i32', low, high }
 }
 
-/** `work` writes code that runs where more is known. */
+/** Runs `work`, which writes code where more facts hold. */
 export function given<T>(w: KernelWriter, more: Facts, work: () => T): T {
   const outer = w.facts
   w.facts = joined(outer, more)
@@ -43,14 +43,14 @@ function joined(facts: Facts, more: Facts): Facts {
   return all
 }
 
-/** The facts that outlast the statements. */
+/** Returns the facts that the statements do not change. */
 export function without(facts: Facts, stmts: readonly Stmt[]): Facts {
   if (facts.size === 0) return facts
   const changed = changedIn(stmts)
   return new Map([...facts].filter(([name]) => !changed.has(name)))
 }
 
-/** A local has been given a value of this type. */
+/** Records the bounds of a value that a local is assigned. */
 export function noteValue(w: KernelWriter, local: string, type: WasmType): void {
   if (type.kind !== 'i32' && !w.facts.has(local)) return
   const facts = new Map(w.facts)
@@ -59,7 +59,7 @@ export function noteValue(w: KernelWriter, local: string, type: WasmType): void 
   w.facts = facts
 }
 
-/** What holds behind an `if` of which one branch is left for somewhere else. */
+/** Records the facts after an `if` of which one branch jumps away: those of the other branch. */
 export function noteLeft(w: KernelWriter, stmt: Extract<Stmt, { kind: 'If' }>): void {
   const [then, other] = [leaves(stmt.then), leaves(stmt.else)]
   const more = then === other ? NO_FACTS : without(factsWhen(w, stmt.test, other), then ? stmt.else : stmt.then)
@@ -72,7 +72,7 @@ function leaves(stmts: readonly Stmt[]): boolean {
   return last?.kind === 'Break' || last?.kind === 'Continue' || last?.kind === 'Return' || last?.kind === 'Throw'
 }
 
-/** What is known of integers where the test came out so. */
+/** Returns the bounds that follow from this outcome of a test. */
 export function factsWhen(w: KernelWriter, test: Expr, truth: boolean): Facts {
   if (test.kind === 'Unary' && test.operator === '!') return factsWhen(w, test.operand, !truth)
   if (test.kind === 'Logical' && test.operator === (truth ? '&&' : '||')) {
@@ -110,7 +110,7 @@ const MIRRORED: { readonly [operator: string]: string } = {
   '!=': '!=',
 }
 
-/** Of `i + c < e`, and of `i * i < e`: what i is. */
+/** Returns the bounds of i that follow from `i + c < e`, or from `i * i < e`. */
 function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts {
   const root = rootOf(expr)
   if (root !== undefined) return ofSquare(w, root, operator, by)
@@ -133,19 +133,19 @@ function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts
     case '===':
       return fact({ low, high })
     default:
-      // A bound that it is not.
+      // an integer that differs from its least or greatest value
       if (low !== high) return NO_FACTS
       return own.low === low ? fact({ low: low + 1 }) : own.high === low ? fact({ high: low - 1 }) : NO_FACTS
   }
 }
 
-/** The local of which an expression is the square. */
+/** Returns the name of the local whose square the expression is; else undefined. */
 function rootOf(expr: Expr): string | undefined {
   if (expr.kind !== 'Binary' || expr.operator !== '*' || expr.left.kind !== 'Local' || expr.right.kind !== 'Local') return undefined
   return expr.left.name === expr.right.name ? expr.left.name : undefined
 }
 
-/** A square that is less than a number of 32 bits is one of 16: `for (let d = 2; d * d <= n; d++)`. */
+/** A number whose square is at most a 32-bit number has 16 bits: `for (let d = 2; d * d <= n; d++)`. */
 function ofSquare(w: KernelWriter, root: string, operator: string, by: Expr): Facts {
   const other = integerOf(w, by)
   const isBelow = operator === '<' || operator === '<=' || operator === '===' || operator === '=='
@@ -161,7 +161,7 @@ function offsetOf(expr: Expr): { readonly of: Expr; readonly plus: number } {
   return { of: expr.left, plus: expr.operator === '+' ? by : -by }
 }
 
-/** The bounds of what is an integer, and can be asked for without code. */
+/** Returns the bounds of an integer expression that can be typed without writing code; else undefined. */
 function integerOf(w: KernelWriter, expr: Expr): Bounds | undefined {
   const isSimple = (one: Expr): boolean =>
     ['Literal', 'Local', 'Key', 'Parameter', 'Extent', 'LookupLength'].includes(one.kind) ||

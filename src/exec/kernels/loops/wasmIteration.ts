@@ -1,6 +1,6 @@
 /**
- * The iteration around a loop body as WebAssembly: its key, the elements of its place, and what accumulators are kept in
- * while a call runs.
+ * The iteration around a loop body in WebAssembly: its key, the elements of its place, and the locals of accumulators
+ * during a call.
  */
 import type { DType } from '../../../core/data/schema.ts'
 import type { Span } from '../../../core/span.ts'
@@ -11,10 +11,10 @@ import type { TouchAhead } from '../passes/touchAhead.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
 import { FROM, type KernelWriter, SCRATCH, TO } from './wasmWriter.ts'
 
-/** Values of a sum that the scratch block holds before they are handed over. */
+/** The values of a sum that the scratch block holds before they are handed over to JavaScript. */
 export const LOG_CAPACITY = 4096
 
-/** Where iterations have places in memory: the position and the key of the one whose place a local holds. */
+/** Sets position and key of the iteration at the place in a local, for iterations whose places lie in memory. */
 export function placeStart(w: KernelWriter, place: number = FROM): Code {
   const { shape } = w.target
   const code: GrowingCode = []
@@ -30,38 +30,38 @@ export function placeStart(w: KernelWriter, place: number = FROM): Code {
   return code
 }
 
-/** An iteration that has not begun: which, as the local `at` holds it, and where its keys and elements are found. */
+/** An iteration that has not begun, whose place or key is in the local `at`. */
 export interface IterationAhead {
   readonly at: number
-  /** Locals for its keys, and for where its elements lie. */
+  /** Locals for its keys, and for the position of its elements. */
   readonly keys: readonly number[]
   readonly position: number
-  /** Sets them, once `at` is set. */
+  /** Code that sets these, once `at` is set. */
   readonly start: () => Code
 }
 
-/** The iteration of another place. */
+/** Declares the locals for the iteration at another place. */
 export function placeAhead(w: KernelWriter): IterationAhead {
   const [at, position, keys] = [w.declare('i32'), w.declare('i32'), w.keys.map(() => w.declare('i32'))]
   return { at, position, keys, start: () => placeStart(w, at) }
 }
 
-/** Another iteration of the run whose key `slot` holds. */
+/** Declares the locals for another iteration of the run whose key is in `slot`. */
 export function runAhead(w: KernelWriter, slot: number): IterationAhead {
   const at = w.declare('i32')
   const keys = w.keys.map((key) => (key === slot ? at : key))
   return { at, keys, position: w.position === slot ? at : w.position, start: () => [] }
 }
 
-/** The iteration after this one. */
+/** The iteration after the current one. */
 export interface NextIteration extends IterationAhead {
-  /** Whether there is one. */
+  /** Sets `at`, and tests whether there is such an iteration. */
   readonly exists: Code
-  /** Makes it this one, but for its elements and locals. */
+  /** Makes it the current one, apart from its elements and locals. */
   readonly step: () => Code
 }
 
-/** The iteration of the next place. */
+/** Returns the iteration at the next place. */
 export function nextPlace(w: KernelWriter, touch: TouchAhead): NextIteration {
   const ahead = placeAhead(w)
   const taken = (from: number, to: number): Code => [I.localGet(from), I.localSet(to)]
@@ -77,7 +77,7 @@ export function nextPlace(w: KernelWriter, touch: TouchAhead): NextIteration {
   }
 }
 
-/** The iteration of a run after the one whose key `slot` holds; the run ends at what `limit` holds. */
+/** Returns the iteration of a run after the one whose key is in `slot`; the run ends before the key in `limit`. */
 export function nextInRun(w: KernelWriter, slot: number, limit: number, touch: TouchAhead): NextIteration {
   const ahead = runAhead(w, slot)
   return {
@@ -92,7 +92,7 @@ function isThere(at: number, slot: number, limit: number): Code {
   return [I.localGet(slot), I.i32Const(1), OP.i32Add, I.localTee(at), I.localGet(limit), OP.i32LtS]
 }
 
-/** The elements of the iteration that the body uses, and generators that have drawn nothing. */
+/** Loads the elements of the iteration that the body uses, and resets the generators. */
 export function elementStart(w: KernelWriter): Code {
   const code: GrowingCode = [...drawsStart(w)]
   for (const [column, { slot, value }] of w.columns) {
@@ -103,12 +103,12 @@ export function elementStart(w: KernelWriter): Code {
   return code
 }
 
-/** The parts of addresses that only keys decide, once they are known. */
+/** Computes the parts of addresses that only keys decide, once the keys are set. */
 export function rowStart(w: KernelWriter): Code {
   return [...w.rowBases.values()].map(({ slot, code }) => [code, I.localSet(slot)])
 }
 
-/** The odometer over a box, after a run along its last axis: the axis before that runs fastest. */
+/** Advances the odometer over a box after a run along its last axis; the axis before that varies fastest. */
 export function nextRun(w: KernelWriter): Code {
   let code: Code = []
   for (let axis = 0; axis < w.keys.length; axis++) {
@@ -124,7 +124,7 @@ export function nextRun(w: KernelWriter): Code {
   return code
 }
 
-/** A loop turn by turn; `control` is what `continue` in its body reaches. */
+/** Writes a loop; `control` is the block that `continue` in its body leaves. */
 export function turning(
   w: KernelWriter,
   control: Control,
@@ -191,12 +191,12 @@ export function accumulatorEnd(w: KernelWriter): Code {
   })
 }
 
-/** Doubles of a scratch block that are for accumulators: a word each, and the logs of sums. */
+/** The doubles of a scratch block for accumulators: one for each, then the logs of sums. */
 export function scratchOfAccumulators(forms: readonly string[]): number {
   return forms.length + LOG_CAPACITY * forms.filter((form) => form === 'sum').length
 }
 
-/** Where the log of a sum starts, from the start of the scratch block. */
+/** The byte offset of a sum's log in the scratch block. */
 export function logOffset(w: KernelWriter, accumulator: string): number {
   const before = w.accumulators.slice(0, w.accumulators.indexOf(accumulator))
   const sums = before.filter((name) => w.target.shape.accumulators.get(name) === 'sum').length

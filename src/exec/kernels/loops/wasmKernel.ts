@@ -1,11 +1,11 @@
 /**
- * IR → WebAssembly for loop bodies that only compute with numbers, truth values and bigints: the bytes of a module whose `run`
+ * Compiles loop bodies with numbers, truth values and bigints from IR to WebAssembly: a module whose `run`
  * does what the JavaScript kernel does, bit for bit, over the arena's memory.
  *
  *     run(from, to, scratch, lane, [low, high, start of each axis of a box], …captured numbers)
  *
  * Addresses, strides, extents and lengths are imported globals, so that the bytes are the same for other arrays as long
- * as the same subscripts are proved inside. What fails calls an imported function that throws.
+ * as the same subscripts are proved in bounds. Failures call an imported function that throws.
  */
 import { defined } from '../../../core/defined.ts'
 import type { Span } from '../../../core/span.ts'
@@ -33,28 +33,28 @@ import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.
 export interface WasmCode {
   readonly module: KernelModule
   readonly imports: readonly Import[]
-  /** Errors of `throw` statements, by the number they are thrown with. */
+  /** The errors of `throw` statements, by the number with which they are thrown. */
   readonly errors: readonly ThrownError[]
   readonly parameters: readonly string[]
   readonly simd: boolean
-  /** What became of each innermost loop. */
+  /** The outcome for each innermost loop. */
   readonly loops: readonly LoopFate[]
-  /** Which rows are touched ahead, for people. */
+  /** The rows that are prefetched, in words. */
   readonly touched?: string
   readonly names: () => LocalNames
 }
 
 const PARTS: WriterParts = { block, emitter: (w) => new LoopEmitter(w) }
 
-/** Rounds until the types of locals must have settled. */
+/** The most rounds of type inference for the locals. */
 const MOST_ROUNDS = 16
 
-/** The module, or the reason why there is none. */
+/** Compiles a body to a module; returns the reason where there is none. */
 export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
   try {
     const target = targetOf(given)
     const locals = new Map<string, WasmType>()
-    // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
+    // code written before the types settle is discarded, and vectorization changes no types: drafts are scalar
     let isDraft = assignedIn(target.ir).size > 0
     let isPlain = false
     let isNarrowed = false
@@ -67,7 +67,7 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
         continue
       }
       if (!isDraft && !writer.widened) return moduleOf(writer, body)
-      // What was widened, and has settled, is narrowed to what its locals are given under it.
+      // widened types that have settled are narrowed to the values that are assigned under them
       const narrowed = writer.grows || isNarrowed ? [] : narrower(writer)
       if (narrowed.length > 0) isNarrowed = true
       for (const [name, type] of narrowed) locals.set(name, type)
@@ -77,13 +77,13 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     return { because: 'the types of its variables do not settle', span: undefined }
   } catch (error) {
     if (error instanceof NotCompiled) return { because: error.message, span: error.span }
-    // Code is written and read by functions that call themselves, as deep as it lies.
+    // stack overflow: code is written and read by recursion as deep as its nesting
     if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
     throw error
   }
 }
 
-/** Locals of integers whose bounds reach the ends of 32 bits, where those of what they are given do not. */
+/** Returns the locals whose bounds were widened to 32 bits, with the narrower types of their values. */
 function narrower({ given, locals, isDraft }: KernelWriter): readonly (readonly [string, WasmType])[] {
   if (!isDraft) return []
   return [...given].filter(([name, type]) => {
@@ -99,7 +99,7 @@ function targetOf(given: WasmTarget): WasmTarget {
   return { ...given, ir: withElementBounds({ ...given, ir: withStencilsWrittenOut({ ...given, ir }) }) }
 }
 
-/** Undefined where an expression may fail and the writer keeps no order of expressions. */
+/** Writes the body; undefined where an expression may fail while the writer may reorder expressions. */
 function unlessItMayFail(w: KernelWriter): Code | undefined {
   try {
     return bodyOf(w)
@@ -109,7 +109,7 @@ function unlessItMayFail(w: KernelWriter): Code | undefined {
   }
 }
 
-/** Engines take 50,000 locals in a function. */
+/** The most locals of a kernel; engines accept 50,000 in a function. */
 const MOST_LOCALS = 40_000
 
 function bodyOf(w: KernelWriter): Code {
@@ -124,12 +124,12 @@ function moduleOf(w: KernelWriter, body: Code): WasmCode {
   const module: KernelModule = { imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body }
   const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
   const { imports, errors, simd, loops } = w
-  // Of lanes of iterations only the few that they leave behind are touched for.
+  // lanes of iterations leave few iterations over, and only those are prefetched for
   const touched = loops.some(({ nested }) => nested === true) ? {} : defined({ touched: w.touched })
   return { module, imports, errors, parameters, simd, loops, ...touched, names: namesOf(w) }
 }
 
-/** Place by place. */
+/** Writes the loop over places, one iteration after another. */
 function places(w: KernelWriter): Code {
   w.control.push({ kind: 'other' }, { kind: 'other' }, { kind: 'iteration' })
   const touch = touchAhead(w, TO, () => placeAhead(w))

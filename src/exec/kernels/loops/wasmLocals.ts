@@ -1,12 +1,12 @@
 /**
- * What a body does with its locals: which it may read unset, which it changes, and which captured values place accesses.
+ * Analyses of a body's locals: which may be read unset, which are changed, and which captured values affect subscripts.
  */
 import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 
-/** Locals that some path reads before it gives them a value. */
+/** Returns the locals that some path reads before it assigns them (a forward data-flow analysis). */
 export function readUnset(ir: FunctionIr): ReadonlySet<string> {
   const found = new Set<string>()
-  /** Locals that may be unset; undefined where control never arrives. */
+  /** The locals that may be unset; undefined where control never arrives. */
   type State = ReadonlySet<string> | undefined
   const exits: { readonly label: string | undefined; readonly loop: boolean; broken: State; continued: State }[] = []
   const join = (a: State, b: State): State => (a === undefined ? b : b === undefined ? a : new Set([...a, ...b]))
@@ -75,7 +75,7 @@ export function readUnset(ir: FunctionIr): ReadonlySet<string> {
   }
 }
 
-/** How often the statements read a local. */
+/** Counts the reads of a local in statements. */
 export function readsIn(stmts: readonly Stmt[], name: string): number {
   let count = 0
   const visit = (stmt: Stmt): void => {
@@ -90,7 +90,7 @@ export function readsIn(stmts: readonly Stmt[], name: string): number {
   return count
 }
 
-/** Locals that are assigned after their declaration, but for the indices of counted loops. */
+/** Returns the locals that are assigned after their declaration, apart from the indices of counted loops. */
 export function assignedIn(ir: FunctionIr): Set<string> {
   const found = new Set<string>()
   const visit = (stmt: Stmt, counted: ReadonlySet<string>): void => {
@@ -106,8 +106,8 @@ export function assignedIn(ir: FunctionIr): Set<string> {
 }
 
 /**
- * By loop, the sums that are 0 where it begins and change nowhere else: declared so in the block that the loop stands in,
- * and read in that block only, so that what reads one later reads what the loop has left.
+ * Returns by loop the sums that are 0 where it begins and change nowhere else: declared as 0 in the block in which the loop stands,
+ * and read in that block only, so that later reads see what the loop has left.
  */
 export function sumsFromZero(ir: FunctionIr): ReadonlyMap<Stmt, ReadonlySet<string>> {
   const changes = new Map<string, number>()
@@ -134,14 +134,14 @@ export function sumsFromZero(ir: FunctionIr): ReadonlyMap<Stmt, ReadonlySet<stri
 const COMPARISONS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '===', '!=='])
 
 /**
- * Captured values that decide where accesses go, or which iterations and turns are at a border: as integers, they prove
- * subscripts inside.
+ * Returns the captured values that affect subscripts, or decide which iterations are at a border: as integer constants, they can
+ * prove subscripts in bounds.
  */
 export function subscriptParameters(ir: FunctionIr): Set<string> {
   const found = new Set<string>()
   const indices = new Set<string>()
   visitStmts(ir.body, (stmt) => stmt.kind === 'For' && stmt.counted !== undefined && indices.add(stmt.counted.local))
-  /** A key or an index, plus a literal. */
+  /** Whether an expression is a key or an index, plus a literal. */
   const isIndex = (expr: Expr): boolean => {
     if (expr.kind === 'Binary')
       return isIndex(expr.left) ? expr.right.kind === 'Literal' : expr.left.kind === 'Literal' && isIndex(expr.right)
@@ -165,7 +165,7 @@ export function subscriptParameters(ir: FunctionIr): Set<string> {
   return found
 }
 
-/** Whether an iteration may replace its element. */
+/** Whether an iteration may replace its element, by returning a value. */
 export function returnsValue(stmts: readonly Stmt[]): boolean {
   let found = false
   visitStmts(stmts, (stmt) => {

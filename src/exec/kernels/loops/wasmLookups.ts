@@ -1,5 +1,5 @@
 /**
- * Elements of captured tables, and what becomes of those that are not there: undefined, which a double stands for as NaN.
+ * Reads of captured tables; an element out of bounds is undefined, which a double holds as NaN.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, I, OP, SATURATE } from '../../kir/instructions.ts'

@@ -1,6 +1,6 @@
 /**
- * How the accesses of an innermost counted loop are reached without checks: one check before the loop stands for those of
- * all iterations, and rows have their address once.
+ * Accesses of an innermost counted loop without checks in it: one check before the loop stands for those of
+ * all iterations, and the address of a row is computed once.
  */
 
 import type { DType } from '../../../core/data/schema.ts'
@@ -12,18 +12,18 @@ import type { KernelWriter } from './wasmWriter.ts'
 
 export interface LoopIndex {
   readonly slot: number
-  /** What the body sees, and with the value that ends the loop. */
+  /** The range of the index in the body, and with the value that ends the loop. */
   readonly seen: WasmType
   readonly held: WasmType
   readonly is: (expr: Expr) => boolean
 }
 
-/** What differs between the turns of a loop. */
+/** The values that vary between the iterations of a loop. */
 export interface Turning {
   readonly index: LoopIndex
   /** Locals that the loop declares or assigns. */
   readonly changed: ReadonlySet<string>
-  /** Whether a turn is an iteration, with an element of its own. */
+  /** Whether it is the loop over iterations, so that the element varies as well. */
   readonly isRun: boolean
 }
 
@@ -32,24 +32,24 @@ export interface Access {
   readonly kind: 'read' | 'write' | 'add'
   readonly array: string
   readonly dtype: DType
-  /** What memory it touches: arrays that share it have one name. */
+  /** The name of the memory that is accessed: arrays that share it have the same. */
   readonly memory: string
-  /** The axis that the index runs along; -1: always the same element. */
+  /** The axis whose subscript contains the index; -1 where none does, so that the element is always the same. */
   readonly axis: number
   readonly isLast: boolean
-  /** The subscript of that axis is the index plus this. */
+  /** The constant in that axis' subscript, which is the index plus it. */
   readonly offset: number
-  /** Accesses of one row have one name. */
+  /** The name of the row: accesses to the same row have the same. */
   readonly row: string
   readonly known: KnownAddress
-  /** The address at a value of the index. */
+  /** The address for a constant value of the index. */
   readonly at: (index: number) => KnownAddress
-  /** The local that holds the bytes from one turn's element to the next, where the index runs along another axis than the last. */
+  /** The local with the bytes between elements of consecutive iterations; undefined where the index runs along the last axis. */
   readonly stride: number | undefined
   readonly subscripts: readonly Expr[]
 }
 
-/** Farther subscripts are checked one by one. */
+/** The largest constant in a subscript of the index; accesses with greater ones are checked one by one. */
 const LARGEST_OFFSET = 2 ** 20
 
 export interface Found {
@@ -59,7 +59,7 @@ export interface Found {
   readonly subscripts: readonly Expr[]
 }
 
-/** In the order in which a turn makes them. */
+/** Returns the accesses of statements outside of inner loops, in the order in which an iteration makes them. */
 export function accessesOf(stmts: readonly Stmt[]): Found[] {
   const found: Found[] = []
   const visit = (stmt: Stmt): void => {
@@ -77,7 +77,7 @@ export function accessesOf(stmts: readonly Stmt[]): Found[] {
   return found
 }
 
-/** Those in loops as well. */
+/** Returns the accesses of statements, those in inner loops included. */
 export function deepAccesses(stmts: readonly Stmt[]): Found[] {
   const found: Found[] = []
   const visit = (stmt: Stmt): void => {
@@ -93,27 +93,27 @@ export function deepAccesses(stmts: readonly Stmt[]): Found[] {
   return found
 }
 
-/** What an expression or statement that reaches an element does. */
+/** Describes the access that an expression or statement makes. */
 export function accessOf(node: object): Found {
   const found = node as Extract<Expr, { kind: 'Read' }> | Extract<Stmt, { kind: 'Write' | 'Add' }> // nodes that make accesses
   const kind = found.kind === 'Read' ? 'read' : found.kind === 'Write' ? 'write' : 'add'
   return { node, kind, array: found.array, subscripts: found.subscripts }
 }
 
-/** What memory an access touches: arrays that share it have one name. */
+/** The name of the memory that is accessed: arrays that share it have the same. */
 export function memoryOf(w: KernelWriter, { kind, array }: Pick<Found, 'kind' | 'array'>): string {
   const { number, shape } = w.array(array)
   const isLane = kind === 'add' && shape.adds === 'lane'
   return `${isLane ? 'D' : 'A'}${w.target.identities[number] ?? number}`
 }
 
-/** The memory of the dense array iterated over. */
+/** The name of the memory of the dense array iterated over. */
 export function elementMemory(w: KernelWriter): string {
   const { elementIdentity } = w.target
   return elementIdentity === undefined ? 'X' : `A${elementIdentity}`
 }
 
-/** The same value in every turn, without a possible failure. */
+/** Whether an expression is loop-invariant and cannot fail. */
 export function isSteady(expr: Expr, turning: Turning): boolean {
   if (turning.index.is(expr)) return false
   switch (expr.kind) {
@@ -152,7 +152,7 @@ export function isSteady(expr: Expr, turning: Turning): boolean {
   }
 }
 
-/** `k`, `k + 3`, `k - 1`, `2 + k`, `(k + 1) - 1`: how far from the index. */
+/** Returns the distance from the index of `k`, `k + 3`, `k - 1`, `2 + k`, `(k + 1) - 1`; undefined for other expressions. */
 export function offsetFrom(expr: Expr, index: LoopIndex): number | undefined {
   if (index.is(expr)) return 0
   if (expr.kind !== 'Binary' || (expr.operator !== '+' && expr.operator !== '-')) return undefined
@@ -173,7 +173,7 @@ function whole(value: number): number | undefined {
   return Number.isInteger(value) && Math.abs(value) <= LARGEST_OFFSET ? value : undefined
 }
 
-/** An access whose bounds a check before the loop can tell, and the start of its row. */
+/** An access whose bounds can be checked before the loop, with the start of its row. */
 interface Placed {
   readonly found: Found
   readonly dtype: DType
@@ -181,19 +181,19 @@ interface Placed {
   readonly isLast: boolean
   readonly offset: number
   readonly number: number
-  /** The address where the index is 0, but for the offset along the last axis. */
+  /** The address where the index is 0, without the offset along the last axis. */
   readonly row: Code
 }
 
 export interface Hoisted {
   readonly accesses: ReadonlyMap<object, Access>
-  /** Code before the loop. */
+  /** Code before the loop, which sets the addresses of rows. */
   readonly setup: Code
-  /** Conditions under which no access leaves its array. */
+  /** Conditions under which all accesses are in bounds. */
   readonly checks: readonly Code[]
 }
 
-/** How the loop reaches its elements without checks, for the accesses where checks before the loop can stand for them. */
+/** Hoists the bounds checks of accesses; those for which checks before the loop cannot stand are left out of the result. */
 export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turning: Turning, range: LoopRange): Hoisted {
   const checks: Code[] = []
   const placed = found.flatMap((one) => placeOf(w, one, turning, range, checks) ?? [])
@@ -219,7 +219,7 @@ export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turnin
       const known = { code: () => code, offset: isLast ? (offset - least) << shift : 0 }
       const at = (value: number): KnownAddress => {
         const bytes = isLast ? value << shift : 0
-        // Where the row starts before its array, an address and an offset would not wrap around.
+        // where the row starts before its array, the sum of address and offset would not wrap around
         if (axis < 0 || (isLast && least >= 0 && value >= 0))
           return { code: () => I.localGet(base), offset: known.offset + (axis < 0 ? 0 : bytes) }
         const step = stride === undefined ? I.i32Const(bytes) : [...I.localGet(stride), ...I.i32Const(value), OP.i32Mul]
@@ -257,7 +257,7 @@ function groupedByRow(placed: readonly Placed[]): ReadonlyMap<string, readonly P
 
 const rankOf = ({ found }: Placed): number => found.subscripts.length
 
-/** The local that holds where the loop ends, and how far a turn goes. */
+/** The local with the end of the loop's range, and the step. */
 export interface LoopRange {
   readonly limit: number
   readonly step: number
@@ -301,14 +301,14 @@ function placeOf(w: KernelWriter, found: Found, turning: Turning, range: LoopRan
   return { found, dtype, axis, isLast: axis === rank - 1, offset, number, row }
 }
 
-/** 32 bits that may have wrapped around are, as `| 0`, no part of the address they go into: those are exact (see `wideAddresses.ts`). */
+/** Marks an offset that may have wrapped around as a plain number (`| 0`), since `wideAddresses.ts` computes addresses without wrapping. */
 function asNumber(code: Code): Code {
   return [code, I.i32Const(0), OP.i32Or]
 }
 
 /**
- * Conditions under which the index plus a distance stays inside for the whole loop. None of them leaves 32 bits, whatever
- * the index: the extent is known here. Undefined where it is too large.
+ * Returns conditions under which the index plus a distance stays in bounds for the whole loop. None of them overflows 32 bits, whatever
+ * the index, as the extent is a known constant. Undefined where it is too large for that.
  */
 export function indexChecks(
   { slot, seen }: LoopIndex,

@@ -1,11 +1,11 @@
 /**
- * Innermost counted loops of WebAssembly kernels: bounds are checked once before the loop, rows have their address once,
- * and where lanes do not depend on each other several elements are computed at a time.
+ * Compiles innermost counted loops: bounds are checked once before the loop, the addresses of rows are computed once,
+ * and where iterations are independent, several are computed at once in vector lanes.
  *
- *     if (all subscripts stay inside) { vectors while a whole one is left; then one by one, unchecked }
- *     else the loop as it stands, which fails where the source does
+ *    if (all subscripts are in bounds) { vectors while a whole one is left; then one by one, unchecked }
+ *    else the unchanged loop, which fails where the source does
  *
- * Where the addresses come from is in `wasmLoopAccess.ts`, what stays in locals in `scalarReplacement.ts`, vectors in `wasmVectors.ts`.
+ * Addresses are computed in `wasmLoopAccess.ts`, locals kept by `scalarReplacement.ts`, vectors written by `wasmVectors.ts`.
  */
 import { type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { changedIn, hasLoop } from '../../../core/ir/irFacts.ts'
@@ -25,7 +25,7 @@ import type { For, KernelWriter } from './wasmWriter.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** A counted loop after its index has its first value; undefined when nothing is gained. */
+/** Writes a counted loop whose index is initialized; undefined where nothing is gained over the plain loop. */
 export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: InnerLoop['turns']): Code | undefined {
   const { counted, body, span } = stmt
   if (counted === undefined || hasLoop(body) || changedIn(body).has(counted.local)) return undefined
@@ -45,7 +45,7 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   return code === undefined ? undefined : [end.code, I.localSet(limit), code]
 }
 
-/** A run whose body has loops: in lanes of iterations, where most of the innermost loops have none that suit them. */
+/** Writes a run whose body has loops: in lanes of iterations, unless most innermost loops have lanes of their own. */
 export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   const { length } = w.loops
   const before = w.vectorized
@@ -66,7 +66,7 @@ function placed({ place }: InnerLoop): { readonly place?: string } {
   return place === undefined ? {} : { place }
 }
 
-/** Turn by turn as lanes compute them, who round nothing and add in order. */
+/** Writes the loop in exact precision, for iterations left over by lanes, which then round nothing and add in order. */
 function exactTurns(w: KernelWriter, loop: InnerLoop): Code {
   const { precision } = w
   w.precision = 'exact'
@@ -96,7 +96,7 @@ export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
   return (borders && apartFromBorders(w, loop, borders)) ?? wholeLoop(w, loop)
 }
 
-/** The turns between the borders, and those at them, in their order; undefined where nothing is gained. */
+/** Splits a loop at its borders, keeping the order of iterations; undefined where nothing is gained. */
 function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, to, holds, ...known }: Borders): Code | undefined {
   const { limit, index, isRun, name } = loop
   const { slot } = index
@@ -106,7 +106,7 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
     ...loop,
     name: isApart ? `${name} between its borders` : name,
     few: undefined,
-    // Turns at the borders add to them before.
+    // iterations before the borders add to these sums
     zeroSums: isApart ? NONE : loop.zeroSums,
     body,
     index: { ...index, seen },
@@ -130,7 +130,7 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
     ...[I.localGet(limit), I.localTee(end), I.localSet(high), I.localGet(slot), I.localSet(low)],
     ...from.map((at) => bounded(low, at, OP.i32GtS)),
     ...to.map((at) => bounded(high, at, OP.i32LtS)),
-    // Nothing lies between: all turns come before it.
+    // an empty range between the borders: all iterations come before it
     ...[I.localGet(low), I.localGet(high), OP.i32LtS, ...holds.map((holding) => [holding, OP.i32And])],
     ...[OP.i32Eqz, I.if(), I.localGet(end), I.localSet(low), OP.end],
     ...[I.localGet(slot), I.localGet(end), OP.i32LtS, I.if(), I.loop],
@@ -168,7 +168,7 @@ function wholeLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
   }
   const { singles } = vectors
   const narrowed = [...singles].map(([local, slot]) => [I.localGet(w.slotOf(local)), OP.f32DemoteF64, I.localSet(slot)])
-  /** The turns that are left, if any, add doubles to what lanes have made. */
+  /** Writes the iterations left over, if any, which add doubles to the sums of lanes. */
   const left = (): Code => {
     if (singles.size === 0) return unchecked()
     const code = w.within({ kind: 'other' }, unchecked)

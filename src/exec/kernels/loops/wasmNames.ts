@@ -1,21 +1,21 @@
 /**
- * What the locals of a kernel are called where a person reads it: as in the body, an array's address as the array.
+ * Names of a kernel's locals, for people who read it: variables as in the body, an array's address as the array.
  */
 
 import type { LocalNames } from '../../kir/text.ts'
 import type { KernelShape } from '../js/loopKernelShape.ts'
 import { FROM, type KernelWriter, LANE, SCRATCH, TO } from './wasmWriter.ts'
 
-/** Arguments of a box stand behind these, three an axis. */
+/** The first argument for a box, of three for each axis. */
 const FIRST_AXIS = 4
 
-/** What is kept of a writer for names; its code is not. */
+/** The members of a writer that names depend on, kept without its code. */
 type Named = Pick<
   KernelWriter,
   'target' | 'arrays' | 'accumulators' | 'accumulatorSlots' | 'columns' | 'globals' | 'keys' | 'parameterSlots' | 'position' | 'slots'
 >
 
-/** The names, worked out when they are asked for. */
+/** Returns a function that names the locals when it is called. */
 export function namesOf(w: KernelWriter): () => LocalNames {
   const { target, arrays, accumulators, accumulatorSlots, columns, globals, keys, parameterSlots, position, slots } = w
   const named = { target, arrays, accumulators, accumulatorSlots, columns, globals, keys, parameterSlots, position, slots }
@@ -42,7 +42,7 @@ function localNames(w: Named): LocalNames {
   ])
 }
 
-/** `A0` is an array's address, `A0n1` its extent, `A0s0` its stride, `D0` its private copies; T tables, E columns, K keys, X the element. */
+/** Globals: `A0` is an array's address, `A0n1` an extent, `A0s0` a stride, `D0` its copies; T tables, E columns, K keys, X the element. */
 function globalName(name: string, arrays: readonly string[], tables: readonly { readonly name: string }[], shape: KernelShape): string {
   const [, kind, number, part = '', axis = ''] = /^(?:lane )?([ADTEKX])(\d*)([ns]?)(\d*)$/.exec(name) ?? []
   const suffix = part === '' ? '' : `.${part === 'n' ? 'extent' : 'stride'}${axis}`

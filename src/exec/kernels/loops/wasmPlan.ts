@@ -1,5 +1,5 @@
 /**
- * Decides whether a loop's kernel is WebAssembly, and makes the module and what it is bound to.
+ * Decides whether a loop's kernel is WebAssembly, and makes the module and the values that it imports.
  */
 
 import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
@@ -20,12 +20,12 @@ import type { Scratch, WasmKernelPlan } from './wasmBinding.ts'
 import type { LoopFate, WasmTarget } from './wasmCode.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
 
-/** What the kernel is bound to, as far as it lies in memory. */
+/** The buffers to which a kernel is bound. */
 export interface WasmMemory {
   readonly arrays: readonly (
     | {
         readonly data: TypedArray
-        /** Which element of the array `data` begins with. */
+        /** The index of the array's element with which `data` begins. */
         readonly first: number
         readonly lanes?: TypedArray
         readonly laneLength: number
@@ -40,28 +40,28 @@ export interface WasmMemory {
   readonly element: { readonly data: TypedArray; readonly first: number; readonly strides: readonly number[] } | undefined
   readonly columns: readonly ArrayBufferView[]
   readonly scratch: Scratch
-  /** What addresses the memory that modules see. */
+  /** The width of the addresses of the memory that modules see. */
   readonly addresses: AddressType
-  /** Whether a buffer lies in it. */
+  /** Whether a buffer lies in that memory. */
   readonly owns: (buffer: ArrayBufferView) => boolean
 }
 
 export interface WasmDecision {
   readonly plan: WasmKernelPlan
   readonly target: 'wasm' | 'wasm-simd'
-  /** What was asked for and is not to be had. */
+  /** A request that the engine does not support, in words. */
   readonly note?: string
   readonly loops: readonly LoopFate[]
-  /** Which rows are touched ahead, for people. */
+  /** The rows that are prefetched, in words. */
   readonly touched?: string
-  /** Tells kernels apart: the bytes, one character each. */
+  /** The identity of the kernel: the module's bytes, one character each. */
   readonly key: string
   readonly kernel: KernelModule
-  /** The module for people, written when it is asked for. */
+  /** The module in text form, written when it is asked for. */
   readonly text: () => string
 }
 
-/** A kernel, or why there is none. */
+/** Compiles a loop's body to a kernel; returns the reason where there is none. */
 export function planWasm(
   ir: FunctionIr,
   shape: KernelShape,
@@ -117,12 +117,12 @@ export function planWasm(
 
 type Compiled = ReturnType<typeof wasmKernel>
 
-/** What was last compiled of a body, and for what: a plan that was looked at is what the run after it compiles. */
+/** The last compilation of each body, with its target: a run reuses that of the plan that was shown before it. */
 const lastOf = new WeakMap<FunctionIr, { readonly of: string; readonly code: Compiled }>()
 
 function codeOf(target: WasmTarget): Compiled {
   const { ir, shape, ...rest } = target
-  // The values of parameters are the body's own.
+  // values of parameters belong to the IR, which is the cache's key
   const of = JSON.stringify([shape.space, shape.extents, shape.permuted, shape.element, [...shape.arrays], [...shape.accumulators], rest])
   const last = lastOf.get(ir)
   if (last?.of === of) return last.code
@@ -146,12 +146,12 @@ function dtypeOf(data: unknown): DType | undefined {
   )
 }
 
-/** Where the first element of an array would lie: subscripts and bounds are those of the whole, and what is not there is not asked for. */
+/** The address of element 0 of the whole array, by which subscripts count; it may lie before `data`, and is then not accessed. */
 function addressOf({ data, first }: { readonly data: TypedArray; readonly first: number }): number | ArrayBufferView {
   return first === 0 ? data : data.byteOffset - first * data.BYTES_PER_ELEMENT
 }
 
-/** The numbers a module imports; a text when something is not where modules can reach it. */
+/** Returns the values of the numbers that a module imports; a reason where one is not in memory that modules can access. */
 function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> | string {
   const known = new Map<string, number | ArrayBufferView>()
   for (const [i, array] of memory.arrays.entries()) {
@@ -179,7 +179,7 @@ function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> |
     const value = known.get(entry.name)
     if (value === undefined) return 'it reads values that are not in memory'
     if (entry.type === 'stride' && Number(value) > HIGHEST) return 'rows of an array are farther apart than 2 ** 31 - 1 elements'
-    // An empty array lies nowhere, and is never reached.
+    // an empty array has no address, and is never accessed
     if (typeof value !== 'number' && value.byteLength > 0 && !memory.owns(value)) return 'an array is not in shared memory'
     globals[entry.name] = typeof value === 'number' ? value : value.byteOffset
   }

@@ -1,5 +1,5 @@
 /**
- * Statements of a loop body as WebAssembly: locals, stores, adds, accumulators, and what leaves a block.
+ * Compiles the statements of a loop body to WebAssembly: locals, stores, adds, accumulators, and jumps out of blocks.
  */
 
 import type { DType } from '../../../core/data/schema.ts'
@@ -96,7 +96,7 @@ function assigned(w: KernelWriter, local: string, expr: Expr, span: Span): Code 
   return code
 }
 
-/** Beside a double that is computed from an f32, the f32 for lanes. */
+/** Keeps, beside a double that is computed from an f32 sum, the f32 for later lanes (`singleSums.ts`). */
 function narrow(w: KernelWriter, local: string, init: Expr): Code {
   const single = w.isChanged(local) ? undefined : singleOf(w, init)
   if (single === undefined) return []
@@ -119,7 +119,7 @@ function loop(w: KernelWriter, stmt: For): Code {
   w.facts = without(w.facts, [stmt])
   if (counted === undefined || stmt.doWhile) return [init, plainLoop(w, stmt)]
   const range = countedRange(w, counted)
-  // The index is an integer where its bounds are: its local holds one value more than the body sees.
+  // the local holds the value that ends the loop as well, which the body does not see
   const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [init, plainLoop(w, stmt)]
   const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
@@ -128,7 +128,7 @@ function loop(w: KernelWriter, stmt: For): Code {
   return [init, fast ?? turns({})]
 }
 
-/** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index. */
+/** Writes a loop without vectorization. `seen` is the range of a counted loop's integer index in the body. */
 function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {}): Code {
   const { label, counted } = stmt
   const test = (): Code => known.test ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
@@ -165,7 +165,7 @@ function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code 
   ]
 }
 
-/** What the next turn of the loop reads is kept in a local. */
+/** Keeps a stored value in a local where the next iteration reads it. */
 function carriedOn(w: KernelWriter, stmt: Stmt, stored: number, dtype: DType): Code {
   const next = w.carried.get(stmt)
   return next === undefined ? [] : [...reloaded(dtype, I.localGet(stored)), I.localSet(next)]
@@ -195,7 +195,7 @@ function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
       ...[place.address, I.localTee(address), before.code, I.localGet(kept), OP.i64Add, storeOf(dtype, place.offset)],
     ]
   }
-  // Wrapped to 32 bits before it is added, what doubles hold exactly has the bits of the sum; beyond, doubles round.
+  // doubles add such integers exactly, so the sum's lowest 32 bits are those of a 32-bit addition; beyond, doubles round
   const isInteger = dtype !== 'bool' && integerResult('+', before.type, numberOf(delta).type) !== undefined
   const kept = w.declare(isInteger ? 'i32' : 'f64')
   const sum: Value = isInteger

@@ -1,6 +1,6 @@
 /**
- * The kernel being written: its names, locals, imports and the blocks that are open. What statements, expressions and
- * loops become is in files of their own, which write into this.
+ * The state of a kernel being written: its names, locals, imports and open blocks. Statements, expressions and
+ * loops are compiled in files of their own, which write into this.
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
@@ -41,19 +41,19 @@ import {
 } from './wasmCode.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 
-/** Parameters of `run`. */
+/** The first parameters of `run`. */
 export const FROM = 0
 export const TO = 1
 export const SCRATCH = 2
 export const LANE = 3
 
-/** Rounds in which the bounds of integers that change may still grow. */
+/** The rounds of type inference in which the bounds of changing integers may grow; after them, integers become doubles. */
 const ROUNDS_OF_INTEGERS = 5
 
-/** The round that widens bounds that have not settled: to the ends of what 32 bits hold, which tests in the body may narrow. */
+/** The round that widens bounds that have not settled to those of 32 bits, which tests in the body may narrow again. */
 const WIDENING_ROUND = 3
 
-/** The type of what a local that changes, and was of the other type before, is given. */
+/** The type for a changing local that had type `before` and is assigned a value of `type`. */
 function changing(type: WasmType, before: WasmType | undefined, round: number): WasmType {
   if (type.kind === 'bigint' && type.range === undefined) return { ...type, bits: GROWING }
   if (round === WIDENING_ROUND && type.kind === 'i32' && before?.kind === 'i32') {
@@ -65,15 +65,15 @@ function changing(type: WasmType, before: WasmType | undefined, round: number): 
   return isSigned(type.range) ? bigintType(-(2n ** 63n), 2n ** 63n - 1n) : bigintType(0n, 2n ** 64n - 1n)
 }
 
-/** Thrown where an expression may fail, by a writer that would change the order of expressions; caught by `wasmKernel`. */
+/** Thrown where an expression may fail while the writer may reorder expressions; `wasmKernel` catches it, and writes them in order. */
 export class MayFail extends Error {}
 
 export type For = Extract<Stmt, { kind: 'For' }>
 
-/** Expressions of the body, a number at a time. */
+/** The emitter for expressions of the body, as scalars. */
 export type LoopExpressions = ScalarEmitter<KernelWriter> & Emitter<Value>
 
-/** How parts of a body are written; they need one another. */
+/** The compilers of a body's parts, passed in since they depend on this file. */
 export interface WriterParts {
   readonly block: (w: KernelWriter, stmts: readonly Stmt[]) => Code
   readonly emitter: (w: KernelWriter) => LoopExpressions
@@ -82,17 +82,17 @@ export interface WriterParts {
 export class KernelWriter {
   readonly target: WasmTarget
   readonly locals: Map<string, WasmType>
-  /** Whether a local turned out to need a wider type than the code before assumed. */
+  /** Whether a local needed a wider type than the code before it was written for, so that another round is necessary. */
   widened = false
-  /** Whether it is an integer still, whose bounds may grow again. */
+  /** Whether a widened local is still an integer, whose bounds may grow again. */
   grows = false
-  /** Whether the code is written for the types of its locals only. */
+  /** Whether the code is discarded, and only the types of locals are wanted. */
   readonly isDraft: boolean
   simd = false
   readonly loops: LoopFate[] = []
-  /** Which rows are touched ahead, for people. */
+  /** The rows that are prefetched, in words. */
   touched: string | undefined
-  /** Addresses of accesses inside the loop being written, by their node. */
+  /** Addresses of accesses that were checked before the loop being written, by their node. */
   known: ReadonlyMap<object, KnownAddress> = new Map()
   readonly arrays: readonly string[]
   readonly accumulators: readonly string[]
@@ -112,41 +112,41 @@ export class KernelWriter {
   readonly parameterTypes: ParameterType[] = ['i32', 'i32', 'address', 'i32']
   readonly parameterSlots: Map<string, number> = new Map()
   readonly integerParameters: ReadonlySet<string>
-  /** Indices of loops that are written out, where their body is being written. */
+  /** The values of unrolled loops' indices in the copy of the body being written. */
   literals: ReadonlyMap<string, number> = new Map()
-  /** Of the code being written: what goes on where exact lanes end is exact. */
+  /** The precision of the code being written; exact for the iterations that exact lanes leave over. */
   precision: WasmTarget['precision']
-  /** Innermost loops that lanes of their own suit. */
+  /** The number of innermost loops for which lanes of their own are best. */
   vectorized = 0
   /** The place of the iteration. */
   place: Code = I.localGet(FROM)
-  /** The key that differs between the iterations of a run. */
+  /** The axis whose key varies within a run of iterations. */
   runAxis: number | undefined
-  /** Keys of which more is known in the code being written than the extents of their axes, by the axis. */
+  /** Ranges of keys that are narrower in the code being written than the extents of their axes, by axis. */
   keyRanges: ReadonlyMap<number, { readonly low: number; readonly high: number }> = new Map()
-  /** What tests before the code being written say of its locals and keys. */
+  /** Bounds of locals and keys in the code being written that follow from tests before it. */
   facts: Facts = NO_FACTS
-  /** Reads of the loop being written whose value a local holds. */
+  /** Reads of the loop being written whose value is in a local. */
   held: ReadonlyMap<object, Value> = new Map()
-  /** Locals that take what the loop's next turn reads, by the write. */
+  /** Locals for values that the loop's next iteration reads, by the write. */
   carried: ReadonlyMap<object, number> = new Map()
-  /** Sums that are 0 where their loop begins, and change nowhere else. */
+  /** By loop, the sums that are 0 where it begins and change nowhere else. */
   readonly zeroSums: ReadonlyMap<Stmt, ReadonlySet<string>>
-  /** Locals that hold as an f32, for lanes, what others hold as doubles: sums that lanes of f32 made, and what is computed from them. */
+  /** Locals that hold a double's value as an f32, for lanes: f32 sums, and values computed from them (`singleSums.ts`). */
   readonly singles: Map<string, number> = new Map()
-  /** Where the iteration's elements lie in columns. */
+  /** The position of the iteration's elements in columns. */
   position: number
-  /** Locals that hold the key of the iteration being written. */
+  /** The locals that hold the key of the iteration being written. */
   keys: readonly number[]
   readonly accumulatorSlots: readonly number[]
-  /** What the body draws from. */
+  /** The generators from which the body draws. */
   generators: ReadonlyMap<string, Generator> = new Map()
 
   readonly parts: WriterParts
   readonly emitter: LoopExpressions
 
   readonly round: number
-  /** Whether an expression of the body may fail, so that all stays in its order: loops are written as they stand. */
+  /** Whether an expression of the body may fail, so that everything is written in order, and no loop is transformed. */
   readonly isPlain: boolean
 
   constructor(
@@ -182,7 +182,7 @@ export class KernelWriter {
   }
 
   declare(type: ValueType): number {
-    // Parameters are all known before the first local.
+    // the number of parameters is known before the first local is declared
     this.declared.push(type)
     return this.firstLocal() + this.declared.length - 1
   }
@@ -191,17 +191,17 @@ export class KernelWriter {
     return 4 + (this.target.shape.space === 'box' ? 3 * this.target.shape.extents.length : 0) + this.target.ir.parameters.length
   }
 
-  /** An imported number: read once, before the loop. */
+  /** An imported number, read once before the loop. */
   global(name: string): Code {
     return this.#global(name, 'i32')
   }
 
-  /** An imported address. */
+  /** An imported address, read once before the loop. */
   address(name: string): Code {
     return this.#global(name, 'address')
   }
 
-  /** An imported number of elements that an address moves by. */
+  /** An imported number of elements between rows, read once before the loop. */
   stride(name: string): Code {
     return this.#global(name, 'stride')
   }
@@ -234,7 +234,7 @@ export class KernelWriter {
     return this.integerParameters.has(name) && Number.isInteger(value) && !Object.is(value, -0) && Math.abs(value as number) <= HIGHEST
   }
 
-  /** The wasm local of a variable, whose type must hold the value. */
+  /** Returns the wasm local of a variable, whose type is widened to hold the value. */
   slotFor(name: string, type: WasmType, span: Span): number {
     const before = this.locals.get(name)
     const wanted = this.unset.has(name) ? joinTypes(type, ABSENT) : type
@@ -258,7 +258,7 @@ export class KernelWriter {
   }
 
   assign(name: string, value: Value, span: Span): Code {
-    // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
+    // the bounds of a changing integer may settle after a few rounds: those of a maximum do, those of a sum do not
     const before = this.locals.get(name)
     const isSettled = before !== undefined && sameType(joinTypes(before, value.type) ?? value.type, before)
     const type = this.changed.has(name) && !isSettled ? changing(value.type, before, this.round) : value.type
@@ -267,7 +267,7 @@ export class KernelWriter {
     return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
   }
 
-  /** What locals that change are given, all in all. */
+  /** The joined types of all values that each local is assigned. */
   readonly given: Map<string, WasmType> = new Map()
 
   #given(name: string, type: WasmType): void {
@@ -282,7 +282,7 @@ export class KernelWriter {
     return slot
   }
 
-  /** Whether a local is given a value in more than one place, but for the index of a counted loop. */
+  /** Whether a local is assigned after its declaration; the index of a counted loop does not count. */
   isChanged(name: string): boolean {
     return this.changed.has(name)
   }
@@ -305,7 +305,7 @@ export class KernelWriter {
     return code
   }
 
-  /** `write` writes code in which more is known of keys and locals that it does not change. */
+  /** Runs `write`, whose code does not change these keys and locals, with their narrower ranges. */
   knowing<T>(
     keys: ReadonlyMap<number, { readonly low: number; readonly high: number }>,
     locals: ReadonlyMap<string, WasmType>,
@@ -327,12 +327,12 @@ export class KernelWriter {
     return I.br(this.control.length - 1 - at)
   }
 
-  /** A subscript times its axis' stride, in elements. */
+  /** Multiplies a subscript by its axis' stride, in elements. */
   scaled(number: number, axis: number, code: Code, rank: number): Code {
     return axis === rank - 1 ? code : [code, ...this.stride(`A${number}s${axis}`), OP.i32Mul]
   }
 
-  /** The address of an array, or of this lane's private copy. */
+  /** The address of an array, or of this lane's privatized copy. */
   base(name: string): Code {
     if (!name.startsWith('D')) return this.address(name)
     let slot = this.globals.get(`lane ${name}`)
@@ -347,18 +347,18 @@ export class KernelWriter {
     return I.localGet(slot)
   }
 
-  /** Whether iterations, and turns of outer loops, are written one after another as they stand: one may fail, or moves a generator on. */
+  /** Whether the order of iterations and statements must be kept: an expression may fail, or advances a generator. */
   get keepsOrder(): boolean {
     return this.isPlain || this.generators.size > 0
   }
 
-  /** Throws an error of the source, at the iteration. */
+  /** Throws an error of the source, at the place of the iteration. */
   thrown(error: ThrownError): Code {
     this.errors.push(error)
     return [I.i32Const(this.errors.length - 1), this.place, I.call(this.function('fail', ['i32', 'i32'], [])), OP.unreachable]
   }
 
-  /** Says that an expression may fail. */
+  /** Records that an expression may fail: restarts with a writer that keeps the order, unless this is one. */
   mayFail(): void {
     if (!this.isPlain) throw new MayFail()
   }
@@ -371,7 +371,7 @@ export class KernelWriter {
     return compiled(this.emitter, expr)
   }
 
-  /** Truth of an expression, as 0 or 1. */
+  /** The truth of an expression as 0 or 1. */
   condition(expr: Expr): Code {
     return condition(this.emitter, expr).code
   }
