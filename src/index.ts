@@ -1,4 +1,4 @@
-/** All a user can do, on one page. Test helpers are in `distarray/testing`. */
+/** The public API on one page. Test helpers are in `distarray/testing`. */
 
 export type { Grouped } from './core/arrays/distArray.ts'
 export { DistArray, type SortBy } from './core/arrays/distArray.ts'

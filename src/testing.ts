@@ -1,4 +1,4 @@
-/** `distarray/testing`: comparing serial and parallel results in the tests of an application. Needs fast-check. */
+/** `distarray/testing`: compares serial and parallel results in the tests of an application. Needs fast-check. */
 export {
   arrays,
   arrowSchemaOf,

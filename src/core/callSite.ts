@@ -1,12 +1,12 @@
-/** Where a user's program called the library: the frames of the stack above the library's function, and the scripts on it. */
+/** The call site in the user's program: read from the frames of the stack above the library's function. */
 import { fileURLToPath } from 'node:url'
 
 /** The folder of the sources; undefined in the package, whose code may lie in one file with the program's. */
 const OWN_FOLDER = import.meta.url.endsWith('.ts') ? fileURLToPath(new URL('..', import.meta.url)) : undefined
 
 /**
- * `train.ts:12`: who called `entry`, the library's function that a program called. The file's path is as the stack has it,
- * relative to the working directory; undefined where none is to be seen.
+ * The place that called `entry`, the library's function, as `train.ts:12`. The file's path is the stack's, relative to the working
+ * directory; undefined where the stack shows none.
  */
 export function callSite(entry: (...args: never[]) => unknown): string | undefined {
   const holder: { stack?: unknown } = {}
@@ -24,9 +24,9 @@ export function callingScripts(): readonly string[] {
   const { prepareStackTrace, stackTraceLimit } = Error
   if (Object.isFrozen(Error)) return scriptsOf(new Error().stack)
   try {
-    Error.stackTraceLimit = 100 // the library's own frames come first
+    Error.stackTraceLimit = 100 // enough frames to see beyond the library's own, which come first
     Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName())
-    // what prepareStackTrace returns is what `stack` gives
+    // `stack` is the value that prepareStackTrace returns
     const names = new Error().stack as unknown as readonly (string | null | undefined)[]
     return [...new Set(names.filter((name): name is string => typeof name === 'string' && isUserFile(name)))]
   } finally {

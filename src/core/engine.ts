@@ -59,9 +59,9 @@ export interface Holdings {
 }
 
 export interface Engine extends Lowering {
-  /** What the arrays of the session hold at the moment. */
+  /** A look at the storage that the session's arrays hold. */
   holdings(): Holdings
-  /** Reads what the plan's functions capture: for an action that asks several of the following, which else read it themselves at the call. */
+  /** Reads the captures of the plan's functions, for an action that calls several of the methods below; without it each reads them at its call. */
   moment(plan: LogicalPlan): Moment
   /** Runs the plan; batches come in element order. */
   execute(plan: LogicalPlan, options?: ExecuteOptions): Promise<readonly Batch[]>
@@ -78,7 +78,7 @@ export interface Engine extends Lowering {
   arrowSchema(element: ElementType): ArrowSchema | DataType
   /** Batches as one Arrow table over ordinary memory; `element` is the plan's, for a result without batches. */
   toArrowTable(element: ElementType, batches: readonly Batch[]): Table
-  /** One batch as Arrow's, over ordinary memory; `element` is the plan's. */
+  /** One batch as an Arrow record batch over ordinary memory; `element` is the plan's. */
   toRecordBatch(element: ElementType, batch: Batch): RecordBatch
 
   // queries over keyed storage; they build and keep an index where there is none

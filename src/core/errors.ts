@@ -89,7 +89,7 @@ export type GangFault =
   | 'frame'
   | 'failed'
 
-/** Processes that were to run a program together do not: one is missing, does not fit to the others, or was lost. */
+/** The processes of a gang cannot run the program together: one is missing, does not fit the others, or was lost. */
 export class GangError extends Error {
   readonly fault: GangFault
   /** The rank of the process at fault, where one is. */

@@ -1,4 +1,4 @@
-/** Whether a value is an error, of whatever realm: a test runner that gives each file a global object of its own has its own Error, and Node's are of another. */
+/** Whether a value is an error of any realm: a test runner may give each file its own global object, whose Error is not that of Node's errors. */
 import { types } from 'node:util'
 
 export function isError(value: unknown): value is Error {

@@ -5,9 +5,9 @@
 import { type Field, namesText } from './data/schema.ts'
 import { valueText } from './data/valueKinds.ts'
 
-/** `There is no column "prize" in orders.parquet. Did you mean "price"? The columns are id, price.` */
+/** Writes `There is no column "prize" in orders.parquet. Did you mean "price"? The columns are id, price.` */
 export function missingColumnMessage(wanted: string, fields: readonly Field[], where?: string): string {
-  const name = typeof wanted === 'string' ? wanted : valueText(wanted) // from JavaScript, anything may be asked for
+  const name = typeof wanted === 'string' ? wanted : valueText(wanted) // JavaScript programs may pass any value
   const near = nearestNames(
     name,
     fields.map((field) => field.name),
@@ -29,7 +29,7 @@ export function nearestNames(wanted: string, names: readonly string[]): string[]
     .map(({ name }) => name)
 }
 
-/** Levenshtein's distance: insertions, deletions and replacements of single characters; two neighbours in the wrong order count once. */
+/** The Levenshtein distance with transpositions: insertions, deletions and replacements of a character, and swaps of neighbours, count one each. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -91,7 +91,7 @@ function hintFor(method: string, name: string, known: readonly string[]): string
   const elsewhere = ELSEWHERE[method]
   if (elsewhere !== undefined && Object.hasOwn(elsewhere, name)) return ` ${elsewhere[name]}`
   const plain = name.toLowerCase().replace(/[_-]/g, '')
-  // a whole foreign name says more than a likeness: partitionBy is by, and not partitions
+  // a synonym outweighs a similar name: partitionBy means by, not partitions
   const foreign = known.filter((one) => Object.hasOwn(SYNONYMS, one) && SYNONYMS[one]?.includes(plain))
   const meant = foreign.length > 0 ? foreign : nearestNames(name, known)
   return meant.length === 0 ? '' : ` Did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`

@@ -1,5 +1,5 @@
 /**
- * What the layers ask of each other: interfaces that `core` names and `io` or `exec` implement.
+ * The interfaces between layers, which `core` names and `io` or `exec` implement.
  */
 import type { Batch, Column } from './data/column.ts'
 import type { ArraySource } from './plan/logicalPlan.ts'
@@ -38,7 +38,7 @@ export interface Access extends WriteAccess {
   readonly given?: GivenFiles | undefined
   /** The function that makes requests. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** Files that other reads of the same thread want as well. Default: each read opens its own. */
+  /** Open files that reads of the same thread share. Default: each read opens its own. */
   readonly files?: OpenFiles | undefined
   /** Memory for the bytes of a file, used again by the next read of the same reader. Default: each read has a buffer of its own. */
   readonly scratch?: Scratch | undefined
@@ -56,7 +56,7 @@ export interface Access extends WriteAccess {
 
 /** Kernels over a memory other than the session's, such as a decoder's. */
 export interface NumberKernels {
-  /** Makes f64 of integers of 64 bits where they lie, each divided by `divisor`; false where one is not between ±`limit`, and then they are lost. */
+  /** Converts 64-bit integers in place to f64, each divided by `divisor`; false where one is not between ±`limit`, and then all are lost. */
   scaled(memory: WebAssembly.Memory, integers: Integers): boolean
 }
 
@@ -70,7 +70,7 @@ export interface Integers {
   readonly divisor: number
 }
 
-/** Kernels over CSV. */
+/** Kernels that find and convert the fields of CSV. */
 export interface CsvKernels {
   /** The number of field bounds that the memory holds before their columns are read. Records with more are parsed without kernels. */
   readonly mostBounds: number
@@ -112,7 +112,7 @@ export interface CsvStaged {
   texts(length: number): Uint8Array
 }
 
-/** Kernels that find the values of pages, in the session's memory. */
+/** Kernels that decode the values of pages into the session's memory. */
 export interface PageKernels {
   /** Writes all values of a column from `parts`, the unpacked pages in order; false where a page is malformed, and then the destination holds garbage. */
   decode(parts: readonly Uint8Array[], column: PagedColumn): boolean

@@ -28,10 +28,10 @@ export type SessionEvent =
 /** An operator or loop that runs in a slower way than it might, and why. */
 export interface FallbackEvent {
   readonly kind: 'fallback'
-  /** The operator or loop, and its function. */
+  /** The operator or loop, with its function. */
   readonly what: string
   readonly because: string
-  /** Where the reason lies, and the edit that takes it away. */
+  /** The place of the reason in the user's code; `cure` is the edit that removes it. */
   readonly span?: Span
   readonly cure?: string
   /** The place where it runs: on workers, as a copy or compiled for rows, or as it stands on the caller's thread. */

@@ -7,7 +7,7 @@
 
 /** A place in the user's code. */
 export interface Span {
-  /** Relative to the working directory. Where it is missing, line and column count within the function's own text. */
+  /** The file's path, relative to the working directory. Where it is missing, line and column count within the function's own text. */
   readonly file?: string
   /** Line number, from 1 on; `column` too counts from 1. */
   readonly line: number
@@ -16,7 +16,7 @@ export interface Span {
   readonly text: string
 }
 
-/** Why a function cannot be lowered, or a loop cannot take a schedule, with the smallest edit that would free it. */
+/** The reason why a function cannot be lowered, or a loop cannot take a schedule, with the smallest edit that would allow it. */
 export interface Refusal {
   /** Stable identifier of the reason, as `assigns-captured-variable`. */
   readonly code: string
@@ -25,7 +25,7 @@ export interface Refusal {
   readonly span?: Span
 }
 
-/** `train.ts:12:7`, or `12:7` where the file is unknown or the one that `within` names. */
+/** Writes `train.ts:12:7`, or `12:7` where the file is unknown or the one that `within` names. */
 export function placeText({ file, line, column }: Span, within?: string): string {
   return file === undefined || file === within ? `${line}:${column}` : `${file}:${line}:${column}`
 }

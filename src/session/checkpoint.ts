@@ -38,7 +38,7 @@ let sessions = 0
 export function checkpointAskedFor(): string | undefined {
   const folder = process.env.DA_CKPT ?? asked
   if (!isMainThread || folder === undefined || folder === '') return undefined
-  asked = folder // a gang takes its variables out of the environment
+  asked = folder // kept, since a gang removes its variables from the environment
   return join(folder, `session-${++sessions}`)
 }
 let asked: string | undefined

@@ -215,13 +215,13 @@ export class SessionEngine implements Engine {
     const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
     if (known !== undefined) return await this.#written(known, { ...where, element: known[0]?.element ?? plan.element, form })
     const { store, executor } = this.#open()
-    // batches are read where they lie: nobody writes to them until the last is encoded
+    // batches are read in place: the locks are held until the last is encoded
     const { resolved, leave } = await store.enter(plan, moment)
     const lent = new Lent()
     try {
       const optimized = optimize(resolved).plan
       const batches = async function* (): AsyncGenerator<Batch, void, undefined> {
-        // Arrow's writer encodes nothing on workers, and copies what it gets at once
+        // Arrow's writer does not encode on workers, and copies each batch at once
         if (executor.streams(optimized, { signal })) yield* executor.stream(optimized, { signal }, form.kind === 'arrow' ? undefined : lent)
         else yield* await executor.execute(optimized, { signal })
       }

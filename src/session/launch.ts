@@ -20,7 +20,7 @@ const SHORT_LIFE_MS = 60_000
 
 /** Runs the command as so many processes; returns the exit code of rank 0. */
 export async function launch(command: readonly string[], processes: number): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'distarray-run-')) // for this user's eyes only
+  const folder = mkdtempSync(join(tmpdir(), 'distarray-run-')) // mkdtemp makes it readable by this user only
   const common = {
     DA_WORLD: `${processes}`,
     DA_JOB: folder,

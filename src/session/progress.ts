@@ -28,7 +28,7 @@ export interface ProgressOptions {
 class IdleBar extends cliProgress.SingleBar {
   override render(): void {
     super.render()
-    // `timer` is not in the published types; where it is missing, nothing is lost but this courtesy.
+    // `timer` is not in the published types; without it the bar keeps the program alive
     const { timer } = this as unknown as { readonly timer?: NodeJS.Timeout | null }
     timer?.unref()
   }

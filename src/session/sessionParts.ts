@@ -66,7 +66,7 @@ export function sessionPool(workers: number, arena: SharedArena, events: Subject
     arena,
     events: (event) => listening.deref()?.next({ kind: 'worker', ...event }),
     handlers: {
-      url: '../../session/threadHandlers.ts', // as `threadMain.ts` imports it; the package's threads have theirs with them
+      url: '../../session/threadHandlers.ts', // relative to `threadMain.ts`; the package's threads have theirs bundled
       table: HANDLERS,
     },
   })

@@ -35,7 +35,7 @@ import { openCsvThere, openNdjsonThere, openParquetThere, openTableThere } from 
 const MOST_SENT_BYTES = 64 * 2 ** 20
 
 export interface SparkTables {
-  /** The executor of the session; its events go to the session's. */
+  /** Makes the session's executor; its events go to the session's. */
   executor(options: ExecutorOptions, session: { readonly memory: TableMemory; readonly events: Subject<SessionEvent> }): Executor
   /** The plan with the parts placed on the server, for `explain()`. */
   placed(plan: LogicalPlan): LogicalPlan

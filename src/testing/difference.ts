@@ -58,7 +58,7 @@ export function valueText(value: unknown): string {
   return `${kind}{${[...parts].map(([name, part]) => `${name}: ${valueText(part)}`).join(', ')}}`
 }
 
-/** The parts of a value by name, `[0]` or `.field` (sorted: the order of fields does not count); undefined for what is not entered. */
+/** The parts of a value by name, `[0]` or `.field` (sorted: the order of fields does not count); undefined for a value without parts to compare. */
 function partsOf(value: object): ReadonlyMap<string, unknown> | undefined {
   if (Array.isArray(value)) return indexed(value)
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return indexed(value as unknown as ArrayLike<unknown>)

@@ -90,7 +90,7 @@ export interface GeneratedLoopBody {
   readonly order: 'serial' | 'any'
   /** Makes the arrays and the loop; nothing has run yet. */
   build(session: Session): { readonly loop: Loop; readonly arrays: readonly DistArray<number, readonly [number, number]>[] }
-  /** With order 'serial': the arrays (row-major) after one pass of the same body as plain JavaScript. */
+  /** The arrays (row-major) after one pass of the same body as plain JavaScript: the result for order 'serial'. */
   expected(): readonly Float64Array[]
 }
 

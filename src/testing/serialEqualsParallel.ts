@@ -19,7 +19,7 @@ export interface RunSettings {
   readonly partitions?: number
 }
 
-/** Your program: from a session and generated inputs to anything comparable: values, arrays, tables, DistArrays, or objects of these. */
+/** Your program: takes a session and generated inputs, and returns anything comparable: values, arrays, tables, DistArrays, or objects of these. */
 export type Program<Inputs extends readonly unknown[]> = (session: Session, ...args: [...Inputs, RunSettings]) => unknown
 
 export interface SerialEqualsParallelOptions<Inputs extends readonly unknown[]> {
@@ -27,7 +27,7 @@ export interface SerialEqualsParallelOptions<Inputs extends readonly unknown[]> 
   readonly arbitraries?: readonly [...{ [I in keyof Inputs]: fc.Arbitrary<Inputs[I]> }]
   /** Worker counts to compare with one worker. Default: 2 and 3. */
   readonly workers?: number | readonly number[]
-  /** Blocks per axis for loops that do not say. Default: the library's own choice. */
+  /** The blocks per axis of loops without the option. Default: the library's own choice. */
   readonly partitions?: number | readonly number[]
   /** The number of inputs to try. Default: 25, or 1 without arbitraries. */
   readonly runs?: number
@@ -82,7 +82,7 @@ async function compareRuns(
   for (const session of sessions) {
     const settings = { workers: session.workers, ...(partitions === undefined ? {} : { partitions }) }
     const { watched, loops } = watch(session, partitions)
-    // Each run gets inputs of its own: a program may write into what it is given.
+    // each run gets copies of the inputs, which a program may overwrite
     const result = await snapshot(await program(watched, ...inputs.map(copyOf), settings))
     for (const loop of loops) await verifyLoop(loop, settings)
     if (session.workers === 1) serial = result

@@ -68,7 +68,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     return this.#values(this.#plan, options.signal)
   }
 
-  /** The first `n` elements; computes partition after partition until it has them. */
+  /** The first `n` elements; partitions are computed one after another until it has them. */
   async take(n: number): Promise<T[]>
   async take(n: number, ...more: readonly unknown[]): Promise<T[]> {
     checkNoMore('take() takes a number of elements', more, 'It begins with the first.')
@@ -143,7 +143,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     return count === 0 ? undefined : Number(total) / count
   }
 
-  /** Calls `f` on the caller's thread for every element in order. What it throws comes as a TaskError with the key. */
+  /** Calls `f` on the caller's thread for every element in order. An error that it throws becomes the cause of a TaskError with the key. */
   async forEach(f: (value: T, key: K) => void): Promise<void> {
     checkFunction('forEach()', f, '(value, key)')
     lowerRowFunction(this.#engine, this.#plan, 'forEach', f, { isAction: true })

@@ -8,7 +8,7 @@
  * Where values lie never matters, only their position in element order.
  */
 
-/** Values per chunk. Part of the documented result: another number gives other bits. */
+/** The number of values in a chunk. Part of the documented result: another number gives other bits. */
 export const CHUNK = 4096
 
 /** Combines chunk results pairwise by index, an odd last one carried on; undefined without any. Overwrites `parts`. */

@@ -8,7 +8,7 @@ import { PlanError } from '../errors.ts'
 import { elementText, valueClassOf } from '../plan/elements.ts'
 import { CHUNK, combinePairwise } from './fixedTree.ts'
 
-/** Folds values given one after another. */
+/** A fold of values that are given one after another, by the fixed tree. */
 export class TreeFold<A, V> {
   readonly #step: (a: A, value: V) => A
   readonly #start: (value: V) => A

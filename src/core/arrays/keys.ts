@@ -1,2 +1,2 @@
-/** One integer per axis. A table's key is its row number. */
+/** The key of an element: one integer per axis. A table's key is its row number. */
 export type Key = readonly number[]

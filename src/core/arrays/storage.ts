@@ -14,9 +14,9 @@ export interface DenseStorage {
   readonly kind: 'dense'
   readonly shape: Shape
   readonly dtype: DType | 'object'
-  /** Elements per step of each axis; the last is 1. */
+  /** The distance in elements between neighbours along each axis; the last is 1. */
   readonly strides: readonly number[]
-  /** Empty for dtype 'object'. */
+  /** The numbers, padding included; empty for dtype 'object'. */
   readonly data: TypedArray
   readonly objects?: unknown[]
   /** The part that this process of a gang holds, where that need not be the whole array; reading `data` then fetches or makes the rest. */
@@ -98,7 +98,7 @@ export const ARRAY_OF_DTYPE: { readonly [D in DType]: TypedArrayConstructor } = 
   bool: Uint8Array,
 }
 
-/** Rows start at multiples of this many bytes. */
+/** The alignment of the starts of rows. */
 export const ROW_ALIGNMENT_BYTES = 16
 
 /** Strides of a dense array in elements: rows of arrays with two or more axes are padded to 16 bytes. */

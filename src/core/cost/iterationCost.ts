@@ -141,7 +141,7 @@ function loopNs(stmt: For, level: Level): number {
   const { turns, inside } = turnsOf(stmt, means)
   const lanes = level.nested ? level.lanes : (body.kernel.inner.get(placeOf(stmt.span)) ?? 1)
   const { counted } = stmt
-  // the index of a counted loop moves with its vectors, and its test is part of its end
+  // the update of a counted loop's index, and its test, are paid by TURN_WORK
   const index = counted?.local ?? countedUp(stmt)
   const isIndex = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === index
   const stmts = index === undefined ? [...stmt.body, ...stmt.update] : stmt.body

@@ -13,7 +13,7 @@ export interface Grid {
   readonly rows: number
   /** The number of columns; 1 for free blocks. */
   readonly columns: number
-  /** Iterations of each block, row by row. */
+  /** The iterations of each block, row by row. */
   readonly sizes: Float64Array
 }
 

@@ -46,7 +46,7 @@ export interface CostedLoop {
   readonly iterationNs: (run: number) => number
   /** The keys of sparse data, as soon as it exists. */
   readonly sample?: KeySample | undefined
-  /** Default: 'histogram'. */
+  /** The rule by which axes are cut. Default: 'histogram'. */
   readonly balance?: 'histogram' | 'equal' | undefined
 }
 
@@ -96,7 +96,7 @@ function fullRun({ extents }: CostedLoop): number {
 /** The length of runs inside a block: the indices that the last axis has there. */
 function runOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, outer: number): number {
   const { extents } = loop
-  // runs of positions; of one axis, a block is one
+  // blocks are ranges of positions; for one axis a block is one run
   if (schedule.kind === 'independent') return Math.max(1, Math.min(fullRun(loop), productOf(extents.slice(outer)) / (counts[0] ?? 1)))
   const last = extents.length - 1
   return Math.min(...cutFormsOf(schedule, extents.length).map((form, i) => bandWidth(form, last, counts[i] ?? 1, loop)))

@@ -49,7 +49,7 @@ export interface Batch {
   readonly element: ElementType
   readonly length: number
   readonly columns: readonly Column[]
-  /** For elements with explicit keys: one Int32Array of `length` per axis. Absent where the key is the row number. */
+  /** The explicit keys of the elements: one Int32Array of `length` per axis. Absent where the key is the row number. */
   readonly keys?: readonly Int32Array[]
 }
 

@@ -68,7 +68,7 @@ function presentReader(column: Column): ValueReader {
   }
 }
 
-/** One closure per array class, so that each stays monomorphic. */
+/** Reads numbers by a closure for each array class, so that each stays monomorphic. */
 function numberReader(values: Column['values']): ValueReader {
   if (values instanceof Float64Array) return (index) => values[index]
   if (values instanceof Int32Array) return (index) => values[index]

@@ -41,7 +41,7 @@ export type ColumnType =
   | { readonly kind: 'struct'; readonly fields: readonly Field[] }
   /** Structured-cloneable values that no column holds; arrays of dtype 'object' only, never compiled. */
   | { readonly kind: 'object' }
-  /** Not known before the data is computed: what an opaque function returns. */
+  /** A type that is not known before the data is computed, such as that of an opaque function's result. */
   | { readonly kind: 'unknown' }
 
 export interface Field {
@@ -54,7 +54,7 @@ export interface Field {
 export type ElementType =
   | { readonly kind: 'row'; readonly fields: readonly Field[] }
   | { readonly kind: 'scalar'; readonly type: ColumnType; readonly nullable: boolean }
-  /** What an opaque function returns: rows or scalars, known once computed. */
+  /** The element of an opaque function's results: rows or scalars, known once computed. */
   | { readonly kind: 'unknown' }
 
 /** The name of the one column of scalar elements. */

@@ -53,7 +53,7 @@ function newCollection(of: Collection, keys: Table, values: Table | undefined): 
   return object
 }
 
-/** The JavaScript that asks the collection for the key. */
+/** Writes the JavaScript that looks a key up in the collection. */
 export function findText({ of, values }: Find, collection: string, key: string): string {
   if (of === 'keyed') return `${collection}.${values === undefined ? 'has' : 'get'}(${key})`
   if (of === 'own') return `Object.hasOwn(${collection}, ${key})`

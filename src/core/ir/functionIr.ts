@@ -48,7 +48,7 @@ export type BinaryOperator =
 export type Expr =
   | { readonly kind: 'Literal'; readonly value: Primitive; readonly span: Span }
   | { readonly kind: 'Local'; readonly name: string; readonly span: Span }
-  /** A captured or `env` primitive: an argument of the kernel, so that another value compiles nothing. */
+  /** A captured or `env` primitive: an argument of the kernel, so that another value needs no new compilation. */
   | { readonly kind: 'Parameter'; readonly name: string; readonly span: Span }
   /** An argument of the function that is an element: 0 for the value of `(value, key)`, 0 and 1 for `(a, b)`. */
   | { readonly kind: 'Input'; readonly argument: number; readonly span: Span }
@@ -146,7 +146,7 @@ export type Stmt =
   | { readonly kind: 'Return'; readonly value?: Expr; readonly span: Span }
   /** `throw new E(message)`; `error` is the constructor's name, one of Error, RangeError, TypeError. */
   | { readonly kind: 'Throw'; readonly error: 'Error' | 'RangeError' | 'TypeError'; readonly message?: Expr; readonly span: Span }
-  /** An expression for its possible failure only. */
+  /** Evaluates an expression only because it may fail. */
   | { readonly kind: 'Evaluate'; readonly value: Expr; readonly span: Span }
 
 export interface CountedLoop {
@@ -198,9 +198,9 @@ export interface UserFunction {
   /** Present when the whole function could be lowered; otherwise the refusals say why not. */
   readonly ir?: FunctionIr
   readonly refusals: readonly Refusal[]
-  /** How to run the function in another thread when it was refused; absent when a capture cannot be cloned or written. */
+  /** The printed function for other threads, when it was refused; absent when a capture cannot be cloned or written. */
   readonly portable?: PortableFunction
-  /** Why `portable` is absent. */
+  /** The reason why `portable` is absent. */
   readonly unportable?: Refusal
   /** Whether it runs as it stands and may share variables with another such function of its plan: then one sees all rows before the other sees any. */
   readonly sharesState?: boolean

@@ -1,4 +1,4 @@
-/** Functions of the IR with their parts replaced. */
+/** Rewriting of the IR's expressions and statements, bottom-up. */
 import type { CountedLoop, Expr, Stmt } from './functionIr.ts'
 
 export interface Rewriter {

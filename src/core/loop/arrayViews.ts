@@ -22,7 +22,7 @@ export interface RowView {
 export interface ArrayView<T, K extends Key> {
   /** The element; for an absent key of a sparse array 0 if it holds numbers, else undefined. */
   get(...key: K): T
-  /** Stores as the array's typed array does: i32 and u8 wrap, f32 rounds. Inserts into a sparse array. */
+  /** Writes an element as the array's typed array does: i32 and u8 wrap, f32 rounds. Inserts into a sparse array. */
   set(...args: [...K, value: T]): void
   /** Adds to an element; two iterations that add to the same one do not depend on each other. */
   add(...args: [...K, delta: number]): void

@@ -50,7 +50,7 @@ export interface KeptCall {
   readonly passes: readonly KeptPass[]
 }
 
-/** An array, by the order in which calls first wrote it. */
+/** An array that calls wrote, and its values at some states; arrays are in the order in which they were first written. */
 export interface KeptArray {
   readonly label: string
   /** The number of recorded passes that have written it. */

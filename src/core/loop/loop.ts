@@ -7,7 +7,7 @@ import type { SimulateOptions, Simulation } from './simulation.ts'
 export interface RunOptions {
   /** The number of passes. Default: 1. */
   readonly passes?: number
-  /** Ends the run between slices of blocks; the promise rejects with the signal's reason. */
+  /** The signal that ends the run, between slices of blocks; the promise rejects with its reason. */
   readonly signal?: AbortSignal
 }
 

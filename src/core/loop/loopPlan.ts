@@ -41,7 +41,7 @@ export interface LoopVariable {
 
 export type VariableClass = 'iterated' | 'local' | 'pipelined' | 'served' | 'broadcast' | 'reduction' | 'buffer' | 'constant'
 
-/** Outer axes that run in order: all blocks of one of their indices before any of the next. */
+/** The outer axes that run in order: all blocks of one of their indices before any of the next. */
 export interface Steps {
   /** The axes that run in order, a prefix of the schedule's `axes`. */
   readonly axes: readonly number[]
@@ -92,15 +92,15 @@ export interface MeasuredPass {
   readonly balance: number
 }
 
-/** What the analysis decided and why; plain data, the same on every machine. */
+/** The plan of a loop: the decisions of its analysis and their reasons; plain data, the same on every machine. */
 export interface LoopPlan {
-  /** As asked for in the options. */
+  /** The order that the options ask for. */
   readonly order: 'serial' | 'any'
   /** The loop's schedule; for a loop in parts that of its freest part. */
   readonly schedule: PlannedSchedule
   /**
-   * Where the whole body would be serial and some of its statements are not: the loops that run one after another instead, each
-   * over all iterations. Absent where the body stays whole.
+   * The parts of a distributed loop, which run one after another, each over all iterations: the whole body would be serial, and some
+   * of its statements need not be. Absent where the body stays whole.
    */
   readonly parts?: readonly PlannedPart[]
   /**

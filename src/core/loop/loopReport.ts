@@ -12,7 +12,7 @@ export interface PassReport {
   readonly predictedMilliseconds?: number
   /** The busiest worker's time on its blocks, as a multiple of the mean of all workers: 1 is perfect, 2 of two workers means that one did everything. */
   readonly balance: number
-  /** Iterations that ran. */
+  /** The number of iterations that ran. */
   readonly iterations: number
   /** The results of accumulators, by their names in `env`. */
   readonly accumulators: Readonly<Record<string, number>>
@@ -29,7 +29,7 @@ export interface LoopReport {
   readonly predictedMilliseconds?: number
   /** The schedule's kind, as in `plan.schedule.kind`. */
   readonly schedule: ScheduleKind
-  /** Worker threads that took part; 1 when the loop ran on the caller's thread. */
+  /** The number of worker threads that took part; 1 when the loop ran on the caller's thread. */
   readonly workers: number
 }
 

@@ -23,7 +23,7 @@ export interface LoopOptions {
   readonly precision?: Precision
   /** 'parallel': a LoopError instead of a serial run. 'compiled': a LoopError instead of a body that runs as it stands. */
   readonly require?: 'parallel' | 'compiled'
-  /** Blocks per partitioned axis. Default: from the data and cache sizes; never from the worker count. */
+  /** The number of blocks along each partitioned axis. Default: from the data and cache sizes; never from the worker count. */
   readonly partitions?: number | readonly number[]
   /** 'histogram' (default): blocks with about equally many elements. 'equal': blocks with equally many indices. */
   readonly balance?: 'histogram' | 'equal'
@@ -91,7 +91,7 @@ export interface LoopSpec {
   readonly over: LoopOver
   readonly env: Readonly<Record<string, EnvBinding>>
   readonly options: LoopOptions
-  /** Where the program made the loop, as `train.ts:12`. */
+  /** The place where the program made the loop, as `train.ts:12`. */
   readonly site?: string
 }
 
@@ -113,7 +113,7 @@ export interface AnalyzedLoop {
   readonly spec: LoopSpec
   readonly plan: LoopPlan
   readonly schedule: Schedule
-  /** Absent when the body was refused and runs as it stands. */
+  /** The body's IR; absent when it was refused and runs as it stands. */
   readonly ir?: FunctionIr
   /** The slice that the inspector of a colored schedule runs. */
   readonly slice?: SubscriptSlice
@@ -148,7 +148,7 @@ export interface AnalyzedLoop {
  * the carried values; from that follow, chunk after chunk, the values that each chunk is handed; the second runs the body with them.
  */
 export interface Scan {
-  /** Iterations of a chunk; the last one may have fewer. */
+  /** The iterations of a chunk; the last one may have fewer. */
   readonly chunk: number
   readonly chunks: number
   readonly carries: readonly Carry[]

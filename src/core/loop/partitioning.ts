@@ -44,7 +44,7 @@ export function blockCounts(
 ): number[] {
   const heavy = Math.max(1, weight)
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
-  if (schedule.kind === 'serial' || schedule.kind === 'colored') return [] // of a colored one the inspector's finding says how many
+  if (schedule.kind === 'serial' || schedule.kind === 'colored') return [] // the inspector's result decides the steps of a colored one
   if (schedule.kind === 'stepped') {
     const outer = extents.slice(0, schedule.outer)
     const steps = outer.reduce((count, extent) => count * extent, 1)
@@ -78,7 +78,7 @@ function countsOnTwo(schedule: InnerSchedule, [height = 1, width = 1]: readonly 
     const columns = withRuns(side, USUAL_PER_AXIS, width)
     return [Math.min(side, Math.max(USUAL_PER_AXIS, columns)), columns]
   }
-  // as many blocks, and rows twice as long, which are written some 5 to 10 % faster where they stream through the memory
+  // the same number of blocks, with rows twice as long: these are written 5 to 10 % faster where they stream through the memory
   // (Smith–Waterman of 8,000 letters, 2 workers)
   const isWide = cutAxesOf(schedule) !== undefined && side >= USUAL_PER_AXIS && height >= 2 * side
   const [rows, columns] = isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]

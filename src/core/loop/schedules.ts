@@ -1,6 +1,6 @@
 /**
- * The kinds of schedules: how the blocks of an index space are cut and ordered. Planner, cost model, cutter, race checker, gang
- * and reports know no kind by its name where they can ask here what it cuts along, and how it orders what it cut.
+ * The kinds of schedules: the cut of an index space into blocks, and their order. Planner, cost model, cutter, race checker, gang
+ * and reports know no kind by its name where they can ask here for the forms that it cuts along, and for the order of its blocks.
  *
  * A kind that is cut statically cuts along none, one or two *forms*, whole-number combinations of the loop indices, of which an axis is the
  * one with a single 1. Two blocks are ordered by where they lie along the forms:
@@ -38,7 +38,7 @@ export type BlockOrder = 'free' | 'lines' | 'forward'
 /** A kind that says by itself how blocks are cut and ordered; `stepped` has one of these inside, `colored` an inspector. */
 export type CutKind = InnerSchedule['kind']
 
-/** How each kind orders its blocks. */
+/** The order of each kind's blocks. */
 export const BLOCK_ORDERS: { readonly [K in CutKind]: BlockOrder } = {
   independent: 'free',
   '1d': 'free',
@@ -47,12 +47,12 @@ export const BLOCK_ORDERS: { readonly [K in CutKind]: BlockOrder } = {
   skewed: 'forward',
 }
 
-/** How blocks of such a schedule are ordered within a step; 'free' for those of a colored, serial or stepped one. */
+/** The order of a kind's blocks within a step; 'free' for colored, serial and stepped schedules. */
 export function blockOrderOf(kind: Schedule['kind']): BlockOrder {
   return kind === 'stepped' || kind === 'colored' || kind === 'serial' ? 'free' : BLOCK_ORDERS[kind]
 }
 
-/** The axes that a schedule is cut along one by one; undefined where it is cut along forms. Positions, which `independent` cuts, are no axis. */
+/** The axes that a schedule is cut along, each by itself; undefined where it is cut along forms. Empty for `independent`, which cuts positions. */
 export function cutAxesOf(schedule: InnerSchedule): readonly number[] | undefined {
   if ('axis' in schedule) return [schedule.axis]
   if ('axes' in schedule) return schedule.axes
@@ -74,7 +74,7 @@ export function axisForm(axis: number, rank: number): Form {
   return form
 }
 
-/** What the schedule cuts, in words: "i and j", "i + t". */
+/** Writes the axes or forms that a schedule cuts along: "i and j", "i + t". */
 export function cutText(schedule: InnerSchedule, nameOf: (axis: number) => string, textOf: (form: Form) => string): string {
   const axes = cutAxesOf(schedule)
   return (axes?.map(nameOf) ?? cutFormsOf(schedule, 0).map(textOf)).join(' and ')

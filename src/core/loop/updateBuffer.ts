@@ -20,9 +20,9 @@ import { viewInBody } from './runningLoop.ts'
 export interface BufferOptions {
   /** Joins two updates of one element; associative. Default: the sum. */
   readonly combine?: 'sum' | ((a: number, b: number) => number)
-  /** The element's new value. Default: `current + update`. */
+  /** Computes the element's new value at a flush. Default: `current + update`. */
   readonly apply?: (current: number, update: number) => number
-  /** Flush at least every this many iterations of the serial order. Default: once, at the end of the pass. */
+  /** The most iterations of the serial order between flushes. Default: one flush, at the end of the pass. */
   readonly maxDelay?: number
   /** The number of flushes in a pass: its iterations run in so many rounds, one after another, each in parallel. Default: 1, at the end. */
   readonly flushes?: number

@@ -66,7 +66,7 @@ export function argumentOf<Row>(
   const verb = of === undefined ? 'needs' : 'takes'
   if (typeof of !== 'function') throw new PlanError(`${kind}() ${verb} a function of (row), as in ${kind}((row) => row.price).`)
   checkOptions(`${kind}()`, options, ['env'])
-  return { of: withEnv(kind, of, options, 1) as (row: Row) => unknown } // with the row alone
+  return { of: withEnv(kind, of, options, 1) as (row: Row) => unknown } // its env is bound: it takes the row alone
 }
 
 type Given<Row> = (row: Row, env: never) => unknown

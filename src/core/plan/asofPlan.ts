@@ -91,7 +91,7 @@ function sidesBy(engine: Lowering, left: LogicalPlan, right: LogicalPlan, given:
       return { left: lowered(left), right: lowered(right), shared: [column] }
     }
     case 'none':
-      return { left: given as never, right: given as never } // only joins of all pairs have none
+      return { left: given as never, right: given as never } // never the case: only cross joins have no key
   }
 }
 

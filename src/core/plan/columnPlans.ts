@@ -19,7 +19,7 @@ import { type LogicalPlan, labelOf } from './logicalPlan.ts'
 import { mapPlan, selectPlan, withColumnsPlan } from './transformations.ts'
 import { type WindowGiven, windowNode } from './windowPlan.ts'
 
-/** The rows with some columns under other names, at their places. */
+/** The plan of the rows with some columns renamed, in their old order. */
 export function renamePlan(engine: Lowering, input: LogicalPlan, names: Readonly<Record<string, unknown>>): LogicalPlan {
   const fields = knownFields(input, 'rename')
   checkNames(names, 'rename', "{ old: 'new' }")
@@ -46,7 +46,7 @@ export function renamePlan(engine: Lowering, input: LogicalPlan, names: Readonly
   })
 }
 
-/** The rows without some columns. */
+/** The plan of the rows without some columns. */
 export function dropPlan(input: LogicalPlan, names: readonly string[]): LogicalPlan {
   const fields = knownFields(input, 'drop')
   if (names.length === 0) throw new PlanError("drop() needs at least one column, as in drop('id').")
@@ -67,7 +67,7 @@ export function dropPlan(input: LogicalPlan, names: readonly string[]): LogicalP
 /** The window call for each of the two words: the nearest value before, or behind. */
 const NEIGHBOURS = { previous: { kind: 'lastValue', from: null, to: 0 }, next: { kind: 'firstValue', from: 0, to: null } } as const
 
-/** The rows with values where some columns have nulls. */
+/** The plan of the rows with nulls of some columns filled. */
 export function fillNullPlan(engine: Lowering, input: LogicalPlan, values: Readonly<Record<string, unknown>>): LogicalPlan {
   const fields = knownFields(input, 'fillNull')
   checkNames(values, 'fillNull', "{ amount: 0, name: 'previous' }")
@@ -188,7 +188,7 @@ function mapped(engine: Lowering, input: LogicalPlan, { fields, original }: Mapp
   return mapPlan(engine, input, madeFunction(objectOf(fields), text, original).original)
 }
 
-/** The columns of the rows; PlanError where they are none, or only running the plan tells them. */
+/** The columns of the rows; throws PlanError for elements that are no rows, and where only running the plan tells the columns. */
 export function knownFields(input: LogicalPlan, method: string): readonly Field[] {
   const { element } = input
   if (element.kind === 'row') return element.fields

@@ -49,7 +49,7 @@ function unionCure(before: ElementType, element: ElementType): string {
     if (other === undefined || typeOfBoth(field.type, other.type) !== undefined) continue
     const kinds = [valueClassOf(field.type), valueClassOf(other.type)]
     const to = kinds.includes('number') && kinds.includes('bigint') ? 'number' : 'string'
-    const value = convertedText(kinds[0] === to ? other : field, to) as string // all values have a text, and all bigints a number
+    const value = convertedText(kinds[0] === to ? other : field, to) as string // never undefined: every value converts to a string, every bigint to a number
     return `Make "${field.name}" one kind first, as in withColumns((row) => ({ ${keyText(field.name)}: ${value} })).`
   }
   return "Give both the same columns with select() or map(), or take those of all with { columns: 'all' }."

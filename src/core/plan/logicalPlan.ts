@@ -110,7 +110,7 @@ export type JoinKey =
   | { readonly kind: 'functions'; readonly left: UserFunction; readonly right: UserFunction; readonly shared?: readonly string[] }
   | { readonly kind: 'none' }
 
-/** How an array made by the session is first filled. */
+/** The first content of an array made by the session. */
 export type ArrayInit =
   | { readonly kind: 'zeros' }
   | { readonly kind: 'fill'; readonly value: unknown }
@@ -298,7 +298,7 @@ export interface ArraySource {
   readonly splits: readonly SourceSplit[]
   /** Whether the reading thread has nothing else to do: then files are read synchronously, which costs less of its time. */
   readonly waits?: boolean | undefined
-  /** How long a server may send nothing before reading ends, where the user said so. */
+  /** The longest silence of a server before reading ends, where the program sets it. */
   readonly timeoutMs?: number
   /** The headers of each request to a server. */
   readonly headers?: Readonly<Record<string, string>>

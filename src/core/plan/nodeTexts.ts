@@ -63,7 +63,7 @@ export function joinKeyText(on: JoinKey): string {
   }
 }
 
-/** `backward on r => r.at ~ q => q.at by r => r.symbol = q => q.symbol within 60000`. */
+/** Writes an as-of join: `backward on r => r.at ~ q => q.at by r => r.symbol = q => q.symbol within 60000`. */
 export function asofText({ direction, on, by, tolerance }: Extract<LogicalPlan, { kind: 'AsofJoin' }>): string {
   const equal = by === undefined ? '' : ` by ${by.left.text} = ${by.right.text}`
   const near = tolerance === undefined ? '' : ` within ${tolerance}`

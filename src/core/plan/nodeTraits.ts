@@ -121,7 +121,7 @@ const NODE_TRAITS: { readonly [K in Kind]: NodeTraits<NodeOf<K>> } = {
   Project: {
     text: ({ columns }) => `Project [${columns.join(', ')}]`,
     label: ({ columns }) => `.select(${columns.map((column) => `'${column}'`).join(', ')})`,
-    // counting needs no columns, and none of the rows' own
+    // a projection without columns is that of count(), and fits any input
     again: (node, [input]) => (node.columns.length === 0 ? { ...node, input, keys: input.keys } : selectPlan(input, node.columns)),
     takesEach: yes,
     flows: true,

@@ -116,7 +116,7 @@ function returnsArray(ir: FunctionIr | undefined): boolean {
 /** One function that returns the values of all keys in an array. */
 function together(parts: readonly SortKeyOf[], method: Ordered): UserFunction {
   const [first] = parts
-  const closures = parts.map(({ f }) => f.original as unknown as (row: unknown) => unknown) // they take a row
+  const closures = parts.map(({ f }) => f.original as unknown as (row: unknown) => unknown) // each takes a row
   const original = (row: unknown): unknown =>
     parts.flatMap(({ f, nullsFirst }, k) => {
       const value = closures[k]?.(row)

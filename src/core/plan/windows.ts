@@ -39,7 +39,7 @@ export interface WindowOver<Row, E extends object = object> {
   readonly orderBy?: ((row: Row, env: E) => SortKey | readonly SortKey[]) | readonly (SortBy<Row, E> | ((row: Row, env: E) => SortKey))[]
   /** Whether an order by one function descends. */
   readonly descending?: boolean
-  /** Without it: with `orderBy` from the partition's first row to the last peer of the row, else the whole partition, as in SQL. */
+  /** The frame. Default: with `orderBy` from the partition's first row to the last peer of the row, else the whole partition, as in SQL. */
   readonly frame?: Frame
   readonly env?: E
 }
@@ -71,12 +71,12 @@ export function rowNumber<Row>(): WindowFunction<Row, number> {
   return windowFunction('rowNumber')
 }
 
-/** One more than the rows before it that are no peers: 1, 1, 3. */
+/** The rank of the row: one more than the rows before it that are no peers, as 1, 1, 3. */
 export function rank<Row>(): WindowFunction<Row, number> {
   return windowFunction('rank')
 }
 
-/** One more than the different values of the order before it: 1, 1, 2. */
+/** The dense rank of the row: one more than the different values of the order before it, as 1, 1, 2. */
 export function denseRank<Row>(): WindowFunction<Row, number> {
   return windowFunction('denseRank')
 }

@@ -27,9 +27,9 @@ export function checkWriting<O extends WriteOptions>(method: string, options: O,
 
 /** Options of `writeParquet`. */
 export interface WriteParquetOptions<Column extends string = string> extends WriteOptions {
-  /** Default 'snappy'. */
+  /** The codec of pages. Default 'snappy'. */
   readonly compression?: ParquetCompression
-  /** Rows of a row group, the piece that is read alone. Default 131,072. */
+  /** The rows of a row group, which can be read by itself. Default 131,072. */
   readonly rowGroupRows?: number
   /** 'v1': plain encodings and data pages of the first version, for old readers. */
   readonly compatibility?: 'v1'
@@ -54,7 +54,7 @@ export function parquetForm(options: WriteParquetOptions): Extract<WriteForm, { 
 
 /** Options of `writeArrow`. */
 export interface WriteArrowOptions extends WriteOptions {
-  /** Default: none. Files of these are what other tools call Feather. */
+  /** The codec of buffers. Default: none. Other tools call such files Feather. */
   readonly compression?: ArrowCompression
 }
 
@@ -69,9 +69,9 @@ export function arrowForm(options: WriteArrowOptions): Extract<WriteForm, { kind
 
 /** Options of `writeCsv`. */
 export interface WriteCsvOptions extends WriteOptions {
-  /** What stands between fields: one character of ASCII that is in no number, date or truth value. Default ','. */
+  /** The character between fields: one of ASCII that is in no number, date or truth value. Default ','. */
   readonly delimiter?: string
-  /** What stands before the decimals of numbers. Default '.'; with ',' another delimiter has to be named. */
+  /** The decimal separator of numbers. Default '.'; with ',' another delimiter has to be named. */
   readonly decimal?: '.' | ','
 }
 

@@ -35,7 +35,7 @@ export interface ColumnSummary {
   readonly histogram: Histogram | null
   /** The number of different values, nulls not counted; null for lists and objects. */
   readonly distinct: number | null
-  /** false: there are more than `distinct` says, and they were not counted further. */
+  /** Whether `distinct` is exact; false where there are more different values, which were not counted further. */
   readonly isDistinctExact: boolean
 }
 
@@ -52,7 +52,7 @@ export interface DistinctLimits {
   readonly characters: number
 }
 
-/** About 10 MB of numbers, 50 MB of texts a column. */
+/** The default limits: about 10 MB of numbers, or 50 MB of texts, a column. */
 const LIMITS: DistinctLimits = { values: 100_000, characters: 2 ** 24 }
 
 /** Folds the batches of a plan with such elements. */

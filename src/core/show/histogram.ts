@@ -43,7 +43,7 @@ export class HistogramCounts {
     }
     if (value < this.#min || value > this.#max || this.#counts === undefined) this.#widen(value)
     const bin = binOf(value, this.#width) - this.#first
-    this.#counts![bin]!++ // as wide as the numbers so far
+    this.#counts![bin]!++ // the counts cover all numbers so far
   }
 
   finish(): Histogram | null {
@@ -57,7 +57,7 @@ export class HistogramCounts {
     this.#min = Math.min(this.#min, value)
     this.#max = Math.max(this.#max, value)
     const old = { width: this.#width, first: this.#first, counts: this.#counts }
-    // halves, since the range of doubles is no double
+    // computed from halves: the range itself may overflow
     const range = 1 + Math.log2(this.#max / 2 - this.#min / 2)
     const least = Math.floor(range - Math.log2(MOST)) - 2
     if (this.#counts === undefined) this.#width = Math.max(Number.MIN_VALUE, 2 ** least)

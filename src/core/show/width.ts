@@ -34,7 +34,7 @@ function widthOf(grapheme: string): number {
 
 /** The text in at most `most` cells, its end replaced by … */
 export function clipped(text: string, most: number): string {
-  // no text of more characters than 16 times the cells is looked at whole: marks may be stacked without end
+  // of a long text only 16 characters a cell are looked at: combining marks may be stacked without end
   const head = text.length > most * 16 ? text.slice(0, most * 16) : text
   if (head === text && displayWidth(text) <= most) return text
   let width = 0

@@ -41,7 +41,7 @@ const MOST_DAYS = 100_000
 export function bucket<D extends Date | null | undefined>(date: D, options: BucketOptions): D extends Date ? Date : null {
   if (typeof options !== 'object' || options === null)
     throw new PlanError(`bucket() takes { every, zone? } behind the date; this is ${valueText(options)}.`)
-  return bucketOf(date, options.every, options.zone) as D extends Date ? Date : null // as it says below
+  return bucketOf(date, options.every, options.zone) as D extends Date ? Date : null // bucketOf gives null only of null and undefined
 }
 
 /** `bucket` with its options one by one. */
@@ -95,7 +95,7 @@ function clockStart(length: number, zone: Zone): Start {
       if (start >= stretch.from) return start
       const before = zone.at(stretch.from - 1)
       if (before.ahead !== stretch.ahead && shown >= stretch.from + before.ahead) return stretch.from
-      // set back, it may have shown a later multiple before
+      // a clock that was set back may have shown a later multiple before
       shown = floorTo(stretch.from - 1 + before.ahead, length)
       stretch = zone.at(Math.min(stretch.from - 1, shown + FARTHEST_MS))
     }

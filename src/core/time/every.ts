@@ -16,7 +16,7 @@ export type Every = `${number} ${TimeUnitName | `${TimeUnitName}s`}`
 
 export interface Length {
   readonly kind: 'clock' | 'days' | 'months'
-  /** Milliseconds, or months. */
+  /** The length in milliseconds, or in months for kind 'months'. */
   readonly count: number
 }
 

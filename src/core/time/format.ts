@@ -47,7 +47,7 @@ const DIRECTIVES: readonly Directive[] = [
   { letter: 'z', says: 'offset', reads: 'Z|[+-]\\d\\d:?\\d\\d' },
 ]
 
-/** A format as text and directives in turn. */
+/** A piece of a format: literal text, or a directive. */
 export type Piece = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'directive'; readonly directive: Directive }
 
 export interface TimeFormat {

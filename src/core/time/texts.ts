@@ -21,19 +21,19 @@ export interface TimeOptions {
 
 /**
  * The time that a text tells; null of null, and of a text that does not fit the format or tells no time, as the 30th of February.
- * What the format does not say is taken from 1970-01-01 at midnight. Throws PlanError for directives and zones that there are not.
+ * Parts that the format lacks are those of 1970-01-01 at midnight. Throws PlanError for directives and zones that do not exist.
  */
 export function parseTime(text: string | null | undefined, format: string, options: TimeOptions = {}): Date | null {
   return parsedTime(text, format, zoneOf(options, 'parseTime()'))
 }
 
-/** A time as text; null of null, and 'Invalid Date' of an invalid one. Throws PlanError for directives and zones that there are not. */
+/** Writes a time by the format; null of null, and 'Invalid Date' of an invalid one. Throws PlanError for directives and zones that do not exist. */
 export function formatTime<D extends Date | null | undefined>(
   date: D,
   format: string,
   options: TimeOptions = {},
 ): D extends Date ? string : null {
-  return formattedTime(date, format, zoneOf(options, 'formatTime()')) as D extends Date ? string : null // as it says below
+  return formattedTime(date, format, zoneOf(options, 'formatTime()')) as D extends Date ? string : null // formattedTime gives null only of null and undefined
 }
 
 function zoneOf(options: unknown, caller: string): unknown {
@@ -120,7 +120,7 @@ interface ShownTime {
   readonly year: number
   /** From 0 (January) to 11. */
   readonly month: number
-  /** From 1. */
+  /** Day of the month, from 1 on. */
   readonly day: number
   readonly dayOfYear: number
   /** Milliseconds since midnight. */

@@ -13,7 +13,7 @@ import { valueText } from '../data/valueKinds.ts'
 import { PlanError } from '../errors.ts'
 import { nearestNames } from '../nearestNames.ts'
 
-/** A stretch of time in which a clock is as far ahead of UTC: from its first millisecond on, to the first of the next. */
+/** A stretch of time with a constant offset from UTC, from its first millisecond to the first one of the next stretch. */
 export interface Stretch {
   readonly from: number
   readonly to: number
@@ -24,9 +24,9 @@ export interface Stretch {
 /** The milliseconds of a chunk, whose changes are found together, and those between two readings of the clock. */
 const CHUNK_MS = 2 ** 35
 const STEP_MS = 2 ** 28
-/** No clock is further from UTC than this, and none is set by more. */
+/** The bound on every clock's distance from UTC, and on every change of it. */
 export const FARTHEST_MS: number = 26 * 3_600_000
-/** Before 1800 clocks show the time of the place: the first change in the database is that of Manila, 1844. */
+/** The first instant whose changes are looked for: before it clocks show local mean time; the database's first change is Manila's of 1844. */
 const FIRST_MS = Date.UTC(1800, 0)
 
 export class Zone {
@@ -51,7 +51,7 @@ export class Zone {
     return this.#last
   }
 
-  /** The instant at which the clock shows a time: the first of two, and for one that it jumps over as long behind the jump as the time is. */
+  /** The instant at which the clock shows a time: the first of two, and for a time that it jumps over, as long after the jump as the time is. */
   instantOf(shown: number): number {
     let before = 0
     for (let at = shown - FARTHEST_MS; ; ) {

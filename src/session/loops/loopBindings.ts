@@ -53,7 +53,7 @@ export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined
   if (value instanceof UpdateBuffer)
     return { kind: 'buffer', handle: value, dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }
   if (value instanceof Accumulator) return { kind: 'accumulator', handle: value }
-  return { kind: 'rng', handle: value as object } // the only kind left
+  return { kind: 'rng', handle: value as object } // rng is the only kind left
 }
 
 /** Whether a value is a handle of the library, compared by identity. A Proxy of a handle is the user's own object. */
@@ -62,7 +62,7 @@ export function isHandle(value: unknown): boolean {
   return isDistArray(value) || value instanceof UpdateBuffer || value instanceof Accumulator || isRng(value)
 }
 
-/** Whether a handle is the session's; accumulators and generators are anybody's. */
+/** Whether a handle may be used in this session: arrays belong to one session, accumulators and generators to none. */
 export function isOf(handle: unknown, engine: Engine): boolean {
   const array = handle instanceof UpdateBuffer ? handle.target : handle
   return !isDistArray(array) || engineOf(array) === engine

@@ -40,7 +40,7 @@ export class LoopHandle implements Loop {
   #toldNotRecorded = false
   readonly #description: LoopDescription
   readonly #state: LoopState = { passes: 0, skipped: 0, measured: undefined }
-  /** The versions of what the loop only reads when it was last checked for races. */
+  /** The versions of the arrays that the loop only reads, when it was last checked for races; undefined before. */
   #checkedRaces: string | undefined
 
   /** `entry` is the function that the program called. */
@@ -119,7 +119,7 @@ export class LoopHandle implements Loop {
     const call = this.#recorded(analysis)
     for (let number = 1; number <= count; number++) {
       this.#runtime.checkOpen()
-      // between two passes the program may change what the closure sees
+      // between two passes the program may change captured values
       if (number > 1 && captures) analysis = this.#analysis.read()
       this.#passEvent(number)
       if (call?.isKnown === true) {
@@ -203,7 +203,7 @@ export class LoopHandle implements Loop {
     })
   }
 
-  /** Whether to check for races: undefined leaves it to where the program runs. */
+  /** Whether to check for races; undefined means that NODE_ENV decides. */
   #asksForRaces(): boolean | undefined {
     return this.#request.options.checkRaces ?? this.#runtime.checkRaces
   }
@@ -270,7 +270,7 @@ export class LoopHandle implements Loop {
       return ledger.skip(call, count, { before: this.#state.passes, captured, inputs }).map((pass, i) => this.#finishPass(first + i, pass))
     }
     const reports = store.skipPasses(this.#preparation.accesses(analysis), skip, count)
-    reports.catch(() => undefined) // whoever awaits it hears of it
+    reports.catch(() => undefined) // its awaiter handles the rejection
     return { count, reports }
   }
 
@@ -328,7 +328,7 @@ export class LoopHandle implements Loop {
     const { loop } = prepared
     this.#tellFallback(loop, number)
     await this.#checkRaces(prepared, analysis, signal)
-    signal?.throwIfAborted() // nothing was written yet
+    signal?.throwIfAborted() // no array was written yet
     const atomic = this.#request.options.atomic === true
     const restore = atomic ? loop.snapshot() : undefined
     try {

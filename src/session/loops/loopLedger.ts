@@ -59,7 +59,7 @@ function plain(_: string, value: unknown): unknown {
 
 /** A digest of the body with all that it captured. */
 export function capturedDigest({ analyzed }: Analysis): string {
-  const { ir } = analyzed.spec.body // the schedule may have changed what runs of it
+  const { ir } = analyzed.spec.body // the IR of the whole body: loops of a schedule may run parts of it
   const hash = createHash('sha256')
   if (ir === undefined) return ''
   hash.update(irText(ir))

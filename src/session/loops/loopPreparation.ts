@@ -40,7 +40,7 @@ export class LoopPreparation {
   readonly #inspector = new Inspector()
   #prepared: Prepared | undefined
   #locked: { readonly analyzed: AnalyzedLoop; readonly accesses: readonly Access[] } | undefined
-  /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
+  /** The pass under way: a loop has one set of blocks, so its passes wait for one another, even if they only read. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(runtime: Runtime, engine: Engine, request: LoopRequest, analysis: LoopAnalysis) {
@@ -125,7 +125,7 @@ export class LoopPreparation {
     if (isColored) await this.bringHome(accesses, storages)
     const finding = isColored ? await this.#inspect(inputs, signal) : undefined
     if (old !== undefined && isSame && old.finding === finding) return old
-    this.#prepared = undefined // the runtime disposes of it, or uses it again
+    this.#prepared = undefined // prepareLoop disposes of the old one, or reuses it
     const { pool, arena, worthThreadsMs, gang } = this.#runtime
     const resources = { pool, arena, ...defined({ worthThreadsMs, gang }) }
     const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
