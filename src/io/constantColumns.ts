@@ -7,7 +7,7 @@ import type { ArraySource } from '../core/plan/logicalPlan.ts'
 import type { Access, ReadSplit } from '../core/ports.ts'
 import type { Constant, SourceSplit } from '../core/sourceParts.ts'
 
-/** Reads what is in the file with `read`, and puts the others between. */
+/** Reads the columns that are in the file with `read`, and puts the constant ones between. */
 export function readWithConstants(read: ReadSplit): ReadSplit {
   return async (source, split, columns, predicate, access) => {
     const { constants } = split
@@ -51,7 +51,7 @@ function withConstants(batch: Batch, { source, columns, constants, access }: Wan
 interface Shape {
   readonly type: ColumnType
   readonly length: number
-  /** Texts may be places in a dictionary. */
+  /** Whether texts may be dictionary codes. */
   readonly coded: boolean
 }
 

@@ -9,7 +9,7 @@ import { PlanError } from '../core/errors.ts'
 import { keyText, memberText } from '../core/ir/madeFunctions.ts'
 import { columnError, type Place } from './arrow/arrowTypes.ts'
 
-/** The element with numbers for decimals: what programs are handed as Arrow, which has four words of JavaScript for a decimal. */
+/** The element with plain numbers for decimals, for programs that are handed Arrow: it has four words of JavaScript for a decimal. */
 export function withoutDecimals(element: ElementType): ElementType {
   if (element.kind !== 'row') return element
   return { kind: 'row', fields: element.fields.map((field) => ({ ...field, type: mapLeaves(field.type, asNumber) })) }
@@ -19,7 +19,7 @@ function asNumber(type: ColumnType): ColumnType {
   return type.kind === 'f64' && type.decimal !== undefined ? { kind: 'f64' } : type
 }
 
-/** Whole numbers of 32 or 64 bits that are decimals without their point. */
+/** The f64s of decimals, given without their point as integers of 32 or 64 bits. Throws for one of more than 15 digits. */
 export function float64OfUnscaled(column: Column, scale: number, place: Place): Float64Array {
   const { length, values } = column
   const integers = values as Int32Array | BigInt64Array // by width
@@ -31,7 +31,7 @@ export function float64OfUnscaled(column: Column, scale: number, place: Place): 
   return result
 }
 
-/** Fills in the decimals of one or two words each, where none has more digits than an f64 keeps; whether that is so. */
+/** Fills in the decimals of one or two words each; returns false where one has more digits than an f64 keeps. */
 export function smallDecimals(
   words: Int32Array,
   { width, scale }: { readonly width: number; readonly scale: number },
@@ -69,7 +69,7 @@ export function float64OfDecimals(data: Data<Decimal>, place: Place): Float64Arr
   return values
 }
 
-/** The number without its scale, where it has at most 15 digits: what nearly all have, and no bigint is needed for. */
+/** A decimal without its point; undefined with more than 15 digits. Nearly all have fewer, for which no bigint is needed. */
 function smallUnscaled(words: Int32Array, at: number, width: number): number | undefined {
   const low = words[at] as number // as all that are read here
   if (width === 1) return low

@@ -12,7 +12,7 @@ import { LENT_BY_NOBODY, type Lent } from './lent.ts'
 import { encodeGroup, type GroupEncoding } from './parquet/writing/encodeGroup.ts'
 import { joinBatches } from './regroup.ts'
 
-/** Batches that are put together, and what becomes of them. Plain data, so that any thread can do it. */
+/** The task to put batches together and encode them in a format. Plain data, so that any thread can do it. */
 export type EncodeTask = { readonly parts: readonly Batch[]; readonly element: ElementType } & (
   | ({ readonly format: 'csv' } & CsvForm)
   | { readonly format: 'ndjson' }
@@ -25,18 +25,18 @@ export interface Encoding {
   readonly ended: readonly Batch[]
 }
 
-/** Who encodes. */
+/** The means of encoding: this thread, or the workers. */
 export interface Encoder {
-  /** Tasks worth doing at once. */
+  /** The number of tasks worth doing at once. */
   readonly width: number
   readonly run: (task: EncodeTask) => Promise<Uint8Array>
-  /** Hears of each batch that is no longer needed. */
+  /** Called with each batch that is no longer needed. */
   readonly done?: (batch: Batch) => void
-  /** Hears of what `run` gave once nobody reads it any more. */
+  /** Called with the bytes of `run` once nobody reads them any more. */
   readonly appended?: (bytes: Uint8Array) => void
 }
 
-/** Does a task, in any thread. */
+/** Encodes the batches of a task, in any thread. */
 export function encode(task: EncodeTask, lent: Lent = LENT_BY_NOBODY): Uint8Array {
   const whole = (): Batch => joinBatches(task.parts, task.element, lent.newArray)
   switch (task.format) {
@@ -49,7 +49,7 @@ export function encode(task: EncodeTask, lent: Lent = LENT_BY_NOBODY): Uint8Arra
   }
 }
 
-/** On the thread that asks. */
+/** The encoder that runs on the thread that asks. */
 const HERE: Encoder = { width: 1, run: async (task) => encode(task) }
 
 /** The bytes of each task in the tasks' order; a few of them are under way while the first is waited for. */

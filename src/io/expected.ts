@@ -1,4 +1,4 @@
-/** What a program expects the columns of files to be, compared when they are opened. */
+/** Compares the columns of files, when they are opened, with what a program expects of them. */
 
 import { type Field, fieldsOf, typeText } from '../core/data/schema.ts'
 import { typescriptOf } from '../core/data/typescriptText.ts'
@@ -15,7 +15,7 @@ export interface ExpectOptions {
   readonly expect?: Readonly<Record<string, string>>
 }
 
-/** The source itself. SourceError that lists each column that is not as expected; PlanError for an expectation that is no type. */
+/** Returns the source itself. SourceError that lists each column that is not as expected; PlanError for an expectation that is no type. */
 export function checkExpected(source: ArraySource, { expect }: ExpectOptions): ArraySource {
   if (expect === undefined) return source
   if (typeof expect !== 'object' || expect === null || Array.isArray(expect))

@@ -37,7 +37,7 @@ import { checkReading, type FileSource, type ReadOptions, requestsOf } from './r
  * Errors that its functions throw are SourceErrors with the file's name, and they are the `cause`.
  */
 export interface FileFormat<Piece extends FilePiece = FilePiece> {
-  /** For messages, as 'access log'. */
+  /** The format's name in messages, as 'access log'. */
   readonly name: string
   /** Says what a file has. It should read as little of it as that takes. */
   open(file: FormatFile): FileContents<Piece> | Promise<FileContents<Piece>>
@@ -48,7 +48,7 @@ export interface FileFormat<Piece extends FilePiece = FilePiece> {
 /** A file, or what lies at an address, or bytes that the program has. */
 export interface FormatFile {
   readonly path: string
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number
   /** Exactly the bytes from `start` to `end`, which are all of them without arguments. SourceError where the file is shorter, or changed since it was opened. */
   bytes(start?: number, end?: number): Promise<Uint8Array>
@@ -57,12 +57,12 @@ export interface FormatFile {
 export interface FileContents<Piece extends FilePiece = FilePiece> {
   /** The types of columns by name, which may all be null, as `{ at: 'timestamp', host: 'utf8', status: 'i32' }`; or a schema of Arrow. */
   readonly columns: Readonly<Record<string, CsvType>> | Schema
-  /** What can be read alone, in the order of its rows: some 100,000 of them each, as they are in memory at a time. */
+  /** The pieces that can be read alone, in the order of their rows: some 100,000 rows each, as they are in memory at a time. */
   readonly pieces: readonly Piece[]
 }
 
 export interface FilePiece {
-  /** How many, where that is known: a table whose pieces all know it is counted without reading it. */
+  /** The number of rows, where that is known: a table whose pieces all know it is counted without reading it. */
   readonly rows?: number
   /** The smallest and the largest value of columns, nulls not counted: a filter leaves out pieces that have no row for it. Of dates and timestamps, milliseconds since 1970. */
   readonly statistics?: Readonly<Record<string, Bounds>>
@@ -151,7 +151,7 @@ interface Place {
   readonly signal: AbortSignal | undefined
 }
 
-/** What a function of the format gives. SourceError for what it throws, but for the reason of a signal. */
+/** Calls a function of the format. What it throws becomes a SourceError, but for the reason of a signal. */
 async function asSource<R>({ path, format, signal }: Place, call: () => R | Promise<R>): Promise<R> {
   try {
     return await untilAborted(Promise.resolve(call()), signal)
@@ -162,7 +162,7 @@ async function asSource<R>({ path, format, signal }: Place, call: () => R | Prom
   }
 }
 
-/** What is promised, or the signal's reason if that comes first: functions of programs need not know signals. */
+/** Awaits a promise, or rejects with the signal's reason if that comes first: functions of programs need not know signals. */
 async function untilAborted<R>(promised: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return await promised
   signal.throwIfAborted()
@@ -208,7 +208,7 @@ function checkedPiece(piece: unknown, fields: readonly Field[], format: FileForm
   return piece
 }
 
-/** What is compared with the constants of filters is of their kind. */
+/** PlanError for statistics that filters cannot use: of columns that are not there, or of another kind than their column. */
 function checkStatistics(statistics: unknown, fields: readonly Field[], format: FileFormat): void {
   if (typeof statistics !== 'object' || statistics === null)
     throw new PlanError(
@@ -288,7 +288,7 @@ function batchOf(given: unknown, fields: readonly Field[]): Batch {
   return { element, length: lengthOf(given, columns), columns }
 }
 
-/** Rows that were given, which need not have columns that anybody asks for. */
+/** The number of rows that were given, which need not have any column that was asked for. */
 function lengthOf(given: unknown, [first]: readonly Column[]): number {
   if (Array.isArray(given)) return given.length
   return isArrow(given) ? given.numRows : (first?.length ?? Object.values(given as Readonly<Record<string, ColumnValues>>)[0]?.length ?? 0)

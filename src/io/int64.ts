@@ -39,8 +39,8 @@ export function fileType(type: ColumnType): ColumnType {
 type RowOf = (index: number) => number | undefined
 
 /**
- * A column as a file has it, as the type that it is read as. Its first row is `firstRow` of the file. SourceError for an
- * integer that is not a number.
+ * Converts a column of a file to the type that it is read as. Its first row is `firstRow` of the file. SourceError for an
+ * integer that no number holds.
  */
 export function readColumn(column: Column, type: ColumnType, place: Place, firstRow = 0): Column {
   return asNumbers(column, type, place, (index) => firstRow + index)
@@ -85,7 +85,7 @@ const INVERSE = 2 ** -32
 /** The upper half of 2^53. */
 const LARGEST_HIGH = LARGEST_WHOLE / HALF
 
-/** By halves: reading a BigInt64Array makes an object of each value. */
+/** The numbers of a column of integers, read by halves: reading a BigInt64Array makes an object of each value. */
 function numbersOf(column: Column, kind: IntegerKind, place: Place, rowOf: RowOf): Float64Array {
   const integers = column.values as BigInt64Array | BigUint64Array // those of i64 and u64
   const halves = new Uint32Array(integers.buffer, integers.byteOffset, 2 * column.length)
@@ -107,7 +107,7 @@ function numbersOf(column: Column, kind: IntegerKind, place: Place, rowOf: RowOf
   return values
 }
 
-/** The numbers of such a column as the integers that they are in files; 0 where there is none. */
+/** The integers that the numbers of a column are in files; 0 for nulls. */
 export function integersOf(column: Column, kind: IntegerKind): BigInt64Array | BigUint64Array {
   const { length, validity } = column
   const values = column.values as Float64Array // that of f64

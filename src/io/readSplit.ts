@@ -1,6 +1,4 @@
-/**
- * Reads one split of any source, in any thread: the table of source kinds.
- */
+/** Reads one split of any source, in any thread: the table of source kinds. */
 import { Bug } from '../core/errors.ts'
 import type { ArraySource } from '../core/plan/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'

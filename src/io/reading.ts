@@ -1,6 +1,4 @@
-/**
- * What all readers of files take: a signal that ends the reading, and how long a server may say nothing.
- */
+/** The options that all readers of files take: a signal that ends the reading, and those of requests to servers. */
 import { checkCount, checkSignal } from '../core/arguments.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
@@ -26,7 +24,7 @@ export interface ReadOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** How often a request is made again that failed on the way, or that the server was too busy for. Default 2, after 0.1 and 0.4 seconds. */
   readonly retries?: number
-  /** Of addresses as s3://bucket/key: who asks, and where. Default: what the environment says. It is in no message, plan or event. */
+  /** For addresses as s3://bucket/key: who asks, and where. Default: what the environment says. It is in no message, plan or event. */
   readonly s3?: S3Options
 }
 
@@ -68,7 +66,7 @@ function checkHeaders(method: string, headers: unknown): void {
   }
 }
 
-/** What a source says of requests to servers. What the environment says of stores goes along: threads may have another one. */
+/** The options of requests that a source carries. What the environment says of stores goes along: threads may have another one. */
 export function requestsOf(
   { timeoutMs, headers, retries, s3, given }: ReadOptions & Pick<Access, 'given'>,
   paths: readonly string[],

@@ -11,7 +11,7 @@ const LARGEST_BATCH_BYTES = 128 * 2 ** 20
 export interface Group {
   /** Their batches, or parts of them, in order. */
   readonly parts: readonly Batch[]
-  /** Batches of which no rows are left behind it. */
+  /** The batches whose last rows are in this group. */
   readonly ended: readonly Batch[]
 }
 
@@ -74,7 +74,7 @@ function sliceBatch(batch: Batch, from: number, to: number): Batch {
   return { element: batch.element, length: to - from, columns: batch.columns.map((column) => sliceColumn(column, from, to)) }
 }
 
-/** What a column's values and offsets take. */
+/** The bytes of a column's values and offsets. */
 export function bytesOfColumn(column: Column): number {
   const own =
     column.offsets !== undefined && column.children === undefined

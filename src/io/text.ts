@@ -16,7 +16,7 @@ import { openPlain, type Unpacked } from './bytes/unpacked.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
-/** What one line of text, or one record of CSV, may take: it is read whole, and lies in memory some times over. */
+/** Most bytes of one line of text, or one record of CSV: it is read whole, and lies in memory some times over. */
 export const LARGEST_PIECE_BYTES: number = 64 * 2 ** 20
 const ELEMENT = { kind: 'scalar', type: { kind: 'utf8' }, nullable: false } as const
 
@@ -64,7 +64,7 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
   }
 }
 
-/** The position after the first line end at or after `from`; behind the longest line it is not looked for any more. */
+/** The position after the first line end at or after `from`; where none comes within the longest line, the position reached. */
 export async function lineEndAfter(bytes: ByteSource, from: number): Promise<number> {
   const STEP = 64 * 1024
   for (let at = from; at < bytes.size; at += STEP) {
@@ -114,7 +114,7 @@ function decodeUtf8(bytes: Uint8Array, path: string, fromStart: boolean): string
   return new TextDecoder('utf-8', { ignoreBOM: !fromStart }).decode(checkUtf8(bytes, path))
 }
 
-/** The same bytes. SourceError where they are not UTF-8. */
+/** Returns the same bytes. SourceError where they are not UTF-8. */
 export function checkUtf8(bytes: Uint8Array, path: string): Uint8Array {
   if (!isUtf8(bytes)) throw new SourceError(`${path} is not text in UTF-8. Convert it first, for example with iconv -t UTF-8.`, path)
   return bytes

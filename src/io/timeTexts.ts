@@ -1,7 +1,7 @@
 /** Dates and times as ISO 8601 texts in UTC, with the digits of their unit. */
 import type { TimeUnit } from '../core/data/schema.ts'
 
-/** Of a fraction of a second, by unit. */
+/** Digits of a fraction of a second, by unit. */
 export const DIGITS = { s: 0, ms: 3, us: 6, ns: 9 } as const
 const PER_SECOND = { s: 1n, ms: 1000n, us: 1_000_000n, ns: 1_000_000_000n } as const
 

@@ -36,13 +36,13 @@ export interface WriteRequest<Options> extends WriteAccess {
   readonly element: ElementType
   readonly path: string
   readonly options?: Options
-  /** Who makes bytes of batches. Default: the thread that asks. */
+  /** The encoder that makes bytes of batches. Default: the thread that asks. */
   readonly encoder?: Encoder
 }
 export interface Written {
   readonly rows: number
   readonly bytes: number
-  /** Where folders were written. */
+  /** The number of files, where folders were written. */
   readonly files?: number
 }
 
@@ -82,7 +82,7 @@ export async function writeParquet({
 export interface ParquetForm {
   readonly groupRows: number
   readonly fields: readonly Field[]
-  /** With the units that they have in the file. */
+  /** The fields with the units of time that they have in the file. */
   readonly arrowFields: readonly Field[]
   /** A batch without rows. */
   readonly none: Batch
@@ -90,7 +90,7 @@ export interface ParquetForm {
   readonly taskOf: (parts: readonly Batch[]) => EncodeTask
 }
 
-/** Loads what encodes. PlanError for options and columns that no file can have. */
+/** Loads the encoder, and chooses the form of rows. PlanError for options and columns that no file can have. */
 export async function parquetForm(element: ElementType, path: string, options: WriteParquetOptions): Promise<ParquetForm> {
   const { compression = 'snappy', rowGroupRows: groupRows = DEFAULT_GROUP_ROWS, compatibility } = options
   if (!Number.isInteger(groupRows) || groupRows < 1) throw new PlanError(`rowGroupRows is ${groupRows}. It is a whole number from 1 on.`)

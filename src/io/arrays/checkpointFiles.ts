@@ -40,7 +40,7 @@ export interface CheckpointOptions {
   readonly before?: ((step: string) => void) | undefined
 }
 
-/** Who writes into a folder. */
+/** The process that writes into a folder. */
 interface Owner {
   readonly id: string
   readonly host: string
@@ -49,7 +49,7 @@ interface Owner {
   readonly started: string | undefined
 }
 
-/** Those of this process. */
+/** The folders of this process. */
 const opened = new Set<string>()
 
 /** Takes a folder, which is made if there is none. CheckpointError where it cannot be used, or is by somebody who is still running. */
@@ -156,7 +156,7 @@ class FolderFiles implements CheckpointFiles {
     for (const { rows } of values) for (const { name } of rows) await this.#unlink(name)
   }
 
-  /** What a process that was killed has left. */
+  /** Removes what a process that was killed has left. */
   async #sweep(kept: Kept): Promise<void> {
     const named = new Set(kept.arrays.flatMap(({ values }) => values.flatMap(([, { rows }]) => rows.map(({ name }) => name))))
     for (const name of await readdir(this.folder)) if (/^array-.*\.(arrow|tmp)$/.test(name) && !named.has(name)) await this.#unlink(name)
@@ -202,7 +202,7 @@ class FolderFiles implements CheckpointFiles {
     return values
   }
 
-  /** Another process that was started on this folder goes on; this one must not. */
+  /** Throws where another process was started on this folder: that one goes on, and this one must not. */
   async #checkOwner(): Promise<void> {
     const owner = await this.#ownerNow()
     if (owner?.id === this.#owner.id) return
@@ -213,7 +213,7 @@ class FolderFiles implements CheckpointFiles {
     )
   }
 
-  /** Undefined where nobody is named. */
+  /** The owner that the folder names; undefined where it names nobody. */
   async #ownerNow(): Promise<Owner | undefined> {
     try {
       return JSON.parse(await readFile(join(this.folder, OWNER), 'utf8')) as Owner // what take() wrote, or nothing that counts
@@ -231,7 +231,7 @@ class FolderFiles implements CheckpointFiles {
     })
   }
 
-  /** The names are on the disk as well, where the system can be asked for that. */
+  /** Waits until the names of files are on the disk as well, where the system can be asked for that. */
   async #sync(): Promise<void> {
     const handle = await open(this.folder).catch(() => undefined) // Windows opens no folders
     try {
@@ -251,7 +251,7 @@ function unusable(folder: string, error: unknown): CheckpointError {
   )
 }
 
-/** What commit() wrote, as its checksum says; files have no other names than those that are given here. */
+/** Reads what commit() wrote, as its checksum says. Throws for names of files that are not given here. */
 function keptFrom(body: Uint8Array, path: string): Kept {
   try {
     const kept = deserialize(body) as Kept
@@ -271,7 +271,7 @@ function damaged(path: string): CheckpointError {
   )
 }
 
-/** Bytes of bool arrays are numbers. */
+/** The element of an array in a file; those of bool arrays are bytes. */
 function elementOf(dtype: DType): ElementType {
   return { kind: 'scalar', type: { kind: dtype === 'bool' ? 'u8' : dtype }, nullable: false }
 }

@@ -22,12 +22,12 @@ export interface NpyOptions extends ReadOptions {
 
 /** An array in a file. */
 export interface NpyFile {
-  /** For messages. */
+  /** The file's name in messages. */
   readonly name: string
   readonly shape: Shape
-  /** Of the elements as they are given. */
+  /** The dtype of the elements as `pieces` gives them. */
   readonly dtype: DType
-  /** The first axis runs fastest in `pieces`, and not the last. */
+  /** Whether the first axis runs fastest in `pieces`, and not the last. */
   readonly fortran: boolean
   /** The elements in the order of the file. A piece is good until the next. */
   pieces(): AsyncIterable<{ readonly from: number; readonly values: TypedArray }>

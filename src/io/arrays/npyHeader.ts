@@ -1,5 +1,5 @@
 /**
- * The header of a NumPy file, and what it says of the elements behind it: which numbers they are, in which order, under which keys.
+ * The header of a NumPy file, which describes the elements behind it: which numbers they are, in which order, under which keys.
  *
  *     \x93NUMPY, version 1 0, length of the header, {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }, spaces, line end, elements
  *
@@ -16,7 +16,7 @@ import { NoLiteral, type PythonLiteral, pythonLiteral } from './pythonLiteral.ts
 
 /** Elements as they lie in a file. */
 export interface NpyElements {
-  /** u64 is no dtype of arrays. */
+  /** The type of the numbers; u64 is no dtype of arrays. */
   readonly dtype: DType | 'u64'
   readonly width: 1 | 2 | 4 | 8
   readonly bigEndian: boolean
@@ -24,16 +24,16 @@ export interface NpyElements {
 
 export interface NpyHeader extends NpyElements {
   readonly shape: Shape
-  /** The first axis runs fastest, and not the last. */
+  /** Whether the first axis runs fastest, and not the last. */
   readonly fortran: boolean
-  /** Where the elements begin. */
+  /** The byte at which the elements begin. */
   readonly start: number
 }
 
 const MAGIC: readonly number[] = [0x93, ...Buffer.from('NUMPY')]
-/** Most of the first version's; those of arrays of numbers have about a hundred bytes, and only names of fields make others longer. */
+/** Most bytes of a header, as of version 1: those of arrays of numbers have about a hundred, and only names of fields make them longer. */
 const LONGEST_HEADER_BYTES = 65_535
-/** NumPy has no more. */
+/** Most axes of a NumPy array. */
 const MOST_AXES = 64
 const LARGEST_EXTENT = 2 ** 31 - 1
 
@@ -160,7 +160,7 @@ function elementsOf(descr: PythonLiteral | undefined, path: string): NpyElements
 
 const READ = 'arrays hold float64, float32, bool, and integers of 8 to 64 bits'
 
-/** What to do in Python, where the file comes from. */
+/** The cure in Python, where the file comes from. */
 function cureOf(descr: unknown, kind: string): string {
   if (typeof descr !== 'string')
     return "Save each field as an array of its own, as in np.save(file, a['name']), or the rows as a table: pandas.DataFrame(a).to_parquet(file)."

@@ -8,7 +8,7 @@
 
 export type PythonLiteral = string | number | boolean | null | PythonTuple | readonly PythonLiteral[] | ReadonlyMap<string, PythonLiteral>
 
-/** Told apart from a list. */
+/** A tuple, which is told apart from a list. */
 export interface PythonTuple {
   readonly tuple: readonly PythonLiteral[]
 }
@@ -79,7 +79,7 @@ class Reader {
     if (!this.#take(c)) throw this.#unexpected()
   }
 
-  /** Escapes are kept as they stand: no name that is looked for has any. */
+  /** Reads a text, whose escapes are kept as they stand: no name that is looked for has any. */
   #string(quote: string): string {
     const from = ++this.#at
     for (;;) {
@@ -90,7 +90,7 @@ class Reader {
     }
   }
 
-  /** One value in brackets is that value, as in Python, unless a comma stands behind it. */
+  /** Reads a tuple. One value in brackets is that value, as in Python, unless a comma stands behind it. */
   #tuple(depth: number): PythonLiteral {
     const { items, hasComma } = this.#items(')', depth)
     const [first] = items

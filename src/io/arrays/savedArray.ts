@@ -23,14 +23,14 @@ import { nameOfPath } from '../bytes/byteSource.ts'
 import { filesOf } from '../bytes/paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from '../reading.ts'
 
-/** What an array is, without its elements. */
+/** The description of an array, without its elements. */
 export interface SavedForm {
   readonly storage: 'dense' | 'sparse'
   readonly shape: Shape
   readonly dtype: DType
-  /** Elements of a bool array are true and false, not 1 and 0. */
+  /** Whether elements of a bool array are true and false, not 1 and 0. */
   readonly booleans: boolean
-  /** Elements that are there. */
+  /** The number of elements that are there. */
   readonly length: number
 }
 
@@ -40,13 +40,13 @@ export interface SavedPiece {
   readonly values: TypedArray
 }
 
-/** In the schema. */
+/** The key of the array's description in the schema's metadata. */
 const NOTE = 'distarray.array'
 const VERSION = 1
 
 type RowElement = ElementType & { readonly kind: 'row' }
 
-/** Of the form and a digest of the elements. */
+/** The digest of the form and of a digest of the elements. */
 function digestWith(form: SavedForm, elements: string): string {
   return createHash('sha256')
     .update(`${noteOf(form)}\n${elements}`)
@@ -83,7 +83,7 @@ export async function writeSaved(
 
 /** An array in a file. */
 export interface SavedFile {
-  /** For messages. */
+  /** The file's name in messages. */
   readonly name: string
   readonly form: SavedForm
   /** Its elements, checked one by one, but for their digest. */
@@ -144,7 +144,7 @@ export async function openSaved({ path, access }: LoadedFile, budgetBytes: numbe
   return { name: nameOfPath(path), form, pieces, check }
 }
 
-/** What the schema says, which is anything until it is looked at. */
+/** The form and the digest that the schema says, checked, as foreign bytes may say anything. */
 function formOf(text: string, path: string, damaged: (what: string) => SourceError): { readonly form: SavedForm; readonly digest: string } {
   const nonsense = (): SourceError => damaged('what its schema says of the array makes no sense')
   let said: Readonly<Record<string, unknown>>
@@ -182,7 +182,7 @@ function isShape(value: unknown): value is Shape {
   }
 }
 
-/** Whether keys lie in the shape, each behind the one before it. */
+/** Checks that keys lie in the shape, each behind the one before it. */
 class KeyOrder {
   readonly #shape: Shape
   readonly #damaged: (what: string) => SourceError

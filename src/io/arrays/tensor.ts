@@ -16,11 +16,11 @@ import { type NpyFile, piecesOf } from './npy.ts'
 import type { NpyElements, NpyHeader } from './npyHeader.ts'
 import type { LoadedFile } from './savedArray.ts'
 
-/** Headers of tensors have some hundred bytes. */
+/** Most bytes of a header: those of tensors have some hundred. */
 const LONGEST_HEADER_BYTES = 65_536
 const MESSAGE_STARTS = 0xffff_ffff
 const TENSOR = 4
-/** Of the format's versions the one that writers write. */
+/** The version of the format that writers write. */
 const V5 = 4
 const INT = 2
 const FLOAT = 3
@@ -59,7 +59,7 @@ async function tensorIn(bytes: ByteSource, path: string): Promise<NpyHeader | un
 interface Around {
   readonly start: number
   readonly path: string
-  /** Bytes behind the header. */
+  /** The number of bytes behind the header. */
   readonly there: number
 }
 

@@ -38,7 +38,7 @@ export function recordBatchWith(schema: Schema, batch: Batch): RecordBatch {
   return recordBatchOf(schema, batch, (column, field) => dataOf(column, field as Named))
 }
 
-/** The same, with the data of each column made by another function. */
+/** A batch as a record batch, with the data of each column made by `dataOfColumn`. */
 export function recordBatchOf(schema: Schema, batch: Batch, dataOfColumn: (column: Column, field: ArrowField) => Data): RecordBatch {
   const children = schema.fields.map((field: ArrowField, i: number) => {
     const column = batch.columns[i]
@@ -50,7 +50,7 @@ export function recordBatchOf(schema: Schema, batch: Batch, dataOfColumn: (colum
   return new RecordBatch(schema, struct)
 }
 
-/** `own` gives what buffers become: copies, unless it says otherwise. PlanError for what a column's type has no room for, by its name. */
+/** A column as Arrow data; buffers become what `own` makes of them, by default copies. PlanError for what its type has no room for. */
 export function dataOf(column: Column, field: Named, own: Own = copied): Data {
   const { type } = field
   const { length } = column
@@ -83,7 +83,7 @@ export function dataOf(column: Column, field: Named, own: Own = copied): Data {
   return makeData({ ...base, data: own(values) } as never)
 }
 
-/** Arrow's own slice of nulls forgets that all of them are null, and then writes a count of -1. */
+/** Data of nulls alone, with a slice of its own: Arrow's forgets that all are null, and then writes a count of -1. */
 function nullsOf(type: DataType, length: number): Data {
   const nulls: Data = makeData({ type, length } as never)
   nulls.slice = (_offset, sliced) => nullsOf(type, sliced)
@@ -93,7 +93,7 @@ function nullsOf(type: DataType, length: number): Data {
 interface Named {
   readonly name: string
   readonly type: DataType
-  /** Of a struct or a list: `name` is its path. */
+  /** Whether it is part of a struct or a list: `name` is then its path. */
   readonly isInside?: true
 }
 
@@ -105,7 +105,7 @@ function childOf({ name, type }: Named, index: number): Named {
 
 type Own = <A extends NonNullable<Column['values']>>(values: A) => A
 
-/** Buffers as they are, but for those that came before: Arrow's writer takes two views of one place that follow each other for one buffer. */
+/** Leaves buffers as they are, but copies those that came before: Arrow's writer takes two views of one place in a row for one buffer. */
 function sameOnce(): Own {
   const seen = new Map<ArrayBufferLike, Set<number>>()
   return (values) => {

@@ -11,7 +11,7 @@ import { PlanError } from '../../core/errors.ts'
 import { dataOf, recordBatchOf, validityOf } from './arrowBatches.ts'
 import { DataType, makeData, type RecordBatch, Utf8, Vector } from './arrowLibrary.ts'
 
-/** The record batches of a file, whose dictionaries it remembers. */
+/** Makes the record batches of a file, whose dictionaries it remembers. */
 export class CategoryWriter {
   private readonly schema: Schema
   private readonly path: string

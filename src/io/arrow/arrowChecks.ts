@@ -1,4 +1,4 @@
-/** Whether a column that came of foreign bytes is one: offsets that go forward and stay inside, buffers that are long enough. */
+/** Checks of columns that come of foreign bytes: offsets go forward and stay inside, buffers are long enough. */
 import type { Column } from '../../core/data/column.ts'
 import { columnError, type Place } from './arrowTypes.ts'
 
@@ -54,8 +54,8 @@ export function evenOffsets(length: number, size: number, place: Place): Int32Ar
 export const LARGEST_OFFSET: number = 2 ** 31 - 1
 
 /**
- * What values may take beyond the bytes they come from: views and dictionaries name the same bytes many times. One for
- * all columns of a record batch.
+ * The bytes that values may take beyond those they come from: views and dictionaries name the same bytes many times. One
+ * room is for all columns of a record batch.
  */
 export interface Room {
   left: number

@@ -47,7 +47,7 @@ export function batchOfRecordBatch(
 
 export interface ReadingBatch {
   readonly room: Room
-  /** Which columns of the batch the element's fields are; by name when absent. */
+  /** The numbers of the batch's columns that the element's fields are; by name when absent. */
   readonly indices?: readonly number[]
 }
 
@@ -56,7 +56,7 @@ export function batchesOfTable(table: Table, element: ElementType & { readonly k
   return table.batches.map((batch) => batchOfRecordBatch(batch, element, source))
 }
 
-/** Where data are, for messages, and what they may take. */
+/** The place of data, for messages, and the bytes that their values may take. */
 interface Within {
   readonly place: Place
   readonly room: Room
@@ -150,7 +150,7 @@ function offsetsOf(offsets: Int32Array | undefined, length: number): Int32Array 
   return offsets === undefined || offsets.length === 0 ? new Int32Array(length + 1) : offsets.subarray(0, length + 1)
 }
 
-/** 16 bytes a value: length, then the bytes themselves up to 12, or a prefix, a buffer number and an offset. */
+/** Writes out views of 16 bytes a value: length, then the bytes themselves up to 12, or a prefix, a buffer number and an offset. */
 function bytesOfViews(data: Data, { place, room }: Within): Pick<Column, 'offsets' | 'values'> {
   const { length } = data
   const views = data.values as Uint8Array

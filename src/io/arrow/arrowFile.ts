@@ -36,7 +36,7 @@ const MAGIC = 'ARROW1'
 const CONTINUATION = 0xffffffff
 /** Headers hold a schema or the sizes of buffers: a few KiB, more for thousands of columns. */
 const LARGEST_HEADER_BYTES = 64 * 2 ** 20
-/** Views and dictionaries name the same bytes again and again; this much and half of the session's memory may come of a batch. */
+/** Bytes that, with half of the session's memory, values of a batch may take: views and dictionaries name the same bytes many times. */
 const ROOM_BYTES = 64 * 2 ** 20
 const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
 
@@ -88,11 +88,11 @@ interface Opened {
   readonly element: RowElement
   readonly splits: readonly SourceSplit[]
   readonly notes: ReadonlyMap<string, string>
-  /** Whether it is read with codecs. */
+  /** Whether some of its messages are compressed. */
   readonly isPacked: boolean
 }
 
-/** One file that save() may have written, with its integers as they are, and with what its schema says besides of its columns. */
+/** Opens one file that save() may have written, with its integers as they are, and with the metadata of its schema. */
 export async function openArrowFile(
   path: string,
   options: ReadOptions & Pick<Access, 'given'>,

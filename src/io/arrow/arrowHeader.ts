@@ -7,12 +7,12 @@
  */
 import { Fault, type FlatBuffer, faultOf } from './flatBuffer.ts'
 
-/** Types nest a few levels deep; what is deeper goes in circles. */
+/** Most levels of nested types: what is deeper goes in circles. */
 const DEEPEST = 64
-/** Fields become objects of a KiB or so, each buffer a small one. */
+/** Most fields and buffers of a header: fields become objects of a KiB or so, each buffer a small one. */
 const MOST_FIELDS = 250_000
 const MOST_BUFFERS = 1_000_000
-/** The last type that the decoder knows: what comes after (run-end encoded among them) has a number only. */
+/** Names of types that the decoder does not know, whose last one is LAST_TYPE; run-end encoded lies before it. */
 const NEWER_TYPES: ReadonlyMap<number, string> = new Map([
   [22, 'run-end encoded'],
   [25, 'list view'],
@@ -26,10 +26,10 @@ const TIMESTAMP = 10
 const SCHEMA = 1
 const DICTIONARY_BATCH = 2
 const RECORD_BATCH = 3
-/** Dense and sparse. */
+/** The messages of tensors, dense and sparse. */
 const TENSORS: readonly number[] = [4, 5]
 
-/** What is wrong with the header of a message, or undefined. */
+/** The fault of a message's header; undefined where it is sound. */
 export function messageFault(bytes: Uint8Array): string | undefined {
   return faultOf(bytes, (buffer) => {
     const message = buffer.root()
@@ -48,7 +48,7 @@ export function messageFault(bytes: Uint8Array): string | undefined {
   })
 }
 
-/** What is wrong with the index at the end of a file, or undefined. */
+/** The fault of the index at the end of a file; undefined where it is sound. */
 export function footerFault(bytes: Uint8Array): string | undefined {
   return faultOf(bytes, (buffer) => {
     const footer = buffer.root()

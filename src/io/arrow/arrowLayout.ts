@@ -1,5 +1,5 @@
 /**
- * Whether the bytes of an Arrow message can hold what its header says, before anything is decoded.
+ * Checks that the bytes of an Arrow message can hold what its header says, before anything is decoded.
  *
  * A header lists lengths of columns and places of buffers, in the order of the schema. A decoder takes them as they
  * are: lengths without bytes become arrays of any size, and a missing buffer another column's values. Here the schema is
@@ -8,7 +8,7 @@
 import type { Field, Schema } from 'apache-arrow'
 import { Field as ArrowField, DataType } from './arrowLibrary.ts'
 
-/** What a decoded header says: of a record batch, or of the values of a dictionary. */
+/** The decoded header of a record batch, or of the values of a dictionary. */
 export interface BatchHeader {
   readonly length: number
   readonly nodes: readonly { readonly length: number; readonly nullCount: number }[]
@@ -31,7 +31,7 @@ export type Layout =
     }
 
 const LARGEST_LENGTH = 2 ** 31 - 1
-/** Before the bytes of a compressed buffer stands what they unpack to. */
+/** Bytes of the length before a compressed buffer, which is that of its unpacked bytes. */
 export const PREFIX_BYTES = 8
 
 class Fault extends Error {}
@@ -71,7 +71,7 @@ class Walk {
     this.#bodyBytes = bodyBytes
   }
 
-  /** Those that were walked. */
+  /** The number of buffers that were walked. */
   get buffers(): number {
     return this.#buffer
   }
@@ -82,7 +82,7 @@ class Walk {
       throw new Fault('a header lists more columns or buffers than the schema has')
   }
 
-  /** Walks a column of at least `least` elements; of a top-level one, exactly. How many of them are null. */
+  /** Walks a column of at least `least` elements, or of exactly as many on the top level; returns how many are null. */
   column(type: DataType, least: number, name: string, nested = false): number {
     const node = this.#header.nodes[this.#node++]
     if (node === undefined) throw new Fault(`a header says nothing of column "${name}"`)
@@ -129,7 +129,7 @@ class Walk {
     for (let i = 0; i < count; i++) this.#bytes(0, name)
   }
 
-  /** One more than elements; an empty column may have none. */
+  /** Walks a buffer of offsets, one more than elements; an empty column may have none. */
   #offsets(length: number, bits: number, name: string): this {
     this.#values(length === 0 ? 0 : length + 1, bits, name)
     return this

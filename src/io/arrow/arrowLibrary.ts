@@ -62,7 +62,7 @@ export type RecordBatchHeader = ArrowMessages.RecordBatch
 export type Schema = Arrow.Schema
 export type Table = Arrow.Table
 
-/** Whoever makes or reads Arrow's objects has awaited this. */
+/** Loads Arrow. Whoever makes or reads its objects has awaited this. */
 export async function loadArrow(): Promise<void> {
   ;({
     AsyncByteQueue,

@@ -22,9 +22,9 @@ export interface ArrowDetail {
   /** The messages of dictionaries that the record batch can refer to; one list for all batches that have the same. */
   readonly dictionaries: readonly Range[]
   readonly batch: Range
-  /** The file's rows before it. */
+  /** The number of the file's rows before the record batch. */
   readonly firstRow: number
-  /** Of the session that reads. */
+  /** The budget of the session that reads, in bytes. */
   readonly budgetBytes: number
   /** Whether one of the messages may be compressed. */
   readonly isPacked: boolean
@@ -41,7 +41,7 @@ export interface Found {
 export interface OpenedSchema {
   readonly path: string
   readonly stamp: string
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   readonly size: number
   readonly schema: Schema
   /** The schema as a message. */
@@ -53,7 +53,7 @@ export interface OpenedSchema {
 function mostRows(fileBytes: number, isPacked: boolean): number {
   return isPacked ? 2 ** 24 + 2 ** 14 * fileBytes : 2 ** 22 + 64 * fileBytes
 }
-/** References of splits to dictionaries, one for each pair. */
+/** Most references of splits to dictionaries, one for each pair. */
 const MOST_REFERENCES = 2 ** 20
 
 /** The messages behind a schema, checked one by one, as splits. */
@@ -61,7 +61,7 @@ export class Messages {
   readonly element: RowElement
   readonly splits: SourceSplit[] = []
   readonly #opened: OpenedSchema
-  /** Replaced, never changed, as splits hold on to it. */
+  /** The dictionaries so far. The list is replaced, never changed, as splits hold on to it. */
   #dictionaries: readonly { readonly id: number; readonly range: Range }[] = []
   #ranges: readonly Range[] = []
   #rows = 0
@@ -73,7 +73,7 @@ export class Messages {
     this.element = elementOfArrowSchema(opened.schema, opened.path)
   }
 
-  /** What the schema says besides of its columns. */
+  /** The metadata of the schema. */
   get notes(): ReadonlyMap<string, string> {
     return this.#opened.schema.metadata
   }
@@ -117,7 +117,7 @@ export class Messages {
     }
   }
 
-  /** The layout of a header that is sound. */
+  /** The layout of a header; throws where it is not sound. */
   #checked(header: BatchHeader, fields: readonly ArrowField[], bodyBytes: number): Extract<Layout, { kind: 'sound' }> {
     const fault = compressionFault(header)
     if (fault !== undefined) throw this.#damaged(fault)

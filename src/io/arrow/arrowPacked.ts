@@ -1,10 +1,10 @@
 /**
- * Compressed messages of Arrow IPC as plain ones, with the buffers of the columns that are read.
+ * Unpacks compressed messages of Arrow IPC to plain ones, with the buffers of the columns that are read.
  *
  *     [24 | packed] [-1 | bytes] [8 | packed]   -->   24 bytes, bytes, nothing: nobody asked for its column
  *
- * Before the bytes of each buffer stands what they unpack to; -1 where they are as they are. That is compared with what the columns need, and
- * with what a record batch may take, before anything is unpacked.
+ * Before the bytes of each buffer stands the length of what they unpack to; -1 where they are not packed. It is compared with what the
+ * columns need, and with what a record batch may take, before anything is unpacked.
  *
  * https://arrow.apache.org/docs/format/Columnar.html#compression
  */
@@ -23,21 +23,21 @@ interface Codec {
   readonly name: string
   /** Parquet's number for it. */
   readonly parquet: number
-  /** What its frames begin with. */
+  /** The four bytes that its frames begin with. */
   readonly magic: number
 }
 
-/** In the order of Arrow's numbers. */
+/** The codecs in the order of Arrow's numbers. */
 const CODECS: readonly Codec[] = [
   { name: 'lz4', parquet: 5, magic: 0x184d2204 }, // the decoder tries several forms; a frame is what Arrow has
   { name: 'zstd', parquet: 6, magic: 0xfd2fb528 },
 ]
 
-/** What the decoder counts to. */
+/** Most bytes of an unpacked buffer: the decoder counts no further. */
 const LARGEST_BUFFER = 2 ** 31 - 1
 const CONTINUATION = 0xffffffff
 
-/** What is wrong with the compression that a header names, or undefined. */
+/** The fault of the compression that a header names; undefined where it is known. */
 export function compressionFault({ compression }: BatchHeader): string | undefined {
   if (compression === null || compression === undefined) return undefined
   const { type, method } = compression
@@ -48,7 +48,7 @@ export function compressionFault({ compression }: BatchHeader): string | undefin
 
 export interface PackedFile {
   readonly path: string
-  /** Its message. */
+  /** The message of the schema. */
   readonly schema: Uint8Array
   readonly budgetBytes: number
 }
@@ -136,7 +136,7 @@ interface Columns {
   readonly path: string
 }
 
-/** Which buffers belong to the columns at `indices`, once all of them are known to be long enough. */
+/** The numbers of the buffers of the columns at `indices`. SourceError where any buffer is too short. */
 function wantedBuffers(header: BatchHeader, { all, fields, path }: Columns, indices: readonly number[]): ReadonlySet<number> {
   const { length, nodes, variadicBufferCounts } = header
   const buffers = all.map((buffer) => ({ offset: 0, length: buffer.length }))

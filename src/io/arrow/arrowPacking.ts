@@ -13,13 +13,13 @@ import { PREFIX_BYTES } from './arrowLayout.ts'
 import { BufferRegion, CompressionType, RecordBatchFileWriter } from './arrowLibrary.ts'
 
 const BLOCK_BYTES = 4 * 2 ** 20
-/** Version 1, blocks that stand alone, of up to 4 MiB; then the checksum of these two bytes. */
+/** The header of a frame: magic, version 1, blocks that stand alone, of up to 4 MiB; then the checksum of the two bytes before. */
 const LZ4_HEADER: Uint8Array = Uint8Array.of(0x04, 0x22, 0x4d, 0x18, 0x60, 0x70, 0x73)
-/** In the length of a block: it is as it was. */
+/** The bit in the length of a block that says that it is not packed. */
 const AS_IT_WAS = 0x80000000
 const EMPTY = new Uint8Array(0)
 
-/** Whoever writes with it has awaited `loadParquet`. */
+/** Makes such a writer. Whoever writes with it has awaited `loadParquet`. */
 export function packingWriter(codec: ArrowCompression): RecordBatchFileWriter {
   // the library's own writes how long the packed bytes are, where the format has what they unpack to
   class PackingWriter extends RecordBatchFileWriter {

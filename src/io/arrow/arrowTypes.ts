@@ -39,7 +39,7 @@ import {
 } from './arrowLibrary.ts'
 import { linearSchema } from './linearSchema.ts'
 
-/** Where a type or value was met, for messages: a file (or `fromArrow`) and a column, nested ones as `a.b[]`. */
+/** The place of a type or value, for messages: a file (or `fromArrow`) and a column, nested ones as `a.b[]`. */
 export interface Place {
   readonly source: string
   readonly column: string
@@ -61,7 +61,7 @@ const UNITS: readonly TimeUnit[] = ['s', 'ms', 'us', 'ns']
 const LARGEST_SCALE = 256
 
 export function columnTypeOfArrow(type: DataType, place: Place): ColumnType {
-  /** For parameters that a type has in no sound file. */
+  /** The error for parameters that a type has in no sound file. */
   const odd = (what: string) => columnError(place, `${what}, which is not read: the schema is damaged.`)
   if (DataType.isDictionary(type)) {
     const { indices } = type

@@ -1,9 +1,9 @@
 /** FlatBuffers, as the headers of Arrow messages are: tables that point at tables by offsets, read without trust in any of them. */
 
-/** What is wrong with a header. */
+/** The fault of a header, as its message. */
 export class Fault extends Error {}
 
-/** What is wrong with a header, or undefined. */
+/** The fault that `check` finds in a header; undefined where it finds none. */
 export function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void): string | undefined {
   try {
     check(new FlatBuffer(bytes))
@@ -15,7 +15,7 @@ export function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void):
   }
 }
 
-/** Tables have a signed offset back to a list of where their fields are; vectors a length first. */
+/** Reads tables, which have a signed offset back to a list of their fields' places, and vectors, which begin with their length. */
 export class FlatBuffer {
   private readonly view: DataView
   readonly length: number
@@ -65,7 +65,7 @@ export class FlatBuffer {
     return at === undefined ? undefined : this.follow(at)
   }
 
-  /** Where the items of a vector are; a Fault when they would not fit. */
+  /** The place and number of a vector's items; undefined where it is absent. A Fault when they would not fit. */
   vector(table: number, index: number, itemBytes: number): { readonly start: number; readonly count: number } | undefined {
     const at = this.table(table, index)
     if (at === undefined) return undefined

@@ -11,7 +11,7 @@ export function linearSchema(fields: ArrowField[]): Schema {
   return new made(fields)
 }
 
-/** Made with the first one, since Arrow is loaded late. */
+/** The class, which is made with the first schema, since Arrow is loaded late. */
 let made: typeof Schema | undefined
 
 function linearSchemaClass(): typeof Schema {

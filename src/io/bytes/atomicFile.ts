@@ -61,7 +61,7 @@ export async function checkFolder(path: string, access: WriteAccess = {}): Promi
   }
 }
 
-/** Where the file is to lie, once it is known that there is none. */
+/** The folder that a file is to lie in, once it is known that there is no such file. */
 async function folderOf(path: string): Promise<string> {
   return dirname(await endOfLinks(path))
 }
@@ -105,7 +105,7 @@ function isMissing(error: unknown): boolean {
   return (error as { readonly code?: unknown } | undefined)?.code === 'ENOENT'
 }
 
-/** Where a path leads that is no file yet: it may be a link to where one is to be. */
+/** The end of a path that is no file yet: it may be a link to where one is to be. */
 async function endOfLinks(path: string): Promise<string> {
   let place = path
   // what goes in circles was refused by stat()
@@ -116,7 +116,7 @@ async function endOfLinks(path: string): Promise<string> {
   }
 }
 
-/** The mode of the file that is replaced, and its owner where that may be given. */
+/** Gives a file the mode of the one that it replaces, and its owner where that is allowed. */
 async function keepOwner(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
   const own = await handle.stat()
   if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(() => undefined) // only root may give files away
@@ -138,7 +138,7 @@ export function writeError(path: string, error: unknown, folder: string = dirnam
   return why === undefined ? fileError(path, error) : new SourceError(`${path} cannot be written: ${why}.`, path, { cause: error })
 }
 
-/** SourceError for an address. */
+/** Throws SourceError for an address. */
 export function checkIsPath(path: string): void {
   const store = objectStoreError(path, 'written')
   if (store !== undefined) throw store

@@ -12,17 +12,17 @@ import { access, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isOwnerThere, ownerHere } from './processStart.ts'
 
-/** A part of the name: the whole of it may be as long as names can be. */
+/** Most letters that are taken of a name, which may be as long as names can be. */
 const MOST_LETTERS = 40
 const LEFT = /^(?<name>.*)\.(?<owner>[0-9a-f]{8}-\d+-\d+)\.[0-9a-f]{8}(?<old>\.old)?\.tmp$/s
 
-/** Where what is to lie at a place is written. */
+/** A new path beside a place, at which the file or folder for that place is written. */
 export function besideOf(place: string): string {
   const name = basename(place).slice(0, MOST_LETTERS)
   return join(dirname(place), `${name}.${ownerHere()}.${randomBytes(4).toString('hex')}.tmp`)
 }
 
-/** Where what lies at a place goes while something else, written there, takes its place. */
+/** The path to which the folder at a place is moved while the one written at `beside` takes its place. */
 export function asideOf(beside: string): string {
   return `${beside.slice(0, -'.tmp'.length)}.old.tmp`
 }

@@ -22,13 +22,13 @@ export function isUrl(path: string): boolean {
   return /^https?:\/\//i.test(path)
 }
 
-/** What messages call a source: the last part of its path or address. */
+/** The name of a source in messages: the last part of its path or address. */
 export function nameOfPath(path: string): string {
   if (!isUrl(path)) return basename(withoutSecrets(path))
   return basename(new URL(path).pathname) || path
 }
 
-/** The bytes; those of a file that others read as well are opened once, and closed when all are done with it. */
+/** Opens the bytes of a path; a file that others read as well is opened once, and closed when all are done with it. */
 export async function openBytes(path: string, access: Access = {}): Promise<ByteSource> {
   const { files, signal } = access
   signal?.throwIfAborted()
@@ -47,14 +47,14 @@ async function openOwn(path: string, access: Access): Promise<ByteSource> {
   return isUrl(path) ? openHttp(path, access) : openFile(path, access)
 }
 
-/** What is done with files: while the thread goes on, or while it waits. */
+/** The operations on files: while the thread goes on, or while it waits. */
 interface Files {
   readonly stat: (path: string) => Awaitable<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean }>
   readonly open: (path: string) => Awaitable<OpenFile>
 }
 
 interface OpenFile {
-  /** How many bytes were read, from `at` on. */
+  /** Reads bytes from `at` on; returns how many. */
   read(into: Uint8Array, at: number): Awaitable<number>
   close(): Awaitable<void>
 }
@@ -115,7 +115,7 @@ async function openFile(path: string, { signal, waits }: Access): Promise<ByteSo
   }
 }
 
-/** Some systems have files that are made as they are read, and say that they are empty. */
+/** SourceError for a file that says it is empty and is not: some systems make files as they are read. */
 async function checkEmpty(handle: OpenFile, path: string): Promise<void> {
   try {
     const bytesRead = await handle.read(new Uint8Array(1), 0)

@@ -1,5 +1,5 @@
 /**
- * What a file is that was given to a reader of something else: told by its first bytes, in an error that says which
+ * Tells by its first bytes what a file is that was given to a reader of something else, in an error that says which
  * reader reads it, or how it is unpacked.
  */
 import { SourceError } from '../../core/errors.ts'
@@ -25,7 +25,7 @@ const READS: Readonly<Record<Reader, string>> = {
   load: 'arrays that save() wrote',
 }
 
-/** So many bytes tell all forms apart. */
+/** The number of bytes that tell all forms apart. */
 const HEAD_BYTES = 16
 
 /** Throws SourceError for a file of a form that `reader` does not read; one whose form is not known is left to the reader. */

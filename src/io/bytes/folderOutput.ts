@@ -23,7 +23,7 @@ export interface FolderOutput {
 export interface FolderRequest extends WriteAccess {
   readonly path: string
   readonly existing: Existing
-  /** What the files end with that are written: nothing else is replaced. */
+  /** The extension of the files that are written: a folder with other files is not replaced. */
   readonly extension: string
 }
 
@@ -94,7 +94,7 @@ class Staged implements FolderOutput {
     this.bytes += bytes.length
   }
 
-  /** The operating system has put all files on the disk. */
+  /** Resolves when the operating system has put all files on the disk. */
   async flush(): Promise<void> {
     for (const file of this.#known) {
       const handle = await open(join(this.#folder, file), 'r+')
@@ -103,7 +103,7 @@ class Staged implements FolderOutput {
   }
 }
 
-/** Where the folder is to lie. SourceError for what is there and may not be touched. */
+/** The path where the folder is to lie. SourceError for what is there and may not be touched. */
 async function placeOf(request: FolderRequest): Promise<string> {
   const { path } = request
   const place = await endOf(path)
@@ -131,7 +131,7 @@ export function checkExisting({ path, existing, extension }: FolderRequest, file
     )
 }
 
-/** The path without slashes behind it, and where it leads. */
+/** The place that a path leads to, without slashes behind it. */
 async function endOf(path: string): Promise<string> {
   const plain = path.length > 1 ? path.replace(/\/+$/, '') : path
   return await realpath(plain).catch(() => plain)

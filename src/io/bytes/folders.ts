@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { SourceError } from '../../core/errors.ts'
 import { fileError } from './byteSource.ts'
 
-/** Folders in which a log lies, and what has one. */
+/** The names of folders that hold a log, and what has such a log. */
 const LOGS: ReadonlyMap<string, string> = new Map([
   ['_delta_log', 'a Delta table'],
   ['.hoodie', 'a Hudi table'],
@@ -47,7 +47,7 @@ async function walk(folder: string): Promise<string[]> {
   return found
 }
 
-/** A column may have a name that begins so. */
+/** Whether a name is that of a note. A folder of a column whose name begins with an underscore is none. */
 export function isNote(name: string): boolean {
   return name.startsWith('.') || (name.startsWith('_') && !name.includes('='))
 }

@@ -31,14 +31,14 @@ function isWebStream(value: object): value is ReadableStream<Uint8Array> {
   return 'getReader' in value && 'locked' in value
 }
 
-/** What messages and plans call it: a file of a browser by its name, others by what they are. */
+/** The name of an input in messages and plans: that of a file of a browser, or what it is. */
 export function nameOfInput(input: ByteInput): string {
   const { name } = input as { readonly name?: unknown }
   if (input instanceof Blob) return typeof name === 'string' && name !== '' ? name.replaceAll(/[/\\:]/g, '_') : 'blob'
   return isBuffer(input) ? 'buffer' : 'stream'
 }
 
-/** The bytes where readers find them; streams are read to their end. */
+/** Puts the bytes where readers find them; streams are read to their end. */
 export async function givenBytes(input: ByteInput, name: string, { signal }: Access): Promise<GivenBytes> {
   if (isBuffer(input)) {
     const bytes = ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input)
@@ -62,7 +62,7 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += IN_MEMORY_BYTES) yield bytes.subarray(from, from + IN_MEMORY_BYTES)
 }
 
-/** Streams can be read once. */
+/** SourceError for a stream that was read, or is being read: streams can be read once. */
 function checkUnread(stream: ReadableStream | AsyncIterable<unknown>, name: string): void {
   const { locked, readableDidRead, destroyed } = stream as {
     readonly locked?: boolean

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createGzip } from 'node:zlib'
 import type { Append } from './atomicFile.ts'
 
-/** What `write` appends, through gzip where the path ends with `.gz`. */
+/** Has what `write` appends go through gzip where the path ends with `.gz`. */
 export function packedByName(path: string, write: (append: Append) => Promise<void>): (append: Append) => Promise<void> {
   if (!path.toLowerCase().endsWith('.gz')) return write
   return async (append) => {

@@ -2,7 +2,7 @@
 import { SourceError } from '../../core/errors.ts'
 import type { ByteSource } from './source.ts'
 
-/** `name` is for messages. */
+/** A source of these bytes; `name` is for messages. */
 export function bytesInMemory(bytes: Uint8Array, name: string): ByteSource {
   return {
     size: bytes.length,

@@ -11,13 +11,13 @@ import { SourceError } from '../../core/errors.ts'
 
 export interface Output {
   append(bytes: Uint8Array): Promise<void>
-  /** Makes what was appended last. */
+  /** Ends the output, after which what was appended lasts. */
   finish(): Promise<void>
   /** Leaves as little behind as can be; does not throw. */
   discard(): Promise<void>
 }
 
-/** How long a pipe is kept waiting for somebody to read from it: a reader that was just started. */
+/** Milliseconds to wait for somebody to read from a pipe: a reader that was just started. */
 const READER_WITHIN_MS = 5_000
 const LOOK_EVERY_MS = 20
 
@@ -37,7 +37,7 @@ export async function openStream(path: string, known: Stats | undefined, signal:
   return { append: (bytes) => handle.writeFile(bytes), finish: close, discard: close }
 }
 
-/** What the shell connected: opening them anew would begin a file from its start, and cut it. */
+/** The streams that the shell connected: opening them anew would begin a file from its start, and cut it. */
 const STANDARD: Readonly<Record<string, () => Writable>> = {
   '/dev/stdout': () => process.stdout,
   '/dev/fd/1': () => process.stdout,

@@ -23,11 +23,11 @@ import { type ByteInput, givenBytes, isByteInput, nameOfInput } from './givenByt
 
 /** The files that are read as one table. */
 export interface NamedFiles {
-  /** At least one; addresses where they lie behind http. */
+  /** The paths, at least one; addresses of files behind http. */
   readonly paths: readonly string[]
-  /** For messages and plans, as `sales`, `ratings.parquet` or `a.csv and 3 more`. */
+  /** The name in messages and plans, as `sales`, `ratings.parquet` or `a.csv and 3 more`. */
   readonly name: string
-  /** Of these, what is no file. */
+  /** The bytes of those that are no files, by their names among the paths. */
   readonly given?: GivenFiles
 }
 
@@ -69,14 +69,14 @@ export async function filesOf(source: FileSource, access: Access = {}): Promise<
   return { paths, name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`, ...others }
 }
 
-/** What one name stands for. */
+/** The files that one name stands for. */
 interface Expanded {
   readonly paths: readonly string[]
-  /** Where they were looked for, if it is a folder that was named. */
+  /** The folder that was named, where it was one. */
   readonly folder?: string
 }
 
-/** The key of a URL has its characters as they are. */
+/** The name as text, in which the key of a URL has its characters as they are. */
 function decoded(name: string | URL): string {
   return name instanceof URL ? decodeURIComponent(name.href) : name
 }

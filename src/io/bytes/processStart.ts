@@ -17,12 +17,12 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** Surely running: false where the system does not tell. */
+/** Whether a process surely runs; false where the system does not tell. */
 export function isRunning(pid: number, started: string | undefined): boolean {
   return started !== undefined && startOf(pid) === started
 }
 
-/** Of machines that share a folder, each knows only its own processes. */
+/** This machine's part of such names: of machines that share a folder, each knows only its own processes. */
 export const HOST: string = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
 
 /** This process in the name of what it may leave behind: machine, number and start, which is 0 where the system does not tell. */
@@ -30,13 +30,13 @@ export function ownerHere(): string {
   return `${HOST}-${process.pid}-${startOf(process.pid) ?? '0'}`
 }
 
-/** Whether the process is there that such a name is of. That of another machine may be. */
+/** Whether the process of such a name is still there. True for one of another machine, which may be. */
 export function isOwnerThere(owner: string): boolean {
   const [host, pid = '', start = ''] = owner.split('-')
   return host !== HOST || isThere(Number(pid), start)
 }
 
-/** Where the system does not tell when a process started, any that has the number counts. */
+/** Whether a process of this machine is there. Where the system does not tell its start, any that has the number counts. */
 function isThere(pid: number, start: string): boolean {
   const found = startOf(pid)
   if (found !== undefined && start !== '0') return found === start

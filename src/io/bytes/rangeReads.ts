@@ -7,7 +7,7 @@
 import type { Scratch } from '../../core/ports.ts'
 import type { ByteSource } from './source.ts'
 
-/** More is not read at once: of a long range the read is what takes its time. */
+/** Most bytes of ranges that are read at once: of more, the reading itself is what takes the time. */
 const TOGETHER_BYTES = 2 ** 21
 
 export interface Range {

@@ -28,7 +28,7 @@ export class SpillFolder {
     }
   }
 
-  /** Where the next file goes. Throws what the system says where there is no folder, and none can be made. */
+  /** The path of the next file. Throws what the system says where there is no folder, and none can be made. */
   file(): string {
     // somebody may have removed it since
     if (this.own === undefined || !existsSync(this.own)) {
@@ -42,7 +42,7 @@ export class SpillFolder {
     return join(this.own, String(this.files))
   }
 
-  /** Removes all that is in it. */
+  /** Removes the folder and all that is in it. */
   remove(): void {
     if (this.own === undefined) return
     rmSync(this.own, { recursive: true, force: true })
@@ -52,7 +52,7 @@ export class SpillFolder {
   }
 }
 
-/** With the folders above it. `mkdirSync` of all at once never ends where a system says of a folder that is there that it is not, as /proc does. */
+/** Makes a folder, and those above it one by one: `mkdirSync` of all never ends where a system denies a folder that is there, as /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return void readdirSync(path) // which throws for a file
   if (!existsSync(dirname(path))) makeFolder(dirname(path))
@@ -63,7 +63,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Those that have a folder: a process that ends in the middle removes them. */
+/** The objects that have a folder: a process that ends in the middle removes these. */
 const OPEN = new Set<SpillFolder>()
 
 function removeAll(): void {
@@ -71,7 +71,7 @@ function removeAll(): void {
 }
 
 const PREFIX = 'distarray-'
-/** Behind the prefix. */
+/** The owner in a name, behind the prefix. */
 const OWNER = /^[^-]+-\d+-\d+(?=-)/
 
 /** Removes what killed processes have spilled there. */

@@ -19,14 +19,14 @@ import type { Access } from '../../core/ports.ts'
 import { openBytes } from './byteSource.ts'
 import type { ByteSource } from './source.ts'
 
-/** Where the text of a compressed file lies. Whoever reads ranges of it holds this object. */
+/** The place where the text of a compressed file lies. Whoever reads ranges of it holds this object. */
 export interface Unpacked {
   readonly at: string
 }
 
 export interface PlainText {
   readonly bytes: ByteSource
-  /** Of a file that is compressed. */
+  /** The place of the text, if the file is compressed. */
   readonly unpacked?: Unpacked
 }
 
@@ -63,7 +63,7 @@ async function codecOf({ size, read }: ByteSource): Promise<Codec | undefined> {
   return isZstd && createZstdDecompress !== undefined ? { name: 'zstd', transform: createZstdDecompress } : undefined
 }
 
-/** What is read at once of a compressed file. */
+/** Bytes of a compressed file that are read at once. */
 const PIECE_BYTES = 2 ** 20
 
 async function unpack(bytes: ByteSource, path: string, { name, transform }: Codec, signal: AbortSignal | undefined): Promise<Unpacked> {

@@ -56,7 +56,7 @@ interface CsvFile {
   readonly unpacked?: Unpacked
 }
 
-/** More are a file that was not meant to be read so: another delimiter, or no line ends. */
+/** Most columns: more are from a file that was not meant to be read so, with another delimiter or no line ends. */
 const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
@@ -178,11 +178,11 @@ function namesOf(path: string, first: CsvRecords, header: boolean): string[] {
   })
 }
 
-/** What may stand between fields where nobody said what does. */
+/** The delimiters, besides the comma, that a file may have where nobody named one. */
 const OTHER_DELIMITERS = { ';': 'a semicolon', '\t': 'a tab', '|': 'a bar' } as const
 const OTHERS = [';', '\t', '|'] as const
 
-/** A name that has another delimiter in it is asked about, unless it stands in quotes. A bar may be in one of several names. */
+/** SourceError for a name with another delimiter in it, unless it stands in quotes. A bar may be in one of several names. */
 function checkNames(path: string, first: CsvRecords): void {
   for (let i = 0; i < first.width; i++) {
     const field = first.field(i)

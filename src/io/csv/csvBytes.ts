@@ -11,7 +11,7 @@ import type { TimeUnit } from '../../core/data/schema.ts'
 import { clockText, DIGITS, dayText, timestampText } from '../timeTexts.ts'
 import { type DoubleDigits, doubleDigits, POWERS } from './csvDoubles.ts'
 
-/** Characters of ASCII: what stands between fields, and before decimals. */
+/** The characters between fields, and before decimals; both of ASCII. */
 export interface CsvForm {
   readonly delimiter: string
   readonly decimal: string
@@ -34,7 +34,7 @@ export function csvRecords({ columns, length }: Batch, form: CsvForm = STANDARD_
   return out.bytes.subarray(0, out.used)
 }
 
-/** What a column's fields take, or a little more; of texts that need many quotes less. */
+/** The bytes of a column's fields, or a little more; fewer only where texts need many quotes. */
 function mostBytes({ type, length, offsets }: Column): number {
   if (type.kind === 'utf8') return (offsets?.[length] ?? 0) - (offsets?.[0] ?? 0) + 3 * length
   return length * (FIELD_BYTES[type.kind] ?? 20)
@@ -70,7 +70,7 @@ const ZERO = 48
 const NEWLINE = 10
 const RETURN = 13
 const SPACE = 32
-/** No byte of a longer character is below it. */
+/** Least byte of a character of several bytes. */
 const NOT_ASCII = 128
 
 class Output {
@@ -94,7 +94,7 @@ class Output {
     this.bytes[this.used++] = byte
   }
 
-  /** Text of ASCII characters alone. */
+  /** Appends a text of ASCII characters alone. */
   ascii(text: string): void {
     this.reserve(text.length)
     const { bytes, used } = this
@@ -115,7 +115,7 @@ class Output {
     this.used = used
   }
 
-  /** The digits of a whole number from 0 to 2 ** 53, with zeros in front up to `least` of them. */
+  /** Appends the digits of a whole number from 0 to 2 ** 53, with zeros in front up to `least` of them. */
   digits(whole: number, least: number): void {
     if (whole > LARGEST_SMALL) {
       const high = Math.floor(whole / LOW_PART)
@@ -138,11 +138,11 @@ class Output {
 }
 
 const encoder = new TextEncoder()
-/** What integers of 32 bits hold. */
+/** Largest integer of 32 bits. */
 const LARGEST_SMALL = 2 ** 31 - 1
 const SMALL_DIGITS = 10
 const TENS = Int32Array.from({ length: SMALL_DIGITS }, (_, i) => 10 ** i)
-/** More is written in two parts. */
+/** Digits of the lower part of a larger number, which is written in two parts. */
 const LOW_DIGITS = 8
 const LOW_PART = 10 ** LOW_DIGITS
 
@@ -249,12 +249,12 @@ function isSpace(byte: number): boolean {
 /** Decimals below it have at most 15 digits. */
 const LARGEST_EXACT = 1e15
 
-/** `decimal`: the character before decimals. */
+/** Writes a double; `decimal` is the character before decimals. */
 function writeNumber(out: Output, value: number, decimal: number): void {
   const size = Math.abs(value)
   if (size < LARGEST_EXACT) {
     const whole = Math.floor(size)
-    // of four places where as many digits are left for them
+    // as ten-thousandths where 15 digits are enough for that
     const scale = size < LARGEST_EXACT / 10_000 ? 10_000 : 100
     const scaled = whole === size ? 0 : Math.floor(size * scale + 0.5)
     if (whole === size || (scaled < LARGEST_EXACT && scaled / scale === size)) {
@@ -277,7 +277,7 @@ function writeNumber(out: Output, value: number, decimal: number): void {
 
 const found: DoubleDigits = { whole: 0, places: 0, more: 0, moreDigits: 0 }
 
-/** The digits that were found. */
+/** Writes the digits in `found`. */
 function writeDigits(out: Output, decimal: number): void {
   let { whole, places } = found
   if (found.moreDigits === 0) for (; places > 0 && whole % 10 === 0; places--) whole /= 10
@@ -290,21 +290,21 @@ function writeDigits(out: Output, decimal: number): void {
   if (found.moreDigits > 0) out.digits(found.more, found.moreDigits)
 }
 
-/** The digits of a part of `scale`, without the zeros at the end. */
+/** Writes the fraction `part / scale`, without the zeros at its end. */
 function writeFraction(out: Output, part: number, scale: number): void {
   let [digits, rest] = [scale === 100 ? 2 : 4, part | 0]
   for (; rest % 10 === 0; digits--) rest = (rest / 10) | 0
   out.digits(rest, digits)
 }
 
-/** From 0000-03-01 to 1970-01-01: years that begin in March end with the day that not all of them have. */
+/** Days from 0000-03-01 to 1970-01-01: years that begin in March end with the day that not all of them have. */
 const DAYS_BEFORE_EPOCH = 719_468
-/** Of 400 years. */
+/** Days of 400 years. */
 const ERA_DAYS = 146_097
-/** Of the year 9999 the last. */
+/** The last day of the year 9999, from 1970-01-01 on. */
 const LAST_DAY = 2_932_896
 
-/** A Gregorian date (Hinnant, 2013: "chrono-compatible low-level date algorithms", civil_from_days). */
+/** Writes a Gregorian date (Hinnant, 2013: "chrono-compatible low-level date algorithms", civil_from_days). */
 function writeDay(out: Output, day: number): void {
   if (day < -DAYS_BEFORE_EPOCH || day > LAST_DAY) {
     out.ascii(dayText(day))

@@ -28,9 +28,9 @@ export interface CsvColumn {
 export interface CsvColumnReader {
   /** Makes room for so many fields. */
   reserve(fields: Fields): void
-  /** Appends fields by a kernel; how many. */
+  /** Appends fields by a kernel; returns how many, 0 where there is none. */
   staged(fields: Fields): number
-  /** Appends the field whose bounds are at a place; whether it fits the column. */
+  /** Appends the field whose bounds are at a place; returns whether it fits the column. */
   one(records: CsvRecords, place: number): boolean
   finish(): Column
 }
@@ -42,7 +42,7 @@ export function columnReader(column: CsvColumn, decimal: '.' | ',' = '.'): CsvCo
   return new FixedReader(column, kind, decimal)
 }
 
-/** How many of the fields fit the column, to which they are appended: all of them, or those before the first that does not. */
+/** Appends fields to a column; returns how many: all of them, or those before the first that does not fit. */
 export function appendFields(
   reader: CsvColumnReader,
   { records, place, step, count }: Fields,
@@ -60,7 +60,7 @@ export function appendFields(
 /** Types whose values may have decimals, or points between thousands. */
 const WITH_DECIMALS: ReadonlySet<FixedKind> = new Set(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 
-/** Takes the bounds of fields that are one of the texts for those of empty fields. */
+/** Makes empty fields of those that are one of the texts, by their bounds. */
 function makeNull({ records: { bytes, bounds }, place, step, count }: Fields, nullValues: readonly Uint8Array[]): void {
   for (let i = 0; i < count; i++) {
     const at = place + i * step
@@ -186,7 +186,7 @@ class TextReader implements CsvColumnReader {
     return { type, length, values: this.values.slice(0, this.used), offsets: this.offsets.slice(0, length + 1), ...this.validity.finish() }
   }
 
-  /** Room for fields with their bytes, those of doubled quotes included. */
+  /** Makes room for fields with their bytes, those of doubled quotes included. */
   reserve({ records: { bounds }, place, step, count }: Fields): void {
     let needed = this.used
     for (let i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /**
- * Numbers with decimal commas, made into numbers with decimal points where they lie.
+ * Makes numbers with decimal commas into numbers with decimal points, in place.
  *
  *     1.234,50   -->   1234.50   and the field ends one byte earlier
  *
@@ -12,10 +12,10 @@ const COMMA = 44
 const POINT = 46
 
 export class DecimalCommas {
-  /** The place of the last field that was changed, in the records of `#of`. */
+  /** The place of the last field that was gone through, in the present records; -1 for none. */
   #last = -1
 
-  /** How many of the fields are now numbers with decimal points, or empty: all, or those before the first that is neither. */
+  /** Goes through fields; returns how many have no comma any more: all, or those before the first that is no such number. */
   makePoints({ records, place, step, count }: Fields): number {
     for (let i = 0; i < count; i++) {
       const at = place + i * step
@@ -26,7 +26,7 @@ export class DecimalCommas {
     return count
   }
 
-  /** The places are those of other records from here on. */
+  /** Begins other records, whose places those from here on are. */
   begin(): void {
     this.#last = -1
   }

@@ -20,23 +20,23 @@ export interface DoubleDigits {
   moreDigits: number
 }
 
-/** From here on, and below, all powers of ten that are needed are exact, and `String` writes no exponent. */
+/** The range of doubles in which all powers of ten that are needed are exact, and `String` writes no exponent. */
 const [LEAST, MOST] = [1e-6, 1e15]
 /** Digits before the point of the scaled number, less one. */
 const SCALED = 14
-/** Of ten, from 0 to 20. */
+/** Powers of ten, from 0 to 20. */
 export const POWERS: readonly number[] = Array.from({ length: SCALED + 7 }, (_, i) => Number(`1e${i}`))
 const NEGATIVE_POWERS = Array.from({ length: 7 }, (_, i) => Number(`1e-${i}`))
 const LOG10_OF_2 = Math.log10(2)
 /** Splits a double into halves whose products are exact. */
 const SPLITTER = 2 ** 27 + 1
-/** More than what additions here lose. */
+/** A bound above the rounding errors of the additions here. */
 const MARGIN = 1e-10
 
 const double = new Float64Array(1)
 const words = new Uint32Array(double.buffer)
 
-/** The digits of a positive double into `digits`; false where they are not found. */
+/** Writes the digits of a positive double to `digits`; returns false where they are not found. */
 export function doubleDigits(x: number, digits: DoubleDigits): boolean {
   if (!(x >= LEAST && x < MOST)) return false
   double[0] = x
@@ -77,7 +77,7 @@ function powerOf(ten: number): number {
   return (ten < 0 ? NEGATIVE_POWERS[-ten] : POWERS[ten]) as number // between -6 and 15
 }
 
-/** What the product of two doubles lost. */
+/** The rounding error of a product of two doubles. */
 function productError(a: number, b: number, product: number): number {
   const [aWide, bWide] = [a * SPLITTER, b * SPLITTER]
   const aHigh = aWide - (aWide - a)

@@ -1,6 +1,6 @@
 /**
- * Where records end in files with comments or other quotes than CSV's, byte after byte: a line end outside of quotes, and the end
- * of a comment, whatever quotes stand in it.
+ * Finds the ends of records in files with comments or other quotes than CSV's, byte after byte: line ends outside of quotes, and
+ * ends of comments, whatever quotes stand in them.
  */
 import type { ByteSource } from '../bytes/source.ts'
 import { type CsvFormat, isAt } from './csvFormat.ts'

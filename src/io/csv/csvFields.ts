@@ -1,12 +1,12 @@
-/** Where the fields of records lie. */
+/** The places of fields in records. */
 import type { CsvRecords } from './csvRecords.ts'
 
-/** Where one column's fields of records that follow each other have their bounds. */
+/** The places of the bounds of one column's fields, in records that follow each other. */
 export interface Fields {
   readonly records: CsvRecords
-  /** Of the first. */
+  /** The place of the first field's bounds. */
   readonly place: number
-  /** From one to the next. */
+  /** The distance from one field's to the next one's. */
   readonly step: number
   readonly count: number
 }

@@ -7,7 +7,7 @@ export interface CsvFormat {
   readonly delimiter: string
   /** The byte that fields stand in; -1 where none does. */
   readonly quote: number
-  /** What lines begin with that are passed over; of no bytes where none are. */
+  /** The bytes with which lines begin that are passed over; none where no lines are. */
   readonly comment: Uint8Array
   /** Texts of fields, outside of quotes, that are null. */
   readonly nullValues: readonly Uint8Array[]
@@ -79,7 +79,7 @@ function checkDelimiter(delimiter: unknown, quote: unknown): void {
     )
 }
 
-/** Whether kernels find its records: they know of quotes as CSV has them, and of no comments. */
+/** Whether kernels find the records of a format: they know of quotes as CSV has them, and of no comments. */
 export function isPlainFormat({ quote, comment }: CsvFormat): boolean {
   return quote === QUOTE && comment.length === 0
 }

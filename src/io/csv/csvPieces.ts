@@ -1,5 +1,5 @@
 /**
- * Where CSV files are cut: after the first records, from which types are read off, and into pieces for tasks.
+ * Cuts CSV files: after the first records, from which types are read off, and into pieces for tasks.
  *
  * A record ends at a line end at which every quote is closed, so that all bytes before it have to be looked at.
  */
@@ -54,7 +54,7 @@ export interface Piece {
   readonly end: number
 }
 
-/** Where a part of a file is looked through. */
+/** A buffer in which a part of a file is looked through. */
 interface Looked {
   readonly bytes: Uint8Array
   /** Whether the number of quotes in a range is odd. */
@@ -69,7 +69,7 @@ export async function piecesOf(bytes: ByteSource, path: string, kernels?: CsvKer
   return await kernels.withMemory(SPLIT_BYTES, (one) => kernels.withMemory(SPLIT_BYTES, (other) => cut(bytes, path, [one, other])))
 }
 
-/** The same of files with comments or other quotes. */
+/** Cuts files with comments or other quotes than CSV's. */
 async function cutAtEnds(bytes: ByteSource, path: string, format: CsvFormat): Promise<Piece[]> {
   const pieces: Piece[] = []
   let start = 0
@@ -141,7 +141,7 @@ async function cut(bytes: ByteSource, path: string, buffers: readonly [Looked, L
   return pieces
 }
 
-/** Behind the first line end from a byte on at which every quote is closed; -1 where there is none. */
+/** The place behind the first line end from a byte on at which every quote is closed; -1 where there is none. */
 function recordEnd(bytes: Uint8Array, from: number, open: boolean): number {
   let quoted = open
   for (let i = from; i < bytes.length; i++) {
@@ -151,7 +151,7 @@ function recordEnd(bytes: Uint8Array, from: number, open: boolean): number {
   return -1
 }
 
-/** Behind the last line end at which every quote is closed; -1 where there is none. `open`: whether one is open behind the bytes. */
+/** The place behind the last line end at which every quote is closed; -1 for none. `open`: whether one is open behind the bytes. */
 function lastRecordEnd(bytes: Uint8Array, open: boolean): number {
   let quoted = open
   for (let i = bytes.length - 1; i >= 0; i--) {

@@ -27,18 +27,18 @@ export class MalformedRecord {
 
 const NEWLINE = 10
 const RETURN = 13
-/** Bounds that are kept before the columns are read. */
+/** Kept bounds at which columns are read before more are kept. */
 const MOST_BOUNDS = 32_768
 
-/** Where records are read from. */
+/** The bytes that records are read from. */
 export interface CsvBytes {
   readonly bytes: Uint8Array
   readonly delimiter: string
-  /** Default: those of CSV, and none. */
+  /** Quotes and comments. Default: quotes as CSV has them, and no comments. */
   readonly format?: Pick<CsvFormat, 'quote' | 'comment'> | undefined
   /** Where the first record begins. */
   readonly from?: number
-  /** What holds the bytes. */
+  /** The memory that holds the bytes, for kernels; absent where none is used. */
   readonly memory?: CsvMemory | undefined
 }
 
@@ -120,7 +120,7 @@ export class CsvRecords {
     return true
   }
 
-  /** Keeps the bounds of the plain records of so many fields that come next, as long as there is room; how many they are. */
+  /** Keeps the bounds of the plain records of so many fields that come next, as long as there is room; returns how many. */
   keepPlain(width: number): number {
     const { at, base, memory, first } = this
     if (memory === undefined || this.delimiter.length > 1) return 0
@@ -191,7 +191,7 @@ export class CsvRecords {
     return this.width === 1 && this.isAbsent(0)
   }
 
-  /** Where the field ends whose quote opens at `open`, behind its closing quote. */
+  /** The end of the field whose quote opens at `open`: the place behind its closing quote. */
   private quoted(open: number): number {
     const { bytes, quote } = this
     let close = bytes.indexOf(quote, open + 1)
@@ -238,7 +238,7 @@ function misplaced(at: number): MalformedRecord {
   )
 }
 
-/** How many lines end in the bytes before one of them. */
+/** The number of line ends before byte `end`. */
 export function lineEndsBefore(bytes: Uint8Array, end: number): number {
   let count = 0
   for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) count++

@@ -88,7 +88,7 @@ function pickedColumns(detail: CsvDetail, names: readonly string[]): Picked[] {
   })
 }
 
-/** How many records there are; their fields go to the readers. */
+/** Reads all records, whose fields go to the readers; returns how many there are. */
 function readRecords(records: CsvRecords, detail: CsvDetail, picked: readonly Picked[]): number {
   const width = detail.columns.length
   let length = 0
@@ -160,7 +160,7 @@ async function withBytes<T>(path: string, access: Access | undefined, work: (byt
 const COMMAS = /^\s*[+-]?[\d.]*(?:,[\d.]+)+\s*$/
 const ISO = /^\s*[+-]?\d{4,6}-/
 
-/** Other forms than are read: what to do with them. */
+/** The advice for a text in a form that is not read; empty where there is none. */
 function otherForm(type: ColumnType, text: string, { decimal }: CsvFormat): string {
   const cure = "take the column as 'utf8', and convert it in map()."
   if (type.kind === 'timestamp' || type.kind === 'date') return ISO.test(text) ? '' : ` Dates are ISO 8601, as 2024-03-01: ${cure}`

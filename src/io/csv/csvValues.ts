@@ -1,5 +1,5 @@
 /**
- * What the text of a CSV field is: the inference of column types, and the conversion of one field.
+ * Infers column types from the texts of CSV fields, and converts one field.
  *
  * Inference is cautious: numbers and true/false are recognised, everything else stays text. Text that a number would
  * not give back, as 007, stays text; integers beyond 2^53 make the column i64.
@@ -10,7 +10,7 @@ import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { nearestNames } from '../../core/nearestNames.ts'
 
-/** What `{ types }` may say of a column. */
+/** The types that `{ types }` may give a column. */
 export type CsvType = DType | 'u64' | 'utf8' | 'timestamp' | 'date'
 
 const TYPES: { readonly [K in CsvType]: true } = {
@@ -42,21 +42,21 @@ export function checkCsvType(column: string, type: unknown, says = '{ types } sa
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
-/** What most fields of number columns look like; no more than 15 digits before the point. */
+/** The form of most fields of number columns; no more than 15 digits before the point. */
 const PLAIN = /^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?$/
 const INTEGER = /^[+-]?\d+$/
 const LEADING_ZERO = /^[+-]?0\d/
 const SPECIAL = new Set(['NaN', 'Infinity', '-Infinity'])
 const TIME = /^([+-]\d{6}|\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
-/** What the fields of a column seen so far can all be. */
+/** The kinds of values that all fields of a column seen so far can be. */
 export interface Guess {
   seen: number
   number: boolean
   bool: boolean
-  /** All are integers that i64 holds. */
+  /** Whether all are integers that i64 holds. */
   integer: boolean
-  /** Some integer is not exactly an f64. */
+  /** Whether some integer is not exactly an f64. */
   wide: boolean
 }
 
@@ -64,7 +64,7 @@ export function newGuess(): Guess {
   return { seen: 0, number: true, bool: true, integer: true, wide: false }
 }
 
-/** Whether nothing that is still to come changes what the column is. */
+/** Whether the column is text, whatever is still to come. */
 export function isText({ number, bool }: Guess): boolean {
   return !number && !bool
 }
@@ -84,13 +84,13 @@ export function observe(guess: Guess, field: string): void {
   }
 }
 
-/** The same of a field that `plainNumber` reads, with or without a point, where it is known not to be true or false. */
+/** Observes a field that `plainNumber` reads, with or without a point, where it is known not to be true or false. */
 export function observeNumber(guess: Guess, hasPoint: boolean): void {
   guess.seen++
   if (hasPoint) guess.integer = false
 }
 
-/** A column without values is text. Wide integers among decimals are text too: no number type has both. */
+/** The type of a column. Without values it is text; so are wide integers among decimals, which no number type has both. */
 export function guessedType(guess: Guess): ColumnType {
   if (guess.seen === 0) return { kind: 'utf8' }
   if (guess.bool) return { kind: 'bool' }

@@ -14,9 +14,9 @@ import { groupsOf, rowsOf } from '../regroup.ts'
 import type { WriteRequest, Written } from '../writeParquet.ts'
 import { type CsvForm, csvText, inQuotes, STANDARD_FORM } from './csvBytes.ts'
 
-/** Of a batch that is made into text at once. */
+/** Rows of a batch that is made into text at once. */
 const BATCH_ROWS = 65_536
-/** What a name without quotes is asked about when it is read. */
+/** The characters of a name for which reading it without quotes is an error. */
 const OTHER_DELIMITERS = /[;\t|]/
 
 export async function writeCsv({

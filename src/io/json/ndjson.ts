@@ -27,7 +27,7 @@ import { checkUtf8, LARGEST_PIECE_BYTES, lineEndAfter, markBytes, readRange } fr
 import { jsonText, parseLine } from './parseLine.ts'
 import { fieldOf, fieldsOfSeen, type JsonPlace, jsonError, lineError, nothingSeen, type Seen, see } from './seenValues.ts'
 
-/** What `{ types }` may say of a column; 'json': whatever it is, as JSON text. */
+/** The types that `{ types }` may give a column; 'json': whatever it is, as JSON text. */
 export type NdjsonType = CsvType | 'json'
 
 export interface NdjsonOptions extends ReadOptions, PartitionOptions, ExpectOptions {
@@ -37,7 +37,7 @@ export interface NdjsonOptions extends ReadOptions, PartitionOptions, ExpectOpti
 
 interface NdjsonColumn {
   readonly field: Field
-  /** What the user says it is. */
+  /** The type that the user gave it. */
   readonly asked?: NdjsonType
 }
 
@@ -46,7 +46,7 @@ interface NdjsonDetail {
   readonly stamp: string
   readonly start: number
   readonly end: number
-  /** Lines before it. */
+  /** The number of lines before the piece. */
   readonly lines: number
   readonly columns: readonly NdjsonColumn[]
   readonly unpacked?: Unpacked
@@ -129,7 +129,7 @@ interface Looking {
   readonly types: Readonly<Record<string, NdjsonType>>
 }
 
-/** Goes through a file, piece by piece. */
+/** Goes through a file, and notes its values in `root`; yields its pieces. */
 async function* piecesOf(bytes: ByteSource, path: string, { root, types }: Looking): AsyncGenerator<Omit<Piece, 'file' | 'unpacked'>> {
   let lines = 0
   for (let start = 0; start < bytes.size; ) {
@@ -164,7 +164,7 @@ function textOf(bytes: Uint8Array, path: string, start: number): string {
   return Buffer.from(plain.buffer, plain.byteOffset, plain.length).toString('utf8', start === 0 ? markBytes(plain) : 0)
 }
 
-/** Calls `visit` with each line that has something on it, and its number from 1 on; how many line ends there are. */
+/** Calls `visit` with each line that has something on it, and its number from 1 on; returns the number of lines. */
 function eachLine(text: string, visit: (line: string, number: number) => void): number {
   let number = 0
   for (let start = 0; start < text.length; ) {
@@ -249,7 +249,7 @@ function fitted(value: unknown, type: ColumnType): unknown {
   }
 }
 
-/** A value as the user says it is; undefined where it is not. */
+/** A value as the type that the user gave; undefined where it is none. */
 function askedValue(value: unknown, type: ColumnType): unknown {
   const { kind } = type
   if (kind === 'utf8') return typeof value === 'string' ? value : undefined

@@ -5,13 +5,13 @@
  * a control character which the line has nowhere, and are bigints when they are found again.
  */
 
-/** Numbers hold all integers of fewer digits. */
+/** Digits of integers that numbers may not hold; all of fewer digits they do. */
 const LONG_DIGITS = /\d{16}/
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 /** Control characters that JSON has no letter for. */
 const MARKS = [1, 2, 3, 4, 5, 6, 7, 11, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]
 
-/** The value; undefined for what is no JSON. */
+/** The value of a line; undefined for what is no JSON. */
 export function parseLine(line: string): unknown {
   try {
     return LONG_DIGITS.test(line) ? parseExactly(line) : (JSON.parse(line) as unknown)

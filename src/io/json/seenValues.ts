@@ -1,5 +1,5 @@
 /**
- * What the values of a place in JSON are, over all lines: one kind, or null.
+ * The kind of the values at a place in JSON, over all lines: one kind, or null.
  *
  *     {"a":1,"b":[]}    a is a number, b a list of nothing yet
  *     {"b":["x"]}       a is perhaps absent, b a list of texts
@@ -11,19 +11,19 @@ import { SourceError } from '../../core/errors.ts'
 
 type Kind = 'a truth value' | 'a number' | 'a text' | 'a list' | 'an object'
 
-/** Grows as values are seen. */
+/** The values seen at one place, so far. */
 export interface Seen {
-  /** Values that are not null. */
+  /** The number of values that are not null. */
   count: number
   kind: Kind | undefined
-  /** Where the first of its values stands. */
+  /** The place of the first value, in words. */
   first: string
-  /** Numbers: all are integers that 64 bits hold. */
+  /** Of numbers: whether all are integers that 64 bits hold. */
   integers: boolean
-  /** Numbers: where one stands that is not exactly a number. */
+  /** Of numbers: the first that is not exactly a number and its line, in words; undefined for none. */
   wide: string | undefined
   item: Seen | undefined
-  /** Values of lists: some are null. */
+  /** Whether some value is null. */
   nulls: boolean
   readonly fields: Map<string, Seen>
 }
@@ -32,7 +32,7 @@ export function nothingSeen(): Seen {
   return { count: 0, kind: undefined, first: '', integers: true, wide: undefined, item: undefined, nulls: false, fields: new Map() }
 }
 
-/** Where a value stands, for messages. */
+/** The place of a value, for messages. */
 export interface JsonPlace {
   readonly path: string
   readonly line: number
@@ -40,9 +40,9 @@ export interface JsonPlace {
   readonly name: string
 }
 
-/** Deeper values are a mistake, or made to exhaust the stack. */
+/** Most levels of values: deeper ones are a mistake, or made to exhaust the stack. */
 const DEEPEST = 100
-/** More fields are values that were meant to be names of none. */
+/** Most fields of an object: where there are more, values were made its keys. */
 const MOST_FIELDS = 10_000
 const MOST_I64 = 2n ** 63n
 
@@ -81,7 +81,7 @@ export function see(seen: Seen, value: unknown, place: JsonPlace, depth = 0): vo
   }
 }
 
-/** What was seen of a field of objects. */
+/** The values seen of a field of objects, which is added if it is new. */
 export function fieldOf(seen: Seen, key: string, place: JsonPlace): Seen {
   let field = seen.fields.get(key)
   if (field === undefined) {
@@ -117,7 +117,7 @@ function seeNumber(seen: Seen, value: number | bigint, place: JsonPlace): void {
   seen.integers &&= isInteger
 }
 
-/** The type of a place; of no values at all text, as in CSV. SourceError for integers that no column holds exactly. */
+/** The type of a place; text, as in CSV, where there are no values. SourceError for integers that no column holds exactly. */
 export function typeOfSeen(seen: Seen, path: string, name: string): ColumnType {
   switch (seen.kind) {
     case undefined:
@@ -157,7 +157,7 @@ function mixed(seen: Seen, kind: Kind, place: JsonPlace): SourceError {
   )
 }
 
-/** How to say what a column is. */
+/** The `{ types }` that give a column a type, as text. */
 export function typesText(name: string, type: string): string {
   const column = name.replace(/[.[].*$/s, '')
   return `{ types: { ${/^[A-Za-z_$][\w$]*$/.test(column) ? column : JSON.stringify(column)}: '${type}' } }`

@@ -12,7 +12,7 @@ import { type Encoding, encodedInOrder } from '../encode.ts'
 import { groupsOf, rowsOf } from '../regroup.ts'
 import type { WriteRequest, Written } from '../writeParquet.ts'
 
-/** Of a batch that is made into text at once. */
+/** Rows of a batch that is made into text at once. */
 const BATCH_ROWS = 65_536
 
 export async function writeNdjson({ batches, element, path, encoder, ...access }: WriteRequest<object>): Promise<Written> {

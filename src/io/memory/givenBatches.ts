@@ -104,7 +104,7 @@ function batchOfRows(rows: unknown, schema: Schema | undefined, n: number): Batc
   return { element, columns, length }
 }
 
-/** Rows whose fields are in another order, or that lack some; of others, as they are. */
+/** Puts the fields of rows in order, with nulls for those that they lack; rows with other fields stay as they are. */
 function inOrder(batch: Batch, fields: readonly Field[]): Batch {
   const own = new Map(fieldsOf(batch.element).map(({ name }, i) => [name, batch.columns[i] as Column])) // a column for each
   if ([...own.keys()].some((name) => !fields.some((field) => field.name === name))) return batch
@@ -116,7 +116,7 @@ function inOrder(batch: Batch, fields: readonly Field[]): Batch {
   }
 }
 
-/** The batch with the types of the first. */
+/** Converts a batch to the types of the first. PlanError where it has other columns, or types that do not fit. */
 function batchLike({ element, columns, length }: Batch, fields: readonly Field[], n: number): Batch {
   const own = fieldsOf(element)
   if (own.length !== fields.length || own.some(({ name }, i) => name !== fields[i]?.name))

@@ -24,7 +24,7 @@ import { Table } from '../arrow/arrowLibrary.ts'
 import { columnTypeOfArrow, elementOfArrowSchema } from '../arrow/arrowTypes.ts'
 import { INT64_OPTIONS, type Int64, readColumn, readElement, readType } from '../int64.ts'
 
-/** Rows of a split: enough work for a task, and a whole number of reduction chunks. */
+/** Rows of a split: enough work for a task, and a whole number of chunks of the fixed tree. */
 export const MEMORY_SPLIT_ROWS = 65_536
 
 export interface MemoryOptions {
@@ -86,7 +86,7 @@ function checkNotNull(name: string, column: Column): void {
   }
 }
 
-/** Plain objects, and instances of classes with fields of their own; not collections, dates or buffers. */
+/** Whether a value is a row: a plain object or an instance of a class with fields of its own, no collection, date or buffer. */
 function isRow(value: unknown): value is Readonly<Record<string, unknown>> {
   const kind = kindOfValue(value)
   if (kind !== undefined) return kind === 'object'
@@ -142,7 +142,7 @@ export function sourceFromColumns(columns: Readonly<Record<string, ColumnValues>
   return sourceOfColumns('fromColumns', built, first?.[1].length ?? 0, options)
 }
 
-/** Whether the buffer of a view went elsewhere. */
+/** Whether the buffer of a view was transferred to another thread. */
 function isDetached({ buffer }: ArrayBufferView): boolean {
   if (buffer.byteLength > 0 || buffer instanceof SharedArrayBuffer) return false
   try {
@@ -156,7 +156,7 @@ export function isValues(values: unknown): values is ColumnValues {
   return Array.isArray(values) || (ArrayBuffer.isView(values) && !(values instanceof DataView))
 }
 
-/** A column of values; where a type is given, of that. PlanError for a value that it has not. */
+/** A column of values, of `type` where it is given. PlanError for a value that the type does not have. */
 export function columnOfValues(name: string, values: ColumnValues, type: ColumnType | undefined): Column {
   const kind = kindOfArray(values)
   if (kind === undefined) return columnFromValues(values as Iterable<unknown>, type, name)
@@ -184,7 +184,7 @@ function kindOfArray(values: ColumnValues): 'f64' | 'f32' | 'i64' | 'u64' | 'i32
   return undefined
 }
 
-/** A table of an Arrow table or record batch. */
+/** A source with the rows of an Arrow table or record batch. */
 export function sourceFromArrow(
   table: Table | RecordBatch,
   options: Pick<MemoryOptions, 'memory'> & { readonly int64?: Int64 } = {},
@@ -211,7 +211,7 @@ export function sourceFromArrow(
   return sourceOf('fromArrow', readElement(element, int64), columns, whole.numRows, options)
 }
 
-/** A table of batches of one element, put together. */
+/** A source with the rows of batches of one element, put together. */
 export function sourceFromBatches(
   name: string,
   element: ElementType,
@@ -226,13 +226,12 @@ export function sourceFromBatches(
   return sourceOfPieces(name, element, columns, rows, memory === undefined ? {} : { memory })
 }
 
-/** Of any copy of Arrow's package, as programs may have several. */
-/** Whether it is a table or a record batch of Arrow, of whatever copy of the library. */
+/** Whether a value is a table or a record batch of Arrow, of whatever copy of the library: programs may have several. */
 export function isArrow(value: unknown): value is Table | RecordBatch {
   return typeof value === 'object' && value !== null && (isTable(value) || isRecordBatch(value))
 }
 
-/** The batches of an Arrow table, or the one. */
+/** The batches of an Arrow table, or the one of a record batch. */
 export function batchesOfArrow(table: Table | RecordBatch): readonly Batch[] {
   const whole = isTable(table) ? table : new Table([table])
   return batchesOfTable(whole, elementOfArrowSchema(whole.schema, 'fromBatches'), 'fromBatches')
@@ -263,7 +262,7 @@ export function wantedFields(schema: Schema, source: string): Field[] {
   }))
 }
 
-/** `rows`: there may be rows of no columns. */
+/** A source of columns; `rows` counts, as there may be rows of no columns. */
 function sourceOfColumns(
   name: string,
   columns: ReadonlyMap<string, Column>,
@@ -301,7 +300,7 @@ function sourceOf(
   )
 }
 
-/** The pieces of each column are copied once, to where the whole column is. */
+/** A source of columns in pieces, which are copied once, to where the whole column is. */
 function sourceOfPieces(
   name: string,
   element: ElementType,

@@ -68,7 +68,7 @@ function ordered(fields: readonly Field[], columns: readonly string[] | undefine
   return columns === undefined ? fields : columns.flatMap((name) => fields.find((field) => field.name === name) ?? [])
 }
 
-/** What texts of partitions take in memory, where all rows are counted. */
+/** The bytes of columns, with those of partitions that are texts, counted for all rows. */
 function withTexts(
   known: ReadonlyMap<string, number> | undefined,
   constants: ReadonlyMap<string, Constant>,
@@ -98,7 +98,7 @@ function foldersText(names: readonly string[]): string {
   return names.length === 0 ? 'no folder named column=value' : `folders of ${names.join(', ')}`
 }
 
-/** What the folders of a path say, by column. SourceError where one says the same column twice. */
+/** The values that the folders of a path say, by column. SourceError where two say the same column. */
 export function partitionOf(path: string): ReadonlyMap<string, string> {
   const folders = (isUrl(path) ? new URL(path).pathname : path).split(/[/\\]/).slice(0, -1)
   const found = new Map<string, string>()
@@ -116,7 +116,7 @@ export function partitionOf(path: string): ReadonlyMap<string, string> {
   return found
 }
 
-/** Characters that names of files cannot have are written as %2F. */
+/** Resolves escapes: characters that names of files cannot have are written as %2F. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -127,11 +127,11 @@ function decoded(text: string): string {
 
 interface PartitionColumn {
   readonly field: Field
-  /** One a file. */
+  /** The value of each file. */
   readonly values: readonly Constant[]
 }
 
-/** As in CSV: text that a number would not give back, as 007, stays text. */
+/** Whole numbers as in CSV: text that a number would not give back, as 007, stays text. */
 const WHOLE = /^-?(?:0|[1-9]\d{0,18})$/
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 

@@ -1,4 +1,4 @@
-/** Which folder each row of a batch belongs to, by the values of the columns that folders are named after. */
+/** The folder that each row of a batch belongs to, by the values of the columns that folders are named after. */
 import { type Batch, type Column, isValid } from '../../core/data/column.ts'
 import { type ValueReader, valueReader } from '../../core/data/columnReaders.ts'
 import { type ElementType, type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
@@ -6,13 +6,13 @@ import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { NULL_PARTITION } from './partitions.ts'
 
-/** More folders are a column that was not meant to name them, as one of times. */
+/** Most folders: more are from a column that was not meant to name them, as one of times. */
 const MOST_FOLDERS = 10_000
 
 /** The columns that name folders, by their places among those of the element. */
 export interface FolderColumns {
   readonly folders: readonly { readonly field: Field; readonly at: number }[]
-  /** Those that stay columns. */
+  /** The places of the columns that stay in the files. */
   readonly kept: readonly number[]
 }
 
@@ -58,7 +58,7 @@ export class Folders {
   /** Paths of the folders, by number. */
   readonly paths: string[] = []
   readonly #columns: FolderColumns['folders']
-  /** By the value of each column, one after another. */
+  /** A tree of maps, a level for each column by its values; the last level has the folders' numbers. */
   readonly #root = new Map<unknown, unknown>()
 
   constructor(columns: FolderColumns) {
@@ -110,7 +110,7 @@ function dayText(value: unknown): string {
   return new Date(Number(value) * 86_400_000).toISOString().replace(/T.*$/, '')
 }
 
-/** Dates as their days, truth values as such, and 0 for -0: what is the same to a Map. */
+/** Reads values as keys of a Map: dates as their days, as two Dates of a day are not the same to it. */
 function keyReader(column: Column): ValueReader {
   if (column.type.kind !== 'date') return valueReader(column)
   const days = column.values as Int32Array // those of dates

@@ -29,16 +29,16 @@ export interface WritePartitionsOptions extends WriteParquetOptions {
 }
 
 export const PARQUET_EXTENSION = '.parquet'
-/** What rows that wait for their row group may take together. */
+/** Most bytes of all rows together that wait for their row group. */
 const MOST_WAITING_BYTES = 128 * 2 ** 20
 
-/** The rows of one folder. */
+/** The rows of one folder that wait for their row group. */
 interface Waiting {
   readonly file: FileUnderWay
   parts: Batch[]
   rows: number
   bytes: number
-  /** Those that were written, or are being written. */
+  /** The number of rows that were written, or are being written. */
   sent: number
 }
 

@@ -10,9 +10,9 @@ import type { Access } from '../../core/ports.ts'
 import type { ByteSource } from '../bytes/source.ts'
 import { mayPass, refusal, requested } from './requests.ts'
 
-/** What is held of a file whose server knows no ranges. */
+/** Most bytes of a file that are held whole, where its server knows no ranges. */
 const LARGEST_WHOLE_BYTES = 256 * 2 ** 20
-/** Answers to HEAD that say nothing about GET: signed addresses allow one method, and some servers know only GET. */
+/** Statuses of answers to HEAD that say nothing about GET: signed addresses allow one method, and some servers know only GET. */
 const ASK_WITH_GET: ReadonlySet<number> = new Set([400, 401, 403, 405, 501])
 
 export async function openHttp(url: string, access: Access): Promise<ByteSource> {

@@ -3,9 +3,9 @@ import { SourceError } from '../../core/errors.ts'
 
 interface ObjectStore {
   readonly schemes: RegExp
-  /** What makes a signed address of https, before the address. */
+  /** The command that makes a signed address of https, before the address. */
   readonly sign: string
-  /** What copies a file, before from and to. */
+  /** The command that copies a file, before from and to. */
   readonly copy: string
 }
 

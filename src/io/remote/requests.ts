@@ -7,9 +7,9 @@ import { SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { Access } from '../../core/ports.ts'
 
-/** What is asked about, and what for. */
+/** The address of a request, and what it is for. */
 export interface Asking {
-  /** As messages have it. */
+  /** The address as messages have it. */
   readonly url: string
   /** Default: 'read'. */
   readonly use?: 'read' | 'written'
@@ -18,14 +18,14 @@ export interface Asking {
 
 /** How long a server may send nothing, unless the reader says otherwise. */
 const DEFAULT_TIMEOUT_MS = 30_000
-/** It says nothing while it is sent something, and has as much time again for each so many bytes. */
+/** Bytes sent to a server for which it is given as much time again: it says nothing while it is sent something. */
 const BYTES_A_TIMEOUT = 4 * 2 ** 20
 
 function sentBytes({ body }: RequestInit): number {
   return body instanceof Uint8Array ? body.length : 0
 }
 
-/** What a server's answer comes to that is no success; `why` is what it says itself. */
+/** The error for an answer that is no success; `why` is what the server says itself. */
 export function refusal({ url, use = 'read' }: Omit<Asking, 'access'>, response: Response, why = ''): SourceError {
   const answer = `${response.status}${response.statusText === '' ? '' : ` ${response.statusText}`}`
   const error = new SourceError(`${url} cannot be ${use}: the server answered ${answer}${why}.`, url)
@@ -53,16 +53,16 @@ export async function requested<T>(asking: Asking, init: RequestInit, take: Take
   }
 }
 
-/** Unless the reader says otherwise. */
+/** How often a request is made again, unless the reader says otherwise. */
 const DEFAULT_RETRIES = 2
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 30_000
 /** Errors that may not come again, with how long the server wants to be left alone, if it says so. */
 const passing = new WeakMap<SourceError, number | undefined>()
-/** Answers of servers that are too busy, or being started. */
+/** Statuses of servers that are too busy, or being started. */
 const BUSY: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
-/** The same error, after which the request is made again. */
+/** Returns the same error, after which the request is made again. */
 export function mayPass(error: SourceError, waitMs?: number): SourceError {
   passing.set(error, waitMs)
   return error
@@ -105,7 +105,7 @@ async function requestedOnce<T>(asking: Asking, init: RequestInit, take: Take<T>
   }
 }
 
-/** What was sent while this thread computed is taken within that time. */
+/** Milliseconds in which this thread takes what was sent while it computed. */
 const LAST_CHANCE_MS = 100
 
 /** Calls `then` after so long without a call of `heard`. */
@@ -128,7 +128,7 @@ function whenSilent(timeoutMs: number, then: () => void): { heard(): void; end()
   }
 }
 
-/** What is the same when it is tried again: nobody listens, or has the name. */
+/** Codes of errors that come again when it is tried again: nobody listens, or has the name. */
 const LASTING: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -137,7 +137,7 @@ const LASTING: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
 ])
 
-/** `fetch` says "fetch failed", and why in a cause. */
+/** The SourceError for what `fetch` throws: it says "fetch failed", and why in a cause. */
 function failed({ url, use = 'read' }: Asking, error: unknown): SourceError {
   if (error instanceof SourceError) return error
   const cause = isError(error) && isError(error.cause) ? error.cause : error

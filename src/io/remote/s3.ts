@@ -18,7 +18,7 @@ export function isS3(path: string): boolean {
 
 const OPTIONS = ['accessKeyId', 'secretAccessKey', 'sessionToken', 'region', 'endpoint'] as const
 
-/** PlanError for what no store can be asked with; values are kept out of the message. */
+/** PlanError for options that no store can be asked with; values are kept out of the message. */
 export function checkS3(method: string, s3: unknown): void {
   if (typeof s3 !== 'object' || s3 === null)
     throw new PlanError(`The s3 of ${method}() is an object, as { region: 'eu-central-1' }; what it was given is not shown here.`)
@@ -35,7 +35,7 @@ export function checkS3(method: string, s3: unknown): void {
     )
 }
 
-/** What is said by options, or else by the environment, as other tools of S3 have it. */
+/** The settings by the options, or else by the environment, as other tools of S3 have it. */
 export function settingsOf(s3: S3Options = {}): S3Options {
   const { env } = process
   const own = s3.accessKeyId !== undefined
@@ -58,7 +58,7 @@ export function settingsOf(s3: S3Options = {}): S3Options {
   }
 }
 
-/** Reads as any server is read, by the store's own address. */
+/** The access to a store as to any server: addresses become the store's own, and requests are signed where there are credentials. */
 export function s3Access(access: Access): Access {
   const settings = settingsOf(access.s3)
   const { accessKeyId, secretAccessKey, sessionToken, region = 'us-east-1' } = settings
@@ -82,7 +82,7 @@ export function s3Access(access: Access): Access {
   }
 }
 
-/** Keys are escaped but for their slashes. Buckets with dots, and stores of other names, are part of the path. */
+/** The URL of an object. Keys are escaped but for their slashes. Buckets with dots, and those of other stores, are part of the path. */
 function urlOf(address: string, { endpoint, region }: S3Options): string {
   const [plain = '', query] = address.split(QUERY)
   const [, bucket = '', key = ''] = ADDRESS.exec(plain) ?? []
@@ -92,7 +92,7 @@ function urlOf(address: string, { endpoint, region }: S3Options): string {
   return query === undefined ? place : `${place}?${query}`
 }
 
-/** What stands between an address and a query, and in no key. */
+/** The character between an address and a query, which is in no key. */
 const QUERY = '\0'
 
 function escaped(text: string): string {
@@ -110,15 +110,15 @@ export function checkAddress(address: string, use: 'read' | 'written' = 'read'):
     throw new SourceError(`${address} cannot be ${use}: it names no bucket and key, as s3://bucket/key does.`, address)
 }
 
-/** What a store is asked about an object, or a bucket. */
+/** A request to a store, about an object or a bucket. */
 export interface StoreQuestion {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
-  /** What stands behind the address. */
+  /** The query behind the address. */
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Uint8Array<ArrayBuffer>
-  /** What for: of messages. Default: 'read'. */
+  /** What it is for, in messages. Default: 'read'. */
   readonly use?: 'read' | 'written'
-  /** What messages say instead of the address. */
+  /** The name that messages have instead of the address. */
   readonly named?: string
 }
 
@@ -169,7 +169,7 @@ const CURES: readonly { readonly codes: readonly string[]; readonly cure: (bucke
   },
 ]
 
-/** Addresses of all objects whose keys begin so, in the order of their keys. `address` is s3://bucket/beginning. */
+/** Addresses of all objects that begin as `address`, s3://bucket/beginning, in the order of their keys. */
 export async function objectsOf(address: string, access: Access, use: 'read' | 'written' = 'read'): Promise<readonly string[]> {
   const [, bucket = '', prefix = ''] = ADDRESS.exec(address) ?? []
   const store = s3Access(access)

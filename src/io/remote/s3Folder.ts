@@ -22,7 +22,7 @@ import { PART_BYTES, Upload } from './s3Upload.ts'
 /** Requests at the same time; each may hold a part. */
 const WIDTH = 8
 
-/** Runs `write`; gives the number of objects and of bytes. When anything fails there are the objects that were there. */
+/** Runs `write`; gives the number of objects and of bytes. When anything fails the objects are those that were there. */
 export async function writeS3Folder(
   asked: FolderRequest,
   write: (output: FolderOutput) => Promise<void>,
@@ -72,7 +72,7 @@ async function removeOld(request: FolderRequest, old: readonly string[]): Promis
   }
 }
 
-/** The store; nothing that ended the writing ends what is asked of it. */
+/** The access to the store without the signal: what ended the writing does not end these requests. */
 function storeOf({ signal: _, ...request }: WriteAccess): Access {
   return s3Access(request)
 }
@@ -125,7 +125,7 @@ class Objects implements FolderOutput {
     one.restBytes = rest.length
   }
 
-  /** All bytes are sent, and then all objects appear. */
+  /** Sends all bytes, and then has all objects appear. */
   async publish(): Promise<void> {
     const all = [...this.#underWay.values()]
     const begun = all.filter(({ upload }) => upload.isBegun)
@@ -138,7 +138,7 @@ class Objects implements FolderOutput {
     await this.#forget()
   }
 
-  /** Leaves as little behind as can be; does not throw. */
+  /** Drops uploads and removes objects, so that as little as can be is left; does not throw. */
   async drop(): Promise<void> {
     const store = storeOf(this.#request)
     await inGroups([...this.#underWay.values()], WIDTH, ({ upload }) => upload.drop())
