@@ -1,5 +1,5 @@
 /**
- * What a plan will do, for people and for programs: the plan as written, the rules that changed it, the plan that runs,
+ * Explains what a plan will do, for people and for programs: the plan as written, the rules that changed it, the plan that runs,
  * and its stages. A function that could not be analysed stands below its node, with the place and the reason.
  *
  *     Plan

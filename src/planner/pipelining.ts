@@ -1,5 +1,5 @@
 /**
- * Whether the array between two nodes is streamed from one to the other, or stored before the other begins.
+ * Decides whether the array between two nodes is streamed from one to the other, or stored before the other begins.
  *
  *     GroupBy r.shop                  takes one row after another, and keeps none
  *       Filter r.price > 0              computes one after another: streamed

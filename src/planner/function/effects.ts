@@ -1,6 +1,6 @@
 /**
- * Whether running a function elsewhere, on copies of what it captures, could be noticed: it assigns a captured variable,
- * or may change a captured object.
+ * Escape analysis of captures: running a function elsewhere, on copies of what it captures, could be noticed where it assigns a captured
+ * variable, or may change a captured object.
  *
  * Captured objects are followed through the names they are given, into parameters of functions that are called, and
  * through members. A *flat* object holds primitives only, so its members are harmless; members of a *deep* one are

@@ -1,6 +1,6 @@
 /**
- * Functions that stand at one place of a program. One that makes a chain makes the functions in it anew at each call: their text and
- * their free names are the same, and where what they capture is the same too, lowering gives what it gave.
+ * Caches the lowering of function literals by their place in the program. A function that builds a chain makes closures anew at each call:
+ * their text and free names are the same, and where what they capture is the same too, lowering gives the same result.
  *
  *     const above = (table, low) => table.filter((r) => r.a > low)
  *     above(t, 3); above(t, 3)      the second is what the first was

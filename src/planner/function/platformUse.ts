@@ -1,5 +1,5 @@
 /**
- * Whether a function may notice what the program has changed of the platform: it names what was changed, or computes
+ * Decides whether a function may notice changes of the platform by the program: it names what was changed, or computes
  * names, or what was changed is called without being named, as `toString` by a template and `next` by a loop.
  */
 import type { AnyNode } from 'acorn'

@@ -1,5 +1,5 @@
 /**
- * A function printed so that it can run in another thread: its normalized tree, the functions it calls, and the values
+ * Prints a function so that it can run in another thread: its normalized tree, the functions it calls, and the values
  * all of them capture.
  *
  *     const limit = 5                            captures   { limit: 5 }

@@ -1,5 +1,5 @@
 /**
- * From a loop as the session received it to its plan: what it accesses, what depends on what, how it may run.
+ * Analyzes a loop as the session received it, and plans it: what it accesses, what depends on what, how it may run.
  *
  *     accesses  ->  conflicts  ->  schedule  ->  variables, prefetch, advice
  *

@@ -1,5 +1,5 @@
 /**
- * Statements under one test, each under a test of its own, so that a loop can be split between them.
+ * Guard splitting: statements under one test get a test each, so that a loop can be split between them.
  *
  *     if (i === 0) return                         if (!(i === 0)) s[i] = s[i-1] + x[i]
  *     s[i] = s[i-1] + x[i]              -->       if (!(i === 0)) y[i] = f(s[i])

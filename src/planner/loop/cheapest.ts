@@ -1,6 +1,6 @@
 /**
- * Which of the legal schedules is taken: the one whose pass the cost model expects to be over first. A schedule that is nearly as
- * fast and freer is taken before it, so that plans do not turn on a model's last percent.
+ * Chooses among the legal schedules: the one whose pass the cost model expects to be over first. A schedule that is nearly as
+ * fast and freer is taken before it, so that plans do not depend on a model's last percent.
  *
  * An independent loop has nothing to choose: no schedule has longer runs, evener shares or fewer waits. And where the freest is
  * close to what any schedule could reach, no other is looked for.

@@ -1,4 +1,4 @@
-/** From conflicts to the schedule: with a copy of scratch arrays for each worker where that frees the loop. */
+/** Decides on the schedule by the conflicts, with scratch arrays privatized for each worker where that frees the loop. */
 
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'

@@ -1,19 +1,19 @@
 /**
- * Reads that can see nothing but what their own iteration has written.
+ * Covered reads (kill analysis): finds reads that can see nothing but what their own iteration has written.
  *
  *     for k: tmp[k] = a[i, k]                every element that the second loop can read was written by the first,
  *     for k: b[i, k] = tmp[K - 1 - k]        in the same iteration, whatever happened before
  *
  * Statement: a read is the iteration's own if each element that it can touch is one that some write of the same iteration
  * surely touched before it. A write is sure wherever its constraints hold, if whatever else decides on it (`doubts`: a test of
- * data, a loop that counts no turns) has been decided for it where the read is reached. It came before
+ * data, a loop that is not counted) has been decided for it where the read is reached. It came before
  *
- *     in this turn of the inner loops around both, where it stands before the read, and
- *     in any earlier turn of one of these loops, wherever it stands, if nothing inside the loop left a doubt.
+ *     in this iteration of the inner loops around both, where it stands before the read, and
+ *     in any earlier iteration of one of these loops, wherever it stands, if nothing inside the loop left a doubt.
  *
  * For a write to have met the element, the indices of its own inner loops must have had certain values: those for which its
  * subscripts come to the element, found by solving them one after another; indices that no subscript has may be those
- * of the first turn. What is left are conditions on the loop indices and the element. The elements for which one of them
+ * of the first iteration. What is left are conditions on the loop indices and the element. The elements for which one of them
  * fails must be covered by other writes, or there must be none of them (`integerSystem.ts`). In doubt a read is not its own.
  */
 import type { LoopSpec } from '../../core/loop/loopSpec.ts'

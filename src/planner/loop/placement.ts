@@ -1,5 +1,5 @@
 /**
- * What becomes of each variable of a loop under its schedule.
+ * Classifies each variable of a loop under its schedule.
  *
  *     iterated    what the loop runs over
  *     local       subscripted by the axis that is cut (the first of two): stays where its block runs; or private: every

@@ -1,5 +1,5 @@
 /**
- * Scratch arrays of which each worker can have a copy of its own.
+ * Array privatization: finds scratch arrays of which each worker can have a copy of its own.
  *
  *     for k: tmp[k] = a[i, k]        every iteration writes tmp[0 … K-1] and reads nothing else of it:
  *     for k: b[i, k] = tmp[K-1-k]    what other iterations leave there does not matter

@@ -1,5 +1,5 @@
 /**
- * What a body asks of texts, dates and nulls of the row that it is given: questions of one column, whose answers are arrays beside it.
+ * Extracts what a body asks of texts, dates and nulls of its row: questions of one column, whose answers become arrays beside it.
  *
  *     if (r.kind === 'buy') pos.add(r.sym, r.qty)    -->    if (kind_is_buy[i]) pos.add(r.sym, r.qty)
  *     days.add(r.when.getUTCDay(), 1)                -->    days.add(when_getUTCDay[i], 1)

@@ -1,5 +1,5 @@
 /**
- * Which schedules a set of dependence vectors allows, and which of them is taken.
+ * The schedules that a set of dependence vectors allows, and the choice among them.
  *
  * Let p before q in key order be two iterations in conflict, d = q - p; d is in one of the vectors. A schedule is legal
  * when it runs every such pair one after the other, and with order 'serial' p first. Blocks are cut by any monotone

@@ -1,6 +1,6 @@
 /**
- * What the statements of a body are to one another besides the elements they touch: the locals they share, and what would
- * be seen if they ran in another order.
+ * Facts about the statements of a body beside the elements they touch: the locals they share, and what would be seen if they ran in
+ * another order.
  */
 
 import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'

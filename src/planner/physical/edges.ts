@@ -1,5 +1,5 @@
 /**
- * How the result of each part of a plan gets to what consumes it.
+ * Edges: the way in which the result of each part of a plan gets to its consumer.
  *
  *     streamed   partition after partition, in order: only some are in memory, and each is freed once it was consumed
  *     stored     all of it is there before the consumer begins

@@ -1,5 +1,5 @@
 /**
- * Which side of a join is computed first, so that its keys can filter the rows of the other (sideways information passing).
+ * Chooses the side of a join that is computed first, so that its keys can filter the rows of the other (sideways information passing).
  *
  *     inner    either side may be filtered: a row without a match is in no result
  *     left     the right side: a right row without a match is in no result; all left rows are

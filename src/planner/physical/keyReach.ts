@@ -1,5 +1,5 @@
 /**
- * How far down a side of a join the other side's keys can drop rows: to the tables whose columns the key's parts are.
+ * Finds how far down a side of a join the other side's keys can drop rows: to the tables whose columns the key's parts are.
  *
  *     join on [o.part, o.supplier] = [s.part, s.supplier]
  *       …

@@ -1,5 +1,5 @@
 /**
- * A filter goes below what does not change its answer, towards the data.
+ * A filter moves below nodes that do not change its answer, towards the data.
  *
  *     Filter p                    Map f
  *       Map f         -->           Filter p of f

@@ -1,5 +1,5 @@
 /**
- * A limit goes below what gives one element for each, so that the functions run only on the elements that are wanted.
+ * A limit moves below nodes that give one element for each, so that the functions run only on the elements that are wanted.
  *
  *     Limit 10             Map f
  *       Map f      -->       Limit 10

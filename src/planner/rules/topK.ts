@@ -1,5 +1,5 @@
 /**
- * The first rows of an order need no full sort: each partition keeps only its own first ones.
+ * A sort under a limit becomes a top-k: each partition keeps only its own first ones.
  *
  *     Limit 10                     Limit 10
  *       Sort r.price       -->       Sort r.price first 10

@@ -1,15 +1,15 @@
 /**
- * The handles among what a function's free variables hold, and those of the functions that it captures: what a body that is refused may
- * touch without lowering having met it.
+ * Collects the handles that a function's free variables hold, and those of the functions that it captures: what a refused body may touch
+ * without lowering having met it.
  */
 
 import { type AnyFunction, freeNamesOf } from '../unit.ts'
 import { hasTraps } from './traps.ts'
 
-/** Functions that are looked into: more are no loop body's helpers. */
+/** Most functions that are looked into; more are no loop body's helpers. */
 const MOST_FUNCTIONS = 64
 
-/** By the name of the variable that holds it first. */
+/** Returns the handles, with the name of the variable that was found first to hold each. */
 export function capturedHandles(f: AnyFunction, isHandle: (value: unknown) => boolean): ReadonlyMap<unknown, string> {
   const found = new Map<unknown, string>()
   const seen = new Set<AnyFunction>()

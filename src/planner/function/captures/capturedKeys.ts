@@ -1,5 +1,5 @@
 /**
- * Captured collections that a function of rows looks keys up in, as a table of their keys and one of their values:
+ * Lowers captured collections in which a row lambda looks keys up, to a table of their keys and one of their values:
  *
  *     rates.get(r.currency)             a Map of primitives
  *     some.has(r.city)                  a Set, or a Map
@@ -19,7 +19,7 @@ import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
 
-/** `map.get(k)`, `map.has(k)`, `set.has(k)` of primitives in a function of rows; undefined for other data and methods. */
+/** Lowers `map.get(k)`, `map.has(k)`, `set.has(k)` of primitives in a row lambda; undefined for other data and methods. */
 export function keyedByRow(l: Lowering, data: Data, name: string, node: CallExpression): Value | undefined {
   const { value } = data
   const isMap = isExactly(value, Map)
@@ -31,12 +31,12 @@ export function keyedByRow(l: Lowering, data: Data, name: string, node: CallExpr
   return values.every(isPrimitive) ? found(l, data, { of: 'keyed', keys, values }, node) : undefined
 }
 
-/** `list.includes(x)` in a function of rows. */
+/** Lowers `list.includes(x)` in a row lambda; undefined elsewhere. */
 export function includedByRow(l: Lowering, data: Data, items: ArrayLike<Primitive>, node: CallExpression): Value | undefined {
   return found(l, data, { of: 'keyed', keys: Array.from(items) }, node)
 }
 
-/** `object[name]`, where the name follows from the row; undefined for an object that is not plain, or holds more than primitives. */
+/** Lowers `object[name]` with a name that follows from the row; undefined unless the object is plain and holds primitives only. */
 export function valueByRow(l: Lowering, data: Data, key: Expr, node: AnyNode): Value | undefined {
   const of = classOf(data.value)
   if (of === undefined) return undefined
@@ -47,14 +47,14 @@ export function valueByRow(l: Lowering, data: Data, key: Expr, node: AnyNode): V
   return values.every(isPrimitive) ? exprValue(find(l, data, { of, keys, values }, key, node)) : undefined
 }
 
-/** `name in object`, and with `own` `Object.hasOwn(object, name)`, where the name follows from the row; undefined as above. */
+/** Lowers `name in object`, with `own` `Object.hasOwn(object, name)`, in a row lambda; undefined elsewhere, and for other objects. */
 export function isNameByRow(l: Lowering, data: Data, key: Expr, { own }: { readonly own: boolean }, node: AnyNode): Value | undefined {
   const of = classOf(data.value)
   if (l.context.kind !== 'row' || of === undefined) return undefined
   return exprValue(find(l, data, { of: own ? 'own' : of, keys: Object.keys(data.value) }, key, node))
 }
 
-/** A list or an object of constants that a function of rows writes out, as one that it captured; undefined for others. */
+/** Returns a list or object of constants that a row lambda writes out, as if it were captured; undefined for others. */
 export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' | 'record' }): Data | undefined {
   if (l.context.kind !== 'row') return undefined
   const parts = value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)
@@ -67,14 +67,14 @@ export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' 
 }
 
 interface Asked {
-  /** Of the method, or that it is a property. */
+  /** The method that is asked, or `property`. */
   readonly name: string
   readonly answer: (text: string) => unknown
 }
 
 /**
- * What a collection answers to a text that a loop's body takes from a captured list, or that is known: a table of the answers to each of
- * the list. Undefined for other keys, and where answers are not all numbers, or all truth values.
+ * Returns a collection's answer to a text that a loop's body takes from a captured list, or that is known: a table of the answers to each
+ * text of the list. Undefined for other keys, and where answers are neither all numbers nor all truth values.
  */
 export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
   const span = l.span(node)
@@ -87,7 +87,7 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
   if (isRowText(l, key)) return byRowTexts(l, { kind: 'data', value, name, origin: 'capture' }, key, { name: asked, answer }, node)
   const texts = key.kind === 'Lookup' ? l.tables.find((one) => one.name === key.table)?.value : undefined
   if (key.kind !== 'Lookup' || !Array.isArray(texts) || !texts.every((one) => typeof one === 'string')) return undefined
-  // outside of the list it is asked for undefined
+  // outside of its list the key is undefined, which the collection must not have
   if ((value instanceof Map || value instanceof Set) && value.has(undefined)) return undefined
   if (Object.hasOwn(value, 'undefined')) return undefined
   const answers = texts.map(answer)
@@ -119,7 +119,7 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
   )
 }
 
-/** Whether it is a text of the row that a loop iterates over, which may be looked for. */
+/** Whether an expression is a text of the iterated row, for which collections may be searched. */
 export function isRowText(l: Lowering, expr: Expr): boolean {
   if (l.context.kind !== 'loop' || l.context.findsTexts !== true) return false
   if (expr.kind === 'Local') return l.rowTexts.has(expr.name)
@@ -130,7 +130,7 @@ export function isRowText(l: Lowering, expr: Expr): boolean {
   )
 }
 
-/** What a collection answers to a text of the row: whether it has it, and the number that it has for it; undefined as above. */
+/** Returns a collection's answer to a text of the row: whether it has it, and the number that it has for it; undefined as in `byTexts`. */
 function byRowTexts(l: Lowering, data: Data, key: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
   const span = l.span(node)
   const { value } = data
@@ -147,7 +147,7 @@ function byRowTexts(l: Lowering, data: Data, key: Expr, { name: asked, answer }:
   return exprValue(conditional(isThere, number, literal(undefined, span), span))
 }
 
-/** What every object has from the platform is none of the program's numbers: to find it is an error. */
+/** Emits an error for names that every object inherits from the platform, since these are none of the program's numbers. */
 function guardInherited(l: Lowering, data: Data, key: Expr, node: AnyNode): void {
   const span = l.span(node)
   const isInherited = find(
@@ -185,13 +185,13 @@ function find(l: Lowering, { value, name }: Data, { of, keys, values }: Held, ke
   return { kind: 'Find', of, ...tables, key, span: l.span(node) }
 }
 
-/** What the platform puts into every object: one that was given more would answer otherwise in another thread. */
+/** Names that the platform puts into every object; with more of them, an object would answer otherwise in another thread. */
 const INHERITED = new Set([
   ...['constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'toLocaleString', 'toString', 'valueOf', '__proto__'],
   ...['__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'],
 ])
 
-/** Of an object whose properties are values under texts, which an object with the same properties answers as. */
+/** Returns the kind of an object that only holds values under texts, so that its copy gives the same answers; undefined for others. */
 export function classOf(value: object): 'object' | 'bare' | undefined {
   if (hasTraps(value) || Array.isArray(value)) return undefined
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -205,7 +205,7 @@ export function classOf(value: object): 'object' | 'bare' | undefined {
   return prototype === null ? 'bare' : 'object'
 }
 
-/** One of the platform's own class, without properties of its own: what it answers is what it holds. */
+/** Whether a value is a Map or Set of the platform's own class without own properties: its answers follow from what it holds. */
 export function isExactly<C extends typeof Map | typeof Set>(value: object, of: C): value is InstanceType<C> {
   return value instanceof of && Object.getPrototypeOf(value) === of.prototype && Reflect.ownKeys(value).length === 0
 }
@@ -214,7 +214,7 @@ function isPrimitive(value: unknown): value is Primitive {
   return value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol')
 }
 
-/** `object.hasOwnProperty(name)`; undefined for what is no such call. */
+/** Lowers `object.hasOwnProperty(name)`; undefined for other calls. */
 export function hasOwn(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
   const [argument, another] = node.arguments
   if (name !== 'hasOwnProperty' || Object.getPrototypeOf(object.value) !== Object.prototype || Object.hasOwn(object.value, name))
@@ -224,7 +224,7 @@ export function hasOwn(l: Lowering, object: Value & { kind: 'data' }, name: stri
   return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
 }
 
-/** `Object.hasOwn(object, name)`; undefined for what is no such call. */
+/** Lowers `Object.hasOwn(object, name)`; undefined for other calls. */
 export function hasOwnCall(l: Lowering, { value }: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
   const [of, argument, another] = node.arguments
   if (name !== 'hasOwn' || value !== Object || of?.type !== 'Identifier' || argument === undefined || another !== undefined)

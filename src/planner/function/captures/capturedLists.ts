@@ -1,5 +1,5 @@
 /**
- * Lists that JavaScript makes of captured constants, and what is gone through with their indices:
+ * Lowers lists that JavaScript makes of captured constants, and iterations with indices:
  *
  *     Object.keys(weights)   Object.values(weights)   Object.entries(weights)       lists of what the object holds
  *     for (const name in weights)                                                   the list of its names
@@ -13,13 +13,13 @@ import { classOf, isExactly } from './capturedKeys.ts'
 
 type Data = Value & { readonly kind: 'data' }
 
-/** The names of a plain object, in JavaScript's order; undefined for anything else. */
+/** Returns the list of a plain object's names, in JavaScript's order; undefined for anything else. */
 export function namesOf(over: Value): Value | undefined {
   if (over.kind !== 'data' || classOf(over.value) === undefined) return undefined
   return listOf(over, 'keys', Object.keys(over.value))
 }
 
-/** `Object.keys(x)`, `Object.values(x)`, `Object.entries(x)` of a captured plain object; undefined for what is no such call. */
+/** Lowers `Object.keys(x)`, `Object.values(x)`, `Object.entries(x)` of a captured plain object; undefined for other calls. */
 export function partsCall(l: Lowering, { value }: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
   const [argument, another] = node.arguments
   if (value !== Object || argument?.type !== 'Identifier' || another !== undefined) return undefined
@@ -35,7 +35,7 @@ const PARTS: ReadonlyMap<string, (object: object) => readonly unknown[]> = new M
   ['entries', Object.entries],
 ])
 
-/** What is gone through: of a Map its entries, of a Set its elements, and anything else itself. */
+/** Returns the list that a loop iterates over: a Map's entries, a Set's elements, and anything else itself. */
 export function iterated(over: Value): Value {
   if (over.kind !== 'data') return over
   if (isExactly(over.value, Map)) return listOf(over, 'entries', [...over.value])
@@ -46,7 +46,7 @@ function listOf({ name, origin }: Data, part: string, value: readonly unknown[])
   return { kind: 'data', value: value as unknown[], name: `${name}_${part}`, origin, made: true }
 }
 
-/** The list of `list.entries()` and of `map.entries()`, `map.keys()`, `map.values()`; undefined for anything else. */
+/** Returns the list of `list.entries()` and of `map.entries()`, `map.keys()`, `map.values()`; undefined for anything else. */
 export function iteratedCall(l: Lowering, node: Expression): { readonly over: Value; readonly withIndex: boolean } | undefined {
   if (node.type !== 'CallExpression' || node.arguments.length > 0 || node.optional) return undefined
   const { callee } = node

@@ -1,5 +1,5 @@
 /**
- * Constants of several parts that a loop's body captures, as tables that it looks numbers up in.
+ * Lowers constants of several parts that a loop's body captures, to tables in which it looks numbers up.
  *
  *     grid[r][c]       a list of lists of as many primitives each     -->  its rows end to end, at r * columns + c
  *     centers[k].x     a list of objects with the same fields       -->  a table of each field, at k
@@ -27,12 +27,12 @@ import { hasTraps } from './traps.ts'
 type Data = Value & { readonly kind: 'data' }
 type TableRow = Value & { readonly kind: 'tableRow' }
 
-/** Elements of a table made here, and how many places it may have for each key there is. */
+/** Most elements of a table made here, and most places that it may have for each key. */
 const MOST_ELEMENTS = 2 ** 20
 const PLACES_A_KEY = 8
 const FEW_PLACES = 1_024
 
-/** A row of a list of lists, by a computed index; undefined for other data. `absent`: whether there is none, where that is known otherwise. */
+/** Lowers a row of a list of lists by a computed index; undefined for other data. `absent`: whether there is none, if the caller knows. */
 export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode, known: { readonly absent?: Expr } = {}): Value | undefined {
   const { value, name } = data
   if (!Array.isArray(value)) return undefined
@@ -54,7 +54,7 @@ function isList(row: unknown): row is readonly Primitive[] {
   return Array.isArray(row) && isTable(row)
 }
 
-/** A row of lists of several lengths: where each begins, and how long it is, tables tell. */
+/** Lowers a row of lists of several lengths, whose starts and lengths are tables; undefined where the tables are too large, or empty. */
 function raggedRow(
   l: Lowering,
   data: Data,
@@ -84,7 +84,7 @@ function raggedRow(
   }
 }
 
-/** The index of a row, and whether it may be none, which a part of it is not to be taken of. */
+/** The index of a row; `absent` is true where there is no such row, which has no parts. */
 interface Row {
   readonly row: Expr
   readonly absent?: Expr
@@ -95,7 +95,7 @@ function rowOf(l: Lowering, index: Expr, length: number): Row {
   return isWithin(l, row, length) ? { row } : { row, absent: outside(l, row, length, { whole: true }) }
 }
 
-/** A row that is there: JavaScript takes no part of undefined. */
+/** Returns a row after a check that it exists: JavaScript reads no part of undefined. */
 export function rowThatIsThere<V extends Value & { readonly kind: 'tableRow' | 'recordRow' }>(l: Lowering, of: V, node: AnyNode): V {
   const { absent, ...rest } = of
   if (absent === undefined) return of
@@ -105,7 +105,7 @@ export function rowThatIsThere<V extends Value & { readonly kind: 'tableRow' | '
   return rest as unknown as V // without what is known now
 }
 
-/** An object of a list whose objects have primitives in the same fields; undefined for other lists. */
+/** Lowers an object of a list whose objects have primitives in the same fields; undefined for other lists. */
 function recordRow(l: Lowering, data: Data, rows: readonly unknown[], rowAt: () => Row): Value | undefined {
   const names = Object.keys(rows[0] as object)
   if (names.length === 0 || names.includes('__proto__') || rows.length * names.length > MOST_ELEMENTS) return undefined
@@ -121,7 +121,7 @@ function recordRow(l: Lowering, data: Data, rows: readonly unknown[], rowAt: () 
   return { kind: 'recordRow', tables: new Map(tables), name: data.name, ...rowAt() }
 }
 
-/** Whether a property is there, and holds a primitive. */
+/** Whether a property exists and holds a primitive. */
 function isPrimitive(own: PropertyDescriptor | undefined): boolean {
   if (own === undefined || !('value' in own)) return false
   const value: unknown = own.value
@@ -132,7 +132,7 @@ function isPlainRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype && !hasTraps(value)
 }
 
-/** A field of an object of the list. */
+/** Lowers a field of an object of the list. */
 export function fieldOfRow(of: Value & { kind: 'recordRow' }, field: string, l: Lowering, node: AnyNode): Value {
   const { tables, row, name } = rowThatIsThere(l, of, node)
   const table = tables.get(field)
@@ -140,7 +140,7 @@ export function fieldOfRow(of: Value & { kind: 'recordRow' }, field: string, l: 
   return field in Object.prototype ? l.refuse('captured-object', node, name) : exprValue(literal(undefined, l.span(node)))
 }
 
-/** Whether the index is none of a list of so many, as far as that is not known before; `whole`: nor what is no whole number. */
+/** Returns a test that the index is outside of a list of this length, without what is known already; `whole`: or no whole number. */
 function outside(l: Lowering, index: Expr, length: number, { whole }: { readonly whole: boolean }): Expr {
   const { span } = index
   const range = rangeOf(l, index)
@@ -152,13 +152,13 @@ function outside(l: Lowering, index: Expr, length: number, { whole }: { readonly
   return tests.reduce((a, b) => logical('||', a, b, span))
 }
 
-/** An element at an index from 0 on, below the length of a row that is there. */
+/** Lowers an element at an index from 0 on, below the length of a row that exists. */
 export function elementBelow(l: Lowering, { table, start }: TableRow, index: Expr, node: AnyNode): Value {
   const span = l.span(node)
   return exprValue(inTable(l, { kind: 'Lookup', table, index: binary('+', start, index, span), span }))
 }
 
-/** Inside of a table of numbers there is a number, and a truth value where a constant's are 1 and 0. */
+/** Types a lookup inside its table: as a number, or as a truth value where the table has 1 and 0 for it. */
 function inTable(l: Lowering, lookup: Expr & { readonly kind: 'Lookup' }): Expr {
   const held = l.tables.find((one) => one.name === lookup.table)
   if (held?.made === true && held.value instanceof Uint8Array) return truth(lookup)
@@ -166,7 +166,7 @@ function inTable(l: Lowering, lookup: Expr & { readonly kind: 'Lookup' }): Expr 
   return holdsNumbers ? unary('+', lookup, lookup.span) : lookup
 }
 
-/** An element of the row: undefined outside of it. */
+/** Lowers an element of the row, which is undefined outside of it. */
 export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNode): Value {
   const { table, start, length } = rowThatIsThere(l, of, node)
   const span = l.span(node)
@@ -179,14 +179,14 @@ export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNo
   return exprValue(conditional(outside(l, column, columns, { whole: false }), literal(undefined, span), found, span))
 }
 
-/** Whether the index is one of a list of a length that only the run tells. */
+/** Returns a test that the index is inside a list of a length that only the run tells. */
 function isInside(l: Lowering, index: Expr, length: Expr): Expr {
   const { span } = index
   const isBelow = binary('<', index, length, span)
   return (rangeOf(l, index)?.low ?? -1) >= 0 ? isBelow : logical('&&', binary('>=', index, literal(0, span), span), isBelow, span)
 }
 
-/** `array.subarray(from, to)` and `list.slice(from, to)` of what is captured: nobody changes it, so that both are a part of it. */
+/** Lowers `array.subarray(from, to)` and `list.slice(from, to)` of captured data to a part of its table: nobody changes either. */
 export function windowOf(l: Lowering, of: Data | TableRow, name: string, node: CallExpression): Value | undefined {
   const [from, to, another] = node.arguments
   const isTyped = of.kind === 'data' && ArrayBuffer.isView(of.value)
@@ -222,7 +222,7 @@ function lengthOfTable(l: Lowering, table: string, span: Span): Expr {
   return held === undefined || held.made === true ? literal(held?.value.length ?? 0, span) : { kind: 'LookupLength', table, span }
 }
 
-/** Where a part of a list begins or ends; negative numbers count from the end of the list. */
+/** Returns the index at which a part of a list begins or ends; negative numbers count from the end of the list. */
 function endOf(at: number | undefined, length: number, unsaid: number): number {
   if (at === undefined) return unsaid
   const whole = Math.trunc(at)
@@ -230,7 +230,7 @@ function endOf(at: number | undefined, length: number, unsaid: number): number {
   return whole < length ? whole : whole >= length ? length : 0
 }
 
-/** `map.get(k)`, `map.has(k)`, `set.has(k)`; undefined for other data and methods. */
+/** Lowers `map.get(k)`, `map.has(k)`, `set.has(k)`; undefined for other data and methods. */
 export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExpression): Value | undefined {
   const { value } = data
   const [argument, another] = node.arguments
@@ -263,15 +263,15 @@ export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExp
   return found
 }
 
-/** Where a key is in tables of a Map or a Set, and whether it is there. */
+/** The place of a key in the tables of a Map or a Set, and whether the key exists. */
 interface Places {
   readonly at: Expr
   readonly isThere: Expr
-  /** How many places there are, and the key whose place each is; undefined where it is none's. */
+  /** The key of each place; undefined for a place without a key. */
   readonly keys: readonly (number | undefined)[]
 }
 
-/** Whole numbers that lie together have a place each from the least on; undefined for others. */
+/** Gives whole numbers that lie close together a place each, from the least on; undefined for other keys. */
 function directPlaces(l: Lowering, data: Data, keys: readonly number[], key: Expr, node: AnyNode): Places | undefined {
   const least = keys.reduce((a, b) => Math.min(a, b))
   const count = keys.reduce((a, b) => Math.max(a, b)) - least + 1
@@ -285,7 +285,7 @@ function directPlaces(l: Lowering, data: Data, keys: readonly number[], key: Exp
   return { at, isThere, keys: Array.from(present, (is, place) => (is === 1 ? place + least : undefined)) }
 }
 
-/** Other numbers are found by halves among them in their order. */
+/** Finds other numbers by binary search in a sorted table. */
 function sortedPlaces(l: Lowering, data: Data, keys: readonly number[], key: Expr, node: AnyNode): Places | undefined {
   const span = l.span(node)
   const sorted = Float64Array.from(keys).sort()
@@ -301,7 +301,7 @@ function sortedPlaces(l: Lowering, data: Data, keys: readonly number[], key: Exp
   return { at: place, isThere, keys: [...sorted] }
 }
 
-/** The place of the first of ascending numbers that is not below one, or of the last. */
+/** Returns the index of the first of ascending numbers that is not below `key`, or of the last. */
 function placeAmong(keys: ArrayLike<number>, key: number): number {
   let low = 0
   let high = keys.length - 1
@@ -313,7 +313,7 @@ function placeAmong(keys: ArrayLike<number>, key: number): number {
   return low
 }
 
-/** What a Map has at a place: a number, or a list of primitives; undefined for Maps of anything else. */
+/** Lowers a Map's value at a place: a number, a list of primitives or an object; undefined for Maps of anything else. */
 function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values: readonly unknown[], node: AnyNode): Value | undefined {
   const span = l.span(node)
   const map = data.value as Map<unknown, unknown> // of which the places are
@@ -336,14 +336,14 @@ function absentUnless(at: Expr, isThere: Expr): Row {
   return { row: at, absent: negated(isThere, isThere.span) }
 }
 
-/** A table made of a constant, once. `key`: what it is known by. */
+/** Returns the table made of a part of a constant, made once. `key` tells the parts apart. */
 function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>, key: string = part): string {
   const of = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, of)
   return (of[key] ??= made(l, `${name}_${part}`, held()))
 }
 
-/** A table of its own, which is found again as the list that it is. */
+/** Adds a table that can be found again as the list that it is. */
 function made(l: Lowering, name: string, held: ArrayLike<Primitive>): string {
   return addTable(l, name, held, 'capture', held, { made: true })
 }

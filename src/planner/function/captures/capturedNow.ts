@@ -1,5 +1,5 @@
 /**
- * What a function captures, as far as two readings of it can be compared without lowering the function: primitives, typed
+ * Reads what a function captures, as far as two readings can be compared without lowering the function: primitives, typed
  * arrays and handles of the session by identity, plain objects and arrays by identity and by what they hold, functions by
  * identity and by what they capture, and the platform.
  *
@@ -18,14 +18,14 @@ import { hasTraps } from './traps.ts'
 
 export type CapturedState = readonly unknown[]
 
-/** Beyond these, to lower the function again takes no longer than to compare all that its captures hold. */
+/** Most items, properties and functions that are compared; beyond them it is faster to lower the function again. */
 const MOST_ITEMS = 20_000
 const MOST_PROPERTIES = 500
 const MOST_FUNCTIONS = 8
 
 /**
- * The state of the function's captures and its `env`; undefined where a change might not show in it: in an object with a
- * prototype of its own, or behind a getter.
+ * Returns the state of the function's captures and its `env`; undefined where a change might not show in it: in an object with a prototype
+ * of its own, or behind a getter.
  */
 export function capturedNow(
   f: AnyFunction,
@@ -53,7 +53,7 @@ interface Reading {
   functions: number
 }
 
-/** Notes a value and what it holds; whether all of that can be compared. */
+/** Notes a value and what it holds; false where some of that cannot be compared. */
 function readValue(reading: Reading, value: unknown): boolean {
   const { items, seen } = reading
   items.push(value)
@@ -70,7 +70,7 @@ function readValue(reading: Reading, value: unknown): boolean {
   return types.isMap(value) || types.isSet(value) ? readEntries(reading, value) : readProperties(reading, value)
 }
 
-/** What `includes` of a short list is lowered by. Other elements of typed arrays are read by each pass. */
+/** Whether a short list holds NaN, on which the lowering of `includes` depends. Other elements of typed arrays are read by each pass. */
 function holdsNaN(values: Float64Array | Float32Array): boolean {
   return values.length > 0 && values.length <= LONGEST_INCLUDES && values.some((value) => Number.isNaN(value))
 }
@@ -82,7 +82,7 @@ function readElements(reading: Reading, array: readonly unknown[]): boolean {
   return true
 }
 
-/** Keys and values of a Map or a Set of the platform's own class. */
+/** Notes the keys and values of a Map or a Set of the platform's own class; false for others, and for large ones. */
 function readEntries(reading: Reading, held: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>): boolean {
   const prototype: unknown = Object.getPrototypeOf(held)
   if ((prototype !== Map.prototype && prototype !== Set.prototype) || Reflect.ownKeys(held).length > 0) return false
@@ -116,7 +116,7 @@ function ownProperty(object: object, name: string | symbol): PropertyDescriptor 
   }
 }
 
-/** What a function captures follows from its text and the scopes it was made in. */
+/** Notes what a function captures, which follows from its text and the scopes it was made in. */
 function readFunction(reading: Reading, f: AnyFunction): boolean {
   if (isPlatformFunction(f)) return true
   if (++reading.functions > MOST_FUNCTIONS) return false

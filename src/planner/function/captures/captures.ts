@@ -1,6 +1,6 @@
 /**
- * The values that a function's free variables have now, read from its scopes by the in-process inspector: its `[[Scopes]]`
- * are looked through innermost first.
+ * Reads the values that a function's free variables have now from its scopes by the in-process inspector: its `[[Scopes]]`
+ * are searched innermost first.
  */
 
 import { behindEnv } from '../../../core/ir/withEnv.ts'
@@ -9,14 +9,14 @@ import { isTopLevel } from '../source/topLevel.ts'
 import { inspect, internalsOf, propertiesOf, valueBehind } from './inspected.ts'
 import { lastingNames } from './lastingNames.ts'
 
-/** The values found, by name; globals are not among them. A variable whose declaration has not run yet shows as undefined. */
+/** The values found, by name, without globals. A variable whose declaration has not run yet shows as undefined. */
 export type CapturedValues = ReadonlyMap<string, unknown>
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** What is known of a function's names for as long as it lives. */
+/** What stays known of a function's names for as long as it lives. */
 interface Settled {
-  /** Names that no scope of the function declares, nor ever will. */
+  /** Names that no scope of the function declares, or ever will. */
   outside: ReadonlySet<string>
   /** Variables that keep their value. */
   values: CapturedValues
@@ -25,7 +25,7 @@ interface Settled {
 
 const settled = new WeakMap<AnyFunction, Settled>()
 
-/** A function that was looked at so often will be again: then it is worth reading the text of its module. */
+/** Number of looks at a function after which reading the text of its module pays off: it will be looked at again. */
 const LOOKS_BEFORE_READING = 5
 
 /** Looks the names up in the function's scopes. `unreadable` says why the inspector does not answer. */
@@ -67,7 +67,7 @@ function settle(f: AnyFunction, names: ReadonlySet<string>, found: CapturedValue
 
 const boundTargets = new WeakMap<AnyFunction, AnyFunction>()
 
-/** The function behind `f.bind(self)`; undefined when arguments are bound as well or the inspector does not tell. */
+/** Returns the function behind `f.bind(self)`; undefined where arguments are bound as well or the inspector does not tell. */
 export function boundTarget(f: AnyFunction): AnyFunction | undefined {
   const known = boundTargets.get(f)
   if (known !== undefined) return known
@@ -88,7 +88,7 @@ export function boundTarget(f: AnyFunction): AnyFunction | undefined {
   }
 }
 
-/** Line and column, from 0, of a function in its script, and the script's number; undefined where the inspector does not tell. */
+/** Returns line and column, from 0, of a function in its script, and the script's id; undefined where the inspector does not tell. */
 export function scriptPosition(f: AnyFunction): { readonly script: string; readonly line: number; readonly column: number } | undefined {
   try {
     return inspect(f, (id) => {
@@ -115,7 +115,7 @@ function valuesInScopes(id: string, names: ReadonlySet<string>): Found {
   return valuesAtOnce(valueBehind(scopes), names) ?? { values: valuesOneByOne(scopes.objectId, names), areScopesFixed: false }
 }
 
-/** Of one that is not initialized yet the value is undefined; newer engines throw. */
+/** Returns a variable of a scope. One that is not initialized yet has the value undefined; newer engines throw. */
 function variable(scope: object, name: string): PropertyDescriptor | undefined {
   try {
     return Object.getOwnPropertyDescriptor(scope, name)
@@ -125,8 +125,8 @@ function variable(scope: object, name: string): PropertyDescriptor | undefined {
 }
 
 /**
- * The variables of copies of the scopes, which lie on the heap: the protocol writes out every variable of a module, whose
- * functions are long. Undefined where the engine shows scopes in another form, or one is the object of a `with`.
+ * Reads variables from copies of the scopes on the heap, since the protocol would write out every variable of a module, whose functions are
+ * long. Undefined where the engine shows scopes in another form, or one is the object of a `with`.
  */
 function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | undefined {
   const values = new Map<string, unknown>()

@@ -28,20 +28,20 @@ type Instance = Value & { readonly kind: 'record' | 'stored' }
 type Closure = Value & { readonly kind: 'closure' }
 type Made = Extract<Value, { readonly kind: 'record'; readonly fields: unknown }>
 
-/** What a class gives its objects. */
+/** The fields and methods that a class gives its objects. */
 interface ClassModel {
-  /** Fields that are declared, with what they are given where they are declared. */
+  /** Declared fields, with their initial values. */
   readonly fields: readonly { readonly name: string; readonly value: Expression | undefined }[]
   readonly source: Omit<ClassSource, 'node'>
   readonly unit: Unit
   readonly construct: FunctionNode | undefined
   readonly base: ClassModel | undefined
-  /** Fields that it declares or gives values, and getters and setters: its own, and those of what it extends. */
+  /** Names of fields that it declares or assigns, and of getters and setters: its own, and those of the classes it extends. */
   readonly names: ReadonlySet<string>
   readonly accessors: ReadonlySet<string>
 }
 
-/** `new Complex(re, im)` of the program's own class; undefined for what is none, or more than is written out here. */
+/** Lowers `new Complex(re, im)` of a class of the program; undefined for any other, and where the constructor cannot be written out. */
 export function newInstance(l: Lowering, node: NewExpression): Value | undefined {
   if (l.context.kind !== 'loop' || node.callee.type !== 'Identifier') return undefined
   const name = l.takeName('object')
@@ -67,7 +67,7 @@ export function newInstance(l: Lowering, node: NewExpression): Value | undefined
   return l.refusals.length > refusals ? REFUSED : undefined
 }
 
-/** What is being made: its fields so far, of which `self` is the object, and variables for them from `store` on. */
+/** An object being made: its fields so far, with `self` as the object; from `store` on, fields are local variables. */
 interface Making {
   readonly made: Map<string, Value>
   readonly self: () => Value
@@ -75,7 +75,7 @@ interface Making {
   readonly isStored: () => boolean
 }
 
-/** Runs the constructor; whether all of it could be written out. */
+/** Lowers the constructor; false where some of it cannot be written out. */
 function construct(l: Lowering, model: ClassModel, given: readonly Value[], making: Making, node: AnyNode): boolean {
   const { fields, source, unit, construct: f, base } = model
   const { made, self } = making
@@ -117,7 +117,7 @@ function construct(l: Lowering, model: ClassModel, given: readonly Value[], maki
   return isWhole
 }
 
-/** What a field is given where it is declared. */
+/** Lowers the initial value of a declared field. */
 function initialValue(
   l: Lowering,
   { unit, source, self }: Pick<ClassModel, 'unit' | 'source'> & Pick<Making, 'self'>,
@@ -134,7 +134,7 @@ function initialValue(
   return given
 }
 
-/** The statements of a constructor, without the call of `super` that it begins with where its class extends another. */
+/** Returns the statements of a constructor, without the call of `super` that it begins with where its class extends another. */
 function bodyOf({ body }: FunctionNode, extends_: boolean): readonly [CallExpression | undefined, readonly Statement[]] {
   const statements = body.type === 'BlockStatement' ? (body.body as Statement[]) : []
   const [first, ...rest] = statements
@@ -146,7 +146,7 @@ function isSuperCall(one: AnyNode): one is AnyNode & { readonly expression: Call
   return one.type === 'ExpressionStatement' && one.expression.type === 'CallExpression' && one.expression.callee.type === 'Super'
 }
 
-/** `this.name = value` */
+/** Returns the field and value of `this.name = value`; undefined for other statements. */
 function fieldGiven(of: AnyFunction, one: Statement) {
   const assignment = one.type === 'ExpressionStatement' ? one.expression : undefined
   if (assignment?.type !== 'AssignmentExpression' || assignment.operator !== '=' || !isOwnField(assignment.left)) return undefined
@@ -157,12 +157,12 @@ function isOwnField(node: AnyNode): node is AnyNode & { readonly property: AnyNo
   return node.type === 'MemberExpression' && node.object.type === 'ThisExpression' && !node.computed
 }
 
-/** The name that a member has in records. */
+/** Returns the name that a member has in records. */
 function nameOf(of: AnyFunction, key: AnyNode & { readonly name: string }): string {
   return key.type === 'PrivateIdentifier' ? privateName(of, key.name) : key.name
 }
 
-/** What a class gives its objects, as far as it is written out; what it captures may change from run to run. */
+/** Returns the model of a class, or undefined where it cannot be written out; what a class captures may change from run to run. */
 function classOf(f: AnyFunction): ClassModel | undefined {
   const source = classSourceOf(f)
   return source === undefined ? undefined : modelOf(f, source)
@@ -186,7 +186,7 @@ function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel |
     else if (member.kind === 'constructor') construct = isFunctionNode(member.value) ? member.value : undefined
   }
   if (construct !== undefined && !isStraight(construct, base !== undefined)) return undefined
-  // What has a getter or a setter is no field, unless it is declared as one; and neither is a prototype.
+  // A name with a getter or a setter is no field, unless it is declared as one; nor is a prototype.
   const isField = (name: string): boolean => name !== '__proto__' && (!accessors.has(name) || fields.some((field) => field.name === name))
   const given = namesGiven(f, construct)
   if (given.some((name) => isPrivate(name) && !fields.some((field) => field.name === name))) return undefined
@@ -200,19 +200,19 @@ function modelOf(f: AnyFunction, { node, ...source }: ClassSource): ClassModel |
   return { fields, source, unit, construct, base, ...all }
 }
 
-/** What a class extends, as it is now; undefined for what is no class of the program, or more than is written out here. */
+/** Returns the model of the class that a class extends now; undefined where it is none of the program, or cannot be written out. */
 function baseOf(f: AnyFunction): ClassModel | undefined {
   const base: unknown = Object.getPrototypeOf(f)
   return typeof base === 'function' && !hasTraps(base) ? classOf(base as AnyFunction) : undefined
 }
 
-/** Fields that the constructor gives values. */
+/** Returns the fields that the constructor assigns. */
 function namesGiven(of: AnyFunction, construct: FunctionNode | undefined): readonly string[] {
   const statements = construct?.body.type === 'BlockStatement' ? construct.body.body : []
   return statements.flatMap((one) => fieldGiven(of, one as Statement)?.name ?? [])
 }
 
-/** A class without a constructor of its own captures nothing by it. */
+/** The empty constructor of a class without one of its own, which captures nothing. */
 const EMPTY: FunctionNode = {
   type: 'FunctionExpression',
   params: [],
@@ -224,7 +224,7 @@ const EMPTY: FunctionNode = {
   end: 0,
 } as unknown as FunctionNode // what is looked at of it
 
-/** Whether a constructor makes this object and no other, and calls that of the class that it extends first of all. */
+/** Whether a constructor makes this object and no other, and calls that of its base class first of all. */
 function isStraight(f: FunctionNode, extends_: boolean): boolean {
   const [called] = bodyOf(f, extends_)
   if (f.body.type !== 'BlockStatement' || (called !== undefined) !== extends_ || returns(f.body)) return false
@@ -241,7 +241,7 @@ function assignsSelf(node: AnyNode): boolean {
   return someNode(node, assigns, { intoFunctions: true })
 }
 
-/** Whether `this` stands for itself, and not for the object of `this.name`; or for that too. */
+/** Whether `this` occurs as an object of its own, other than in `this.name`; with `asObject`, whether it occurs at all. */
 function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: boolean } = {}): boolean {
   let [all, objects] = [0, 0]
   const count = (one: AnyNode): boolean => {
@@ -253,7 +253,7 @@ function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: bo
   return asObject ? all > 0 : all > objects
 }
 
-/** What an object of a class has that is none of its own fields; undefined where its class has no such method or getter. */
+/** Lowers what an object inherits: a method or a getter's value; undefined where its class has no such member. */
 export function inherited(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
   if (isPrivate(name)) return privateMember(l, object, name, node)
   const own = memberOf(prototypeOf(object), name)
@@ -266,13 +266,13 @@ export function inherited(l: Lowering, object: Instance, name: string, node: Any
   return own.get === undefined ? method : inlineCall(l, method, [], node)
 }
 
-/** A private method, or what a private getter gives. */
+/** Lowers a private method, or the value of a private getter; undefined where there is neither. */
 function privateMember(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
   const [get, method] = [privateMethod(l, object, name, 'get'), privateMethod(l, object, name, 'method')]
   return get === undefined ? method : inlineCall(l, get, [], node)
 }
 
-/** What stands in the text of the class that is written out, which `object` is of. */
+/** Returns a private member in the text of the class being written out, if `object` is of it; undefined otherwise. */
 function privateMethod(l: Lowering, object: Instance, name: string, kind: MethodDefinition['kind']): Closure | undefined {
   const of = classAround(l, l.unit)
   const source = of && classSourceOf(of)
@@ -295,7 +295,7 @@ function isOf(object: Instance, of: AnyFunction): boolean {
   return prototype !== undefined && (prototype === of.prototype || Object.prototype.isPrototypeOf.call(of.prototype as object, prototype))
 }
 
-/** The setter of a name, whose `this` is the object; undefined where there is none. */
+/** Returns the setter of a name, with the object as `this`; undefined where there is none. */
 export function setterOf(l: Lowering, object: Instance, name: string, node: AnyNode): Closure | undefined {
   if (isPrivate(name)) return privateMethod(l, object, name, 'set')
   const own = memberOf(prototypeOf(object), name)
@@ -305,7 +305,7 @@ export function setterOf(l: Lowering, object: Instance, name: string, node: AnyN
   return { ...closure, self: object }
 }
 
-/** Of a class, or of what it extends; what all objects have is not asked for. */
+/** Returns a member of a class or of those it extends; undefined for others, as those that all objects have. */
 function memberOf(prototype: object | undefined, name: string): (PropertyDescriptor & { readonly of: object }) | undefined {
   if (hasTraps(prototype)) return undefined
   for (let one = prototype ?? null; one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one) as object | null) {

@@ -1,5 +1,5 @@
 /**
- * What a copy of a captured value loses, in one table: a copy is what `structuredClone` makes of it in another thread.
+ * The losses of copying a captured value, in one table: a copy is what `structuredClone` makes of it in another thread.
  *
  *     numbers, strings, booleans, bigints, null        nothing
  *     plain objects                                    accessors, hidden properties, symbols
@@ -14,7 +14,7 @@
 import { inspect, types } from 'node:util'
 import { hasTraps } from './traps.ts'
 
-/** `whole`: there is no copy; otherwise what the copy would not have. */
+/** The loss of a copy; `whole`: there is no copy; otherwise `what` the copy would not have. */
 export type Loss = { readonly kind: 'whole' } | { readonly kind: 'part'; readonly what: string }
 
 const WHOLE: Loss = { kind: 'whole' }
@@ -22,9 +22,9 @@ const WHOLE: Loss = { kind: 'whole' }
 interface Copied {
   readonly prototype: object
   readonly is: (value: unknown) => boolean
-  /** What the copy does not have of the object itself. */
+  /** Returns what the copy lacks of the object itself; undefined for nothing. */
   readonly loses: (value: object) => string | undefined
-  /** The values inside, which are copied as well. */
+  /** Returns the values inside, which are copied as well. */
   readonly inside: (value: object) => Iterable<unknown>
 }
 
@@ -66,7 +66,7 @@ const COPIED: readonly Copied[] = [
 ]
 const COPIED_BY: ReadonlyMap<unknown, Copied> = new Map(COPIED.map((one) => [one.prototype, one]))
 
-/** What a copy of the value, and of all that it holds, would lose first; undefined where it is as good. */
+/** Returns the first loss of a copy of the value, and of all that it holds; undefined where the copy is as good. */
 export function copyLoss(value: unknown, seen: Set<object> = new Set()): Loss | undefined {
   if (typeof value === 'function' || typeof value === 'symbol') return WHOLE
   if (typeof value !== 'object' || value === null || seen.has(value)) return undefined
@@ -83,7 +83,7 @@ export function copyLoss(value: unknown, seen: Set<object> = new Set()): Loss | 
   return undefined
 }
 
-/** What a function printed anew would lose. */
+/** Returns the loss of a function printed anew; undefined for none. */
 export function functionLoss(f: (...args: never[]) => unknown): Loss | undefined {
   if (hasTraps(f)) return WHOLE
   if (!FUNCTION_PROTOTYPES.has(Object.getPrototypeOf(f))) return { kind: 'part', what: 'its prototype' }
@@ -103,7 +103,7 @@ export function functionLoss(f: (...args: never[]) => unknown): Loss | undefined
 const OF_EVERY_FUNCTION: ReadonlySet<string | symbol> = new Set(['length', 'name', 'prototype', 'arguments', 'caller'])
 const functions = [() => undefined, async () => undefined, function* () {}, async function* () {}]
 const FUNCTION_PROTOTYPES: ReadonlySet<unknown> = new Set(functions.map((f) => Object.getPrototypeOf(f) as unknown))
-/** What the prototypes of generator functions have for a prototype. */
+/** The prototypes of the prototypes of generator functions. */
 const GENERATORS: ReadonlySet<unknown> = new Set(
   functions.flatMap((f) => (f.prototype === undefined ? [] : [Object.getPrototypeOf(f.prototype) as unknown])),
 )
@@ -113,7 +113,7 @@ function anyOwn(value: object, usual: readonly string[]): string | undefined {
   return name === undefined ? undefined : `its property ${String(name)}`
 }
 
-/** What is not plain and visible among an object's properties. */
+/** Returns the first property that is not plain and visible; undefined for none. */
 function hiddenIn(value: object, usual: readonly string[]): string | undefined {
   for (const name of Reflect.ownKeys(value)) {
     if (typeof name === 'string' && usual.includes(name)) continue
@@ -131,7 +131,7 @@ function besideElements(value: object): string | undefined {
   return name === undefined || /^(0|[1-9]\d*)$/.test(name) ? undefined : `its property ${name}`
 }
 
-/** The names of a long typed array are as many strings: its printed form tells whether there are others. */
+/** Returns the loss of a typed array; for a long one, its printed form tells of other properties without as many names. */
 function besideNumbers(value: object): string | undefined {
   if (Object.getOwnPropertySymbols(value).length > 0) return 'its properties'
   const numbers = value as Float64Array // or another of its kind

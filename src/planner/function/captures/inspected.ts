@@ -1,5 +1,5 @@
 /**
- * Objects as the in-process inspector shows them.
+ * Reads objects through the in-process inspector.
  *
  * A session connected to its own thread answers synchronously. Objects come back by identity: a function evaluated on the
  * remote object stores it in a probe that the inspector knows. Nothing is written, no debugger is enabled.
@@ -20,22 +20,22 @@ export interface Post {
 interface Connection {
   readonly session: Session
   readonly post: Post
-  /** The inspector's name of `probe`. */
+  /** The inspector's id of `probe`. */
   readonly probeId: string
 }
 
 const PROBE = Symbol.for('distarray.captureProbe')
 const PROBE_EXPRESSION = `process.getBuiltinModule('node:inspector').Session[Symbol.for('distarray.captureProbe')]`
-/** So often functions are looked at before the inspector lets go of what it has shown, if the event loop does not turn before. */
+/** Most looks at functions before the inspector releases what it has shown, within one turn of the event loop. */
 const MOST_LOOKS = 64
 
 const probe: { target: unknown; value: unknown } = { target: undefined, value: undefined }
 let connection: Connection | undefined
-/** The inspector's names of functions that it holds. */
+/** The inspector's ids of functions that it holds. */
 const held = new Map<unknown, string>()
 let looks = 0
 
-/** Has the inspector look at a function: `work` gets its name of it. Throws where the inspector does not answer. */
+/** Has the inspector look at a function: `work` gets its id. Throws where the inspector does not answer. */
 export function inspect<R>(f: unknown, work: (id: string) => R): R {
   const known = held.get(f)
   if (known !== undefined) {
@@ -71,7 +71,7 @@ function look<R>(id: string, work: (id: string) => R): R {
   }
 }
 
-/** Disconnects, so that nothing of what was shown is kept for the inspector's sake. */
+/** Disconnects, so that the inspector keeps nothing of what it has shown. */
 export function letGo(): void {
   if (looks === 0 || connection === undefined) return
   const { session, post } = connection
@@ -84,7 +84,7 @@ export function letGo(): void {
   session.disconnect()
 }
 
-/** What a function has besides its properties: its scopes, where it stands, what it binds. */
+/** Returns a function's internal properties: its scopes, its location, what it binds. */
 export function internalsOf(id: string): readonly Runtime.InternalPropertyDescriptor[] {
   const seen = seenAtOnce?.get(id)
   if (seen !== undefined) return seen
@@ -93,10 +93,10 @@ export function internalsOf(id: string): readonly Runtime.InternalPropertyDescri
   return internals
 }
 
-/** What was seen of functions since `atOnce` began; the scopes that it shows are copies. */
+/** Internal properties read since `atOnce` began; the scopes among them are copies. */
 let seenAtOnce: Map<string, readonly Runtime.InternalPropertyDescriptor[]> | undefined
 
-/** Does what looks at one function for several reasons, with no code of the program's in between: the inspector is asked once. */
+/** Runs work that looks at one function for several reasons, without code of the program in between: the inspector is asked once. */
 export function atOnce<R>(work: () => R): R {
   if (seenAtOnce !== undefined) return work()
   seenAtOnce = new Map()
@@ -111,7 +111,7 @@ export function propertiesOf(id: string): readonly Runtime.PropertyDescriptor[] 
   return connected().post('Runtime.getProperties', { objectId: id, ownProperties: true }).result
 }
 
-/** The value itself: primitives are written out by the protocol, objects are fetched through the probe. */
+/** Returns the value itself: primitives are in the protocol's answer, objects are fetched through the probe. */
 export function valueBehind(object: Runtime.RemoteObject): unknown {
   if (object.objectId !== undefined) {
     const { post, probeId } = connected()

@@ -1,5 +1,5 @@
 /**
- * Which of the variables that a function captures keep the value they have.
+ * Finds the captured variables of a function that keep the value they have.
  *
  * Statement: let `f` be a function of a module, and `x` a name that is free in it. The scopes of `f` are those that its
  * place in the module's text says, for as long as `f` lives, so `x` is one variable. If the declaration of that variable is
@@ -18,10 +18,10 @@ import { type ScriptText, scriptTextOf } from '../source/scriptText.ts'
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** To read a longer text takes as long as hundreds of questions to the inspector. */
+/** Longest text that is read; reading a longer one takes as long as hundreds of questions to the inspector. */
 const LONGEST_TEXT = 300_000
 
-/** Those of the names that, in a function of a module, mean variables that keep their value once they have one. */
+/** Returns those of the names that, in a function of a module, mean variables which keep their value once they have one. */
 export function lastingNames(f: AnyFunction, names: ReadonlySet<string>): ReadonlySet<string> {
   const script = scriptTextOf(f)
   const module = script === undefined || script.text.length > LONGEST_TEXT ? undefined : readModule(script.text)
@@ -37,13 +37,13 @@ function textOf(f: AnyFunction): string {
 
 interface ModuleText {
   readonly text: string
-  /** A function with the module's statements. */
+  /** A function node around the module's statements. */
   readonly root: FunctionNode
   readonly names: Names
   readonly assigned: ReadonlySet<string>
 }
 
-/** Loops stand together: the module read last is kept until memory is asked for. */
+/** The module read last, kept until memory is asked for, since the loops of one module mostly follow each other. */
 let last: WeakRef<ModuleText> | undefined
 
 function readModule(text: string): ModuleText | undefined {
@@ -71,7 +71,7 @@ function asFunction({ body, start, end }: Program): FunctionNode {
   return { type: 'FunctionExpression', id: null, params: [], body: block, ...kind, start: start - 1, end: end + 1 } // around all functions
 }
 
-/** What a statement of a module declares or does, without its exports; imports are left out. */
+/** Returns what a statement of a module declares or does, without its exports; nothing for imports. */
 function statementsOf(node: Program['body'][number]): Statement[] {
   switch (node.type) {
     case 'ImportDeclaration':
@@ -90,7 +90,7 @@ function statementsOf(node: Program['body'][number]): Statement[] {
   }
 }
 
-/** The function of a text at a place, in the body of every function around it: parameters have scopes of their own. */
+/** Returns the function with this text at a place in the module; undefined where there is none. Parameters have scopes of their own. */
 function functionAt(root: FunctionNode, { text, at }: ScriptText, own: string): FunctionNode | undefined {
   let node: AnyNode | undefined = root
   while (node !== undefined) {
@@ -101,7 +101,7 @@ function functionAt(root: FunctionNode, { text, at }: ScriptText, own: string): 
   return undefined
 }
 
-/** What the names mean that are not the function's own; names that the module does not declare are not among them. */
+/** Returns the bindings of names that are not the function's own; names that the module does not declare are not among them. */
 function capturedBindings(node: FunctionNode, { bindingOf }: Names): ReadonlyMap<string, Binding> {
   const captured = new Map<string, Binding>()
   visit(node, (one) => {
@@ -118,7 +118,7 @@ function isLasting(binding: Binding | undefined, { assigned }: ModuleText): bool
   return (binding.kind === 'let' || binding.kind === 'param') && !assigned.has(binding.name) && !assigned.has('eval')
 }
 
-/** Every name that something assigns, whichever variable it means there; `eval` where that is named at all. */
+/** Returns every name that is assigned somewhere, whichever variable it means there; and `eval`, where that is named at all. */
 function assignedNames(root: FunctionNode): ReadonlySet<string> {
   const names = new Set<string>()
   visit(root, (node) => {

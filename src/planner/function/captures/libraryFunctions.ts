@@ -1,15 +1,13 @@
-/**
- * Functions of the library that are written out in the user's: their places are that of the call.
- */
+/** Functions of the library that are written out in the user's; their spans are that of the call. */
 import type { AnyNode } from 'acorn'
 import type { Lowering } from '../lower/lowering.ts'
 import type { Value } from '../lower/value.ts'
 import { type AnyFunction, type Unit, unitOf } from '../unit.ts'
 
-/** Parsed once; one more where a function is written out inside of itself, since each has locals of its own. */
+/** Parsed functions; a function written out inside of itself needs one more, since each has locals of its own. */
 const parsed = new Map<AnyFunction, Unit[]>()
 
-/** A function without free names, as one to be written out. */
+/** Returns a function without free names as a closure to be written out. */
 export function libraryFunction(l: Lowering, f: AnyFunction, name: string, node: AnyNode): Value & { readonly kind: 'closure' } {
   const units = parsed.get(f) ?? []
   parsed.set(f, units)

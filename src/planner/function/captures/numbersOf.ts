@@ -1,6 +1,6 @@
 import type { Primitive } from '../../../core/ir/functionIr.ts'
 
-/** Whole numbers or doubles where all are numbers, and bytes where all are truth values, which is what kernels read. */
+/** Returns integers or doubles where all are numbers, bytes where all are truth values, as kernels read them; other values unchanged. */
 export function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
   if (values.length > 0 && values.every((value) => typeof value === 'boolean')) return Uint8Array.from(values, Number)
   if (!values.every((value) => typeof value === 'number')) return values

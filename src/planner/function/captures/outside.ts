@@ -1,5 +1,5 @@
 /**
- * Values from outside the function, captured or in env, as the IR has them: primitives become parameters, arrays of
+ * Lowers values from outside the function, captured or in env: primitives become parameters, arrays of
  * primitives tables, handles of the session uses, functions of the user closures to write out.
  */
 import { types } from 'node:util'
@@ -24,7 +24,7 @@ export function builtinFunction(name: Builtin): unknown {
   return name.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], globalThis) // the path exists
 }
 
-/** What a free name means. */
+/** Lowers a free name. */
 export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
   switch (free.kind) {
     case 'captured':
@@ -43,10 +43,10 @@ export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
 /** Methods and aggregates whose functions take a row and no key. */
 const OF_ROW =
   /^(sortBy|sum|mean|min|max|count|countDistinct|first|last|variance|stddev|quantile|median|collect|mode|skew|kurtosis|any|all|approx\w+)$/
-/** Those of two functions. */
+/** Aggregates with two functions. */
 const OF_PAIR = /^(argMin|argMax|covariance|correlation)$/
 
-/** How a row function is given a value. */
+/** Returns the code that gives a row function a value in `env`, for a cure. */
 function callWithEnv({ method, key }: RowLambdaContext, name: string): string {
   if (key === undefined && OF_ROW.test(method))
     return `${method}((row, { ${name} }) => …, ${/quantile$/i.test(method) ? 'q, ' : ''}{ env: { ${name} } })`
@@ -96,7 +96,7 @@ function functionValue(l: Lowering, value: AnyFunction, name: string, node: AnyN
   return { kind: 'closure', unit, node: unit.node, name }
 }
 
-/** A member of `env`. */
+/** Lowers a member of `env`. */
 export function envValue(l: Lowering, name: string, node: AnyNode): Value {
   if (l.context.kind !== 'loop') return REFUSED
   const value = Object.hasOwn(l.context.env, name) ? l.context.env[name] : undefined
@@ -133,7 +133,7 @@ export function capturedHandleName(l: Lowering, value: object, wanted: string): 
   return name
 }
 
-/** One parameter for each name and value; a helper from another module may capture another value under the same name. */
+/** Returns the parameter of a name and value; a helper from another module may capture another value under the same name. */
 export function parameterName(l: Lowering, wanted: string, value: Primitive, origin: Origin): string {
   const same = l.parameters.find(
     (one) => (one.name === wanted || one.name.startsWith(`${wanted}$`)) && one.origin === origin && Object.is(one.value, value),
@@ -145,7 +145,7 @@ export function parameterName(l: Lowering, wanted: string, value: Primitive, ori
   return name
 }
 
-/** The table of a captured array, or undefined when it does not hold primitives only. */
+/** Returns the table of a captured array; undefined where it holds more than primitives. */
 export function tableOf(l: Lowering, data: Value & { kind: 'data' }): string | undefined {
   const known = l.tables.find((table) => table.of === data.value)
   if (known !== undefined) return known.name
@@ -153,7 +153,7 @@ export function tableOf(l: Lowering, data: Value & { kind: 'data' }): string | u
   return addTable(l, data.name, data.value, data.origin, data.value, data.made === true ? { made: true } : {})
 }
 
-/** The characters of a captured string, as a table. */
+/** Returns the table of the characters of a captured string; undefined for other parameters. */
 export function tableOfString(l: Lowering, name: string): string | undefined {
   const parameter = l.parameters.find((one) => one.name === name)
   if (typeof parameter?.value !== 'string') return undefined
@@ -171,7 +171,7 @@ export function tableOfString(l: Lowering, name: string): string | undefined {
   )
 }
 
-/** `made`: of what is captured, when the function is lowered. */
+/** Adds a table. `made`: it was computed from captured values when the function was lowered. */
 export function addTable(
   l: Lowering,
   wanted: string,

@@ -11,7 +11,7 @@ import type { AnyFunction, Unit } from '../unit.ts'
 const numbers = new WeakMap<AnyFunction, number>()
 let classes = 0
 
-/** The name that a class's private member has in records. */
+/** Returns the name that a class's private member has in records. */
 export function privateName(of: AnyFunction, name: string): string {
   const number = numbers.get(of) ?? ++classes
   numbers.set(of, number)
@@ -22,17 +22,17 @@ export function isPrivate(name: string): boolean {
   return name.startsWith('\0')
 }
 
-/** What variables for a field are called. */
+/** Returns the readable part of a field's name, for its variables. */
 export function plainName(name: string): string {
   return name.replace(/^\0#/, '').replace(/@\d+$/, '')
 }
 
-/** The class that a piece of the program stands in, whose private names it may use. */
+/** Returns the class in whose text a unit stands, and whose private names it may use; undefined for none. */
 export function classAround(l: Lowering, unit: Unit): AnyFunction | undefined {
   return classSourceOf(unit.f) === undefined ? l.classOfMethod.get(unit) : unit.f
 }
 
-/** Notes that a method stands in the text of a class: it is the one that the class has under this name. */
+/** Notes the class of a method that stands in its text, if the class has it under this name. */
 export function noteMethod(l: Lowering, unit: Unit, of: unknown, name: string): void {
   const source = typeof of === 'function' ? classSourceOf(of as AnyFunction) : undefined
   const text = Function.prototype.toString.call(unit.f)

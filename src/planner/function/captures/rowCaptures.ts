@@ -1,6 +1,6 @@
 /**
- * What a row function captures, all of it as a list, so that an action can tell in some microseconds whether anything is
- * another than when the function was lowered; and copies of what could change while it runs.
+ * Reads all that a row function captures as a list, so that an action can tell in some microseconds whether anything differs
+ * from when the function was lowered; and copies what could change while it runs.
  *
  *     (r) => r.a > limits.low * rates[0]      limits, its prototype, 1, 'low', 3, rates, the bytes of rates
  *
@@ -13,7 +13,7 @@ import { isPlatformFunction } from '../portable.ts'
 import type { AnyFunction } from '../unit.ts'
 import { hasTraps } from './traps.ts'
 
-/** Beyond these it takes longer to look than to lower the function anew, or to copy than to run. */
+/** Most items, properties, functions and bytes that are read; beyond them, looking takes longer than lowering, or copying than running. */
 const MOST_ITEMS = 20_000
 const MOST_PROPERTIES = 2_000
 const MOST_FUNCTIONS = 32
@@ -23,23 +23,23 @@ export interface RowCaptures {
   readonly items: readonly unknown[]
   /** Copies of captured typed arrays. */
   readonly copies: ReadonlyMap<unknown, ArrayLike<number | bigint>>
-  /** Something is read as the function runs, for it is too large to copy, or shared. */
+  /** Whether something is read as the function runs, since it is too large to copy, or shared. */
   readonly isLive: boolean
-  /** Something cannot be looked at: whether it has changed is not known. */
+  /** Whether something cannot be looked at, so that its changes are not known. */
   readonly isOpaque: boolean
 }
 
-/** What the names of functions mean. */
+/** The meanings of the free names of functions. */
 export type Meanings = ReadonlyMap<unknown, ReadonlyMap<string, Free>>
 
-/** What the function captures. `known`: what was read of functions just now. */
+/** Reads what the function captures. `known`: meanings of functions that were just read. */
 export function rowCaptures(f: AnyFunction, known: Meanings): RowCaptures {
   const reading = new Reading(undefined, known)
   reading.function(f)
   return reading
 }
 
-/** The name of the captured variable that is another now, with what it was and is; undefined where all are the same. */
+/** Returns the captured variable that has changed, with its values before and now; undefined where all are the same. */
 export function changedCapture(f: AnyFunction, before: RowCaptures): Difference | undefined {
   const reading = new Reading(before.items, new Map())
   reading.function(f)
@@ -52,7 +52,7 @@ export interface Difference {
   readonly is: unknown
 }
 
-/** Reads what a function captures, either into a list, or along a list that was read before. */
+/** Reads what a function captures, either into a list, or comparing with a list that was read before. */
 class Reading implements RowCaptures {
   readonly items: unknown[] = []
   readonly copies: Map<unknown, ArrayLike<number | bigint>> = new Map()
@@ -90,7 +90,7 @@ class Reading implements RowCaptures {
     this.#beside(f)
   }
 
-  /** What a function has of its own, and its prototype. */
+  /** Notes a function's own properties, and the size of its prototype. */
   #beside(f: AnyFunction): void {
     for (const name of Reflect.ownKeys(f)) {
       if (name === 'length' || name === 'name' || name === 'arguments' || name === 'caller') continue

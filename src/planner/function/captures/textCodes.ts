@@ -1,10 +1,10 @@
 /**
- * Elements of captured lists of texts, and characters of captured texts, that a loop's body compares with each other or with texts, as
- * numbers: each text has one, whichever list it is in.
+ * Dictionary encoding of captured lists of texts, and of characters of captured texts, that a loop's body compares with each other or
+ * with texts: each text has one code, whichever list it is in.
  *
  *     a[i - 1] === b[j - 1]        (a_codes[i - 1] ?? -1) === (b_codes[j - 1] ?? -1)
  *
- * Legal since equal texts have one number, and undefined, which is what lies outside of a list, has one that no text has. The tables are
+ * Legal since equal texts have one code, and undefined, which is what lies outside of a list, has one that no text has. The tables are
  * made when the body is lowered, which it is anew when a run finds that a list has changed.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
@@ -14,18 +14,18 @@ import type { Lowering } from '../lower/lowering.ts'
 import { addTable } from './outside.ts'
 
 const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
-/** Of what lies outside of a list. */
+/** The code of undefined, which lies outside of a list. */
 const NONE = -1
 
 type Lookup = Expr & { readonly kind: 'Lookup' }
 type Equality = '===' | '!==' | '==' | '!='
 
-/** Whether it is an element of a captured list of texts, which has it as long as the loop runs: what is asked of it is asked of the list. */
+/** Whether an expression is an element of a captured list of texts, which does not change while the loop runs. */
 export function isCapturedText(l: Lowering, expr: Expr): expr is Lookup {
   return l.context.kind === 'loop' && expr.kind === 'Lookup' && textsOf(l, expr) !== undefined
 }
 
-/** The comparison, of numbers; undefined for one of anything else. */
+/** Returns the comparison as one of codes; undefined where the sides are not all captured texts and literals. */
 export function comparedTexts(l: Lowering, operator: string, left: Expr, right: Expr, span: Span): Expr | undefined {
   if (!EQUALITIES.has(operator)) return undefined
   const isText = (expr: Expr): boolean => expr.kind === 'Literal' && typeof expr.value === 'string'

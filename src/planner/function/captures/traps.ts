@@ -1,5 +1,5 @@
 /**
- * Whether code of the user's answers when a value is looked at: a Proxy, or an object that inherits from one.
+ * Tells whether looking at a value runs code of the user: a Proxy, or an object that inherits from one.
  *
  *     const settings = new Proxy({ rate: 0 }, { get: () => 0.5 })        settings.rate is 0.5, its own property is 0
  *     const mine = Object.create(settings)                               mine.rate is 0.5
@@ -9,7 +9,7 @@
  */
 import { types } from 'node:util'
 
-/** Primitives and functions that are no Proxies have no traps; an object has those of all that it inherits from. */
+/** Whether a value or one of its prototypes is a Proxy; primitives have no traps. */
 export function hasTraps(value: unknown): boolean {
   for (let at: unknown = value; at !== null; at = Object.getPrototypeOf(at)) {
     if (typeof at !== 'object' && typeof at !== 'function') return false

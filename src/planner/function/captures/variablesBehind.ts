@@ -1,5 +1,5 @@
 /**
- * All variables that running a function may change: those that it names, its helpers name, and the methods and getters
+ * Collects all variables that running a function may change: those that it names, its helpers name, and the methods and getters
  * of what they capture name, by their names and by the objects in them. Nothing is called.
  *
  *     const counter = { get next() { return ++count } }
@@ -10,11 +10,11 @@ import { isPlatformFunction } from '../portable.ts'
 import { type AnyFunction, freeNamesOf } from '../unit.ts'
 import { hasTraps } from './traps.ts'
 
-/** Beyond these anything may be changed. */
+/** Most functions and properties that are looked into; beyond them anything may be changed. */
 const MOST_FUNCTIONS = 100
 const MOST_PROPERTIES = 2_000
 
-/** Names, and objects; undefined where there may be others. */
+/** Returns names and objects; undefined where there may be others. */
 export function variablesBehind(f: AnyFunction): ReadonlySet<unknown> | undefined {
   const found = new Set<unknown>()
   const seen = new Set<unknown>()
@@ -23,7 +23,7 @@ export function variablesBehind(f: AnyFunction): ReadonlySet<unknown> | undefine
   const ofFunction = (one: AnyFunction): boolean => {
     if (++functions > MOST_FUNCTIONS) return false
     const free = freeNamesOf(one)
-    // a class is what its methods are; of other functions without a text nothing is known
+    // a class is searched like an object; nothing is known of other functions without a text
     if (typeof free === 'string') return free === 'class' && ofObject(one)
     for (const [name, meaning] of free.meanings) {
       if (meaning.kind === 'global') continue

@@ -1,5 +1,5 @@
 /**
- * Functions that are chosen when the body runs: each is written out behind the test that chooses it.
+ * Lowers functions that are chosen when the body runs: each is written out behind the test that chooses it.
  *
  *     fns[k](x)                          if (k === 0) chosen = x * x  else if (k === 1) chosen = Math.tanh(x)  else throw
  *     const f = c ? Math.sin : half      if (c) chosen = Math.sin(x)  else chosen = x / 2
@@ -15,14 +15,14 @@ import { refusalOf } from '../refusals.ts'
 
 type Choice = Value & { readonly kind: 'choice' }
 
-/** Functions of a list; more are left to JavaScript. */
+/** Most functions of a list; longer ones are left to JavaScript. */
 const MOST_FUNCTIONS = 16
 
 export function isFunction(value: Value): boolean {
   return value.kind === 'closure' || value.kind === 'builtin' || value.kind === 'choice'
 }
 
-/** The element of a list of functions; undefined for other lists. */
+/** Returns the chosen element of a list of functions; undefined for other lists. */
 export function functionAt(l: Lowering, list: Value, index: Value, node: AnyNode): Choice | undefined {
   const functions = functionsOf(l, list, node)
   const given = functions && l.scalarOrNothing(index, node)
@@ -50,7 +50,7 @@ function areFunctions(items: readonly Value[]): boolean {
   return items.length > 0 && items.length <= MOST_FUNCTIONS && items.every(isFunction)
 }
 
-/** What the function that is chosen gives, which is a number or another scalar. */
+/** Lowers the call of a chosen function, whose result is a number or another scalar. */
 export function callChosen(l: Lowering, { options, otherwise, name }: Choice, given: readonly Value[], node: AnyNode): Value {
   const span = l.span(node)
   const args = given.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
@@ -74,14 +74,14 @@ export function callChosen(l: Lowering, { options, otherwise, name }: Choice, gi
   const message = literal(`${name} is not a function`, span)
   const rest: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : (branches.pop() as Stmt[]) // the last
   const chosen = options.reduceRight<Stmt[]>((behind, { test }, k) => makeIf(test, branches[k] as Stmt[], behind, span), rest)
-  // What is there from the beginning is never seen, and of the type of the others.
+  // The initial value is never seen; it has the type of the results.
   const result = calls.find(({ value }) => value.kind === 'expr' && !isNothing(value))?.value
   if (!isEffect) l.emit({ kind: 'Let', local, init: literal(result?.kind === 'expr' ? likeIt(result.expr) : 0, span), span })
   l.emit(...chosen)
   return isEffect ? exprValue(literal(undefined, span)) : exprValue({ kind: 'Local', name: local, span })
 }
 
-/** A value of the type that an expression seems to have. */
+/** Returns a value of the type that an expression seems to have. */
 function likeIt(expr: Expr): Primitive {
   if (expr.kind === 'Literal') return expr.value
   const isTruth = (expr.kind === 'Binary' && /^([<>]=?|[!=]==?)$/.test(expr.operator)) || (expr.kind === 'Unary' && expr.operator === '!')

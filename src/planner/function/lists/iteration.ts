@@ -1,11 +1,11 @@
 /**
- * Loops over the elements of something: `for (const x of row)`, `row.reduce(f, 0)`, `Math.max(...row)`.
+ * Lowers loops over elements: `for (const x of row)`, `row.reduce(f, 0)`, `Math.max(...row)`.
  *
  *     for (const w of weights) s += w        -->     for (let index = 0; index < weights.length; index++) s += weights[index]
  *     for (const [dx, dy] of OFFSETS) f      -->     f, with dx and dy for each of the few
  *
- * Captured arrays of primitives, row views and the body's own arrays are gone through by index, each element read when its turn
- * comes, as JavaScript does. Lists of anything else are short, and their turns are written out.
+ * Captured arrays of primitives, row views and the body's own arrays are iterated by index, each element read when its
+ * iteration begins, as JavaScript does. Lists of anything else are short, and their loops are unrolled.
  */
 import type { AnyNode, CallExpression, ForInStatement, ForOfStatement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -20,9 +20,9 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
 import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
 
-/** Turns that are written out. */
+/** Most iterations that are unrolled. */
 const MOST_TURNS = 64
-/** Of lists of primitives in functions of rows, whose kernels over columns have no loops. */
+/** Most iterations unrolled for lists of primitives in row lambdas, whose kernels over columns have no loops. */
 const MOST_IN_ROWS = 16
 
 export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
@@ -37,13 +37,13 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
   if (!eachOf(l, over, node, labels, call?.withIndex === true)) l.refuse('for-of', node.right)
 }
 
-/** `for (const name in object)` of a captured plain object. */
+/** Lowers `for (const name in object)` of a captured plain object. */
 export function lowerForIn(l: Lowering, node: ForInStatement, labels: readonly string[]): void {
   const names = node.left.type === 'VariableDeclaration' ? namesOf(l.verbs.value(l, node.right)) : undefined
   if (names === undefined || !eachOf(l, names, node, labels, false)) forbidden(l, node)
 }
 
-/** The body for each element, which the declaration is bound to, or to its index and it; whether it could be. */
+/** Lowers the body for each element, with the declaration bound to it, or to its index and it; false where it has no known elements. */
 function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement, labels: readonly string[], withIndex: boolean): boolean {
   const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
   const turn = (item: Value, index: Expr): void => {
@@ -62,7 +62,7 @@ function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement,
   return true
 }
 
-/** Of few texts each has a turn that is written out: an object may be asked for it. */
+/** Whether a list is a few texts: their loop is unrolled, since an object may be asked for each as a known name. */
 function areFewTexts(over: Value): boolean {
   return (
     over.kind === 'data' &&
@@ -72,7 +72,7 @@ function areFewTexts(over: Value): boolean {
   )
 }
 
-/** A loop over the indices, whose turn is done with each element. */
+/** Emits a loop over the indices; `turn` lowers its body for one element. */
 function eachByIndex(
   l: Lowering,
   { length, item }: ByIndex,
@@ -111,7 +111,7 @@ function eachByIndex(
   })
 }
 
-/** The body once for each of a few elements, whatever they are; whether it was. */
+/** Unrolls the body for each of a few elements, whatever they are; false where there are too many. */
 function writtenOut(
   l: Lowering,
   given: Value,
@@ -149,7 +149,7 @@ function fewOf(over: Value): number | undefined {
   return over.kind === 'data' && Array.isArray(over.value) ? over.value.length : undefined
 }
 
-/** `row.reduce(f, init)`, `row.forEach(f)`; undefined for other methods. */
+/** Lowers `row.reduce(f, init)` and `row.forEach(f)`; undefined for other methods. */
 export function overElements(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
   if (name !== 'reduce' && name !== 'forEach') return undefined
   const byIndex = elementsOf(l, over, node)
@@ -172,7 +172,7 @@ export function overElements(l: Lowering, over: Value, name: string, node: CallE
   )
 }
 
-/** `Math.max(...row)`; undefined where what is spread is no row. */
+/** Lowers `Math.max(...row)`; undefined where the spread value is no row. */
 export function extremeOf(l: Lowering, callee: 'Math.max' | 'Math.min', over: Value, node: CallExpression): Value | undefined {
   const byIndex = elementsOf(l, over, node)
   if (byIndex === undefined) return undefined
@@ -184,7 +184,7 @@ export function extremeOf(l: Lowering, callee: 'Math.max' | 'Math.min', over: Va
   })
 }
 
-/** A local that each element in turn makes another of. */
+/** Emits a fold: a local that `next` computes anew from each element. */
 function folded(
   l: Lowering,
   byIndex: ByIndex,

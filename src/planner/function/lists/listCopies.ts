@@ -1,5 +1,5 @@
 /**
- * Lists that bodies make of others: copies, and what `map` and `filter` give.
+ * Lowers lists that bodies make of others: copies, and the results of `map` and `filter`.
  *
  *     const sorted = [...x.row(i)]                     an array of the body's own, filled from the row
  *     x.row(i).filter((v) => v > 0)                    one with room for all, and how many there are
@@ -11,7 +11,7 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
 import { checkNumber, eachIndex, emptyList, type Made, made, pushed } from './madeArrays.ts'
 
-/** The elements of a list whose length is known before the run, each as `by` has it; undefined for what is no such list. */
+/** Lowers a copy of a list whose length is known before the run, each element mapped by `by`; undefined for other values. */
 export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, index: Value) => Value): Value | undefined {
   const { node } = what
   const source = elementsOf(l, over, node)
@@ -41,7 +41,7 @@ function copyInto(
   })
 }
 
-/** `[...row, 1, 2]`; undefined where nothing is spread that is a list of known length. */
+/** Lowers `[...row, 1, 2]`; undefined where no list of known length is spread. */
 export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression): Value | undefined {
   if (l.context.kind !== 'loop' || !node.elements.some((one) => one?.type === 'SpreadElement')) return undefined
   const nodes = node.elements as (Expression | SpreadElement)[] // holes were refused
@@ -76,7 +76,7 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   return list
 }
 
-/** `list.slice()`, `list.map(f)`, `list.filter(f)`; undefined for other methods. */
+/** Lowers `list.slice()`, `list.map(f)`, `list.filter(f)`; undefined for other methods. */
 export function copyingMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
   const [given, another] = node.arguments
   if (l.context.kind !== 'loop' || another !== undefined || given?.type === 'SpreadElement') return undefined
@@ -89,7 +89,7 @@ export function copyingMethod(l: Lowering, over: Value, name: string, node: Call
   return name === 'map' ? copied(l, what, over, called) : filtered(l, what, over, called)
 }
 
-/** Of typed arrays there are typed arrays; of all others lists. */
+/** Returns the description of a copy: a typed array of a typed array, a list of any other. */
 function madeOf(l: Lowering, over: Value, node: AnyNode): Made {
   const name = l.takeName('list')
   const isTyped = over.kind === 'view' && l.locals.has(over.array) && !l.lists.has(over.array)

@@ -1,6 +1,4 @@
-/**
- * What has elements that are all of one kind, and how many they are: captured arrays of primitives, row views, the body's own arrays.
- */
+/** Access by index to elements that are all of one kind: of captured arrays of primitives, row views, the body's own arrays. */
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { elementBelow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
@@ -17,7 +15,7 @@ export interface ByIndex {
   readonly item: (index: Expr) => Value
 }
 
-/** Undefined for what has none, or has elements of several kinds. */
+/** Returns the elements of a value; undefined where it has none, or has elements of several kinds. */
 export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
   const span = l.span(node)
   if (over.kind === 'data') {
@@ -31,7 +29,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   }
   if (over.kind !== 'view') return undefined
   const isElement = over.rank === undefined || over.rank === over.prefix.length + 1
-  // below the length there is an element
+  // below the length every element exists
   const item = (index: Expr): Value =>
     isElement
       ? exprValue({ kind: 'Read', array: over.array, subscripts: [...over.prefix, index], span })
@@ -39,7 +37,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   return { length: lengthIn(l, over, node), item }
 }
 
-/** The rows of a captured list of lists, or of objects, that are alike; undefined for anything else. */
+/** Returns the rows of a captured list of lists, or of objects, that are alike; undefined for anything else. */
 export function rowElements(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
   if (over.kind !== 'data' || !Array.isArray(over.value) || over.value.length === 0) return undefined
   const before = l.out.length
@@ -49,13 +47,13 @@ export function rowElements(l: Lowering, over: Value, node: AnyNode): ByIndex | 
   return { length: literal(over.value.length, l.span(node)), item: (index) => nestedRow(l, over, index, node) ?? REFUSED }
 }
 
-/** A whole number that is known before the run: written out, captured, or computed of such. */
+/** Returns a positive whole number that is known before the run: written out, captured, or computed of such; undefined otherwise. */
 export function lengthOf(l: Lowering, value: Value): number | undefined {
   const known = value.kind === 'expr' ? constantOf(l, value.expr) : undefined
   return known !== undefined && Number.isInteger(known) && known > 0 && known <= MOST_BYTES ? known : undefined
 }
 
-/** What is a number before the run. */
+/** Returns the value of an expression that is a number before the run; undefined for others. */
 export function constantOf(l: Lowering, expr: Expr): number | undefined {
   switch (expr.kind) {
     case 'Literal':

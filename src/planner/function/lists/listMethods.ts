@@ -15,7 +15,7 @@ type Test = (value: number, index: number, list: List) => boolean
 type Order = (a: number, b: number) => number
 type Fold = (sofar: number, value: number, index: number, list: List) => number
 
-/** `reduce` that begins with the first element. */
+/** `reduce` without an initial value, which begins with the first element. */
 export function reduceFirst(list: List, fold: Fold): number {
   if (list.length === 0) throw new TypeError('Reduce of empty array with no initial value')
   let sofar = list[0] as number
@@ -81,7 +81,7 @@ export const CHANGING_METHODS: { readonly [name: string]: (list: List, ...args: 
       list[high] = value
     }
   },
-  /** By value, as typed arrays sort: -0 before 0, and NaN last. By gaps (Shell), since what is equal is the same. */
+  /** Sorts by value, as typed arrays do: -0 before 0, and NaN last. Shell sort is enough, since equal numbers are the same. */
   sort: (list: List) => {
     for (let gap = list.length > 32 ? 13 * (list.length >> 5) : 1; gap > 0; gap = gap > 1 ? (gap / 3) | 0 : 0) {
       for (let from = gap; from < list.length; from++) {
@@ -102,8 +102,9 @@ export const CHANGING_METHODS: { readonly [name: string]: (list: List, ...args: 
     }
   },
   /**
-   * What V8 does of fewer than 64 elements, which is told apart by orders that contradict themselves, as NaN does: a run at the
-   * beginning that ascends, or descends and is turned around, into which the others are inserted by halves (timsort).
+   * Sorts as V8 does for fewer than 64 elements (timsort's binary insertion): a run at the beginning that ascends, or descends and is
+   * reversed, into which the others are inserted by binary search. Orders that contradict themselves, as with NaN, would show another
+   * algorithm.
    */
   sortBy: (list: List, order: Order) => {
     const length = list.length
@@ -147,5 +148,5 @@ export const CHANGING_METHODS: { readonly [name: string]: (list: List, ...args: 
   },
 }
 
-/** So many elements at most are sorted by a function. */
+/** Most elements that are sorted by a function. */
 export const MOST_SORTED_BY = 63

@@ -1,6 +1,4 @@
-/**
- * Methods of lists of numbers: rows, captured arrays, and what the body makes itself.
- */
+/** Lowers methods of lists of numbers: rows, captured arrays, and the body's own arrays. */
 import type { AnyNode, CallExpression } from 'acorn'
 import { libraryFunction } from '../captures/libraryFunctions.ts'
 import { elements } from '../lower/elements.ts'
@@ -12,13 +10,13 @@ import { elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
 import { growingMethod } from './madeArrays.ts'
 
-/** Methods that lists in memory have, for literals of which they are called. */
+/** Methods of lists in memory; a literal on which one is called is put there. */
 export const OF_LISTS: ReadonlySet<string> = new Set([
   ...['fill', 'forEach', 'reduce', 'slice', 'map', 'filter', ...Object.keys(LIST_METHODS)],
   ...Object.keys(CHANGING_METHODS).filter((name) => name !== 'sortBy'),
 ])
 
-/** Undefined for what is no list, and for other methods. */
+/** Lowers a method of a list; undefined for other values and methods. */
 export function listMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
   if (l.context.kind !== 'loop' || elementsOf(l, over, node) === undefined) return undefined
   const isOwn = over.kind === 'view' && l.locals.has(over.array)
@@ -27,7 +25,7 @@ export function listMethod(l: Lowering, over: Value, name: string, node: CallExp
   if (reads !== undefined) return written(l, over, { name, f: reads }, node)
   if (isOwn && l.sizes.has(over.array) && (name === 'push' || name === 'pop')) {
     const args = elements(l, node.arguments)
-    // so that the room for them is counted in each try
+    // so that each try counts the room for the elements
     const turns = l.turnsInside(l.madeIn.get(over.array)?.loops ?? 0)
     const site = l.madeIn.get(over.array)
     if (name === 'push' && site !== undefined) {
@@ -50,7 +48,7 @@ function written(l: Lowering, over: Value, { name, f }: { readonly name: string;
   return args === undefined ? REFUSED : l.verbs.inline(l, libraryFunction(l, f, name, node), [over, ...args], node)
 }
 
-/** Typed arrays sort numbers by themselves, lists by a function: without one, JavaScript compares texts. */
+/** Lowers `sort`: typed arrays sort numbers by themselves, lists need a function, without which JavaScript compares texts. */
 function sorted(l: Lowering, over: Value & { readonly kind: 'view' }, node: CallExpression): Value {
   const isList = l.lists.has(over.array)
   const by = node.arguments[0]

@@ -1,6 +1,4 @@
-/**
- * Array and object literals: while lowering, tuples and records whose parts are values of their own.
- */
+/** Lowers array and object literals to tuples and records, whose parts are values of their own. */
 import type { AnyNode, ArrayExpression, Expression, SpreadElement } from 'acorn'
 import { fieldOfRow } from '../captures/capturedLookups.ts'
 import { isPrivate } from '../captures/privateNames.ts'
@@ -30,7 +28,7 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
   return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
 }
 
-/** A list that elements are pushed onto. */
+/** Lowers a literal that elements are pushed onto. */
 function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpression): Value {
   const items = elements(l, node.elements as (Expression | SpreadElement)[]) // holes were refused
   if (items === undefined) return REFUSED
@@ -40,7 +38,7 @@ function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpr
   return growingMethod(l, list, 'push', items, node)?.kind === 'refused' ? REFUSED : list
 }
 
-/** The items of a list in memory: rows that are written out in it lie there, and not in arrays of their own. Undefined where one is none. */
+/** Returns the rows of a list in memory, which lie in it and not in arrays of their own; undefined where an item is no row. */
 function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): readonly Value[] | undefined {
   if (!nodes.every((one) => one.type === 'ArrayExpression' && !one.elements.includes(null))) return undefined
   const rows = nodes.map((one) => () => {
@@ -50,7 +48,7 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
   return l.inOrder(rows)
 }
 
-/** A literal: its parts, or, where they are assigned later, locals for them. */
+/** Returns a literal as its parts, or as locals for them where they are assigned later. */
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
@@ -106,7 +104,7 @@ function literalName(l: Lowering, property: { readonly key: Expression; readonly
   return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
 }
 
-/** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
+/** Returns the fields of a row of known columns, or of a literal; undefined, with a refusal, for anything else. */
 export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
   if (value.kind === 'record') return value.fields.filter(({ name }) => !isPrivate(name))
   if (value.kind === 'recordRow' && value.absent === undefined)
@@ -136,17 +134,17 @@ export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonl
   return undefined
 }
 
-/** Names that objects have in another order than that of the text, or not as fields. */
+/** Whether an object has a name in another order than that of the text, or not as a field. */
 function isRisky(name: string): boolean {
   return name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)
 }
 
-/** What a member of a value is. */
+/** Lowers a member of a value. */
 export function memberOf(l: Lowering, object: Value, name: Value | string, node: AnyNode): Value {
   return l.verbs.member(l, evaluatedWhole(l, object), name, node)
 }
 
-/** Of a literal of which a part is taken, what the other parts could fail with is kept. */
+/** Emits what the other parts of a literal could fail with, before one part of it is taken. */
 export function evaluatedWhole<V extends Value>(l: Lowering, value: V): V {
   return mayFail(value) ? (l.stabilizedValue(value) as V) : value // which keeps the kind
 }

@@ -36,14 +36,14 @@ const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
   ] as const),
 ])
 
-/** The platform's function or class that a name stands for; undefined for the user's own. */
+/** Returns the platform's function or class that a name stands for; undefined for the user's own. */
 function platformValue(l: Lowering, node: AnyNode): unknown {
   if (node.type !== 'Identifier' || l.unit.names.bindingOf.get(node) !== undefined) return undefined
   const free = l.unit.freeOf(node)
   return free.kind === 'global' ? free.value : undefined
 }
 
-/** `new Float64Array(8)`, `new Int32Array([1, 2, 3])`; undefined for what makes something else. */
+/** Lowers `new Float64Array(8)`, `new Int32Array([1, 2, 3])`; undefined for other constructors. */
 export function newTypedArray(l: Lowering, node: NewExpression): Value | undefined {
   const dtype = DTYPES.get(platformValue(l, node.callee))
   if (dtype === undefined || l.context.kind !== 'loop') return undefined
@@ -59,7 +59,7 @@ export function newTypedArray(l: Lowering, node: NewExpression): Value | undefin
   return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
 }
 
-/** `new Array(8).fill(0)`, `Array(8).fill(0)`, `Float64Array.of(1, 2)`; undefined for what makes something else. */
+/** Lowers `new Array(8).fill(0)`, `Array(8).fill(0)`, `Float64Array.of(1, 2)`; undefined for other calls. */
 export function calledArray(l: Lowering, node: CallExpression): Value | undefined {
   const { callee } = node
   if (l.context.kind !== 'loop' || callee.type !== 'MemberExpression' || callee.computed || callee.property.type !== 'Identifier')
@@ -88,7 +88,7 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
   return given === undefined ? REFUSED : filled(l, { name, dtype: 'f64', node, isList: true }, length, given)
 }
 
-/** `Array.from({ length: n }, (_, k) => …)`, `Float64Array.from({ length: n }, …)`; undefined for what makes something else. */
+/** Lowers `Array.from({ length: n }, (_, k) => …)`, `Float64Array.from({ length: n }, …)`; undefined for other calls. */
 function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
   const [like, make, another] = node.arguments
   if (like?.type !== 'ObjectExpression' || make === undefined || make.type === 'SpreadElement' || another !== undefined) return undefined
@@ -104,7 +104,7 @@ function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallEx
   const nothing = exprValue(literal(undefined, span))
   let list: View | undefined
   eachIndex(l, length, node, (at) => {
-    const before = new Set(l.locals.keys()) // of one that was there all rows would be the same
+    const before = new Set(l.locals.keys()) // an array that existed before would be every row
     const item = l.verbs.inline(l, f, [nothing, exprValue(at)], node)
     const row = as.isList === true && item.kind === 'view' && !before.has(item.array) ? rowIn(l, item) : undefined
     if (row !== undefined) {
@@ -137,7 +137,7 @@ function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallEx
   return list ?? REFUSED
 }
 
-/** An array of so many numbers, all of it: the next row of an array of two axes. */
+/** Returns an array of one axis that can be the next row of an array of two axes; undefined for other values. */
 function rowIn(
   l: Lowering,
   item: Value,
@@ -149,7 +149,7 @@ function rowIn(
   return { array: item.array, dtype: dtype as DType, length, isList: l.lists.has(item.array) }
 }
 
-/** `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for what makes something else. */
+/** Lowers `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for other calls. */
 function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
   const [of, by, another] = node.arguments
   if (of === undefined || of.type === 'SpreadElement' || by?.type === 'SpreadElement' || another !== undefined) return undefined
@@ -162,7 +162,7 @@ function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExp
   return copy ?? l.refuse('local-array-length', of, l.span(node).text)
 }
 
-/** An array literal of numbers, or of rows of as many numbers each, whose subscripts are computed; undefined for one of other things. */
+/** Lowers an array literal of numbers, or of equally long rows of numbers, whose subscripts are computed; undefined for other literals. */
 export function listLiteral(l: Lowering, name: string, given: readonly Value[], node: AnyNode): Value | undefined {
   if (l.context.kind !== 'loop' || given.length === 0) return undefined
   const items = given.map((item) => (item.kind === 'stored' ? partsOf(item, l.span(node)) : item))
@@ -180,7 +180,7 @@ export function listLiteral(l: Lowering, name: string, given: readonly Value[], 
   return put(l, list, values, node)
 }
 
-/** A list of these numbers. */
+/** Makes a list of these numbers. */
 export function listOf(l: Lowering, items: readonly Value[], node: AnyNode): Value {
   return holding(l, { name: l.takeName('list'), dtype: 'f64', node, isList: true }, items)
 }
@@ -205,7 +205,7 @@ function filled(l: Lowering, what: Made, length: number, value: Expr | 0): Value
   return list
 }
 
-/** `t.fill(0)`; other methods are refused. */
+/** Lowers `t.fill(0)`; other methods are refused. */
 export function localMethod(l: Lowering, view: View, name: string, node: CallExpression): Value {
   const shape = l.locals.get(view.array) ?? []
   const length = shape.length === view.prefix.length + 1 ? shape.at(-1) : undefined

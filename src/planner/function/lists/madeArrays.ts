@@ -1,6 +1,4 @@
-/**
- * Arrays that a loop's body makes for itself: where they lie, what is put into them, and loops over their indices.
- */
+/** Arrays that a loop's body makes for itself: their storage, writes of their elements, and loops over their indices. */
 import type { AnyNode } from 'acorn'
 import { sizeOfShape } from '../../../core/arrays/indexSpace.ts'
 import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
@@ -14,23 +12,23 @@ import { isNumber } from '../surelyNumbers.ts'
 
 export type View = Value & { readonly kind: 'view' }
 
-/** Of all that a body makes: each worker has them, and every pass. */
+/** Most bytes of all arrays that a body makes: each worker has a copy in every pass. */
 export const MOST_BYTES: number = 2 ** 20
 
-/** So many elements are zeroed one by one; more in a loop. */
+/** Most elements that are filled one by one; more are filled in a loop. */
 const WRITTEN_OUT = 8
 
 export interface Made {
   readonly name: string
   readonly dtype: DType
   readonly node: AnyNode
-  /** A plain array, which keeps what it is given. */
+  /** Whether it is a plain array, which keeps what it is given. */
   readonly isList?: true
-  /** What messages call it; the text of the node unless said otherwise. */
+  /** The array in messages; the text of the node unless said otherwise. */
   readonly text?: string
 }
 
-/** Where the elements of an array lie; undefined where it is refused. */
+/** Makes the storage of an array; undefined where it is refused. */
 export function made(
   l: Lowering,
   { name, dtype, node, isList, text = l.span(node).text }: Made,
@@ -71,7 +69,7 @@ export function put(
   return list
 }
 
-/** Writes a value to all elements of an array of so many. */
+/** Emits writes of a value to all elements of an array. */
 export function fill(l: Lowering, { array, prefix }: View, length: number, given: Expr, node: AnyNode): void {
   const span = l.span(node)
   const value = l.stabilized(given)
@@ -81,7 +79,7 @@ export function fill(l: Lowering, { array, prefix }: View, length: number, given
   else eachIndex(l, length, node, write)
 }
 
-/** A loop over the indices of a list of so many. */
+/** Emits a loop over the indices of a list of this length. */
 export function eachIndex(l: Lowering, length: number, node: AnyNode, turn: (at: Expr) => void): void {
   const span = l.span(node)
   const local = l.newName('at')
@@ -109,7 +107,7 @@ export function eachIndex(l: Lowering, length: number, node: AnyNode, turn: (at:
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 
-/** What is put into a list is a number: undefined would stay what it is there, where a typed array makes NaN of it. */
+/** Checks that a value put into a list is a number: a list keeps undefined, where a typed array makes it NaN. */
 export function checkNumber(
   l: Lowering,
   array: string,
@@ -125,7 +123,7 @@ export function checkNumber(
   })
 }
 
-/** A list of room for so many elements, of which there are none yet. */
+/** Makes an empty list with room for this many elements; undefined where it is refused. */
 export function emptyList(l: Lowering, what: Made, room: number): View | undefined {
   const list = made(l, what, [Math.max(1, room)])
   if (list === undefined) return undefined
@@ -136,7 +134,7 @@ export function emptyList(l: Lowering, what: Made, room: number): View | undefin
   return list
 }
 
-/** Puts a value behind the last element of a list that grows, for which there is room. */
+/** Emits the write of a value after the last element of a list that grows, for which there is room. */
 export function pushed(l: Lowering, list: View, value: Expr, node: AnyNode): void {
   const [span, local] = [l.span(node), l.sizes.get(list.array) ?? '']
   const size: Expr = { kind: 'Local', name: local, span }
@@ -145,13 +143,13 @@ export function pushed(l: Lowering, list: View, value: Expr, node: AnyNode): voi
   l.emit({ kind: 'Assign', local, value: binary('+', size, literal(1, span), span), span })
 }
 
-/** How many elements the array has. */
+/** Returns the number of elements of the array. */
 export function lengthIn(l: Lowering, view: View, node: AnyNode): Expr {
   const [size, span] = [l.sizes.get(view.array), l.span(node)]
   return size === undefined ? { kind: 'Extent', array: view.array, axis: view.prefix.length, span } : { kind: 'Local', name: size, span }
 }
 
-/** A subscript of a list that grows, which is checked; what is behind its last element was something before. */
+/** Emits the check of a subscript of a list that grows: behind its last element lie old values. */
 export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyNode): Expr {
   const [size, span] = [l.sizes.get(array), l.span(node)]
   if (size === undefined || l.frame.isLibrary === true) return index
@@ -163,7 +161,7 @@ export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyN
   return at
 }
 
-/** `list.push(…)`, `list.pop()`; undefined for other methods. */
+/** Lowers `list.push(…)`, `list.pop()`; undefined for other methods. */
 export function growingMethod(l: Lowering, list: View, name: string, args: readonly Value[], node: AnyNode): Value | undefined {
   const [span, local] = [l.span(node), l.sizes.get(list.array)]
   if (local === undefined) return undefined

@@ -1,12 +1,12 @@
 /**
- * Methods of short lists whose elements are known one by one: literals, and what is captured. What a method asks of each is written out.
+ * Lowers methods of short lists whose elements are known one by one: literals and captured lists. The work for each element is unrolled.
  *
  *     [r.a, r.b].some((v) => v > 9)                       -->   r.a > 9 || r.b > 9
  *     [r.a, r.b].indexOf(3)                               -->   r.a === 3 ? 0 : r.b === 3 ? 1 : -1
  *     bands.find(([low, high]) => x >= low && x < high)   -->   bands[x >= 0 && x < 20 ? 0 : x >= 20 && x < 60 ? 1 : -1]
  *     near.filter(([dx, dy]) => f(dx, dy)).length         -->   (f(-1, 0) ? 1 : 0) + (f(1, 0) ? 1 : 0)
  *
- * Each element is asked in its turn, and none behind the one that answers.
+ * Elements are asked in order, and none after the one that answers.
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Builtin, Expr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -19,9 +19,9 @@ import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { written } from './literals.ts'
 
-/** Elements that are written out. */
+/** Most elements of a list whose methods are unrolled. */
 const MOST_ELEMENTS = 64
-/** Longer lists of numbers lie in the memory of a loop's kernel, where loops go through them. */
+/** Most numbers of a literal that a loop body unrolls; longer lists lie in the memory of its kernel, where loops go through them. */
 const MOST_IN_BODIES = 8
 
 interface Short {
@@ -31,7 +31,7 @@ interface Short {
   readonly node: CallExpression
 }
 
-/** Undefined for lists that are not short, for other methods, and for arguments that are not written out. */
+/** Lowers a method of a short list; undefined for other lists and methods, and for arguments that are not written out. */
 export function shortListMethod(l: Lowering, given: Value, name: string, node: CallExpression): Value | undefined {
   const length = lengthOf(given)
   if (length === undefined || length > MOST_ELEMENTS || node.optional) return undefined
@@ -46,7 +46,7 @@ export function shortListMethod(l: Lowering, given: Value, name: string, node: C
   return done
 }
 
-/** Whether a loop's body has it written out, though it has memory for lists. */
+/** Whether a loop's body unrolls the methods of a list, though it has memory for lists. */
 export function isWrittenOut(over: Value): boolean {
   const items = over.kind === 'tuple' ? over.items : undefined
   return items !== undefined && (items.length <= MOST_IN_BODIES || items.some((item) => item.kind !== 'expr'))
@@ -81,7 +81,7 @@ const METHODS: ReadonlyMap<string, ShortMethod> = new Map<string, ShortMethod>([
   ['reduce', reduced],
 ])
 
-/** What a callback gives for each element; undefined for what is no function that may be written out. */
+/** Returns a function that lowers the call of a callback for one element; undefined where the callback cannot be written out. */
 function callback(
   l: Lowering,
   { list, item, node }: Short,
@@ -104,10 +104,10 @@ function callback(
 const OF_ONE = /^(Number|String|Boolean|isNaN|isFinite|(Number\.)?parseFloat|Number\.is\w+|Math\.(?!max|min|hypot|pow|atan2|imul)\w+)$/
 
 interface Search {
-  /** What is said of the element that was searched for, and where there is none. */
+  /** The answer for the element that was found, and for none. */
   readonly found: (index: number) => number | boolean
   readonly none: number | boolean
-  /** What the test says of it. */
+  /** The result of the test that is searched for; true where absent. */
   readonly wanted?: false
   readonly fromEnd?: true
 }
@@ -143,7 +143,7 @@ function compared(
   })
 }
 
-/** The answer of the first element, or the last, that a test is true of; those behind it are not tested. */
+/** Lowers to the answer of the first element, or the last, that passes a test; those behind it are not tested. */
 function firstThat(l: Lowering, { length, node }: Short, search: Search, test: (index: number) => Expr | undefined): Value {
   const { found, none, wanted, fromEnd } = search
   const span = l.span(node)
@@ -204,7 +204,7 @@ function isBoolean(expr: Expr): boolean {
   }
 }
 
-/** An element: a value, or a row of a captured list of lists or objects. */
+/** Lowers to the element found: a value, or a row of a captured list of lists or objects. */
 function foundElement(
   l: Lowering,
   short: Short,
@@ -250,7 +250,7 @@ function reduced(l: Lowering, short: Short, f: Expression, init: Expression | un
   return sofar
 }
 
-/** Texts with something between; null and undefined are empty. */
+/** Lowers `join`: texts with a separator between; null and undefined are empty. */
 function joined(l: Lowering, { length, item, node }: Short, separator: Expression | undefined, another: unknown): Value | undefined {
   const span = l.span(node)
   if (another !== undefined) return undefined
@@ -275,14 +275,14 @@ function asText(l: Lowering, of: Expr): Expr {
   return isThere(l, of) ? string : conditional(binary('==', of, literal(null, span), span), literal('', span), string, span)
 }
 
-/** Whether it is a column without nulls. */
+/** Whether an expression is a column without nulls. */
 function isThere(l: Lowering, of: Expr): boolean {
   if (of.kind !== 'Field' || of.of.kind !== 'Input') return false
   const element = inputElement(l.context, of.of.argument)
   return element.kind === 'row' && element.fields.find((field) => field.name === of.name)?.nullable === false
 }
 
-/** `list.filter(f).length`, which needs no list of those that pass; undefined for anything else. */
+/** Lowers `list.filter(f).length`, which needs no list of the elements that pass; undefined for anything else. */
 export function filteredLength(l: Lowering, node: AnyNode): Value | undefined {
   if (node.type !== 'MemberExpression' || node.computed || node.property.type !== 'Identifier' || node.property.name !== 'length')
     return undefined

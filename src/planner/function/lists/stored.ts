@@ -26,14 +26,14 @@ function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable }: { rea
   return { name, span: l.span(node), isVariable, isResult: false, isNamed: false, loops: [...l.loops], ...nothing, ...flags }
 }
 
-/** The object of a literal whose parts are assigned later. */
+/** Makes locals for the object of a literal whose parts are assigned later. */
 export function storedLiteral(l: Lowering, name: string, value: Value & { readonly site: Site }, node: AnyNode): Value {
   const storage = newStorage(l, name, value, { node, owner: undefined })
   if (storage === undefined) return REFUSED
   return { kind: 'stored', storage, owner: ownerOf(l, name, node, { isVariable: false }), isPart: false, site: value.site }
 }
 
-/** A variable that holds objects like this one; undefined, without a word, for what is none. */
+/** Makes a variable that holds objects like this one; undefined, without a refusal, for other values. */
 export function storedVariable(l: Lowering, name: string, given: Value, node: AnyNode): Value | undefined {
   const value = takenApart(l, given)
   if (value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'stored') return undefined
@@ -45,11 +45,11 @@ export function storedVariable(l: Lowering, name: string, given: Value, node: An
 
 interface How {
   readonly node: AnyNode
-  /** To whom parts that are no scalars are copied; undefined where they stay what they are. */
+  /** The owner to which parts that are no scalars are copied; undefined where they stay what they are. */
   readonly owner: Owner | undefined
 }
 
-/** Locals for the parts of a value, with what it holds now. */
+/** Declares locals for the parts of a value, with what they hold now; undefined where a part is refused. */
 function newStorage(l: Lowering, name: string, value: Value, how: How): Storage | undefined {
   const { owner } = how
   if (owner === undefined && value.kind === 'stored' && !value.owner.isNamed) return value.storage
@@ -85,7 +85,7 @@ function newStorage(l: Lowering, name: string, value: Value, how: How): Storage 
   }
 }
 
-/** What a function returns in several places: locals for its parts, which the first return declares. */
+/** Stores what a function returns in one of several places: locals for the parts, which the first return declares. */
 export function returnStored(l: Lowering, result: Result, given: Value, node: AnyNode): void {
   const value = takenApart(l, given)
   if (result.stored === undefined) {
@@ -107,7 +107,7 @@ export function returnStored(l: Lowering, result: Result, given: Value, node: An
   storeParts(l, result.stored, value, node)
 }
 
-/** Locals like the parts of a value, not set yet; undefined where a part is no scalar. */
+/** Declares locals like the parts of a value, not set yet; undefined where a part is no scalar. */
 function emptyLike(l: Lowering, name: string, value: Value, span: Span): Storage | undefined {
   switch (value.kind) {
     case 'expr': {
@@ -150,7 +150,7 @@ export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode)
   for (const pair of kept) l.emit({ kind: 'Assign', ...pair, span })
 }
 
-/** Whether a value has the parts that the storage has, in this order, all of them scalars in the end. */
+/** Whether a value has the parts that the storage has, in this order, all of them scalars in the end; `pairs` gets these. */
 function matched(
   l: Lowering,
   { storage, owner }: Pick<Stored, 'storage' | 'owner'>,
@@ -186,7 +186,7 @@ function matched(
   }
 }
 
-/** The part of a name; undefined where there is none. */
+/** Returns the storage of a part by name; undefined where there is none. */
 export function storedPart({ storage }: Stored, name: string): Storage | undefined {
   if (storage.kind === 'fields') return storage.fields.find((one) => one.name === name)?.storage
   return storage.kind === 'items' ? storage.items[Number(name)] : undefined
@@ -196,7 +196,7 @@ function ofClass({ prototype }: { readonly prototype?: object }): { readonly pro
   return prototype === undefined ? {} : { prototype }
 }
 
-/** What it holds. */
+/** Returns what a part holds; undefined where there is none of this name. */
 export function partOf(of: Stored, name: string, span: Span): Value | undefined {
   const part = storedPart(of, name)
   return part === undefined ? undefined : heldIn(of, part, span)
@@ -207,7 +207,7 @@ function heldIn({ owner }: Stored, storage: Storage, span: Span): Value {
   return storage.kind === 'fixed' ? storage.value : { kind: 'stored', storage, owner, isPart: true }
 }
 
-/** What the object or array holds now, as a literal of its parts. */
+/** Returns what the object or array holds now, as a literal of its parts. */
 export function partsOf(of: Stored, span: Span): Value {
   const { storage } = of
   if (storage.kind === 'items') return { kind: 'tuple', items: storage.items.map((item) => heldIn(of, item, span)) }
@@ -218,7 +218,7 @@ export function partsOf(of: Stored, span: Span): Value {
   return heldIn(of, storage, span)
 }
 
-/** A value that keeps standing for the object: the object itself, or what a variable holds now. */
+/** Returns a value that goes on standing for the object: the object itself, or what a variable holds now. */
 export function keptStored(l: Lowering, value: Stored): Value {
   const { owner } = value
   const { span } = owner
@@ -233,11 +233,11 @@ export function keptStored(l: Lowering, value: Stored): Value {
   return value
 }
 
-/** Says that a variable is given what an object holds, as it might be given the object. */
+/** Notes that a variable is given what an object holds, where JavaScript would give it the object. */
 function noteShared(l: Lowering, to: Owner, from: Value, span: Span): void {
   if (from.kind === 'stored') {
     noteCopy(l, from, span)
-    // What a function returns is made for who calls it.
+    // The result of a function is made for its caller.
     if (!from.owner.isResult || from.owner.isShared) to.isShared = true
   } else if (isNamed(from)) to.isShared = true
   checkCopies(l, to, span)
@@ -247,14 +247,14 @@ function isNamed(value: Value): boolean {
   return value.kind === 'stored' ? value.owner.isNamed : (value.kind === 'tuple' || value.kind === 'record') && value.isNamed === true
 }
 
-/** Whether somebody else may have the object, or one in it. */
+/** Whether another variable may have the object, or one inside it. */
 export function holdsNamed(value: Value): boolean {
   if (value.kind === 'stored') return true
   if (value.kind === 'tuple') return value.isNamed === true || value.items.some(holdsNamed)
   return value.kind === 'record' && (value.isNamed === true || value.fields.some((field) => holdsNamed(field.value)))
 }
 
-/** The value, known to have a name: from then on others may have the object too. */
+/** Returns the value with the note that it has a name: from then on others may have the object too. */
 export function named(value: Value): Value {
   switch (value.kind) {
     case 'stored':
@@ -269,21 +269,21 @@ export function named(value: Value): Value {
   }
 }
 
-/** Says that what an object holds now goes on under another name. */
+/** Notes that what an object holds now goes on under another name. */
 export function noteCopy(l: Lowering, { owner }: Stored, span: Span): void {
   owner.copied ??= l.now()
   if (l.loops.length !== owner.loops.length) owner.isCopiedAgain = true
   checkCopies(l, owner, span)
 }
 
-/** Says that a field that is a scalar is assigned. */
+/** Notes that a field that is a scalar is assigned. */
 export function noteChange(l: Lowering, owner: Owner, span: Span): void {
   owner.hasChangedScalars = true
   owner.changed = l.now()
   checkCopies(l, owner, span)
 }
 
-/** Says that a part that is an object becomes another. */
+/** Notes that a part that is an object becomes another. */
 export function noteReplaced(l: Lowering, owner: Owner, span: Span): void {
   owner.hasReplacedParts = true
   owner.changed = l.now()
@@ -292,7 +292,7 @@ export function noteReplaced(l: Lowering, owner: Owner, span: Span): void {
   noteReassigned(l, owner, span)
 }
 
-/** A function that was given the object may still read it under its own name. */
+/** Refuses to replace an object that a function was given, since that function may still read it under its own name. */
 export function noteReassigned(l: Lowering, owner: Owner, span: Span): void {
   if (l.lent.includes(owner) || l.keptByFunctions.has(owner)) refuseAlias(l, span, owner.name)
 }
@@ -311,7 +311,7 @@ function refuseAlias(l: Lowering, span: Span, name: string): void {
   l.refuseWith(refusalOf('aliased-object', span, name))
 }
 
-/** An object or array that only an expression holds so far, as a literal of its parts; anything else as it is. */
+/** Returns an object or array that only an expression holds so far as a literal of its parts; anything else unchanged. */
 export function takenApart(l: Lowering, value: Value): Value {
   if (value.kind !== 'expr' || !holdsLiteral(value.expr)) return value
   return apart(l, value.expr) ?? value
@@ -327,7 +327,7 @@ function apart(l: Lowering, expr: Expr): Value | undefined {
   return then === undefined || other === undefined ? undefined : chosen(test, then, other)
 }
 
-/** `test ? a : b`, part by part; undefined where they differ in their parts. */
+/** Returns `test ? a : b`, part by part; undefined where they differ in their parts. */
 function chosen(test: Expr, a: Value, b: Value): Value | undefined {
   if (a.kind === 'expr' && b.kind === 'expr') return exprValue(conditional(test, a.expr, b.expr, test.span))
   if (a.kind === 'tuple' && b.kind === 'tuple' && a.items.length === b.items.length) {

@@ -1,5 +1,5 @@
 /**
- * Assignments: to locals, and to elements of row views. Everything else that is assigned belongs to someone outside
+ * Lowers assignments to locals, and to elements of row views. Everything else that is assigned belongs to someone outside
  * the function, and is refused by name.
  */
 import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Pattern, UpdateExpression } from 'acorn'

@@ -1,5 +1,5 @@
 /**
- * Calls: methods of views and handles, functions of the platform, methods of strings, and functions of the user, which
+ * Lowers calls: methods of views and handles, functions of the platform, methods of strings, and functions of the user, which
  * are written out.
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'

@@ -1,5 +1,5 @@
 /**
- * Dates from outside the function, or written out in it, as the numbers that comparisons and arithmetic make of them.
+ * Lowers dates from outside the function, or written out in it, to the numbers that comparisons and arithmetic make of them.
  *
  *     const from = new Date('1994-01-01')
  *     (r) => r.day >= from                          day >= Parameter from, 757382400000

@@ -1,5 +1,5 @@
 /**
- * What is known of an index while a body is lowered: components of the key are whole numbers from 0 on, and counters of loops
+ * Ranges of index expressions while a body is lowered: components of the key are whole numbers from 0 on, and counters of loops
  * run from one number that is written out to another.
  *
  *     i % 3                                   0 to 2

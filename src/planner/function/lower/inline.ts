@@ -1,5 +1,5 @@
 /**
- * Functions of the user written out where they are called.
+ * Inlines functions of the user where they are called.
  *
  *     const relu = (x) => { if (x < 0) return 0; return x }      y = relu(e)   -->   y = e < 0 ? 0 : e
  *

@@ -1,5 +1,5 @@
 /**
- * Loops: `for`, `while` and `do`, all as the IR's one For; `for … of` is in `iteration.ts`.
+ * Lowers loops: `for`, `while` and `do`, all to the IR's one For; `for … of` is in `iteration.ts`.
  *
  * A test that has effects moves into the body, where `if (!test) break` takes its place. Declarations in the head stand
  * before the loop, all but the counter's: locals are unique, so it makes no difference.

@@ -1,5 +1,5 @@
 /**
- * Functions of the program that call themselves, written out as loops.
+ * Lowers functions of the program that call themselves to loops.
  *
  *     const gcd = (a, b) => (b === 0 ? a : gcd(b, a % b))         for (;;) { if (b === 0) { result = a; break }  [a, b] = [b, a % b] }
  *     const fib = (n) => (n < 2 ? n : fib(n - 1) + fib(n - 2))    the same with a stack

@@ -1,5 +1,5 @@
 /**
- * Regular expressions in functions: what is asked of one is whether it matches. With the flags g and y one remembers where it
+ * Regular expressions in functions, which can only be asked whether they match. With the flags g and y one remembers where it
  * ended, and the next call begins there; those are not lowered.
  *
  *     (r) => /special.*requests/.test(r.comment)         Matches "special.*requests" of comment

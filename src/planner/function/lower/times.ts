@@ -1,5 +1,5 @@
 /**
- * Calls of the library's functions of time: options are taken apart, and those that are known before the run are looked at where
+ * Lowers calls of the library's functions of time: options are taken apart, and those that are known before the run are checked where
  * the function is given.
  *
  *     (r) => bucket(r.ts, { every: '1 day', zone })     bucket(ts, Literal '1 day', Parameter zone)

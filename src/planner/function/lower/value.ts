@@ -1,5 +1,5 @@
 /**
- * What an expression of the user's function is while it is lowered: an IR expression, or one of the things that leave
+ * The values of expressions of the user's function while it is lowered: IR expressions, or things that leave
  * no trace in the IR: keys, views, handles, literals taken apart, functions about to be inlined.
  */
 import type { Builtin, Expr, LibraryCall } from '../../../core/ir/functionIr.ts'

@@ -1,5 +1,5 @@
 /**
- * Early returns as if/else, so that a return is the last thing on its path wherever that is possible.
+ * Rewrites early returns as if/else, so that a return is the last thing on its path wherever that is possible.
  *
  *     if (c) { S; return a }  R            if (c) { S; return a } else { R }
  *     if (c) return a; else return b       return c ? a : b

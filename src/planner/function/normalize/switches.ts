@@ -1,5 +1,5 @@
 /**
- * `switch` as a chain of ifs. A case that falls through to the next is followed by what stands there.
+ * Lowers `switch` to a chain of ifs. A case that falls through to the next is followed by the statements there.
  *
  *     switch (x) { case 1: case 2: S; break; default: T }     if (x === 1 || x === 2) { S } else { T }
  *     switch (x) { case 1: S; default: T }                    if (x === 1) { S; T } else { T }

@@ -1,5 +1,5 @@
 /**
- * `??` and `?.` as tsc writes them below ES2020, turned back.
+ * Restores `??` and `?.` from the form in which tsc writes them below ES2020.
  *
  *     (_a = x) !== null && _a !== void 0 ? _a : y      x ?? y
  *     (_a = x) === null || _a === void 0 ? void 0 : _a.b      x?.b

@@ -1,5 +1,5 @@
 /**
- * What names stand for in one call of a function that is written out. A function that is made there sees the names of that very call, and
+ * The meaning of names in one call of a function that is written out. A function that is made there sees the names of that very call, and
  * of no other, whenever it is called:
  *
  *     const adding = (a) => (b) => a + b        f and g have an a each, since each has the call that made it around it

@@ -1,5 +1,5 @@
 /**
- * Patterns: `[i, j]`, `{ W, H: h }`, `{ stars = 0, ...rest }`, for declarations, parameters and assignments.
+ * Lowers patterns: `[i, j]`, `{ W, H: h }`, `{ stars = 0, ...rest }`, for declarations, parameters and assignments.
  */
 import type { AnyNode, Pattern } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'

@@ -1,6 +1,6 @@
 /**
- * The text of the script or module that a function stands in, as the engine runs it, and where in it: tools may have made
- * it of the user's file.
+ * Reads the text of the script or module that a function stands in, as the engine runs it, and the function's place in it: tools may
+ * have made it of the user's file.
  *
  * V8 tells by functions that code may name only under a flag. The flag is set for the one look alone, as code that was
  * compiled under it may have to be compiled again later.

@@ -1,5 +1,5 @@
 /**
- * What a name means where no function is: a property of the global object, or a `let`, `const` or `class` of a script,
+ * The meaning of a name at the top level: a property of the global object, or a `let`, `const` or `class` of a script,
  * which hides it. A function made at the top level sees what any other function sees that declares no such name.
  */
 import { madeFromText } from '../../../core/ir/madeFromText.ts'

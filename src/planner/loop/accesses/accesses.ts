@@ -1,5 +1,5 @@
 /**
- * Every access of a body to an array: which array, which element, under which conditions.
+ * Collects every access of a body to an array: which array, which element, under which conditions.
  *
  * A walk over the IR in the order it runs, following locals (`const j = i + 1` leaves no trace) and guards. An access
  * that may not happen is reported as one that does; a subscript without affine form is unknown in its axis only.

@@ -20,7 +20,7 @@ export type Variable = Bounded &
         readonly axis: number
       }
     | {
-        /** The index of a counted loop inside the body, or its number of turns; `id` is unique in the body. */
+        /** The index of a counted loop inside the body, or its iteration number; `id` is unique in the body. */
         readonly kind: 'inner'
         readonly id: number
         readonly name: string

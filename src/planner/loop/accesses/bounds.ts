@@ -1,5 +1,5 @@
 /**
- * Whether an access surely lies inside its array: then it cannot fail.
+ * Proves that an access lies inside its array, so that it cannot fail.
  *
  * Statement: for no iteration in which the access happens is a subscript below 0, or at or above the extent of its axis.
  * Each of the two is a system over the integers, as in `collision.ts`; the access lies inside if none has a solution.

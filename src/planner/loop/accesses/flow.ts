@@ -1,5 +1,5 @@
 /**
- * What is known at a point of a body: the forms of the locals, and the constraints under which the point is reached.
+ * The state at a point of a body: the forms of the locals, and the constraints under which the point is reached.
  *
  * States are values. Where two paths meet, only what both know is kept; where one path has left the body, what the
  * other knows holds from there on, so that `if (i === 0) return` leaves `i >= 1` behind.

@@ -1,5 +1,5 @@
 /**
- * Where in an array an iteration can touch elements: along each of the array's axes a range that moves with the key, as rows
+ * Footprints: the part of an array that an iteration can touch. Along each of the array's axes a range that moves with the key, as rows
  * `i` up to `i + 1` of `g.get(i + 1, j)`. What is known here holds for every iteration; an access may also touch less.
  */
 import type { Footprint, LoopSpec, Reach } from '../../../core/loop/loopSpec.ts'

@@ -1,5 +1,5 @@
 /**
- * What a test says about the loop indices: `if (i > 0)` is a constraint, not noise.
+ * Turns tests into constraints on the loop indices, as `if (i > 0)`.
  *
  * A test taken as true (or as false) becomes constraints that hold wherever its branch runs. What cannot be said that
  * way is dropped, which only makes the analysis more careful; `exact` tells whether anything was.

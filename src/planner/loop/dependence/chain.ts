@@ -1,5 +1,5 @@
 /**
- * Loops that are one chain whatever the data: every iteration needs the one before, so that there is nothing to inspect.
+ * Recognizes loops that are one chain whatever the data: every iteration needs the one before, so that there is nothing to inspect.
  *
  *     a[i] = a[i - 1]        the next iteration, from the first on
  *     a[i] = f(a[0 … i])     the same, among others

@@ -1,5 +1,5 @@
 /**
- * "Iterations p and q touch one element with these two accesses", as systems of equations and inequalities.
+ * Writes "iterations p and q touch one element with these two accesses" as systems of equations and inequalities.
  *
  * Both are iterations, both accesses happen, each subscript lies within its axis, and those of an axis agree. Where
  * guards or choices leave cases, there is one system for each combination of them.

@@ -1,5 +1,5 @@
 /**
- * Which iterations of a loop must keep their order.
+ * Dependence analysis: finds the iterations of a loop that must keep their order.
  *
  * Two accesses to one array, at least one a write, depend on each other when two different iterations can touch the
  * same element. The dependence vector is the step from the earlier of the two to the later, one entry per axis of the

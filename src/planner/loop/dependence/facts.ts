@@ -1,5 +1,5 @@
 /**
- * Collects what holds of two iterations p and q, and turns it into systems of equations and inequalities.
+ * Collects the facts about two iterations p and q, and turns them into systems of equations and inequalities.
  *
  * Variables, in this order: the axes of p; the axes of q; then, as they are met, inner loop indices, choices and values
  * read (of each side its own) and extents (shared, since they are the same in all iterations).

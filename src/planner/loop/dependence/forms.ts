@@ -1,5 +1,5 @@
 /**
- * Forms: whole-number combinations of the loop indices, along which a skewed space is cut.
+ * Forms (hyperplanes): whole-number combinations of the loop indices, along which a skewed space is cut.
  *
  *     axis i of (i, j)     [1, 0]
  *     i + j                [1, 1]       its lines i + j = c are the anti-diagonals

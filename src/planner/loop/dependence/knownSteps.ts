@@ -1,6 +1,6 @@
 /**
- * From a collision system to what is known of the steps of a dependence vector: the system is projected onto the steps, and
- * of what is left only that is kept which is of use to a schedule.
+ * Computes the distance polyhedron of a dependence vector from a collision system: the system is projected onto the steps, and
+ * only inequalities that are of use to a schedule are kept.
  *
  *     [1, *]  1 <= d1 <= 1, -1 <= d2 <= 1, -d1 + d2 + 12 >= 0, …    d2 goes back by 1 at most: i + j never does
  *

@@ -1,5 +1,5 @@
 /**
- * Which accesses order iterations at all.
+ * Selects the accesses that order iterations at all.
  *
  * Additions to an array that the loop only adds to do not: by writing `add` the user says that their order does not
  * matter. Neither do accesses through an update buffer, whose reads see the last flush and whose adds apply at the

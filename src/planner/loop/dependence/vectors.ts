@@ -1,5 +1,5 @@
 /**
- * From a collision system to dependence vectors: which steps q - p its solutions take, p before q in key order.
+ * Computes dependence vectors from a collision system: the steps q - p of its solutions, p before q in key order.
  *
  * For each axis, the solutions that agree before it and move forward along it give a vector whose first entry is
  * positive; later entries are completed one by one. A vector stands only if there is a solution, its witness, or if the

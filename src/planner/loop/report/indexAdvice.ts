@@ -1,5 +1,5 @@
 /**
- * Iterating over keys instead of over their places in arrays that hold them.
+ * Advice to iterate over keys instead of over their places in arrays that hold them.
  *
  *     range(tokens): d = docs.get(t), w = words.get(t)      byDoc[d, k] and byWord[w, k] can be any of their rows
  *     rows.index((r) => [r.docs, r.words]): [d, w]          byDoc differs with the first axis, byWord with the second: 2d

@@ -1,5 +1,5 @@
 /**
- * Where a loop keeps what each iteration hands on to the next.
+ * Finds the elements in which a loop keeps what each iteration hands on to the next.
  *
  *     cell      n.set(0, n.get(0) + 1)                   one element, which all iterations read and write
  *     chain     out.set(i, out.get(i - 1) + x.get(i))    each iteration has an element, and reads that of the one before

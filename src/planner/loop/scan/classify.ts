@@ -1,5 +1,5 @@
 /**
- * What an expression is of a carried value: nothing, the value itself, or the value with something added, the greater of it
+ * Classifies expressions by a carried value: free of it, the value itself, or the value with something added, the greater of it
  * and something, and so on.
  *
  *     out.get(i - 1)                         same

@@ -1,5 +1,5 @@
 /**
- * The two loops over chunks that a scan runs as.
+ * Builds the two loops over chunks that a scan runs as.
  *
  *     out[i] = out[i - 1] + x[i]
  *

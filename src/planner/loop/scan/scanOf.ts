@@ -1,5 +1,5 @@
 /**
- * Whether a loop is a scan: all that its iterations hand on to one another are running sums, extremes, bits or counts.
+ * Recognizes scans: loops in which all that iterations hand on to one another are running sums, extremes, bits or counts.
  *
  * Blelloch, Prefix sums and their applications (1990). Iterations are cut into chunks. What a chunk makes of a carried value s is
  * s op E, or E; E is found by running what the body does to the value, from nothing. Going through the chunks in their order gives what

@@ -1,5 +1,5 @@
 /**
- * How the iterations of a loop change what they hand on: one operator for each carried value, or why there is none.
+ * Finds how iterations change what they hand on: one operator for each carried value, or why there is none.
  *
  * Statement: where `updatesOf` gives operators, an iteration changes a carried value s by s = s op e, or s = e, with op the operator
  * and e computed without any carried value, as often as and under conditions that no carried value decides on; or, for `pick`, by

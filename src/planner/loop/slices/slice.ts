@@ -15,7 +15,7 @@
  *     an iteration that throws touches what it would have touched had it gone on
  *     returning undefined or null counts as replacing the element
  *
- * There is no slice where a subscript, or how often an inner loop turns, depends on a value that the loop changes, or on
+ * There is no slice where a subscript, or the trip count of an inner loop, depends on a value that the loop changes, or on
  * a random number: the slice must be able to run before the loop does.
  */
 import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
