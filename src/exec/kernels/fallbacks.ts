@@ -1,9 +1,9 @@
 /**
- * What functions cost that are not compiled: who waits for one hears of it, once.
+ * The cost of functions that are not compiled: reported once to the user who waits for them.
  *
  *     (node:1) [DISTARRAY_FALLBACK] DistarrayWarning: app.ts:7:12 (r) => /x/.test(r.name) runs as …
  *
- * Statement: of each function, told by its place and text, there is at most one warning in a process, once it has run for
+ * Statement: each function, identified by its place and text, causes at most one warning in a process, once it has run for
  * more than a second in all. Nothing else depends on these clocks.
  */
 
@@ -17,7 +17,7 @@ export function fallbackEvent(what: string, { text, span, runs, reason }: Fallba
   return { kind: 'fallback', what: `${what} ${text}`, because: reason.message, span: reason.span ?? span, cure: reason.cure, runs }
 }
 
-/** What is told of a compiled function that runs row by row over files, where kernels over columns that are read whole were possible. */
+/** The event for a compiled function that runs row by row over files, where kernels over whole columns would have been possible. */
 export function rowsOfFilesEvent(what: string, { text, span }: ExecFunction, because: string): FallbackEvent {
   return {
     kind: 'fallback',
@@ -30,13 +30,13 @@ export function rowsOfFilesEvent(what: string, { text, span }: ExecFunction, bec
 }
 
 const WARN_AFTER_MS = 1_000
-/** Functions that are made anew again and again, each with another text, shall not be kept for ever. */
+/** The most functions that are remembered: programs that keep making functions with other texts would fill memory. */
 const MOST_KNOWN = 10_000
 
 const spent = new Map<string, number>()
 const warned = new Set<string>()
 
-/** Adds what a function took, and warns when that has become much. */
+/** Adds the time that a function took, and warns when the total exceeds a second. */
 export function addCost(fallback: Fallback, milliseconds: number): void {
   const { text, span } = fallback
   const body = `${placeText(span)} ${span.text} ${text}`
@@ -64,7 +64,7 @@ function shortened(text: string): string {
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`
 }
 
-/** The functions of a step or a wide operator that are not compiled. */
+/** Returns the functions of a step or a wide operator. */
 export function fallbacksOf(operator: Step | WideOperator): readonly Fallback[] {
   return functionsIn(operator).flatMap((f) => fallbackOf(f) ?? [])
 }

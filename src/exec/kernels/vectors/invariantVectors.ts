@@ -1,5 +1,5 @@
 /**
- * Vectors that do not change in a loop: made once, before it.
+ * Loop-invariant vectors: each is made once, before the loop.
  */
 import { type Code, codeId, type GrowingCode, I, OP, SIMD } from '../../kir/instructions.ts'
 import { lanesConst } from '../../kir/simd.ts'
@@ -12,23 +12,23 @@ export class LaneConstants {
   readonly #before: GrowingCode
   readonly #slots = new Map<string, number>()
 
-  /** `before` is code before all vectors. */
+  /** `before` collects code that runs before all vectors. */
   constructor(w: KernelWriter, before: GrowingCode) {
     this.#w = w
     this.#before = before
   }
 
-  /** The local of a vector of equal lanes. */
+  /** A vector with the value in every lane, kept in a local. */
   splat(kind: LaneKind, value: Value): Code {
     return this.#once(`${kind} ${codeId(value.code)}`, () => this.lanes(kind, value))
   }
 
-  /** The local of a vector of this f32. */
+  /** A vector with this f32 in every lane, kept in a local. */
   single(single: Code): Code {
     return this.#once(`single ${codeId(single)}`, () => [single, SIMD.f32Splat])
   }
 
-  /** A vector of equal lanes, made where it is used. */
+  /** A vector with the value in every lane, made where it is used. */
   lanes(kind: LaneKind, value: Value): Code {
     switch (kind) {
       case 'f64':
@@ -48,7 +48,7 @@ export class LaneConstants {
     return this.splat(kind, { type: { kind: 'i32', low: value, high: value }, code: I.i32Const(value), literal: value })
   }
 
-  /** first, first + 1, first + 2, first + 3. */
+  /** The vector first, first + 1, first + 2, first + 3. */
   steps(first: number): Code {
     return this.#once(`steps ${first}`, () => lanesConst([first, first + 1, first + 2, first + 3]))
   }

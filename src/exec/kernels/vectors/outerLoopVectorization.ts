@@ -1,16 +1,16 @@
 /**
  * Outer-loop vectorization.
  *
- * Iterations as lanes although the body has loops: each lane is an iteration, and the loops inside take their turns for all
- * lanes at once. What an iteration adds, it adds in its own order, so that sums in exact precision have lanes as well.
+ * Iterations become lanes although the body has loops: each lane is an iteration, and inner loops run for all
+ * lanes at once. An iteration adds in its own order, so that sums in exact precision are vectorized as well.
  *
  *     for p: for c: for a: s += (x[p][a] - m[c][a]) ** 2        s, x: two lanes, p and p + 1;  m: the same in both
  *
- * Legal where iterations that run side by side cannot meet, and none can fail:
+ * Legal where iterations that run side by side do not conflict, and none can fail:
  *
- * - loops inside are counted, from and to what is the same in all lanes;
- * - every subscript is surely inside, or is the key of the run, whose bounds are checked before it;
- * - of an array that the body writes, an iteration touches only what lies at its own key on one axis.
+ * - inner loops are counted, with the same range in all lanes;
+ * - every subscript is known to be in bounds, or is the key of the run plus a number, whose bounds are checked before it;
+ * - of an array that the body writes, an iteration accesses only elements at its own key on one axis.
  */
 import { type Expr, visitExpr } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
@@ -31,25 +31,25 @@ import {
 import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { Scalar, type Vector } from './wasmLanes.ts'
 
-/** Elements that a nest keeps in vectors while an inner loop turns. More would only move them to the stack. */
+/** The most elements that are kept in vectors during an inner loop; more would be spilled to the stack. */
 const MOST_KEPT = 16
 
-/** A loop inside, while its body is being written. */
+/** An inner loop whose body is being written. */
 interface Level {
-  /** Locals that differ between its turns. */
+  /** Locals that vary between its iterations. */
   readonly changed: ReadonlySet<string>
-  /** What it reads again and again is read before it. */
+  /** Code before it, which loads its invariant elements. */
   readonly before: GrowingCode
   readonly kept: Map<string, Vector>
 }
 
 export class Nest {
   readonly turning: Turning
-  /** Conditions under which the key of the run is inside. */
+  /** Conditions under which the key of the run is in bounds. */
   readonly checks: Code[] = []
   readonly #w: KernelWriter
   readonly #loop: InnerLoop
-  /** Locals that may differ between lanes: fewer than the body changes. */
+  /** Locals that may vary between lanes; fewer than the body changes. */
   readonly #differs: Set<string>
   readonly #changed: ReadonlySet<string>
   readonly #written: ReadonlySet<string>
@@ -60,7 +60,7 @@ export class Nest {
   #kept = 0
   #depth = 0
 
-  /** `before` is code before all vectors. */
+  /** `before` collects code that runs before all vectors. */
   constructor(w: KernelWriter, loop: InnerLoop, before: GrowingCode) {
     this.#w = w
     this.#loop = loop
@@ -76,12 +76,12 @@ export class Nest {
     return isSteady(expr, this.turning)
   }
 
-  /** Whether a value that lanes share may differ between turns of loops inside. */
+  /** Whether a value that lanes share may vary between iterations of inner loops. */
   differsInside(expr: Expr): boolean {
     return !isSteady(expr, { ...this.turning, changed: this.#changed })
   }
 
-  /** A local that all lanes share from here on, as an index of a loop inside does. */
+  /** Declares that all lanes share a local from here on, such as the index of an inner loop. */
   share(local: string): void {
     this.#differs.delete(local)
   }
@@ -94,7 +94,7 @@ export class Nest {
     return this.#depth > 0
   }
 
-  /** `write` writes a loop inside. */
+  /** Runs `write`, which writes an inner loop. */
   deeper<T>(write: () => T): T {
     this.#depth++
     const result = write()
@@ -102,7 +102,7 @@ export class Nest {
     return result
   }
 
-  /** `write` writes the body of a loop inside. Gives what comes before it as well. */
+  /** Runs `write`, which writes the body of an inner loop; returns the code before the loop as well. */
   inside(changed: ReadonlySet<string>, write: () => Code): { readonly before: Code; readonly body: Code } {
     const level: Level = { changed, before: [], kept: new Map() }
     this.#levels.push(level)
@@ -111,7 +111,7 @@ export class Nest {
     return { before: level.before, body }
   }
 
-  /** The vector from before the outermost loop inside that does not change it. `load` makes it. */
+  /** Returns an element's vector, hoisted out of all inner loops that do not change its subscripts. `load` makes it. */
   kept({ memory, subscripts }: Access, key: string, load: () => Vector): Vector {
     let level: Level | undefined
     for (const outer of [...this.#levels].reverse()) {
@@ -140,7 +140,7 @@ export class Nest {
     return found
   }
 
-  /** Where an access of the turn being written lies, in its first lane. */
+  /** Resolves an access of the iteration being written: the address of its first lane. */
   access(node: object): Access {
     const found = accessOf(node)
     const { kind, array, subscripts } = found
@@ -193,7 +193,7 @@ export class Nest {
     return access
   }
 
-  /** Bytes from one lane's element to the next. */
+  /** The local with the bytes between the elements of adjacent lanes. */
   #stride(number: number, axis: number, rank: number, shift: number): number {
     const key = `${number} ${axis} ${shift}`
     let slot = this.#strides.get(key)
@@ -205,7 +205,7 @@ export class Nest {
     return slot
   }
 
-  /** Throws `Scalar` where lanes could meet. `returns`: whether an iteration may replace its element. */
+  /** Throws `Scalar` where lanes could conflict. `returns`: whether an iteration may replace its element. */
   checkLanes(returns: boolean): void {
     const written = new Map(this.#made.flatMap((access) => (access.kind === 'read' ? [] : [[access.memory, access] as const])))
     const element = returns ? elementMemory(this.#w) : undefined

@@ -1,6 +1,6 @@
 /**
- * Loops inside a body whose iterations are lanes. All vectors of iterations take a loop's turns together, so that one
- * vector's additions do not wait for another's. Short loops are written out, so that their subscripts are numbers.
+ * Inner loops of a body whose iterations are lanes. All vectors of iterations run a loop together, so that one
+ * vector's additions do not wait for another's. Short loops are fully unrolled, so that their subscripts are constants.
  */
 import type { CountedLoop, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn, hasLoop } from '../../../core/ir/irFacts.ts'
@@ -15,22 +15,22 @@ import { asFloat, asIntegers, masked, Scalar, type Vector } from './wasmLanes.ts
 import type { VectorScope } from './wasmVectorExpressions.ts'
 import { sizeOf } from './wasmVectorSums.ts'
 
-/** What loops inside ask of the loop around them. */
+/** The interface of the outer loop to inner loops. */
 export interface NestScope {
   readonly lanes: VectorScope
   readonly w: KernelWriter
   readonly nest: Nest
-  /** One turn for each vector of iterations. */
+  /** The state of each vector of iterations. */
   readonly turns: readonly Turn[]
-  /** Writes a statement of the turn with this number. */
+  /** Writes a statement for the vector with this number. */
   one(turn: number, stmt: Stmt): Code
 }
 
-/** Loops of more turns are not written out, nor those of more statements and operations in all. */
+/** The most iterations of an inner loop that is unrolled, and the most statements and operations of the result. */
 const MOST_WRITTEN_OUT = 16
 const LARGEST_WRITTEN_OUT = 300
 
-/** The statements for all turns. */
+/** Writes statements for all vectors. */
 export function nestedBlock(s: NestScope, stmts: readonly Stmt[]): Code {
   return stmts.map((stmt) => {
     if (stmt.kind === 'For') return nestedLoop(s, stmt)
@@ -38,7 +38,7 @@ export function nestedBlock(s: NestScope, stmts: readonly Stmt[]): Code {
   })
 }
 
-/** An integer that all lanes share may be a subscript: it is kept in a local of its own as well. */
+/** Keeps an integer that all lanes share in a scalar local as well, so that it may be a subscript. */
 function sharedLocal({ w, nest }: NestScope, stmt: Stmt): Code {
   if (stmt.kind !== 'Let' || stmt.init === undefined || w.isChanged(stmt.local) || !nest.isShared(stmt.init)) return []
   const value = w.expr(stmt.init)
@@ -68,7 +68,7 @@ function nestedLoop(s: NestScope, stmt: For): Code {
   return code
 }
 
-/** The loop turn by turn. */
+/** Writes the loop iteration by iteration. */
 function turned(s: NestScope, loop: For, counted: CountedLoop, { seen, held }: CountedRange): Code {
   const { w, nest } = s
   const { local, from, to, step } = counted
@@ -102,7 +102,7 @@ function declaredIn(body: readonly Stmt[]): ReadonlySet<string> {
   return new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
 }
 
-/** Locals from before a loop that it changes have a place of their own while it turns; `after` goes to the end of a turn. */
+/** Pins locals that a loop changes to a local of their own during the loop; `after` ends each iteration. */
 function pinned(s: NestScope, changed: ReadonlySet<string>): { readonly before: Code; readonly after: () => Code } {
   const before: GrowingCode = []
   const pins = s.turns.flatMap(({ locals }) =>
@@ -125,7 +125,7 @@ function pinned(s: NestScope, changed: ReadonlySet<string>): { readonly before: 
   return { before, after }
 }
 
-/** The vector in a local, as the type of its name says. */
+/** Stores the vector in a local, in the representation for the variable's type. */
 function placed(s: NestScope, name: string, vector: Vector, slot: number): { readonly code: Code; readonly vector: Vector } {
   const type = s.w.locals.get(name)
   const kept = I.localGet(slot)

@@ -7,24 +7,24 @@ import { Nest } from './outerLoopVectorization.ts'
 import type { HandedOver } from './vectorLoop.ts'
 import { type Constants, loadedLanes, rawLoad, rawStore, Scalar, storedLanes, type Vector } from './wasmLanes.ts'
 
-/** What is written with: constants, and which lanes run here. */
+/** The services of the vector loop for accesses: constants, and the mask of active lanes. */
 interface Lanes extends Constants {
   active(): Vector | undefined
 }
 
 export class VectorAccesses {
-  /** Accesses that were checked before the loop; a nest finds them while they are written. */
+  /** Accesses that were checked before the loop; a nest resolves them while code is written. */
   readonly accesses: ReadonlyMap<object, Access> | Nest
-  /** Which of the vectors that are computed at a time. */
+  /** The number of the vector being written, among those that an iteration computes. */
   copy = 0
-  /** Lanes in use. */
+  /** The number of lanes in use. */
   count: number
-  /** Whether some lie a stride apart. */
+  /** Whether an access has a stride, so that its lanes are loaded one by one. */
   gathers = false
   handed: HandedOver | undefined
   rows: KeptRows | undefined
 
-  /** Reads that have their vector in common with others: their rows, the vectors, and their loads before the statement. */
+  /** Rows of reads that share a vector with other reads, by node; the shared vectors; and their loads, which precede the statement. */
   again: ReadonlyMap<object, string> = new Map()
 
   readonly loaded: Map<string, Vector> = new Map()
@@ -49,7 +49,7 @@ export class VectorAccesses {
       : this.storeLanes(dtype, known, stride, value)
   }
 
-  /** Lane by lane. */
+  /** Stores lanes one by one, a stride apart. */
   private storeLanes(dtype: Access['dtype'], known: Access['known'], stride: number, value: Vector): Code {
     const [slot, log] = [this.w.declare('v128'), LOG2_BYTES[dtype]]
     const old = this.rawLanes(dtype, known, stride)
@@ -96,7 +96,7 @@ export class VectorAccesses {
     return axis >= 0 ? this.load(access) : { kind: 'steady', value: loadOf(dtype, known.code(), known.offset) }
   }
 
-  /** The vector as it was loaded for another read, or for the vector before. */
+  /** Returns the vector that was loaded for another read, or for the previous vector; loads it where there is none. */
   private loadedOnce(access: Access, row: string): Vector {
     const place = `${row} ${access.known.offset + ((this.copy * this.count) << LOG2_BYTES[access.dtype])}`
     const known = this.loaded.get(place)
@@ -120,7 +120,7 @@ export class VectorAccesses {
     return loadedLanes(this.lanes, dtype, this.rawLanes(dtype, known, stride))
   }
 
-  /** Elements a stride apart, lane by lane, in the lowest bytes. */
+  /** Loads elements a stride apart, lane by lane, into the lowest bytes. */
   private rawLanes(dtype: Access['dtype'], known: Access['known'], stride: number): Code {
     if (LOG2_BYTES[dtype] < 2) throw new Scalar('small elements do not lie next to each other')
     this.gathers = true
@@ -134,20 +134,20 @@ export class VectorAccesses {
     return raw
   }
 
-  /** The first copy's address, and the stride as often as the lane says. */
+  /** The address of a lane: that of the first lane of the first vector, plus its number times the stride. */
   private laneAddress(known: Access['known'], stride: number, lane: number): Code {
     const steps = this.copy * this.count + lane
     return steps === 0 ? known.code() : [known.code(), I.localGet(stride), I.i32Const(steps), OP.i32Mul, OP.i32Add]
   }
 
-  /** Elements next to each other, from the first copy's address on. */
+  /** Loads adjacent elements for the current vector. */
   contiguous(dtype: Access['dtype'], address: Code, offset: number): Vector {
     const moved = offset + ((this.copy * this.count) << LOG2_BYTES[dtype])
     return loadedLanes(this.lanes, dtype, rawLoad(dtype, this.count, address, moved))
   }
 }
 
-/** The vector in a local. */
+/** Keeps a vector in a local: returns code that sets it, and the vector that reads it. */
 export function keptIn(w: KernelWriter, vector: Vector): readonly [Code, Vector] {
   if (vector.kind === 'steady') return [[], vector]
   const slot = w.declare('v128')

@@ -1,27 +1,27 @@
-/** What vector loops are written from, and what loops that run side by side hand each other. */
+/** The inputs of vector loops, and the interface between loops that run side by side. */
 import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import type { Access, Turning } from '../loops/wasmLoopAccess.ts'
 import type { KeptRows } from '../passes/keptRows.ts'
 import type { Mode, Vector } from './wasmLanes.ts'
 
-/** What a store of one loop hands to loads of another that runs beside it, turn by turn: the element that both have. */
+/** An element that a store of one loop passes to loads of another one, which runs beside it iteration by iteration. */
 export interface HandedOver {
   readonly write: object
   readonly reads: ReadonlySet<object>
-  /** The element as a load would give it, when it is stored. */
+  /** The element as a load would return it; set by the store. */
   element?: Vector
 }
 
-/** A loop's turns in lanes of two doubles, for loops that run side by side. */
+/** A loop's iterations in lanes of two doubles, for loops that run side by side. */
 export interface LaneTurns {
-  /** Code before the first turn. */
+  /** Code before the first iteration. */
   readonly before: Code
-  /** The vector of turns that so many vectors lie before; sums are added in order. */
+  /** The iterations of vector number `copy`; sums are added in order. */
   readonly turn: (copy: number, beside: Beside) => Code
 }
 
-/** What loops that run side by side pass on. */
+/** Values that loops which run side by side pass on. */
 export interface Beside {
   readonly handed: HandedOver | undefined
   readonly kept: KeptRows | undefined
@@ -34,26 +34,26 @@ export interface Vectors {
   readonly mode: Mode
   /** Whether sums are added in order, lane by lane. */
   readonly isInOrder?: boolean
-  /** Whether a product and a sum may round once: not where part of a run may take other code than lanes. */
+  /** Whether a product and a sum may be contracted: not where other code than lanes may compute part of a run. */
   readonly contracts?: boolean
-  /** Whether factors that do not change in the loop may be multiplied out: where contraction might be. */
+  /** Whether loop-invariant factors may be multiplied out, under the same condition. */
   readonly regroups?: boolean
 }
 
-/** Runs the body, which does so many turns, while so many are left. */
+/** Runs the body, which covers `turns` iterations, while that many are left. */
 export function whileLeft({ index, limit }: InnerLoop, turns: number, body: Code): Code {
   const enough = [I.localGet(limit), I.localGet(index.slot), OP.i32Sub, I.i32Const(turns), OP.i32GeS]
   const next = [I.localGet(index.slot), I.i32Const(turns), OP.i32Add, I.localSet(index.slot)]
   return [enough, I.if(), I.loop, body, next, enough, I.brIf(0), OP.end, OP.end]
 }
 
-/** A turn of the loop, as it is where code is being written. */
+/** The state of an iteration whose code is being written. */
 export interface Turn {
-  /** Locals of the body. */
+  /** The values of the body's locals. */
   readonly locals: Map<string, Vector>
-  /** Lanes that run the statement being written; all of them when undefined. */
+  /** The lanes that run the statement being written; undefined for all. */
   mask: Vector | undefined
-  /** Lanes whose turn has not ended. */
+  /** The lanes whose iteration has not ended; undefined for all. */
   alive: Vector | undefined
   element: Vector | undefined
 }

@@ -1,9 +1,9 @@
 /**
- * Values in the lanes of a vector: what is known of them, and how one kind becomes another.
+ * Values in the lanes of a vector: their kinds, and conversions between these.
  *
  * A loop computes in one of three modes. In exact precision doubles are two to a vector, and integers that 32 bits hold
  * lie in the lower half; where all of a loop's values are such integers there are four to a vector. In fast and relaxed
- * precision loops over f32 compute in f32, four to a vector. A choice between lanes is a mask of ones and zeros as wide as the lane.
+ * precision loops over f32 compute in f32, four to a vector. A truth value is a mask of ones and zeros as wide as the lane.
  */
 import type { DType } from '../../../core/data/schema.ts'
 import { type Code, I, type Plain, SIMD } from '../../kir/instructions.ts'
@@ -14,27 +14,27 @@ export type Mode = 'f64' | 'i32' | 'f32'
 export const LANES: { readonly [M in Mode]: number } = { f64: 2, i32: 4, f32: 4 }
 
 export type Vector =
-  /** `low` and `high` where the lanes are surely integers. */
+  /** `low` and `high` are given where all lanes are integers. */
   | { readonly kind: 'f64'; readonly code: Code; readonly low?: number; readonly high?: number }
   | { readonly kind: 'f32'; readonly code: Code }
   | { readonly kind: 'i32'; readonly code: Code; readonly low: number; readonly high: number }
-  /** `isNumber`: what ToNumber makes of it, 1 and 0. */
+  /** `isNumber`: it stands for the numbers 1 and 0. */
   | { readonly kind: 'mask'; readonly code: Code; readonly bits: 32 | 64; readonly isNumber?: true }
-  /** The same in all lanes, and in all turns of the loop; `isInside`: it may differ between turns of loops inside. */
+  /** A value that all lanes and iterations share; `isInside`: it may vary between iterations of inner loops. */
   | SteadyVector
 
-/** `single` leaves it as an f32, where lanes of f32 do not narrow the double. */
+/** `single` computes it as an f32, so that f32 lanes need not narrow the double. */
 export type SteadyVector = { readonly kind: 'steady'; readonly value: Value; readonly isInside?: boolean; readonly single?: Code }
-/** What a value is made into lanes as. */
+/** The kind of lanes to which a value is converted. */
 export type LaneKind = 'f64' | 'f32' | 'i32' | 'mask'
 
-/** Thrown where a loop cannot be a vector loop: why. */
+/** Thrown where a loop cannot be vectorized, with the reason. */
 export class Scalar extends Error {}
 
-/** Vectors that do not change in the loop are made before it. */
+/** Provides loop-invariant vectors, which are made before the loop. */
 export interface Constants {
   readonly mode: Mode
-  /** A vector of equal lanes. */
+  /** A vector with the value in every lane. */
   splat(kind: LaneKind, vector: SteadyVector): Code
   number(kind: 'f64' | 'f32' | 'i32', value: number): Code
 }
@@ -55,13 +55,13 @@ export function asFloat(c: Constants, vector: Vector): Code {
   }
 }
 
-/** Doubles up to here have their integer in the lowest bits after 1.5 * 2 ** 52 was added. */
+/** The magnitude up to which a double has its integer in the lowest bits after 1.5 * 2 ** 52 is added. */
 const SHIFTED_INTEGERS = 2 ** 51
 const SHIFT = 1.5 * 2 ** 52
-/** The lower 32 bits of two 64-bit lanes. */
+/** The bytes of the lower 32 bits of two 64-bit lanes, twice. */
 const LOWER_HALVES = [0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11]
 
-/** ToInt32, in 32-bit lanes. */
+/** ToInt32, as 32-bit lanes. */
 export function asIntegers(c: Constants, vector: Vector): Code {
   switch (vector.kind) {
     case 'steady':
@@ -81,12 +81,12 @@ export function asIntegers(c: Constants, vector: Vector): Code {
   throw new Scalar('a fraction becomes an integer')
 }
 
-/** A shuffle of one vector: `code` leaves it. Bytes 16 to 31 are not used, so that the second operand may be anything. */
+/** Shuffles the one vector that `code` leaves. Indices are below 16, so that the second operand may be anything. */
 function twice(code: Code, bytes: readonly number[]): Code {
   return [code, I.i32Const(0), SIMD.i32Splat, I.shuffle(bytes)]
 }
 
-/** Truth of each lane. */
+/** The truth of each lane, as a mask of this width. */
 export function masked(c: Constants, vector: Vector, bits: 32 | 64): Code {
   switch (vector.kind) {
     case 'steady':
@@ -105,7 +105,7 @@ export function masked(c: Constants, vector: Vector, bits: 32 | 64): Code {
   }
 }
 
-/** The integers that all lanes are between; undefined where they may be anything. */
+/** The integer bounds of all lanes; undefined where a lane may be no integer. */
 export function boundsOf(vector: Vector): { readonly low: number; readonly high: number } | undefined {
   if (vector.kind === 'steady') {
     const { type } = vector.value
@@ -120,14 +120,14 @@ export function isTruth(vector: Vector): boolean {
   return (vector.kind === 'mask' && vector.isNumber !== true) || (vector.kind === 'steady' && vector.value.type.kind === 'bool')
 }
 
-/** Integers within bounds, in 32-bit lanes where those hold them, else as doubles. `narrow` and `wide` leave them. */
+/** Integers within bounds: by `narrow` in 32-bit lanes where these hold them, else by `wide` in floating point. */
 export function integers(c: Constants, low: number, high: number, narrow: () => Code, wide: () => Code): Vector {
   if (low >= LOWEST && high <= HIGHEST) return { kind: 'i32', low, high, code: narrow() }
   if (c.mode === 'i32') throw new Scalar('32 bits do not hold its integers')
   return c.mode === 'f64' ? { kind: 'f64', low, high, code: wide() } : { kind: 'f32', code: wide() }
 }
 
-/** `yes` in the lanes of the mask, `no` in the others. */
+/** Selects `yes` in the lanes of the mask, `no` in the others. */
 export function chosen(c: Constants, mask: Vector, yes: Vector, no: Vector): Vector {
   const selected = (a: Code, b: Code, bits: 32 | 64): Code => [a, b, masked(c, mask, bits), SIMD.bitSelect]
   const bits = c.mode === 'f64' ? 64 : 32
@@ -146,13 +146,13 @@ const LOADS: Readonly<Record<number, Plain>> = {
   1: SIMD.load8Splat,
   2: SIMD.load16Splat,
   4: SIMD.load32Splat,
-  // Not v128.load64_zero: V8 11 folds that load into a conversion after it, and so moves it past stores in between.
+  // not v128.load64_zero: V8 11 folds that load into a conversion after it, and so moves it past stores in between
   8: SIMD.load64Splat,
   16: SIMD.load,
 }
 const STORES: Readonly<Record<number, Plain>> = { 1: SIMD.store8Lane, 2: SIMD.store16Lane, 4: SIMD.store32Lane, 8: SIMD.store64Lane }
 
-/** `count` elements as they lie in memory, in the lowest bytes. */
+/** Loads `count` elements as they are in memory, into the lowest bytes. */
 export function rawLoad(dtype: DType, count: number, address: Code, offset: number): Code {
   return [address, I.memory(LOADS[count << LOG2_BYTES[dtype]] ?? SIMD.load, offset)]
 }
@@ -163,7 +163,7 @@ export function rawStore(dtype: DType, count: number, address: Code, value: Code
   return [address, value, opcode === undefined ? I.memory(SIMD.store, offset) : I.simdMemoryLane(opcode, 0, offset)]
 }
 
-/** What was loaded, as lanes. */
+/** Converts loaded elements to lanes. */
 export function loadedLanes(c: Constants, dtype: DType, raw: Code): Vector {
   const integer = (low: number, high: number, ...widened: readonly Plain[]): Vector => {
     return { kind: 'i32', low, high, code: [raw, ...widened] }
@@ -195,7 +195,7 @@ export function loadedLanes(c: Constants, dtype: DType, raw: Code): Vector {
   throw new Scalar(`its elements are ${dtype}`)
 }
 
-/** The lanes as they lie in memory, in the lowest bytes. `mask`: lanes that are stored; the others keep what `old` leaves. */
+/** Converts lanes to elements as in memory, in the lowest bytes. `mask`: the lanes to store; others keep what `old` leaves. */
 export function storedLanes(c: Constants, dtype: DType, value: Vector, old: Code, mask: Vector | undefined): Code {
   const selected = (raw: Code, before: Code, bits: 32 | 64): Code =>
     mask === undefined ? raw : [raw, before, masked(c, mask, bits), SIMD.bitSelect]
@@ -224,12 +224,12 @@ export function storedLanes(c: Constants, dtype: DType, value: Vector, old: Code
   throw new Scalar(`its elements are ${dtype}`)
 }
 
-/** The low bytes of 32-bit lanes, next to each other. */
+/** Packs the low bytes of 32-bit lanes. */
 function narrowed(dtype: DType, lanes: Code): Code {
   return twice(lanes, LOG2_BYTES[dtype] === 1 ? [0, 1, 4, 5, 8, 9, 12, 13] : [0, 4, 8, 12])
 }
 
-/** A value that is no bigint. */
+/** Returns the value; throws `Scalar` for a bigint. */
 export function noBigint(value: Value): Value {
   if (value.type.kind === 'bigint') throw new Scalar('it computes with bigints')
   return value

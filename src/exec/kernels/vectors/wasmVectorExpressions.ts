@@ -1,6 +1,6 @@
 /**
- * Expressions in the lanes of a vector: arithmetic, comparisons as masks, choices between lanes, and the functions of `Math`
- * that have instructions. What has none keeps its loop scalar.
+ * Compiles expressions to vector lanes: arithmetic, comparisons as masks, selections between lanes, and the functions of `Math`
+ * with vector code. An expression without vector code keeps its loop scalar.
  */
 
 import type { DType } from '../../../core/data/schema.ts'
@@ -19,13 +19,13 @@ import type { Contraction } from '../passes/contraction.ts'
 import type { Regrouping } from '../passes/reassociation.ts'
 import { asFloat, asIntegers, boundsOf, type Constants, integers, isTruth, masked, Scalar, type Vector } from './wasmLanes.ts'
 
-/** What expressions ask of the loop around them. */
+/** The interface of a vector loop to its expressions. */
 export interface VectorScope extends Constants {
   readonly w: KernelWriter
   readonly maskBits: 32 | 64
-  /** Undefined where every operation rounds. */
+  /** Contraction of products and sums; undefined where every operation rounds. */
   readonly contraction: Contraction | undefined
-  /** Undefined where expressions are computed as they stand. */
+  /** Reassociation; undefined where expressions are computed as written. */
   readonly regrouping: Regrouping | undefined
   expr(expr: Expr): Vector
   steady(expr: Expr): Vector | undefined
@@ -40,7 +40,7 @@ export interface VectorScope extends Constants {
   choice(mask: Vector, yes: Vector, no: Vector): Vector
 }
 
-/** What can be said of a loop's expressions in lanes; what cannot is `Scalar`. */
+/** The emitter for a loop's expressions in lanes; throws `Scalar` where there is no vector code. */
 export class LaneEmitter implements Emitter<Vector> {
   readonly #s: VectorScope
 
@@ -106,7 +106,7 @@ export class LaneEmitter implements Emitter<Vector> {
     const isAnd = operator === '&&'
     if (isTruth(left) && isTruth(right)) return this.truths(isAnd ? 'and' : 'or', left, right)
     if (left.kind === 'steady') return isAnd ? s.choice(left, right, left) : s.choice(left, left, right)
-    // Computed once: a choice evaluates its sides first, then its mask.
+    // kept once: a selection evaluates its sides first, then its mask
     const { first, again } = this.kept(left)
     return isAnd ? s.choice(this.truth(again), right, first) : s.choice(this.truth(again), first, right)
   }
@@ -135,7 +135,7 @@ export class LaneEmitter implements Emitter<Vector> {
     return { kind: 'steady', value: literalValue(value) }
   }
 
-  /** A mask stays one: what computes with it makes 1 and 0 of it in the lanes that it needs. */
+  /** A mask remains a mask; arithmetic on it converts it to 1 and 0 in lanes of the width that it needs. */
   toNumber(vector: Vector): Vector {
     if (!isTruth(vector)) return vector
     if (vector.kind === 'steady') return { kind: 'steady', value: number(vector.value) }
@@ -206,7 +206,7 @@ export class LaneEmitter implements Emitter<Vector> {
     return { kind: 'mask', bits: s.maskBits, code: [asFloat(s, a), asFloat(s, b), opcodes[this.#float === 'f32' ? 'f32x4' : 'f64x2']] }
   }
 
-  /** Some that only f32 lanes have. */
+  /** Calls a function that f32 lanes have. */
   called(name: string, [x, y]: readonly Vector[]): Vector {
     const s = this.#s
     if (s.mode !== 'f32' || x === undefined || !isLaneFunction(name)) throw new Scalar(name === '%' ? 'it uses %' : `it calls ${name}`)
@@ -281,7 +281,7 @@ function element(s: VectorScope, expr: Extract<Expr, { kind: 'Input' | 'Field' }
   return column.form === 'bool' ? truth(s, vector) : vector
 }
 
-/** Whether 32-bit lanes hold a vector's values as they are. */
+/** Whether 32-bit lanes hold all values of the vector exactly. */
 function isNarrow(vector: Vector): boolean {
   const bounds = boundsOf(vector)
   return bounds !== undefined && bounds.low >= LOWEST && bounds.high <= HIGHEST

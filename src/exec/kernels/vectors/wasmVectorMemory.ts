@@ -1,14 +1,14 @@
 /**
- * Whether turns of a loop may run side by side: no lane may read what another lane of its vector writes, or has written
- * before its turn. For each element that the loop writes, at the index itself in a row:
+ * Dependence test of vector loops: iterations may run side by side if no lane reads an element that another lane of its vector
+ * writes, or wrote before it in serial order. For each element that the loop writes, at the index itself in a row:
  *
- *     a[k] = f(a[k])            lanes have elements of their own
- *     a[k] = f(a[k + 1])        the element ahead is read before it is written: loads come first, as the statement has it
- *     a[k] = f(a[k - 1])        the turn before wrote it: no vectors
- *     a[t + 1][k] = f(a[t][k])  another row, because a subscript differs by a literal
- *     a[k] = f(b[k + 1])        other memory, unless a and b are two names
+ *    a[k] = f(a[k])            each lane has its own element
+ *    a[k] = f(a[k + 1])        an anti dependence: loads come before the store, as in the statement
+ *    a[k] = f(a[k - 1])        a flow dependence on the iteration before: not vectorized
+ *    a[t + 1][k] = f(a[t][k])  another row, since a subscript differs by a literal
+ *    a[k] = f(b[k + 1])        other memory, unless a and b alias
  *
- * The element of an iteration is read when the iteration starts: what the body writes to its memory lies at the index.
+ * The element of an iteration is read at its start: writes of the body to its memory are at the index.
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
@@ -21,11 +21,11 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 import { Scalar } from './wasmLanes.ts'
 import { usesElement } from './wasmVectorSums.ts'
 
-/** Throws `Scalar` where lanes could meet. */
+/** Throws `Scalar` where lanes could conflict. */
 export function checkLanes(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyMap<object, Access>): void {
   const found = accessesOf(loop.body)
   if (found.some(({ node }) => !accesses.has(node))) throw new Scalar('an access is not at the index, or not checked before the loop')
-  // In the order in which a turn makes them: an add reads and writes in one.
+  // in the order of an iteration; an add is a read and a write in one
   const ordered = found.map(({ node }) => accesses.get(node) as Access) // just asked for
   const writes = ordered.filter(({ kind }) => kind !== 'read')
   const element = loop.isRun && returnsValue(loop.body) ? elementMemory(w) : undefined
@@ -45,7 +45,7 @@ export function checkLanes(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyM
     if (!isLast) throw new Scalar(`${array} is not contiguous along the loop`)
   }
 
-  /** Whether lanes stay apart. */
+  /** Whether different lanes never conflict in the two accesses, or only as a read that precedes the write. */
   function areApart(write: Access, access: Access): boolean {
     if (areOtherRows(write, access)) return true
     if (access.axis < 0 || !access.isLast || access.row !== write.row) return false
@@ -54,7 +54,7 @@ export function checkLanes(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyM
   }
 }
 
-/** Whether a subscript off the loop's axis tells the two apart: both are the same but for literals that differ. */
+/** Whether a subscript off the loop's axis separates the two accesses: both are the same but for different literals. */
 function areOtherRows(a: Access, b: Access): boolean {
   if (a.array !== b.array || a.axis !== b.axis) return false
   return a.subscripts.some((subscript, axis) => {
@@ -65,7 +65,7 @@ function areOtherRows(a: Access, b: Access): boolean {
   })
 }
 
-/** An expression as what is not literal and a literal added to it. */
+/** Splits an expression into its non-literal part and the literal added to it. */
 function parts(expr: Expr): { readonly rest: string; readonly literal: number } {
   if (expr.kind === 'Literal' && typeof expr.value === 'number') return { rest: '', literal: expr.value }
   if (expr.kind === 'Binary' && (expr.operator === '+' || expr.operator === '-')) {
@@ -83,9 +83,9 @@ function parts(expr: Expr): { readonly rest: string; readonly literal: number } 
 }
 
 /**
- * Reads that have their vector in common with another read, of the same vector of turns or of the one before or after it,
- * each with a name for its row: `a[i - 1] + a[i + 1]` in lanes of two reads each vector twice. Of memory that the loop
- * writes there are none, but for the elements that a body returns: a lane reads nothing after it has returned, and no other's.
+ * Finds reads that share a vector with another read, of the same vector of iterations or an adjacent one,
+ * with a name for each one's row: `a[i - 1] + a[i + 1]` in two lanes reads each vector twice. Memory that the loop
+ * writes is excluded, except for elements that a body returns: a lane reads nothing after it has returned, and no other's.
  */
 export function readAgain(
   accesses: ReadonlyMap<object, Access>,

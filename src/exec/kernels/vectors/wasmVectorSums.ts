@@ -1,5 +1,5 @@
 /**
- * Sums over a loop in fast precision: four accumulators of a vector each, added up when the vectors are done.
+ * Sums over a vectorized loop: in fast precision four accumulators of a vector each, combined after the loop; else in order.
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { type Code, type GrowingCode, I, OP, type Plain, SIMD } from '../../kir/instructions.ts'
@@ -9,12 +9,12 @@ import type { KernelWriter } from '../loops/wasmWriter.ts'
 import type { Contraction } from '../passes/contraction.ts'
 import { asFloat, type Constants, type Mode, Scalar, type Vector } from './wasmLanes.ts'
 
-/** Vectors that are computed at a time, at the most. */
+/** The most vectors that an iteration of the vector loop computes. */
 export const UNROLLED = 4
-/** A body of more statements and operations fills the registers alone. */
+/** The most statements and operations of a body that is unrolled; a larger one fills the registers by itself. */
 const MOST_UNROLLED = 40
 
-/** Locals around the loop that its turns only add to, in any order or in their own; throws `Scalar` where one is more than that. */
+/** Returns locals declared outside of the loop to which its iterations only add; throws `Scalar` where one is used in another way. */
 function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInOrder: boolean): readonly string[] {
   const sums: string[] = []
   const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
@@ -30,7 +30,7 @@ function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInOrder: b
       })
       return found
     }
-    // In order there is a running sum as well, for what comes after.
+    // in order, later statements may read the running sum
     const before = isInOrder ? body.slice(0, body.indexOf(stmt)) : others
     const elsewhere =
       before.some((other) => readsIn([other], stmt.local) > 0) || others.some((other) => 'local' in other && other.local === stmt.local)
@@ -44,9 +44,9 @@ function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInOrder: b
 
 /** The sums of a vector loop. */
 export class LaneSums {
-  /** By their local: one vector for each of the vectors computed at a time; none where they are added in order. */
+  /** The accumulators of each local, one for each of the vectors computed at once; none where they are added in order. */
   readonly vectors: Map<string, readonly number[]> = new Map()
-  /** Those that are kept as f32 as well. */
+  /** The locals that hold sums as f32 as well, by the sum's local. */
   readonly singles: Map<string, number> = new Map()
   private readonly w: KernelWriter
   private readonly loop: InnerLoop
@@ -66,7 +66,7 @@ export class LaneSums {
     this.contraction = contraction
   }
 
-  /** Finds the loop's sums. The code before its first turn; throws `Scalar` where one is more than a sum. */
+  /** Finds the loop's sums, and returns code that clears their accumulators; throws `Scalar` where a local is no sum. */
   begin(): Code {
     const code: GrowingCode = []
     for (const local of sumsOf(this.w, this.loop.body, this.mode, this.isInOrder)) {
@@ -77,7 +77,7 @@ export class LaneSums {
     return code
   }
 
-  /** How many vectors are computed at a time. */
+  /** Returns the number of vectors that an iteration of the vector loop computes. */
   vectorsAtATime(isNest: boolean): number {
     const { vectors, body } = this.loop
     if (vectors !== undefined) return vectors
@@ -86,7 +86,7 @@ export class LaneSums {
     return this.vectors.size > 0 || sizeOf(body) <= MOST_UNROLLED ? UNROLLED : 1
   }
 
-  /** The locals with what their vectors have. */
+  /** Code that adds the accumulators to the sums' locals. */
   combined(): Code {
     return this.isInOrder ? [] : [...this.vectors].map(([local, vectors]) => this.combinedInto(local, vectors))
   }
@@ -108,17 +108,17 @@ export class LaneSums {
   }
 }
 
-/** A sum, and the vectors it is added up in. */
+/** A sum, and its accumulators. */
 interface LaneSum {
   readonly local: string
   readonly vectors: readonly number[]
-  /** Whether it is 0 before the loop. Vectors that began at 0 never hold -0, so that nothing need be added to it. */
+  /** Whether it is 0 before the loop. Accumulators that began with 0 are never -0, so that they need not be added to it. */
   readonly isFirst: boolean
-  /** The local that takes it as an f32 as well. */
+  /** The local that receives it as an f32 as well; undefined where it is not needed. */
   readonly single: number | undefined
 }
 
-/** local = local + all lanes of all its vectors. */
+/** Adds all lanes of all accumulators to the local. */
 function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFirst, single }: LaneSum): Code {
   const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
   const isSingle = mode === 'f32'
@@ -133,7 +133,7 @@ function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFirst, sin
   return [code, isFirst ? total : [I.localGet(slot), total, OP.f64Add], I.localSet(slot)]
 }
 
-/** Adds the lanes of a vector of two doubles to the local, first the first. `running` takes what the local is after each. */
+/** Adds both lanes of a vector of doubles to the local, the first one first. `running` receives the sums after each lane. */
 export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-', vector: Code, running?: number): Code {
   const [slot, term] = [w.slotOf(local), w.declare('v128')]
   const lane = (i: number): Code => [I.localGet(term), I.simdLane(SIMD.f64ExtractLane, i), operator === '+' ? OP.f64Add : OP.f64Sub]
@@ -145,7 +145,7 @@ export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-'
   ]
 }
 
-/** Additions and subtractions of f64 and of f32 lanes. */
+/** Vector additions and subtractions of f64 and of f32. */
 const ADD: { readonly [O in '+' | '-']: readonly [f64: Plain, f32: Plain] } = {
   '+': [SIMD.f64Add, SIMD.f32Add],
   '-': [SIMD.f64Sub, SIMD.f32Sub],
@@ -159,7 +159,7 @@ export function usesElement(body: readonly Stmt[]): boolean {
   return found
 }
 
-/** Statements and operations. */
+/** The size of code: the number of its expressions. */
 export function sizeOf(body: readonly Stmt[]): number {
   let size = 0
   visitStmts(body, (stmt) => {
@@ -168,7 +168,7 @@ export function sizeOf(body: readonly Stmt[]): number {
   return size
 }
 
-/** `s = s + e`, `s = e + s`, `s = s - e`. */
+/** Matches `s = s + e`, `s = e + s`, `s = s - e`; undefined for other assignments. */
 export function termOf(stmt: Extract<Stmt, { kind: 'Assign' }>): { readonly operator: '+' | '-'; readonly value: Expr } | undefined {
   const { value, local } = stmt
   if (value.kind !== 'Binary' || (value.operator !== '+' && value.operator !== '-')) return undefined

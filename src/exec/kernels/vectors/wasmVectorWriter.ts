@@ -1,12 +1,12 @@
 /**
- * Innermost loops in vectors: several turns at a time, where lanes do not depend on each other (`wasmVectorMemory.ts`).
+ * Innermost loops in vectors: several iterations at a time, where lanes are independent (`wasmVectorMemory.ts`).
  *
- *     while (four vectors are left) body × 4;  while (one is left) body;  then turn by turn
+ *    while (four vectors are left) body × 4;  while (one is left) body;  then one iteration at a time
  *
- * Branches become choices: both sides are computed, and a mask says which lanes store. In exact precision a sum keeps its
- * order and is no vector; in fast and relaxed precision it has four accumulators of a vector each. Iterations of the kernel
- * are cut where a block or a slice ends, so that where lanes round otherwise than scalars, as f32 or contracted, the rest of
- * a run is computed by the same vectors with one lane of use.
+ * Branches become selections: both sides are computed, and a mask says which lanes store. In exact precision a sum keeps its
+ * order and is no vector; in fast and relaxed precision it has four accumulators of a vector each. Runs of iterations
+ * are cut at the ends of blocks and slices; so where lanes round differently from scalars, as f32 or contracted, the rest of
+ * a run is computed by the same vector code with one active lane.
  */
 
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -43,7 +43,7 @@ import { LaneEmitter, type VectorScope } from './wasmVectorExpressions.ts'
 import { checkLanes, readAgain } from './wasmVectorMemory.ts'
 import { addedInOrder, LaneSums, termOf, UNROLLED, usesElement } from './wasmVectorSums.ts'
 
-/** Sums of fewer turns are hardly begun when they are added up. */
+/** The range of the index below which accumulators do not pay: they are combined soon after they begin. */
 const SHORT = 64
 export class VectorWriter implements Constants, VectorScope {
   readonly w: KernelWriter
@@ -77,7 +77,7 @@ export class VectorWriter implements Constants, VectorScope {
     if (loop.step !== 1) throw new Scalar('its step is not 1')
     const { held } = loop.index
     const isBounded = accesses !== 'nest' && [...accesses.values()].some(({ axis }) => axis >= 0)
-    // The turns that are left must not leave 32 bits: a check has seen to it where the index reaches elements.
+    // the iterations left over must not overflow 32 bits: a bounds check ensures it where the index addresses elements
     if (held.kind === 'i32' && held.high - held.low >= HIGHEST && !isBounded) throw new Scalar('its index may be any integer')
     if (accesses !== 'nest') checkLanes(w, loop, accesses)
   }
@@ -101,7 +101,7 @@ export class VectorWriter implements Constants, VectorScope {
     const copies = this.#sums.vectorsAtATime(this.#memory.accesses instanceof Nest)
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
-    // Scalars would round otherwise.
+    // scalar code would round differently
     const isOther = this.mode === 'f32' || this.contraction?.isUsed === true || this.regrouping?.isUsed === true
     const rest = this.#loop.isRun && isOther ? this.#lastTurns() : []
     const sums = this.#sums.combined()
@@ -123,7 +123,7 @@ export class VectorWriter implements Constants, VectorScope {
     if (!(this.#memory.accesses instanceof Nest)) this.#before.push(this.#sums.begin())
   }
 
-  /** Sums that are kept as f32 as well. */
+  /** The locals that hold sums as f32 as well, by the sum's local. */
   get singles(): ReadonlyMap<string, number> {
     return this.#sums.singles
   }
@@ -135,7 +135,7 @@ export class VectorWriter implements Constants, VectorScope {
       : []
   }
 
-  /** Runs while so many vectors are left. */
+  /** Writes the loop that runs while `copies` vectors are left. */
   #vectors(copies: number): Code {
     const numbers = Array.from({ length: copies }, (_, copy) => copy)
     if (this.#memory.accesses instanceof Nest)
@@ -147,7 +147,7 @@ export class VectorWriter implements Constants, VectorScope {
     return whileLeft(this.#loop, copies * this.#memory.count, body)
   }
 
-  /** The turns that are left, one lane at a time. */
+  /** Writes the iterations left over, one lane at a time. */
   #lastTurns(): Code {
     this.#memory.count = 1
     const code = this.#vectors(1)
@@ -160,7 +160,7 @@ export class VectorWriter implements Constants, VectorScope {
     return [this.#start(), this.#block(this.#loop.body)]
   }
 
-  /** All turns together, loop by loop. */
+  /** Writes all vectors of iterations statement by statement, so that they share inner loops. */
   #nested(nest: Nest, copies: readonly number[]): Code {
     const turns = copies.map(newTurn)
     const one = (copy: number, stmt: Stmt): Code => {
@@ -180,7 +180,7 @@ export class VectorWriter implements Constants, VectorScope {
   #start(): Code {
     this.#turn = newTurn()
     if (this.w.target.shape.element.kind !== 'dense' || !this.#loop.isRun || !usesElement(this.#loop.body)) return []
-    // The body may write it before it reads it.
+    // the body may write the element before it reads it
     const [code, element] = keptIn(this.w, this.#memory.contiguous(columnType(this.w, 0), columnAddress(this.w, 0), 0))
     this.#turn.element = element
     return code
@@ -234,7 +234,7 @@ export class VectorWriter implements Constants, VectorScope {
         return [stmt.value === undefined ? [] : this.#returned(stmt.value), this.#end()]
       case 'Evaluate':
         if (this.#memory.accesses instanceof Nest) this.expr(stmt.value)
-        return [] // for a failure that checks before the loop have ruled out
+        return [] // without effect: checks before the loop have ruled out that it fails
       case 'Accumulate':
         throw new Scalar('it adds to an accumulator')
       case 'Labeled':
@@ -245,7 +245,7 @@ export class VectorWriter implements Constants, VectorScope {
     }
   }
 
-  /** What reads the sum later in the turn has what it is then. */
+  /** Adds to a sum in order; later reads in the iteration get the running sum. */
   #addedInOrder(local: string, operator: '+' | '-', value: Code): Code {
     if (readsIn(this.#loop.body, local) === 1) return addedInOrder(this.w, local, operator, value)
     const running = this.w.declare('v128')
@@ -253,22 +253,22 @@ export class VectorWriter implements Constants, VectorScope {
     return addedInOrder(this.w, local, operator, value, running)
   }
 
-  /** Whether a loop inside is being written. */
+  /** Whether an inner loop is being written. */
   #isInside(): boolean {
     return this.#memory.accesses instanceof Nest && this.#memory.accesses.isInside()
   }
 
-  /** The local holds the value in the lanes that run. */
+  /** Sets a local in the lanes that run. */
   #set(name: string, value: Vector): Code {
     const before = this.#turn.locals.get(name)
-    // Lanes whose turn has ended read nothing any more.
+    // lanes whose iteration has ended read nothing any more
     const chosen = this.#turn.mask === undefined || before === undefined ? value : this.choice(this.#turn.mask, value, before)
     const [code, kept] = keptIn(this.w, chosen)
     this.#turn.locals.set(name, kept)
     return code
   }
 
-  /** Both sides, one after the other: each changes its own lanes. */
+  /** Writes both sides, one after the other, each for its own lanes. */
   #if({ test, then: yes, else: no }: Extract<Stmt, { kind: 'If' }>): Code {
     this.#branches = true
     const outer = this.#turn.mask
@@ -285,11 +285,11 @@ export class VectorWriter implements Constants, VectorScope {
     return [code, sides]
   }
 
-  /** The lanes that run here are done. */
+  /** Ends the iterations of the lanes that run. */
   #end(): Code {
     const done = this.#turn.mask
     if (done === undefined) {
-      // Every lane: what follows is never reached.
+      // all lanes have ended: the code after it is never reached
       this.#turn.alive = { kind: 'steady', value: { type: BOOL, code: I.i32Const(0) } }
       return []
     }
@@ -349,7 +349,7 @@ export class VectorWriter implements Constants, VectorScope {
     const folded = this.regrouping?.folded.get(name)
     if (folded !== undefined) {
       const value = this.expr(folded)
-      // In code of its own: as of any local, a product that it keeps is rounded.
+      // a list of its own, so that it is not taken for the product: like any local's value it is rounded
       return value.kind === 'steady' ? value : { ...value, code: [value.code] }
     }
     const vector = this.#turn.locals.get(name)
@@ -357,7 +357,7 @@ export class VectorWriter implements Constants, VectorScope {
     return vector
   }
 
-  /** The index of each lane. */
+  /** The index in each lane. */
   index(): Vector {
     const { slot, seen } = this.turning.index
     if (seen.kind !== 'i32') throw new Scalar('its index is no integer')
@@ -370,14 +370,14 @@ export class VectorWriter implements Constants, VectorScope {
     return this.turning.index.is(expr)
   }
 
-  /** The element of the iteration: it was read when the iteration began. */
+  /** The element of the iteration, as read at its start. */
   element(column: number): Vector {
     if (this.#turn.element !== undefined) return this.#turn.element
     if (this.w.target.shape.space !== 'rows') throw new Scalar('its elements do not lie next to each other')
     return this.#memory.contiguous(columnType(this.w, column), columnAddress(this.w, column), 0)
   }
 
-  /** The value that all lanes and turns share; undefined when there is none. */
+  /** The value that all lanes and iterations share; undefined where there is none. */
   steady(expr: Expr): Vector | undefined {
     if (!isSteady(expr, this.turning)) return undefined
     if (this.#memory.accesses instanceof Nest && this.#memory.accesses.differsInside(expr)) {

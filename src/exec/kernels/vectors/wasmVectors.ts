@@ -1,4 +1,4 @@
-/** Innermost loops in vectors: which lanes suit a loop, and what became of it; `wasmVectorWriter.ts` writes their code. */
+/** Vectorization of innermost loops: chooses the lanes for a loop and reports the outcome; `wasmVectorWriter.ts` writes the code. */
 import { expressionsOf } from '../../../core/ir/functionIr.ts'
 import { changedIn, someExpr } from '../../../core/ir/irFacts.ts'
 import type { Code } from '../../kir/instructions.ts'
@@ -10,15 +10,15 @@ import { LANES, type Mode, Scalar } from './wasmLanes.ts'
 import { VectorWriter } from './wasmVectorWriter.ts'
 
 export interface VectorCode {
-  /** For as many turns as fill whole vectors; empty when the loop stays scalar. */
+  /** Code for as many iterations as fill whole vectors; empty where the loop stays scalar. */
   readonly code: Code
-  /** What became of the loop. */
+  /** The outcome in words. */
   readonly summary: string
-  /** Turns computed at a time; 1 when the loop stays scalar. */
+  /** The number of iterations computed at once; 1 where the loop stays scalar. */
   readonly lanes: number
-  /** The locals that hold, beside the doubles, the sums of lanes of f32. */
+  /** The locals that hold f32 sums of lanes beside the doubles, by the sum's local. */
   readonly singles: ReadonlyMap<string, number>
-  /** Whether no other lanes could be better: along the loop elements lie side by side, and sums are long. */
+  /** Whether lanes along this loop are the best choice: its accesses are contiguous, and its sums long. */
   readonly isBest: boolean
 }
 
@@ -32,7 +32,7 @@ export function vectorLoop(
   const scalar = { code: [], lanes: 1, singles: new Map(), isBest: false }
   if (w.isDraft) return { ...scalar, summary: '' }
   const reasons: string[] = []
-  // Part of a run may take other code than lanes, and must round alike.
+  // iterations of a run that other code than lanes may compute must round alike
   const roundsFreely = w.precision !== 'exact' && !(loop.isRun && areChecked)
   for (const mode of modesOf(w, loop, accesses, areChecked)) {
     try {
@@ -57,7 +57,7 @@ export function vectorLoop(
   return { ...scalar, summary: `not vectorized, ${reasons[reasons.length - 1]}` }
 }
 
-/** Two quotients take the time of one, so that lanes gain where sums are added in order as well; undefined where there are none. */
+/** Vectors with sums in order: worth it where the loop divides, as two quotients take the time of one. Undefined where not possible. */
 function orderedVectors(w: KernelWriter, parts: Pick<Vectors, 'loop' | 'accesses' | 'turning'>): VectorCode | undefined {
   try {
     const writer = new VectorWriter(w, { ...parts, mode: 'f64', isInOrder: true })
@@ -74,7 +74,7 @@ function divides({ body }: InnerLoop): boolean {
   return body.some((stmt) => expressionsOf(stmt).some((expr) => someExpr(expr, (one) => one.kind === 'Binary' && one.operator === '/')))
 }
 
-/** The vectors of a run whose body has loops, and the conditions under which they may run; why there are none. */
+/** Vectorizes a run whose body has loops; returns its code and the conditions for it, or the reason why there is none. */
 export function vectorNest(
   w: KernelWriter,
   loop: InnerLoop,
@@ -91,7 +91,7 @@ export function vectorNest(
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       because = error.message
-      // Given up inside a loop, where its index is known better than outside.
+      // given up inside a loop, where locals have the types of that place
       for (const [local, type] of types) w.locals.set(local, type)
       w.literals = new Map()
     }
@@ -99,16 +99,16 @@ export function vectorNest(
   return because
 }
 
-/** Throws `Scalar` where there are no such lanes. */
+/** Returns a loop's iterations in lanes of two doubles; throws `Scalar` where that is not possible. */
 export function laneTurns(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyMap<object, Access>, turning: Turning): LaneTurns {
   return new VectorWriter(w, { loop, accesses, turning, mode: 'f64', isInOrder: true }).turns()
 }
 
-/** The modes worth trying, best first. */
+/** Returns the modes to try, best first. */
 function modesOf(w: KernelWriter, { isRun }: InnerLoop, accesses: ReadonlyMap<object, Access>, areChecked: boolean): readonly Mode[] {
   const dtypes = new Set([...accesses.values()].filter(({ axis }) => axis >= 0).map(({ dtype }) => dtype))
   const isSingle = w.precision !== 'exact' && dtypes.size > 0 && [...dtypes].every((dtype) => dtype === 'f32')
-  // Where a check may send part of a run through other code, the slices of a run would show in its bits.
+  // where a failing check may send part of a run through other code, the cuts between slices would show in the bits
   if (isSingle) return isRun && areChecked ? ['f64'] : ['f32', 'f64']
   return dtypes.has('f64') || dtypes.has('f32') ? ['f64'] : ['i32', 'f64']
 }
