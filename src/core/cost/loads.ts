@@ -9,7 +9,7 @@
  */
 import { cutByHistogram, cutEqual, rangeAlong, type Subscripted } from '../loop/partitioning.ts'
 import type { Form } from '../loop/schedules.ts'
-import { BLOCK_ORDERS, cutFormsOf } from '../loop/schedules.ts'
+import { CUT_ORDERS, cutFormsOf } from '../loop/schedules.ts'
 import { type Grid, longestWay } from './longestWay.ts'
 
 /** The keys of sparse elements: all of them, or a sample. */
@@ -102,7 +102,7 @@ function countedShare({ inner, outer, counts }: Cut, loads: Loads, workers: numb
       block = block * (i === 0 ? rows : columns) + partOf[Math.floor((values[at]! - low) / width)]!
     sizes[block]!++
   }
-  const grid: Omit<Grid, 'sizes'> = { order: BLOCK_ORDERS[inner.kind], rows, columns }
+  const grid: Omit<Grid, 'sizes'> = { order: CUT_ORDERS[inner.kind], rows, columns }
   let longest = 0
   for (let step = 0; step < steps; step++)
     longest += longestWay({ ...grid, sizes: sizes.subarray(step * inStep, (step + 1) * inStep) }, workers)

@@ -6,10 +6,10 @@
  *     lines      plan order diagonal by diagonal; a block waits for those before it in its row and its column
  *     forward    plan order row by row; a block waits for the one to its left and the one above
  */
-import type { BlockOrder } from '../loop/schedules.ts'
+import type { CutOrder } from '../loop/schedules.ts'
 
 export interface Grid {
-  readonly order: BlockOrder
+  readonly order: CutOrder
   readonly rows: number
   /** The number of columns; 1 for free blocks. */
   readonly columns: number

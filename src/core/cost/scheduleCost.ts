@@ -15,7 +15,7 @@
  */
 import { blockCounts, bySubscript, MOST_LISTED_BLOCKS, rangeAlong } from '../loop/partitioning.ts'
 import type { InnerSchedule, Schedule } from '../loop/schedules.ts'
-import { BLOCK_ORDERS, cutAxesOf, cutFormsOf } from '../loop/schedules.ts'
+import { CUT_ORDERS, cutAxesOf, cutFormsOf } from '../loop/schedules.ts'
 import { type KeySample, loadShare } from './loads.ts'
 import { weightIn } from './nominal.ts'
 
@@ -79,7 +79,7 @@ export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: numb
   const run = runOf(inner, along, loop, outer)
   const share = isOne ? 1 : (countedShare(inner, outer, counts, loop, workers) ?? shareOf(inner, along, loop, workers))
   const ns = loop.iterationNs(run) + pieceNs(inner, along, loop) + copyNs(schedule, loop)
-  const blocksNs = (blocks * (BLOCK_ORDERS[inner.kind] === 'free' ? CLAIM_NS : RELEASE_NS)) / workers
+  const blocksNs = (blocks * (CUT_ORDERS[inner.kind] === 'free' ? CLAIM_NS : RELEASE_NS)) / workers
   const stepsNs = outer > 0 && !isOne ? steps * STEP_END_NS : 0
   return { milliseconds: (iterations * ns * share + blocksNs + stepsNs) / 1e6, blocks, run, share }
 }
@@ -149,7 +149,7 @@ function countedShare(
 /** The fraction of all iterations on the critical path, for equal blocks. */
 function shareOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, workers: number): number {
   const [rows = 1, columns = 1] = counts
-  switch (BLOCK_ORDERS[schedule.kind]) {
+  switch (CUT_ORDERS[schedule.kind]) {
     case 'free':
       return Math.ceil(rows / workers) / rows
     case 'lines':

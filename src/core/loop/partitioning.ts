@@ -5,7 +5,7 @@
  *     histogram   | |  |       |      |      about the same number of elements in each part
  */
 import type { Form, InnerSchedule, Schedule } from './schedules.ts'
-import { BLOCK_ORDERS, cutAxesOf, cutFormsOf } from './schedules.ts'
+import { CUT_ORDERS, cutAxesOf, cutFormsOf } from './schedules.ts'
 
 /** The usual number of blocks along each of two axes: 16 x 16 keep 8 workers busy, and a block far above the cost of claiming it. */
 const USUAL_PER_AXIS = 16
@@ -71,7 +71,7 @@ function countOnOneAxis(schedule: InnerSchedule, width: number, extents: readonl
 }
 
 function countsOnTwo(schedule: InnerSchedule, [height = 1, width = 1]: readonly number[], light: number): readonly [number, number] {
-  const takesTurns = BLOCK_ORDERS[schedule.kind] === 'lines'
+  const takesTurns = CUT_ORDERS[schedule.kind] === 'lines'
   const side = alongEachAxis(light, takesTurns ? LEAST_LIGHT_ITERATIONS : LEAST_OF_WAVEFRONT)
   // a column's data is used by one row of blocks at a time and moves on to the next: with more rows than columns it would go to and fro
   if (takesTurns) {

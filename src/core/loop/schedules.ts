@@ -33,13 +33,13 @@ export type InnerSchedule = Exclude<Schedule, { readonly kind: 'stepped' | 'colo
 export type Form = readonly number[]
 
 /** The order between two blocks, from where they lie along the forms of the cuts. */
-export type BlockOrder = 'free' | 'lines' | 'forward'
+export type CutOrder = 'free' | 'lines' | 'forward'
 
 /** A kind that says by itself how blocks are cut and ordered; `stepped` has one of these inside, `colored` an inspector. */
 export type CutKind = InnerSchedule['kind']
 
 /** The order of each kind's blocks. */
-export const BLOCK_ORDERS: { readonly [K in CutKind]: BlockOrder } = {
+export const CUT_ORDERS: { readonly [K in CutKind]: CutOrder } = {
   independent: 'free',
   '1d': 'free',
   '2d': 'lines',
@@ -48,8 +48,8 @@ export const BLOCK_ORDERS: { readonly [K in CutKind]: BlockOrder } = {
 }
 
 /** The order of a kind's blocks within a step; 'free' for colored, serial and stepped schedules. */
-export function blockOrderOf(kind: Schedule['kind']): BlockOrder {
-  return kind === 'stepped' || kind === 'colored' || kind === 'serial' ? 'free' : BLOCK_ORDERS[kind]
+export function cutOrderOf(kind: Schedule['kind']): CutOrder {
+  return kind === 'stepped' || kind === 'colored' || kind === 'serial' ? 'free' : CUT_ORDERS[kind]
 }
 
 /** The axes that a schedule is cut along, each by itself; undefined where it is cut along forms. Empty for `independent`, which cuts positions. */

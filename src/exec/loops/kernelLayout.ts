@@ -8,7 +8,7 @@ import type { TypedArray } from '../../core/data/column.ts'
 import type { DType } from '../../core/data/schema.ts'
 import { Bug, MemoryError } from '../../core/errors.ts'
 import type { Primitive } from '../../core/ir/functionIr.ts'
-import { blockOrderOf } from '../../core/loop/schedules.ts'
+import { cutOrderOf } from '../../core/loop/schedules.ts'
 import type { Scratch } from '../kernels/loops/wasmBinding.ts'
 import { scratchOfAccumulators } from '../kernels/loops/wasmIteration.ts'
 import { KEPT_DOUBLES, keptAt } from '../kernels/passes/keptRows.ts'
@@ -162,7 +162,7 @@ export function layOutPortion(
 
 /** Whether blocks of such a schedule wait for each other; those of a portion may wait only for blocks of other processes. */
 export function isOrdered({ kind }: BlockSchedule): boolean {
-  return blockOrderOf(kind) !== 'free'
+  return cutOrderOf(kind) !== 'free'
 }
 
 /** Numbers the lanes of a portion from 0: homes divide them among themselves, and lanes of other processes need none. */

@@ -52,7 +52,7 @@
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
 import type { Form, InnerSchedule, Schedule } from '../../core/loop/schedules.ts'
-import { axisForm, BLOCK_ORDERS, cutAxesOf, cutFormsOf } from '../../core/loop/schedules.ts'
+import { axisForm, CUT_ORDERS, cutAxesOf, cutFormsOf } from '../../core/loop/schedules.ts'
 import {
   areUnimodular,
   axesIn,
@@ -168,7 +168,7 @@ const axisOf = (form: Form): number => form.indexOf(1)
 export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly Form[], order: Space['order']): boolean {
   if (kind === 'serial') return true
   if (kind === 'stepped') return isCarried(vector, forms.length)
-  switch (BLOCK_ORDERS[kind]) {
+  switch (CUT_ORDERS[kind]) {
     case 'free':
       return forms.length > 0 && forms.every((form) => standsStill(form, vector))
     case 'lines':

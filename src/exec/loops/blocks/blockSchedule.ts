@@ -19,7 +19,7 @@ import { CHUNK } from '../../../core/arrays/fixedTree.ts'
 import { Bug } from '../../../core/errors.ts'
 import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual } from '../../../core/loop/partitioning.ts'
 import type { Schedule } from '../../../core/loop/schedules.ts'
-import { BLOCK_ORDERS, cutAxesOf, cutFormsOf } from '../../../core/loop/schedules.ts'
+import { CUT_ORDERS, cutAxesOf, cutFormsOf } from '../../../core/loop/schedules.ts'
 import { diagonals, grid, previousInRowAndColumn, rowByRow, skewed } from './gridBlocks.ts'
 import {
   type BlockSchedule,
@@ -45,18 +45,18 @@ export function cutUnstepped(
   const keyOrder = options.order === 'serial'
   if (schedule.kind === 'serial') return runs(schedule.kind, iterations, [0, iterations])
   if (schedule.kind === 'independent') return runs(schedule.kind, iterations, cutAtMultiples(iterations, counts[0] ?? 1, CHUNK))
-  const blockOrder = BLOCK_ORDERS[schedule.kind]
+  const cutOrder = CUT_ORDERS[schedule.kind]
   const axes = cutAxesOf(schedule)
   if (axes === undefined) {
     const forms = cutFormsOf(schedule, extentsOf(space).length)
-    return skewed(schedule.kind, space, forms, counts, { ...options, keyOrder, ordered: blockOrder !== 'free' })
+    return skewed(schedule.kind, space, forms, counts, { ...options, keyOrder, ordered: cutOrder !== 'free' })
   }
   const cuts = axes.map((axis, i) => boundsAlong(space, axis, counts[i] ?? 1, options.balance))
   const [first = []] = cuts
   if (cuts.length === 1 && axes[0] === 0) return runs(schedule.kind, iterations, runBounds(space, first), first)
   const [rows = 1, columns = 1] = cuts.map((cut) => cut.length - 1)
-  const cells = blockOrder === 'lines' ? diagonals(rows, columns) : rowByRow(rows, columns)
-  const waitsFor = (block: number) => (blockOrder === 'free' ? [] : previousInRowAndColumn(cells, block))
+  const cells = cutOrder === 'lines' ? diagonals(rows, columns) : rowByRow(rows, columns)
+  const waitsFor = (block: number) => (cutOrder === 'free' ? [] : previousInRowAndColumn(cells, block))
   return grid(schedule.kind, space, axes, cuts, cells, keyOrder, waitsFor)
 }
 

@@ -4,7 +4,7 @@
  */
 import { weightIn } from '../../../core/cost/nominal.ts'
 import type { FunctionIr } from '../../../core/ir/functionIr.ts'
-import { blockOrderOf } from '../../../core/loop/schedules.ts'
+import { cutOrderOf } from '../../../core/loop/schedules.ts'
 import { whyCallerOnly } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import { laneChoice, nominalIterationNs } from '../reductions/reductionCopyCount.ts'
@@ -46,7 +46,7 @@ export function cutKernel(loop: CompiledLoop): KernelBlocks {
   if (rounds > 1 && runsInRounds(schedule, order))
     return { blocks: cutRounds(schedule, space, { ...options, order, rounds, lanes: lanes?.most ?? 1, weight: weightOf(inputs, ir) }) }
   // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over the cells of a grid.
-  const isGrid = blockOrderOf((schedule.kind === 'stepped' ? schedule.inner : schedule).kind) !== 'free'
+  const isGrid = cutOrderOf((schedule.kind === 'stepped' ? schedule.inner : schedule).kind) !== 'free'
   const isFree = lanes === undefined || lanes.exact || isGrid
   const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
   return { blocks: cutBlocks(schedule, space, { order, partitions, balance, mostLanes: lanes?.most, weight: weightOf(inputs, ir) }) }

@@ -15,7 +15,7 @@
  * found on a small instance whose blocks happen to hide it.
  */
 import type { Form, Schedule } from '../../../core/loop/schedules.ts'
-import { BLOCK_ORDERS, cutFormsOf } from '../../../core/loop/schedules.ts'
+import { CUT_ORDERS, cutFormsOf } from '../../../core/loop/schedules.ts'
 import { extentsOf, type IterationSpace } from '../blocks/schedule.ts'
 import type { Finding } from '../inspector/finding.ts'
 
@@ -48,7 +48,7 @@ export function raceOrderOf(schedule: Schedule, space: IterationSpace, order: 's
   }
   const [a, b = a] = cutFormsOf(schedule, extentsOf(space).length).map((form) => valueAlong(space, form))
   if (a === undefined || b === undefined) return inOneCell((position) => position) // every iteration is a cell
-  switch (BLOCK_ORDERS[schedule.kind]) {
+  switch (CUT_ORDERS[schedule.kind]) {
     case 'free':
       return inOneCell(a)
     case 'lines':

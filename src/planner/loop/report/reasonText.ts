@@ -1,6 +1,6 @@
 /** Writes why a loop runs as it does, as a sentence. */
 import type { Form, Schedule } from '../../../core/loop/schedules.ts'
-import { BLOCK_ORDERS, cutText } from '../../../core/loop/schedules.ts'
+import { CUT_ORDERS, cutText } from '../../../core/loop/schedules.ts'
 import type { Refusal } from '../../../core/span.ts'
 import type { Conflict } from '../dependence/dependence.ts'
 import { formText, skewOf } from '../dependence/forms.ts'
@@ -17,7 +17,7 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
   if (schedule.kind === 'colored' || schedule.kind === 'serial') return throughText(conflicts)
   if (schedule.kind === 'stepped') return `${stepsReason(stepAxes(schedule).map(nameOf))} ${reasonOf(schedule.inner, names, conflicts)}`
   const cut = cutText(schedule, nameOf, (form) => formText(form, names))
-  switch (BLOCK_ORDERS[schedule.kind]) {
+  switch (CUT_ORDERS[schedule.kind]) {
     case 'free':
       return cut === '' ? 'no two iterations depend on each other' : `no dependence crosses ${cut}`
     case 'lines':
