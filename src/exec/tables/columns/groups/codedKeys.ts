@@ -1,7 +1,7 @@
 /**
- * Keys of groups as something smaller: a key, or a field of one, that is a column of text with codes is grouped by the
- * codes, and the groups' texts are looked up at the end; one that is computed and surely a whole number of 32 bits is
- * grouped as such, and the groups' keys become doubles again.
+ * Encodes the keys of groups: a key, or a field of one, that is a column of text with dictionary codes is grouped by the codes, and
+ * the groups' texts are looked up at the end; one that is computed and surely a whole number of 32 bits is grouped as an
+ * integer, and the groups' keys become doubles again.
  *
  *     groupBy(r => r.name)       by the codes of name, then the text of each group's code
  *     groupBy(r => r.id % 10)    by integers of 32 bits, then the double of each group's
@@ -15,7 +15,7 @@ import { type CodedKeys, type ColumnProgram, columnProgramOf, isProgram } from '
 import { codedConstants } from '../texts/chosenTexts.ts'
 import { codeColumn, codesOf, decoded } from '../texts/textCodes.ts'
 
-/** The program with codes in place of texts, and integers in place of doubles, in the first hidden column; undefined where it has no such. */
+/** The program with codes in place of texts, and integers in place of doubles, in the first hidden column; undefined where no part can be encoded. */
 export function withCodedKeys(program: ColumnProgram): ColumnProgram | undefined {
   const { shape } = program
   const [key] = shape.hidden ?? []
@@ -60,13 +60,13 @@ export function uncodedKeys({ shape, columns }: ColumnProgram): readonly Column[
   })
 }
 
-/** Whether some text that the plan groups by has codes. */
+/** Whether the plan groups by a text that has codes. */
 export function hasCodedKeys(plan: PhysicalPlan): boolean {
   const program = columnProgramOf(plan)
   return isProgram(program) && withCodedKeys(program)?.coded?.some((part) => typeof part === 'object') === true
 }
 
-/** Groups, whose first columns are the parts of the key, with texts for codes and doubles for integers. */
+/** Decodes the keys of groups, whose first columns are the parts of the key: codes become texts, and integers doubles. */
 export function withKeys(batch: ExecBatch, coded: CodedKeys): ExecBatch {
   const columns = batch.columns.map((column, p) => {
     const text = coded[p]

@@ -1,6 +1,6 @@
 /**
- * Equal elements as groups that have nothing but a key, where the elements come of a column program: found as the groups of
- * a `groupBy` are, texts by their codes, numbers that lie together by direct index, all else by hash on all workers.
+ * Finds equal elements (`distinct`) as groups without aggregates, where the elements are the result of a column program: texts by
+ * their codes, whole numbers in dense ranges by direct index, all else by hash on all workers.
  *
  *     DistinctExec  of  PipelineExec [steps, PartialDistinctExec]
  *       as  HashAggregateExec []  of  PipelineExec [steps, EvaluateExec element => element]
@@ -19,11 +19,11 @@ type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 export interface ElementGroups {
   readonly input: Pipeline
   readonly operator: Extract<WideOperator, { kind: 'HashAggregateExec' }>
-  /** Groups as elements. */
+  /** Converts groups to elements. */
   readonly elements: (groups: ExecBatch) => ExecBatch
 }
 
-/** The groups that the operator's elements are; undefined where it does not look for equal ones, or these are no program's. */
+/** The group-by that a DistinctExec is run as; undefined for another operator, and where the elements are no program's result. */
 export function elementGroups({ operator, inputs }: Wide): ElementGroups | undefined {
   const [input] = inputs
   if (operator.kind !== 'DistinctExec' || input?.kind !== 'PipelineExec') return undefined
@@ -31,7 +31,7 @@ export function elementGroups({ operator, inputs }: Wide): ElementGroups | undef
   if (input.steps.at(-1)?.kind !== 'PartialDistinctExec') return undefined
   const program = columnProgramOf({ ...input, steps })
   if (!isProgram(program) || program.shape.hidden !== undefined) return undefined
-  // what is found equal is not all that the elements are
+  // finer timestamps are equal by their milliseconds, and the key would lose the digits below
   const types = program.shape.outputs.map((output) => (output.kind === 'column' ? program.columns[output.column]?.type : undefined))
   if (types.some((type) => type !== undefined && isFinerThanMilliseconds(type))) return undefined
   const names = program.shape.outputs.map(({ name }) => name)

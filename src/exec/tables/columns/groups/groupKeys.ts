@@ -1,6 +1,6 @@
 /**
- * Keys of a group-by in one pass: whose parts are columns of whole numbers, or computed as such. Doubles are taken for
- * whole numbers until the kernel that computes them finds one that is none.
+ * Keys of a group-by in one pass: their parts are columns of whole numbers, or computed as whole numbers. Computed doubles are taken
+ * for whole numbers until the kernel finds one that is none.
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { sliceColumn } from '../../../../core/data/columnSlices.ts'
@@ -16,21 +16,21 @@ import { runsHere } from '../columnTask.ts'
 import { addressOf } from '../kernelBinding.ts'
 import { codesOf } from '../texts/textCodes.ts'
 
-/** A part of the key: a column of whole numbers, or an output that is computed as integers of 32 bits, or as truth. */
+/** A part of the key: a column of whole numbers, or an output that is computed as 32-bit integers, or as booleans. */
 type Part =
   | { readonly kind: 'column'; readonly column: Column }
   | { readonly kind: 'computed'; readonly output: string; readonly truth: boolean }
 
 export interface PassKey {
   readonly parts: readonly Part[]
-  /** Of its fields; absent where the key is a value. */
+  /** The names of the key's fields; absent where the key is a value. */
   readonly names?: readonly string[]
   readonly coded: CodedKeys
 }
 
 const WHOLE: ReadonlySet<ColumnType['kind']> = new Set(['i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'date'])
 
-/** The key of the program's groups; undefined where some part of it has no place by itself. */
+/** The key of the program's groups; undefined where a part is no whole number, or lies outside the arena. */
 export function passKey({ program, arena }: ColumnRun): PassKey | undefined {
   const [hidden] = program.shape.hidden ?? []
   if (hidden === undefined || program.shape.dates === true) return undefined
@@ -54,12 +54,12 @@ function isReached({ values, validity }: Column, arena: ColumnRun['arena']): boo
   return addressOf(values, arena) !== undefined && (validity === undefined || addressOf(validity, arena) !== undefined)
 }
 
-/** A column of the key's parts. */
+/** The key as one column, from the columns of its parts. */
 function keyColumn({ names }: PassKey, parts: readonly Column[], length: number): Column {
   return names === undefined ? (parts[0] as Column) : structColumn(names, parts, length) // a value has one part
 }
 
-/** A window for each part, where the keys lie together as far as can be seen; codes of texts are all known. */
+/** A window for each part, guessed from a sample, but exact for codes of texts; undefined where the keys of the sample are not dense. */
 export function passWindows(run: ColumnRun, key: PassKey, lookedAt: number): readonly Window[] | undefined {
   const seen = key.parts.some((part) => part.kind === 'computed')
     ? computedWindows(run, key, lookedAt)
@@ -80,7 +80,7 @@ function columnWindows(key: PassKey, rows: number, lookedAt: number): readonly W
   return windowsOf([column], column.type, { lookedAt })
 }
 
-/** Windows around the keys of blocks from the first to the last, which are computed here. */
+/** Windows around the keys of a sample of blocks, which are computed on this thread. */
 function computedWindows(run: ColumnRun, key: PassKey, lookedAt: number): readonly Window[] | undefined {
   const { program, arena } = run
   const { element, kernelColumns, steps, rows } = program
@@ -121,7 +121,7 @@ function computedWindows(run: ColumnRun, key: PassKey, lookedAt: number): readon
   return windowsOf(keys, (keys[0] as Column).type, { lookedAt: Number.POSITIVE_INFINITY }) // there is a first block
 }
 
-/** The keys of the groups, from their places in the windows. */
+/** The keys of groups, decoded from their places in the windows. */
 export function groupKeys(key: PassKey, windows: readonly Window[], places: Int32Array): Column {
   const strides = stridesOf(windows)
   const parts = key.parts.map((part, p): Column => {

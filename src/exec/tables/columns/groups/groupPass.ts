@@ -1,13 +1,13 @@
 /**
- * A group-by in one pass over the rows. Any worker lists what a unit of rows adds to which group: it selects, computes,
- * and finds each row's place. An adder adds the lists to its own records of the groups, unit after unit, so that every
- * row meets its group in row order: chunks of sums come to be as they are defined, and no pass need count rows before.
+ * A group-by in one pass over the rows. Any worker lists the values of a unit of rows with their groups: it selects, computes,
+ * and finds each row's place. An adder adds the lists to its own records of the groups, unit after unit, so that the rows of
+ * a group are added in row order: sums follow the fixed tree, and no earlier pass has to count rows.
  *
  *     all        claim a unit that the ring has room for, and list it
- *     adders     before that add the next unit, where it is listed; each has some of the folds
+ *     adders     add the next unit first, if it is listed; each has some of the folds
  *
- * Records stay in the caches of their adder, and lists go from one core to another end to end. Nobody waits for ever:
- * the unit that the slowest adder is to add next always has room, and was claimed or can be.
+ * Records stay in the caches of their adder; lists are read sequentially by another core. There is no deadlock: the unit that the
+ * slowest adder is to add next always has room in the ring, and was claimed or can be.
  */
 
 import { BLOCK_ROWS } from '../../../kernels/columns/wasmColumns.ts'
@@ -17,86 +17,86 @@ import type { WorkerContext } from '../../../workers/worker.ts'
 import { fill, foldWord, partWord } from '../../operators/groupBy/groupMemory.ts'
 import type { BoundKernel, SentKernel } from '../sentKernel.ts'
 
-/** Where row 0 of a column, and its bitmap, lie; or what the kernel computes block by block. */
+/** A column of the pass: the addresses of row 0 and of the bitmap, or an output that the kernel computes block by block. */
 export type PassColumn = { readonly address: number; readonly validity?: number } | ComputedColumn
 
-/** The kernel's output of that number, with values of so many bytes. */
+/** An output of the kernel, by its index, and the binary logarithm of its values' bytes. */
 export interface ComputedColumn {
   readonly output: number
   readonly log2Bytes: number
 }
 
 export interface GroupPass {
-  /** Kernels that leave a bit a row, one after another, each with the address of its frame. */
+  /** The kernels that select rows, to run one after another, each with the address of its frame. */
   readonly selects: readonly { readonly kernel: SentKernel; readonly frame: number }[]
-  /** Computes what the key, and what is added, is not as it stands in a column; its outputs in their order. */
+  /** The kernel that computes parts of the key and added values that are no columns; absent where there are none. */
   readonly kernel?: BoundKernel
   readonly computed: readonly ComputedColumn[]
   readonly places: SentKernel
-  /** What the frame of `places` holds at the start. */
+  /** The initial contents of the frame of `places`. */
   readonly frame: Int32Array
   readonly parts: readonly PassColumn[]
-  /** Columns whose values are listed. */
+  /** The columns whose values are copied to the lists. */
   readonly copied: readonly PassColumn[]
-  /** The first workers are these; at most `MOST_ADDERS`. */
+  /** The adders, at most `MOST_ADDERS`, one for each of the first workers. */
   readonly adders: readonly Adder[]
   readonly unitRows: number
-  /** Addresses: of the words below, and of the units' lists. */
+  /** The addresses of the words (`WORDS`), and of the ring of lists. */
   readonly words: number
   readonly ring: number
 }
 
-/** Adds some of the folds. */
+/** A worker that adds some of the folds. */
 export interface Adder {
   readonly kernel: SentKernel
   /** The address of its frame. */
   readonly frame: number
-  /** What each fold adds: a list, or a column as it is. */
+  /** The source of each fold's values: a list, or a column as it is. */
   readonly from: readonly ({ readonly list: number } | { readonly address: number })[]
 }
 
 export const MOST_ADDERS = 3
 
 /**
- * The words of a pass: 1 once a key has no place, or is no integer; how many units each adder has added; and for each
- * unit of the ring the number of the unit it holds, from 1 on.
+ * The words of a pass: `off`, 1 once a key has no place or is no integer; the number of units that each adder has added; and for each
+ * slot of the ring the number of the unit it holds, from 1 on.
  */
 const WORDS = { off: 0, added: 1, held: 1 + MOST_ADDERS } as const
 
 /** Units that may be listed and not yet added: enough that adders seldom wait, few enough that lists stay in the caches. */
 export const RING_UNITS = 8
 
-/** Who waits for room is woken once so many units are added: waking somebody takes as long as listing a unit, and the others are listed still. */
+/** Workers that wait for room are woken after so many units: a wake-up takes as long as listing a unit, and listed ones are left meanwhile. */
 const WAKING_UNITS = RING_UNITS / 2
 
 export const PASS_BYTES: number = 4 * (WORDS.held + RING_UNITS)
 
-/** Bytes of the lists of a unit: how many rows they have, their places, and the values of each column that is copied. */
+/** Bytes of the lists of a unit: the number of rows, their places, and the values of each copied column. */
 export function listBytes(unitRows: number, copied: number): number {
   return HEADER_BYTES + (4 + 8 * copied) * unitRows
 }
 
 const HEADER_BYTES = 64
 
-/** A worker's means. */
+/** A worker's part: its memory and the functions by which it lists. */
 export interface GroupPassPart {
   readonly context: WorkerContext
   readonly rows: number
   readonly units: number
   readonly claims: Int32Array
-  /** Which of the workers this is, and after how many units an adder returns. */
+  /** The worker's number, and the most units after which an adder returns. */
   readonly number: number
   readonly most: number
-  /** The address of this worker's frame of `places`. */
+  /** The address of the worker's frame of `places`. */
   readonly placing: number
   readonly run: (kernel: SentKernel) => (...args: number[]) => void
-  /** Computes the rows of one block, and says where row 0 of each output would lie. */
+  /** Computes the rows of one block; returns a function to the address at which row 0 of an output would lie. */
   readonly compute: (from: number, to: number) => (column: ComputedColumn) => number
 }
 
-/** Looks before a worker sleeps: a unit takes some tens of microseconds, waking up as long. */
+/** Polls of a word before a worker sleeps: a unit takes some tens of microseconds, a wake-up as long. */
 const LOOKS = 2_000
-/** Longest sleep before it is asked again whether the task was aborted. */
+/** The longest sleep between two checks whether the task was aborted. */
 const SLEEP_MS = 20
 
 export function groupPassPart(work: GroupPass, part: GroupPassPart): void {
@@ -139,13 +139,13 @@ function addUnits(
     }
     const unit = claimed(work, part, words)
     if (typeof unit === 'number') lister.list(unit)
-    // room that only this adder makes comes of the next unit, which somebody lists
+    // this adder itself has to make room, by adding the next unit, which another worker lists
     else if (unit === 'none left' || unit.at === own) waitFor(words, held, holds, isOver)
     else waitFor(words, unit.at, unit.value, isOver)
   }
 }
 
-/** The next unit, or which word must be another before the ring has room for it. */
+/** Claims the next unit; where the ring has no room for it, returns the word that has to change first, and its value. */
 function claimed(
   { adders }: GroupPass,
   { claims, units }: GroupPassPart,
@@ -162,7 +162,7 @@ function claimed(
   }
 }
 
-/** Until the word is another, for some time. */
+/** Waits until the word has changed, for `SLEEP_MS` at most. */
 function waitFor(words: Int32Array, at: number, value: number, isOver: () => boolean): void {
   for (let look = 0; look < LOOKS; look++) if (Atomics.load(words, at) !== value) return
   if (!isOver()) Atomics.wait(words, at, value, SLEEP_MS)
@@ -189,7 +189,7 @@ function listsOf({ ring, unitRows, copied }: GroupPass, unit: number): number {
   return ring + (unit % RING_UNITS) * listBytes(unitRows, copied.length)
 }
 
-/** Where the values of a copied column begin. */
+/** The address of the values of a copied column in a unit's lists. */
 function valuesAt(lists: number, unitRows: number, list: number): number {
   return lists + HEADER_BYTES + (4 + 8 * list) * unitRows
 }

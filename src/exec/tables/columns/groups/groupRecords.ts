@@ -1,6 +1,6 @@
 /**
- * What a group-by in one pass leaves of each group: which memory it takes, which kernels it runs, and how its records are
- * read (`groupPass.ts` runs it, `groupedColumns.ts` makes columns of them).
+ * The records of groups of a group-by in one pass: allocates their memory, chooses the kernels, and reads them after the pass
+ * (`groupPass.ts` runs it, `groupedColumns.ts` makes columns from the records).
  */
 import { CHUNK } from '../../../../core/arrays/fixedTree.ts'
 import { valuesKernel } from '../../../kernels/columns/wasmColumns.ts'
@@ -18,19 +18,19 @@ import type { PassKey } from './groupKeys.ts'
 import { type Adder, listBytes, MOST_ADDERS, PASS_BYTES, type PassColumn, RING_UNITS } from './groupPass.ts'
 import type { PassFolds, PassSources } from './groupSources.ts'
 
-/** What decides how the work is shared, never what comes out. */
+/** Sizes by which the work is cut; the result does not depend on them. */
 export interface PassSizes {
   /** Rows of a unit, a multiple of 32. */
   readonly unitRows: number
-  /** Bytes of records from which on they are parted by folds. */
+  /** Bytes of records from which on the folds are spread over several adders. */
   readonly splitBytes: number
-  /** The most workers that one pass is faster with than two that share the rows. */
+  /** The most workers with which one pass is faster than the group-by of two passes over partitions (`groupRun.ts`). */
   readonly mostWorkers: number
-  /** Keys looked at to guess their windows. */
+  /** The size of the sample of keys that windows are guessed from. */
   readonly keysLookedAt: number
 }
 
-/** Records of so many bytes are few however few rows there are; zeroing more of them than these a row takes longer than the pass gains. */
+/** Records of so many bytes are allowed for any number of rows; more only up to `MOST_BYTES_A_ROW`, as zeroing them would cost more than the pass gains. */
 const FEW_BYTES = 2 ** 20
 const MOST_BYTES_A_ROW = 8
 
@@ -40,22 +40,22 @@ export interface Pass {
   readonly folds: PassFolds
   readonly sources: PassSources
   readonly sizes: PassSizes
-  /** For each fold of squares the mean of each group, which lies at these places. */
+  /** For a second pass with folds of squares: the places of the groups, and for each fold their means. */
   readonly means?: { readonly places: Int32Array; readonly of: readonly Float64Array[] }
 }
 
-/** What the pass leaves: by group, in order of first appearance. */
+/** The results of a pass by group, in order of first appearance. */
 export interface Records {
-  /** In the windows. */
+  /** The groups' places in the windows. */
   readonly places: Int32Array
   readonly counts: Float64Array
-  /** For each fold: extremes, or sums of open chunks. */
+  /** For each fold the groups' extremes, or the sums of their open chunks. */
   readonly values: readonly Float64Array[]
-  /** For each fold: the sums of full chunks by the place of the group. */
+  /** For each fold the sums of full chunks, by the place of the group. */
   readonly chunks: readonly ReadonlyMap<number, readonly number[]>[]
 }
 
-/** Undefined where a column cannot be reached, where records would take too much, and where a key turns out to lie elsewhere. */
+/** Runs the pass; undefined where a column lies outside the arena, records would take too much memory, or a key lies outside its window. */
 export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | undefined> {
   const { key, windows, folds, sources, sizes } = pass
   const { arena, program } = run
@@ -106,7 +106,7 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
 }
 
-/** The kernel that computes what keys and folds take that is not as it stands in a column. */
+/** The kernel that computes parts of the key and values of folds that are no columns; undefined where it cannot be bound. */
 function computing(
   run: ColumnRun,
   { key, sources }: Pass,
@@ -131,7 +131,7 @@ function kernelParts({ parts }: PassKey): readonly KeyPart[] {
   )
 }
 
-/** What the frame of the kernel that finds places holds at the start. */
+/** The initial frame of the kernel that finds places. */
 function placingFrame({ windows, sources: { copied } }: Pass, parts: readonly PassColumn[], bitmap: number): Int32Array {
   const frame = new Int32Array(frameBytes(copied.length) / 4)
   fillWindows(frame, windows)
@@ -145,9 +145,9 @@ function placingFrame({ windows, sources: { copied } }: Pass, parts: readonly Pa
   return frame
 }
 
-/** An adder, and where it leaves what. */
+/** An adder with the addresses of its results. */
 interface RecordsAdder extends Adder {
-  /** Where the double of each of its folds lies in a record. */
+  /** The offset of each of its folds' doubles in a record. */
   readonly at: readonly number[]
   /** The address of a record for each place. */
   readonly records: number
@@ -155,7 +155,7 @@ interface RecordsAdder extends Adder {
   readonly order: number
   /** The address of the sums of full chunks. */
   readonly log: number
-  /** Its frame: where order and log end. */
+  /** Its frame, which has the ends of order and log. */
   readonly ends: Int32Array
 }
 
@@ -164,7 +164,7 @@ interface RecordsSize {
   readonly recordBytes: number
 }
 
-/** Allocates what an adder needs for its own of the folds. */
+/** Allocates the memory of an adder of the folds `own`. */
 function addsFolds(
   run: ColumnRun,
   { folds, means }: Pass,
@@ -189,7 +189,7 @@ function addsFolds(
   return { kernel: sentModule(addKernel(kinds), arena), frame, from, at, records, order, log, ends }
 }
 
-/** What the adders have left; fold f is the floor(f / adders)-th of adder f % adders. */
+/** Reads the adders' results; fold f is the floor(f / adders)-th of adder f % adders. */
 function recordsIn(
   arena: Arena,
   adders: readonly RecordsAdder[],
@@ -222,7 +222,7 @@ function recordsIn(
   }
 }
 
-/** Sums of full chunks in order, by fold and place. */
+/** The sums of full chunks from the log, in order, by fold and place. */
 function chunksOf(words: Int32Array, numbers: Float64Array, recordBytes: number): Records['chunks'] {
   const chunks: Map<number, number[]>[] = []
   for (let entry = 0; 4 * entry < words.length; entry++) {

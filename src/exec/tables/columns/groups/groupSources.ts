@@ -1,4 +1,4 @@
-/** What a group-by in one pass adds: which columns are computed, which values are listed, and which folds the aggregates are made of. */
+/** The inputs of a group-by in one pass: computed columns, values that are copied to lists, and the folds of the aggregates. */
 
 import type { ColumnType } from '../../../../core/data/schema.ts'
 import { valueClassOf } from '../../../../core/plan/elements.ts'
@@ -11,24 +11,24 @@ import type { ColumnRun } from '../columnRun.ts'
 import { addressOf } from '../kernelBinding.ts'
 import type { ComputedColumn, PassColumn } from './groupPass.ts'
 
-/** Columns of values: which are computed, and which are listed. */
+/** Collects the columns that the pass computes, and those it copies to lists. */
 export class PassSources {
   readonly run: ColumnRun
-  /** Outputs that the kernel computes, in order. */
+  /** The outputs that the kernel computes, in order. */
   readonly computed: (ComputedColumn & { readonly name: string })[] = []
   readonly copied: { readonly from: PassColumn; readonly type: KernelType; readonly name: string }[] = []
   constructor(run: ColumnRun) {
     this.run = run
   }
 
-  /** An output of the program that no other call names. */
+  /** Adds an output to those that are computed; the caller adds each only once. */
   compute(name: string, log2Bytes: number): ComputedColumn {
     const column = { output: this.computed.length, log2Bytes, name }
     this.computed.push(column)
     return column
   }
 
-  /** What a fold of the output adds; undefined where that is not numbers that are all there. */
+  /** The source of a fold's values; undefined where the output is no number, or may be null. */
   added(output: ProgramOutput): { readonly list: number } | { readonly address: number } | undefined {
     const { program, arena } = this.run
     const known = this.copied.findIndex(({ name }) => name === output.name)
@@ -52,7 +52,7 @@ export class PassSources {
   }
 }
 
-/** An aggregate: the fold of its records, none for counts, and what type its values have. */
+/** An aggregate: the index of its fold (unused for counts), and the type of its values. */
 export interface FoldOfCall {
   readonly kind: 'sum' | 'mean' | 'variance' | 'stddev' | 'min' | 'max' | 'count'
   readonly fold: number
@@ -62,7 +62,7 @@ export interface FoldOfCall {
 export interface PassFolds {
   readonly of: readonly FoldOfCall[]
   readonly kinds: readonly PassFold[]
-  /** What each adds. */
+  /** The source of each fold's values. */
   readonly from: readonly ({ readonly list: number } | { readonly address: number })[]
 }
 
@@ -72,7 +72,7 @@ function isFolded(kind: Aggregate['kind']): kind is FoldOfCall['kind'] {
   return FOLDED.some((one) => one === kind)
 }
 
-/** The folds of the aggregates; undefined where one needs more than numbers that are all there. */
+/** The folds of the aggregates; undefined where one is no fold of numbers without nulls. */
 export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sources: PassSources): PassFolds | undefined {
   const { shape, columns } = run.program
   const kinds: PassFold[] = []

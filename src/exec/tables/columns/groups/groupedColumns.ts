@@ -1,7 +1,7 @@
 /**
- * A group-by over the columns of a table in one pass (`groupPass.ts`): where keys are whole numbers that lie together, or
- * codes of texts, and all aggregates are folds of numbers without nulls; in two where variances need the means first. Else,
- * or when a key turns out to lie elsewhere, there is another way (`groupRun.ts`), which gives the same bits.
+ * A group-by over the columns of a table in one pass (`groupPass.ts`), where keys are whole numbers in dense ranges, or codes of texts,
+ * and all aggregates are folds of numbers without nulls; in two passes where variances need the means first. Else, or where a key turns
+ * out to lie outside its window, the caller uses `groupRun.ts`, which gives the same bits.
  */
 
 import { combinePairwise } from '../../../../core/arrays/fixedTree.ts'
@@ -18,19 +18,19 @@ import { type Pass, type PassSizes, type Records, recordsOf } from './groupRecor
 import { type FoldOfCall, PassSources, passFolds } from './groupSources.ts'
 
 /**
- * The lists of a unit, and the values they are made of, lie in the near caches. Records of few groups do not leave those
- * of their adder, and reading what is added takes longer than adding it. One worker that adds is the bound of all.
+ * The lists of a unit, and the values copied to them, fit the core's caches. Records of few groups stay in those of their adder, and
+ * reading the lists takes longer than adding them. The speed of an adder bounds that of all workers.
  */
 const SIZES: PassSizes = { unitRows: 2 * BLOCK_ROWS, splitBytes: 2 ** 22, mostWorkers: 3, keysLookedAt: 2 ** 16 }
 
 export interface GroupedColumns {
   readonly batch: ExecBatch
   readonly coded: CodedKeys
-  /** Over the rows: a second for variances. */
+  /** The number of passes over the rows: a second one for variances. */
   readonly passes: 1 | 2
 }
 
-/** The groups in order of first appearance, with their aggregates; undefined where one pass cannot give them. */
+/** The groups in order of first appearance, with their aggregates; undefined where the pass cannot compute them, or there are no groups. */
 export async function groupedColumns(
   run: ColumnRun,
   { aggregates, method }: Pick<Extract<WideOperator, { kind: 'HashAggregateExec' }>, 'aggregates' | 'method'>,
@@ -56,7 +56,7 @@ export async function groupedColumns(
   }
 }
 
-/** For folds of sums that variances are made of: what the values of each group are off its mean, squared and summed, which a second pass finds. */
+/** By fold: the sums of squared differences from the mean of each group, for variances; computed by a second pass. */
 type Squares = ReadonlyMap<number, Float64Array>
 
 async function squaresOf(
@@ -76,7 +76,7 @@ async function squaresOf(
   return found && new Map(spread.map((fold, i) => [fold, sumsOf(i, found)]))
 }
 
-/** The sums of a fold by group: their full chunks, of which the open one is the last, pairwise. */
+/** The sums of a fold by group: its full chunks and then the open one, combined pairwise. */
 function sumsOf(fold: number, { places, values, chunks }: Records): Float64Array {
   const found = values[fold] ?? new Float64Array(places.length)
   const full = chunks[fold]

@@ -1,13 +1,13 @@
 /**
- * Texts of files that a plan asks questions, and nothing else. Rows get the number of what their text answers as soon as their split
- * is read, from its dictionary, and stand for any text that answers the same: there is nothing to put together for all splits.
+ * Texts of files that a plan only tests in filters. When a split is read, each row gets the number of its text's answers to these
+ * questions, computed once for each entry of the split's dictionary. Any text with the same answers may stand for it, so dictionaries of
+ * splits need not be merged.
  *
  *     FilterExec r => r.town === 'Bern'       split 0   [Rome Bern]   places 0 1 1   numbers 0 1 1
  *     EvaluateExec r => r.spent               split 1   [Bern Oslo]   places 1 0     numbers 0 1        texts  0 ''   1 Bern
  *
- * Number 0 is what the empty text answers, and null with it. Statement: the plan keeps the rows that it would keep of the file's texts.
+ * Number 0 has the answers of the empty text, which are also those of null. Statement: filters keep the same rows as over the file's texts.
  */
-
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
@@ -22,17 +22,17 @@ import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, giveCodes } from './textCodes.ts'
 import { textQuestions } from './textFunctions.ts'
 
-/** What is asked of each text of a column. */
+/** The questions about each text of a column. */
 export interface Asked {
   readonly questions: readonly FunctionIr[]
-  /** What the empty text answers, a bit for each question. */
+  /** The answers of the empty text, a bit for each question. */
   readonly base: number
 }
 
-/** A number for each way to answer: few enough that one vector holds a byte for each. */
+/** The most questions: one vector has a byte for each combination of answers. */
 const MOST_QUESTIONS = 4
 
-/** The columns of a Parquet file whose texts are asked by the filters of a pipeline over it, and read by nothing else; by their names. */
+/** The columns of a Parquet file, by name, whose texts are tested by the filters of a pipeline over it, and read by nothing else. */
 export function askedTexts(plan: PhysicalPlan): ReadonlyMap<string, Asked> {
   const asked = new Map<string, Asked>()
   if (plan.kind !== 'PipelineExec' || plan.where === 'caller') return asked
@@ -58,7 +58,7 @@ export function askedTexts(plan: PhysicalPlan): ReadonlyMap<string, Asked> {
   return asked
 }
 
-/** The columns that a step reads which leaves no others; undefined for a step that may leave any. */
+/** The columns that a step reads, where it hands on no others; undefined for a step that may hand on any. */
 function readBy(step: Step | undefined): Set<string> | undefined {
   switch (step?.kind) {
     case 'ProjectExec':
@@ -87,7 +87,7 @@ function readByAll(functions: readonly Parameters<typeof columnsRead>[0][], othe
   return read
 }
 
-/** What a text answers, a bit for each question; undefined where one throws, or gives something else than a truth value. */
+/** A function from a text to its answers, a bit for each question; it returns undefined where a question throws, or returns no boolean. */
 function answering(questions: readonly FunctionIr[]): (text: unknown) => number | undefined {
   const calls = questions.map((ir) => callable({ ir, text: 'a filter', span: ir.span, refusals: [] }))
   return (text) => {
@@ -99,19 +99,19 @@ function answering(questions: readonly FunctionIr[]): (text: unknown) => number 
         if (answer) bits |= 1 << i
       }
     } catch {
-      return undefined // row by row it throws where it does
+      return undefined // over rows it throws at the right row
     }
     return bits
   }
 }
 
-/** The numbers of the texts of splits. */
+/** Numbers the texts of splits by their answers. */
 export class AnsweredTexts {
-  /** For each number a text that has it, as far as one was seen. */
+  /** A text for each number that was seen. */
   readonly texts: string[] = []
   private readonly answer: (text: unknown) => number | undefined
   private readonly base: number
-  /** By the bytes of a text, as characters. */
+  /** The numbers of texts, by their bytes as Latin-1 characters. */
   private readonly known = new Map<string, number>()
 
   constructor({ questions, base }: Asked) {
@@ -119,7 +119,7 @@ export class AnsweredTexts {
     this.base = base
   }
 
-  /** Writes the numbers of a part's rows among those of all; false where its texts are no entries of a dictionary, or one of these has none. Places may be written over. */
+  /** Writes the numbers of a part's rows; false where it is not dictionary encoded, or an entry has no number. May overwrite the part's indices. */
   write(part: Column, numbers: Uint8Array, { firstRow, arena }: { readonly firstRow: number; readonly arena: Arena }): boolean {
     const { dictionary, values, length } = part
     const map = dictionary && this.numbersOf(dictionary)
@@ -127,13 +127,13 @@ export class AnsweredTexts {
     const places = values as Codes // of whoever has a dictionary
     const nulls: number[] = []
     if (part.validity !== undefined) for (let i = 0; i < length; i++) if (!isValid(part, i)) nulls.push(i)
-    for (const row of nulls) places[row] = 0 // any that there is
+    for (const row of nulls) places[row] = 0 // any index that has a number
     writeCodes(part, map, numbers, { firstRow, arena })
     for (const row of nulls) numbers[firstRow + row] = 0
     return true
   }
 
-  /** For each entry its number, and behind them that of null. */
+  /** The number of each entry, and behind them that of null; undefined where an entry has none. */
   private numbersOf(dictionary: Column): Uint16Array | undefined {
     const { length, values, offsets } = dictionary
     const read = valueReader(dictionary)
@@ -160,9 +160,9 @@ export class AnsweredTexts {
   }
 }
 
-/** A column of numbers, each of which stands for one of these texts. */
+/** The column of texts that the numbers of rows stand for, dictionary encoded by these numbers. */
 export function answeredColumn(numbers: Column, { questions }: Asked, seen: readonly (readonly string[])[], blocks: ResultBlocks): Column {
-  // the empty text has number 0, whatever else has it, and stands for those that no row has
+  // the empty text stands for number 0, and for numbers that no row has
   const texts = Array.from({ length: 2 ** questions.length }, (_, number) =>
     number === 0 ? '' : (seen.find((own) => own[number] !== undefined)?.[number] ?? ''),
   )

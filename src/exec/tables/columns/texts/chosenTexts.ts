@@ -1,4 +1,4 @@
-/** The dictionary of texts that a program chooses (`exec/kernels/columns/textPlaces.ts`): its constants, the texts of columns, and the empty text that nulls become. */
+/** The dictionary of texts that a program chooses from (`exec/kernels/columns/textPlaces.ts`): constants, texts of columns, and the empty text for nulls. */
 import type { Column } from '../../../../core/data/column.ts'
 import { concatColumns } from '../../../../core/data/columnConcat.ts'
 import type { NewArray } from '../../../../core/data/columnSlices.ts'
@@ -8,7 +8,7 @@ import { codesOf, differentTexts, giveCodes } from './textCodes.ts'
 
 type Chosen = Pick<ColumnProgram, 'columns' | 'shape'>
 
-/** Where the texts of a column begin behind the constants. */
+/** The offset of a column's first text behind the constants. */
 export function firstText({ columns, shape }: Chosen, column: number): number {
   const before = shape.texts?.columns.filter((one) => one < column) ?? []
   return before.reduce((sum, one) => sum + entriesOf(columns[one]), 0)
@@ -18,7 +18,7 @@ function entriesOf(column: Column | undefined): number {
   return codesOf(column)?.firsts.length ?? column?.length ?? 0
 }
 
-/** The dictionary; undefined where it would have too many bytes. */
+/** The dictionary; undefined where its texts would have more bytes than offsets of 32 bits reach. */
 export function chosenTexts({ columns, shape }: Chosen, newArray: NewArray): Column | undefined {
   const { constants, columns: used } = shape.texts ?? { constants: [], columns: [] }
   const texts = used.flatMap((one) => {
@@ -33,7 +33,7 @@ export function chosenTexts({ columns, shape }: Chosen, newArray: NewArray): Col
   return bytes > LARGEST_OFFSET ? undefined : concatColumns(parts, 'value', newArray)
 }
 
-/** Constants as a column whose codes are the numbers that kernels store. */
+/** The constants as a column, with the indices that kernels store as its codes. */
 export function codedConstants({ shape }: Chosen): Column {
   const texts = textsOf(shape.texts?.constants ?? [])
   const numbers = Int32Array.from({ length: texts.length }, (_, i) => i)

@@ -1,6 +1,6 @@
 /**
- * Texts that a function of rows looks up by a number: those of a captured list, Map or object. Whatever is computed of such a text is
- * computed once for each of the texts, as of a column of text, and gathered by the place of each row's number.
+ * Texts that a row lambda looks up by a number in a captured list, Map or object. An expression over such a text is computed once
+ * for each of the texts, as over a column of text, and gathered by the place of each row's number.
  *
  *     labels[r.kind].toUpperCase()      labels  'a' 'b'      of each text  'A' 'B'      kind 1 0 1   -->   'B' 'A' 'B'
  */
@@ -12,25 +12,25 @@ import { keyIndexOf } from '../../../kernels/columns/keyIndex.ts'
 export interface FoundText {
   readonly expr: Extract<Expr, { kind: 'Lookup' | 'Find' }>
   readonly texts: readonly string[]
-  /** Of a `Find`, the keys of the texts. */
+  /** For a `Find`, the keys of the texts. */
   readonly keys?: readonly unknown[]
 }
 
-/** A column, of text, or of numbers for which a text is found. */
+/** A column of texts, or of numbers by which texts are found. */
 export interface Source {
   readonly column: string
   readonly found?: FoundText
 }
 
-/** What tells that an expression depends on more than a text that is found. */
+/** The kinds of expressions that show a dependence on more than the text that is found. */
 const OTHERS: ReadonlySet<Expr['kind']> = new Set([
   ...(['Input', 'Local', 'Key', 'Read', 'Has', 'Extent', 'Draw', 'ArrayLiteral', 'ObjectLiteral', 'Find', 'Lookup'] as const),
 ])
 
-/** More texts than these take longer to be told apart than to be looked up row by row. */
+/** With more texts than these the function runs row by row: finding the different ones would take longer. */
 const MOST_TEXTS = 2 ** 17
 
-/** The number's column and the texts, where an expression depends on nothing but one text that is found. */
+/** The number's column and the texts, where an expression depends on nothing but one text that is found; else undefined. */
 export function foundSource(expr: Expr, ir: FunctionIr, numbers: ReadonlySet<string>): Source | undefined {
   const found = new Map<string, Extract<Expr, { kind: 'Lookup' | 'Find' }>>()
   let isOther = false
@@ -61,11 +61,11 @@ function isFound(expr: Expr): expr is Extract<Expr, { kind: 'Lookup' | 'Find' }>
     : expr.kind === 'Find' && expr.values !== undefined && expr.key.kind === 'Field'
 }
 
-/** The rows' texts, each text that is found once: its place for each row, the row where it comes first, and the text. */
+/** The different texts that rows find: the index of each row's text, and for each text its first row and the text itself. */
 export interface FoundPlaces {
   readonly ofRows: Int32Array
   readonly firsts: Int32Array
-  /** Undefined is among them where some row finds none. */
+  /** Has undefined among them where some row finds no text. */
   readonly texts: readonly (string | undefined)[]
 }
 
@@ -96,7 +96,7 @@ function inList(length: number): PlaceOf {
   return (index) => (index !== null && index >= 0 && index < length && Number.isInteger(index) ? index : undefined)
 }
 
-/** By a table where numbers lie together, else as a Map finds them. */
+/** Finds a key's place: by direct index where the keys are numbers in a dense range, else by a Map. */
 function among(keys: readonly unknown[], asTexts: boolean): PlaceOf {
   const known = new Map<unknown, number>()
   for (const [place, key] of keys.entries()) if (!known.has(key)) known.set(key, place)

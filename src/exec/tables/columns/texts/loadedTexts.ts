@@ -1,11 +1,11 @@
 /**
- * Texts of files that came as places in dictionaries, one for each split: how they are put among those of all splits, and the
- * codes that they have there without a look at each row's text.
+ * Merges the dictionaries of splits: texts of files are read as indices of a dictionary for each split, and become codes of one
+ * dictionary for all rows, without a look at each row's text.
  *
  *     split 0   places 1 0 1 of [a b]        texts  b a b c     codes  0 1 0 2     firsts  0 1 3
  *     split 1   places 0 of [c]         -->
  *
- * A null's place is that of an empty text behind the dictionary's entries.
+ * A null has the index behind the dictionary's entries, where the dictionary has an empty text.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { byteIsKernel, byteMapKernel, TABLE_BYTES } from '../../../kernels/tables/byteKernels.ts'
@@ -14,13 +14,13 @@ import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../../operators/arenaKernels.ts'
 import { type Codes, mostTexts } from './textCodes.ts'
 
-/** What is known of a split's texts that are places in a dictionary. */
+/** The facts about a split's dictionary-encoded texts. */
 export interface CodedTexts {
-  /** The row where each entry comes first; -1 for one that no row has. */
+  /** The first row of each entry; -1 for an entry that no row has. */
   readonly firsts: Int32Array
 }
 
-/** The same places, of which those of nulls are behind the entries, and what is known of them. Places are written over. */
+/** The part with the index behind the entries for nulls, and the first row of each entry. Overwrites the part's indices. */
 export function countedTexts(part: Column): { readonly column: Column; readonly coded: CodedTexts } {
   const { length, values, dictionary = { type: part.type, length: 0 } } = part
   const places = values as Codes // of whoever has a dictionary
@@ -44,26 +44,26 @@ export function countedTexts(part: Column): { readonly column: Column; readonly 
   }
 }
 
-/** A split's dictionary, and the row where it begins. */
+/** A split's dictionary, and the number of rows before the split. */
 export interface SplitTexts {
   readonly dictionary: Column
   readonly coded: CodedTexts
   readonly firstRow: number
 }
 
-/** Codes of all rows, from those of the splits' entries. */
+/** The merged dictionary of all splits. */
 export interface MergedCodes {
   readonly firsts: Int32Array
-  /** Each text, by its code. */
+  /** The text of each code. */
   readonly texts: Column
-  /** For each split the code of each place; 0 for nulls. */
+  /** For each split the code of each index of its dictionary; 0 for nulls. */
   readonly maps: readonly Uint16Array[]
 }
 
-/** A text of a dictionary is looked up where the program runs; of more texts codes are made when they pay. */
+/** The most merged texts, which are looked up on the caller's thread; columns with more get codes only when they pay. */
 const MOST_MERGED = 2 ** 16
 
-/** The codes of the texts of all splits; undefined where there are too many texts. */
+/** Merges the dictionaries of all splits; undefined where there are too many different texts. */
 export function mergedCodes(splits: readonly SplitTexts[], rows: number): MergedCodes | undefined {
   const most = Math.min(MOST_MERGED, mostTexts(rows))
   if (splits.some(({ coded }) => coded.firsts.length > most && presentIn(coded) > most)) return undefined
@@ -101,7 +101,7 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
   return { firsts: Int32Array.from(firsts), texts: endToEnd(texts), maps }
 }
 
-/** How many entries some row has. */
+/** The number of entries that some row has. */
 function presentIn({ firsts }: CodedTexts): number {
   let present = 0
   for (let entry = 0; entry < firsts.length; entry++) if ((firsts[entry] as number) >= 0) present++ // entry < length
@@ -116,14 +116,14 @@ function endToEnd(texts: readonly Buffer[]): Column {
 
 /** Rows between two calls of the kernel, so that V8 can replace it while it warms up. */
 const STRIDE = 65_536
-/** Of more vectors it takes longer to look in each than to look at one byte after another. */
+/** The most vectors of a table for lookups by SIMD; with more, a lookup byte by byte is faster. */
 const MOST_TABLES = 8
 
-/** Writes the codes of a part's rows to their places in the arena, where what the part has instead of them may lie already. */
+/** Writes the codes of a part's rows to their places in the arena, where the part's indices may lie already. */
 export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
   const places = values as Codes // of whoever has a dictionary
   const isThere = !(places instanceof Int32Array) && places.buffer === codes.buffer && places.byteOffset === codes.byteOffset + firstRow
-  const isSame = map.subarray(0, -1).every((code, place) => code === place) // none of them is that of a null
+  const isSame = map.subarray(0, -1).every((code, place) => code === place) // but for the last, which null has
   if (isThere && isSame) return
   if (!arena.owns(places)) {
     for (let i = 0; i < length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code

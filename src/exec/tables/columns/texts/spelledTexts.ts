@@ -1,10 +1,10 @@
 /**
- * Texts that a table has as places in a dictionary alone, spelled out for who reads their bytes.
+ * Texts that a table has as dictionary codes alone (unspelled), and their conversion to bytes by row (spelled).
  *
  *     places  0 1 0   of  Rome Bern   -->   RomeBernRome   0 4 8 12
  *
- * The places are the codes of the texts, and the dictionary has an empty text behind its own, which nulls become. Kernels
- * that compare texts read codes; only what leaves the tables of a run has to be spelled, and only of the rows that do.
+ * The indices are the codes of the texts, and the dictionary has an empty text behind its own, for nulls. Kernels that compare texts
+ * read codes; only columns that leave the tables of a run have to be spelled, and only for the rows that do.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { LARGEST_OFFSET } from '../../../../core/data/leafBuilders.ts'
@@ -17,7 +17,7 @@ import type { Placed } from '../placed.ts'
 import type { ResultBlocks } from '../resultBlocks.ts'
 import type { Codes, TextCodes } from './textCodes.ts'
 
-/** A column of codes, whose dictionary is `texts` with the empty text behind them, all in these blocks. */
+/** A dictionary-encoded column of codes, with `texts` and the empty text behind them as its dictionary, copied into these blocks. */
 export function unspelled(codes: Codes, texts: Column, blocks: ResultBlocks): { readonly column: Column; readonly texts: Column } {
   const ends = texts.offsets ?? new Int32Array(1)
   const offsets = new Int32Array(texts.length + 2)
@@ -28,7 +28,7 @@ export function unspelled(codes: Codes, texts: Column, blocks: ResultBlocks): { 
   return { column: { type, length: codes.length, values: codes, dictionary }, texts: { ...dictionary, length: texts.length } }
 }
 
-/** Whether there are no bytes of texts for the rows. */
+/** Whether a column has its texts as dictionary codes alone. */
 export function isUnspelled({ dictionary }: Column): boolean {
   return dictionary !== undefined
 }
@@ -36,7 +36,7 @@ export function isUnspelled({ dictionary }: Column): boolean {
 /** Rows that one task spells, a multiple of eight. */
 const PIECE = 2 ** 16
 
-/** The column with bytes, in these blocks; its bitmap is the same. `placed` puts texts to their places, anywhere. */
+/** The column with its texts' bytes, in these blocks; the bitmap is shared. `placed` runs the tasks that write the texts, on any thread. */
 export async function spelled(
   column: Column,
   blocks: ResultBlocks,
@@ -56,17 +56,17 @@ export async function spelled(
   if (firstByte > LARGEST_OFFSET)
     throw new PlanError('A column would hold more than 2 GiB of text in one piece. Cut the array with repartition({ partitions }).')
   const whole = { type, length, offsets, values: blocks.like(new Uint8Array(), firstByte) }
-  await allOf(pieces.map((one) => placed([{ ...one, whole }]))) // nobody writes to what is freed
+  await allOf(pieces.map((one) => placed([{ ...one, whole }]))) // when it fails, no task writes any more to blocks that are freed
   return validity === undefined ? whole : { ...whole, validity }
 }
 
-/** Rows from `from` on, a multiple of eight. */
+/** The rows from `from`, a multiple of eight, to `to`. */
 function piece({ type, values, dictionary, validity }: Column, from: number, to: number): Column {
   const part = { type, length: to - from, values: (values as Codes).subarray(from, to), ...(dictionary && { dictionary }) }
   return validity === undefined ? part : { ...part, validity: validity.subarray(from >> 3, (to + 7) >> 3) }
 }
 
-/** The bytes that the texts of the rows have. */
+/** The number of bytes that the texts of the rows have. */
 export function spelledBytes(column: Column): number {
   const { length, values, dictionary, validity } = column
   const places = values as Codes // of whoever has a dictionary
@@ -82,7 +82,7 @@ export function spelledBytes(column: Column): number {
 /** Rows between two calls of a kernel, so that V8 can replace it while it warms up. */
 const STRIDE = 16_384
 
-/** Writes the texts of a part, and where they end, behind `firstByte` bytes of those before. All lies in the arena. */
+/** Writes the texts of a part and their ends, behind `firstByte` bytes of the texts before. All buffers lie in the arena. */
 export function spellTexts(
   part: Column,
   whole: Column,
@@ -115,14 +115,14 @@ export function spellTexts(
   }
 }
 
-/** The places of rows from `from` on; of nulls that of the empty text. */
+/** Writes the dictionary indices of rows from `from` on; for nulls that of the empty text. */
 function writePlaces(part: Column, from: number, places: Int32Array): void {
   const codes = part.values as Codes // of whoever has a dictionary
   const empty = (part.dictionary?.length ?? 0) - 1
   for (let i = 0; i < places.length; i++) places[i] = isValid(part, from + i) ? (codes[from + i] as number) : empty // inside of the part
 }
 
-/** What kernels are told of the codes. */
+/** The codes of a dictionary-encoded column, for kernels that compare texts. */
 export function codesOfUnspelled(column: Column, firsts: Int32Array, texts: Column): TextCodes {
   return { codes: column.values as Codes, firsts, texts }
 }

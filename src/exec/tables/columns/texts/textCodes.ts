@@ -1,10 +1,10 @@
 /**
- * Text as codes: of a column with few different texts, the number of each row's text in the order of first appearance.
+ * Dictionary encoding of texts: a column with few different texts has for each row the number of its text in the order of first appearance.
  *
  *     name     'b'  'a'  'b'  null          codes   0  1  0  0         firsts   0  1
  *
- * Codes lie in the arena beside the column, a byte a row, two from the 257th text on, or four; a text itself is where its first
- * row has it. Whether a column has codes follows from its texts alone. Equal bytes are equal texts.
+ * Codes lie in the arena beside the column, a byte a row, two from the 257th text on, or four; the text of a code is read at its first
+ * row. Whether a column has codes depends on its texts alone. Texts are compared by their bytes.
  */
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { takeColumn } from '../../../../core/data/columnSlices.ts'
@@ -19,47 +19,47 @@ import { KeyIds } from '../../operators/hashing/keyIds.ts'
 export type Codes = Uint8Array | Uint16Array | Int32Array
 
 export interface TextCodes {
-  /** By row; 0 where the text is null. */
+  /** The code of each row; 0 where the text is null. */
   readonly codes: Codes
-  /** The row where each text comes first. */
+  /** The first row of each code's text. */
   readonly firsts: Int32Array
-  /** Each text by its code, of a column that has texts nowhere else. */
+  /** The text of each code, for a column that has no texts by row. */
   readonly texts?: Column
 }
 
-/** Each text by its code. */
+/** The column of different texts, by code. */
 export function differentTexts(text: Column, { firsts, texts }: TextCodes): Column {
   return texts ?? takeColumn(text, firsts)
 }
 
-/** The most texts of a column that gets codes: for as many a byte does, and beyond them one for some rows each. */
+/** The most different texts of a column that gets codes: `FEW_TEXTS`, whose codes fit a byte, or one for `ROWS_PER_TEXT` rows up to `MOST_TEXTS`. */
 const FEW_TEXTS = 256
 const MOST_TEXTS = 2 ** 20
 const ROWS_PER_TEXT = 8
-/** Codes of so many texts take two bytes. */
+/** The most texts whose codes take two bytes. */
 const WIDE_TEXTS = 2 ** 16
 
-/** Rows that are coded at once. */
+/** Rows that are encoded at a time. */
 const STRIDE = 2 ** 16
 
 const known = new WeakMap<Column, TextCodes>()
 
-/** The codes of a column's texts, if it has them. They are gone with the column's memory. */
+/** The codes of a column's texts; undefined where it has none. They are freed with the column's memory. */
 export function codesOf(column: Column | undefined): TextCodes | undefined {
   return column === undefined ? undefined : known.get(column)
 }
 
-/** Codes of a column that are known without a look at its texts. */
+/** Gives a column codes that are known without a look at its texts. */
 export function giveCodes(column: Column, codes: TextCodes): void {
   known.set(column, codes)
 }
 
-/** The kind of codes that so many texts have. */
+/** The type of codes of so many texts. */
 function codeKind(texts: number): 'u8' | 'u16' | 'i32' {
   return texts <= FEW_TEXTS ? 'u8' : texts <= WIDE_TEXTS ? 'u16' : 'i32'
 }
 
-/** An array for codes of so many texts, without any. */
+/** An empty array of the class that codes of so many texts have. */
 export function emptyCodes(texts: number): Codes {
   return new FIXED_FORMS[codeKind(texts)].array(0) as Codes // of these kinds
 }
@@ -71,7 +71,7 @@ function reservedCodes(texts: number, length: number, arena: Arena): Codes {
   return arena.view(kind, arena.reserve(CODE_BYTES[kind] * length, CODES), length) as Codes // of these kinds
 }
 
-/** Gives codes to a column of text in the arena that has few texts, found by its indices in a dictionary where they are known; the block that they lie in. */
+/** Gives codes to a column of text in the arena, from `indices` of a dictionary where it has some. Returns the codes' block; undefined where it gets none. */
 export function codeTexts(column: Column, arena: Arena, indices?: TextIndices): number | undefined {
   const { type, values, offsets } = column
   if (type.kind !== 'utf8' || !(values instanceof Uint8Array) || offsets === undefined) return undefined
@@ -123,12 +123,12 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
 
 const CODES = 'codes of texts'
 
-/** The most texts of so many rows that get codes. */
+/** The most different texts with which a column of so many rows gets codes. */
 export function mostTexts(rows: number): number {
   return Math.min(MOST_TEXTS, Math.max(FEW_TEXTS, Math.floor(rows / ROWS_PER_TEXT)))
 }
 
-/** The same from the entries of a dictionary: a text is looked at once for each entry, not for each row. */
+/** The codes from the indices of a dictionary, whose entries are compared once; undefined where there are too many, or memory is short. */
 function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCodes | undefined {
   const ids = new KeyIds(entries.type).encode(entries)
   const codeOfId = new Int32Array(entries.length).fill(-1)
@@ -155,7 +155,7 @@ function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCode
   }
 }
 
-/** The same codes, of which so many are known, with room for those of more texts. */
+/** The codes, of which `known` are written, copied to a wider type; the old ones are freed. */
 function widened(codes: Codes, texts: number, known: number, arena: Arena): Codes {
   const wide = reservedCodes(texts, codes.length, arena)
   wide.set(codes.subarray(0, known))
@@ -163,17 +163,17 @@ function widened(codes: Codes, texts: number, known: number, arena: Arena): Code
   return wide
 }
 
-/** The codes as a column, null where the text is. */
+/** The codes as a column of integers, null where the text is. */
 export function codeColumn({ length, validity }: Column, text: TextCodes): Column {
   return { type: { kind: kindOf(text) }, length, values: text.codes, ...(validity === undefined ? {} : { validity }) }
 }
 
-/** How kernels read the codes. */
+/** The type as which kernels read the codes. */
 export function kindOf({ codes }: TextCodes): 'u8' | 'u16' | 'i32' {
   return codes instanceof Uint8Array ? 'u8' : codes instanceof Uint16Array ? 'u16' : 'i32'
 }
 
-/** The texts of a column of codes. */
+/** The texts of a column of codes, by row. */
 export function decoded(codes: Column, text: Column, { firsts, texts }: TextCodes): Column {
   const { values, validity, length } = codes
   const rows = new Int32Array(length)

@@ -1,5 +1,5 @@
 /**
- * Columns of functions of a text: what a function gives for each text of a column with codes, at the places of the codes.
+ * Columns of functions of a text: the results of a function for each different text of a column with codes, gathered by the codes.
  *
  *     city      'Rome '  'Bern'  'Rome '     codes  0 1 0
  *     city.trim().length  of each text       4 4     -->   4 4 4
@@ -21,7 +21,7 @@ import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
 import { type TextFunction, textFunctionsOf, typeOfTextFunction } from './textFunctions.ts'
 
-/** Columns of functions of a text as far as plans tell, without values; undefined where a text has too many different ones, as far as that is known. */
+/** The columns of functions of a text for explain(), without values; undefined where a column is known to have too many different texts. */
 export const plannedTextColumns: TextColumns = (table, steps) => {
   const found = textFunctionsOf(table.element, steps)
   if (found === undefined) return undefined
@@ -38,7 +38,7 @@ export const plannedTextColumns: TextColumns = (table, steps) => {
   return withColumns(table, made, found.steps)
 }
 
-/** The columns themselves, in blocks that are handed to `keep`; undefined where a column of text has no codes, or a function throws. */
+/** The columns with values, in blocks that `keep` takes over; undefined where a column of text gets no codes, or a function throws. */
 export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) => void): TextColumns {
   return (table, steps) => {
     const found = textFunctionsOf(table.element, steps)
@@ -84,16 +84,16 @@ function columnNamed({ element, columns }: ProgramSource, name: string): Column 
   return columns[fieldsOf(element).findIndex((field) => field.name === name)] as Column // a function is of one of them
 }
 
-/** Rows as places among different texts: a code, or for null the place behind them. */
+/** The index of each row's text among the different texts: its code, or for null the index behind them. */
 interface Places {
   readonly ofRows: Codes
-  /** The row where each text comes first. */
+  /** The first row of each text. */
   readonly firsts: Int32Array
   /** The first row without a text; -1 where all have one. */
   readonly firstNull: number
 }
 
-/** The column of a function of a column's texts; undefined where they have no codes, as below. */
+/** The column of a function of a column's texts; undefined where they have no codes, and as for `textColumn`. */
 function ofTexts(f: TextFunction, text: Column, codes: TextCodes | undefined, blocks: ResultBlocks): Column | undefined {
   if (codes === undefined) return undefined
   const places = placesOf(text, codes)
@@ -108,7 +108,7 @@ function ofFound(f: TextFunction, found: FoundText, numbers: Column, blocks: Res
   return textColumn(f, texts, { ...places, firstNull: -1 }, blocks)
 }
 
-/** The column of one function; undefined where the function throws, or gives what no such column holds. */
+/** The column of one function; undefined where the function throws, or its results are of types that no such column holds. */
 function textColumn(f: TextFunction, given: readonly unknown[], places: Places, blocks: ResultBlocks): Column | undefined {
   const results = resultsOf(f, given)
   const entries = results && entriesOf(results)
@@ -144,7 +144,7 @@ function placesOf(text: Column, { codes, firsts }: TextCodes): Places {
   return firstNull < 0 ? { ofRows: codes, firsts, firstNull } : { ofRows, firsts, firstNull }
 }
 
-/** What the function gives for each text; undefined where it throws, or gives undefined to who tells that from null. */
+/** The result of the function for each text; undefined where it throws, or returns undefined and its use tells that from null. */
 function resultsOf(f: TextFunction, texts: readonly unknown[]): readonly unknown[] | undefined {
   const [call, ...guards] = [f.ir, ...f.guards].map((ir) => callable({ ir, text: f.name, span: ir.span, refusals: [] }))
   const resultOf = (value: unknown): unknown => (guards.every((guard) => guard(value)) ? call?.(value) : null)
@@ -152,13 +152,13 @@ function resultsOf(f: TextFunction, texts: readonly unknown[]): readonly unknown
   try {
     for (const text of texts) results.push(resultOf(text))
   } catch {
-    return undefined // it is called for rows that a step before it may drop: row by row it throws where it does
+    return undefined // a step before it may drop the rows of such a text; over rows it throws only where it is reached
   }
   if (!f.isStored && results.includes(undefined)) return undefined
   return results.map((result) => result ?? null)
 }
 
-/** The results as a column of their own; undefined where they are no numbers, truth values, texts or valid Dates, or of two kinds, or a text has half of a pair. */
+/** The results as a column; undefined unless all are numbers, booleans, texts without lone surrogates or valid Dates, of one kind. */
 function entriesOf(results: readonly unknown[]): Column | undefined {
   const kinds = new Set(results.flatMap((result) => (result === null ? [] : [kindOfResult(result)])))
   const [kind] = kinds
@@ -180,7 +180,7 @@ function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): Colum
   return column
 }
 
-/** The results' texts as codes, in the order of their first rows. */
+/** The column of results that are texts, dictionary encoded in the order of their first rows. */
 function textsOfResults(
   results: readonly unknown[],
   entries: Column,

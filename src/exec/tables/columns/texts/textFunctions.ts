@@ -1,14 +1,14 @@
 /**
- * Functions of one text: what an expression gives for a row that depends on a single column of text and on nothing else. Where the
- * column has few different texts it is computed once for each of them, by JavaScript, and is a column like any other from then on:
+ * Functions of one text: expressions that depend on a single column of text and on nothing else of the row. Where the column has
+ * few different texts, they are computed once for each of them, by JavaScript, and are columns like any other from then on:
  *
  *     FilterExec r => r.city.trim().length > 3 && r.n > 2
  *
  *     t0 = city.trim().length > 3        for each text of city
  *     FilterExec r => r.t0 && r.n > 2    over columns
  *
- * Statement: where no function of a text throws, the steps give for each row what they gave before, once its functions' columns
- * stand beside the others.
+ * Statement: where no function of a text throws, the rewritten steps over the table with the functions' columns have the same results as
+ * the steps before.
  */
 
 import { type ColumnType, type ElementType, fieldsOf } from '../../../../core/data/schema.ts'
@@ -23,27 +23,27 @@ import type { ExecFunction, Step } from '../../../../planner/physical/physicalPl
 import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
 import { type FoundText, foundSource, type Source } from './foundTexts.ts'
 
-/** A function of the texts of a column, or of those that are looked up for its numbers; a text is its only argument. */
+/** A function of the texts of a column, or of texts that are found by a column's numbers; a text is its only argument. */
 export interface TextFunction {
-  /** Of the column that it becomes; no column of the user's has such a name. */
+  /** The name of the column for its results, which no column of the user's has. */
   readonly name: string
   readonly column: string
-  /** What finds the text for a number of the column; undefined where there is none. */
+  /** The lookup that finds the text for a number of the column; absent where the column has texts. */
   readonly found?: FoundText
   readonly ir: FunctionIr
-  /** Whether undefined is as good as null: what it gives is stored, or tested, as it is. */
+  /** Whether undefined may become null in its results, since they are only stored, or tested as they are. */
   readonly isStored: boolean
-  /** What steps before it ask of the same text: where one of these is not so, the row is dropped, whatever the function would give, or throw. */
+  /** Tests of the same text by filters before it: where one is false, the row is dropped, whatever the function would return or throw. */
   readonly guards: readonly FunctionIr[]
 }
 
 export interface TextFunctions {
   readonly functions: readonly TextFunction[]
-  /** What the functions give is read from their columns. */
+  /** The steps, which read the functions' results from their columns. */
   readonly steps: readonly Step[]
 }
 
-/** The functions of a text in steps over rows of such columns; undefined where there are none. */
+/** The functions of a text in steps over rows of `element`; undefined where there are none. */
 export function textFunctionsOf(element: ElementType, steps: readonly Step[]): TextFunctions | undefined {
   if (element.kind !== 'row') return undefined
   const texts = textsIn(element)
@@ -63,7 +63,7 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
     })
     if (step.kind === 'FilterExec') guards.push(...guardsOf(step.f, texts))
     without.push(rewritten ?? step)
-    // only up to here elements are rows of the source
+    // behind this step elements are no rows of the source
     if (rewritten === undefined || step.kind !== 'FilterExec') {
       without.push(...steps.slice(i + 1))
       break
@@ -72,7 +72,7 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
   return functions.length === 0 ? undefined : { functions, steps: without }
 }
 
-/** What a filter asks of one text alone. */
+/** A test that a filter makes of one text alone. */
 export interface Guard {
   readonly column: string
   readonly ir: FunctionIr
@@ -82,13 +82,13 @@ function guardsOf(f: ExecFunction, texts: ReadonlySet<string>): readonly Guard[]
   return asked(f, texts).flatMap((one) => one ?? [])
 }
 
-/** What a filter asks, where all of it is asked of single texts: each of them has to be so; undefined where something else is asked too. */
+/** The tests of a filter, all of which have to be true, where each is of one text alone; else undefined. */
 export function textQuestions(f: ExecFunction, element: ElementType): readonly Guard[] | undefined {
   const all = asked(f, textsIn(element))
   return all.length > 0 && all.every((one) => one !== undefined) ? all : undefined
 }
 
-/** Each part of a filter that has to be so; undefined for one that is not of one text alone. */
+/** The conjuncts of a filter; undefined for one that is not of one text alone. */
 function asked(f: ExecFunction, texts: ReadonlySet<string>): readonly (Guard | undefined)[] {
   const ir = rowIrOf(f)
   const [only, ...others] = ir?.body ?? []
@@ -109,7 +109,7 @@ function conjuncts(expr: Expr): readonly Expr[] {
 
 type Without = (f: ExecFunction, how: { readonly isStored: boolean }) => ExecFunction
 
-/** The step without its functions of a text; undefined for one that takes more than rows. */
+/** The step with its functions of a text extracted; undefined for a step without functions of single rows. */
 function withoutTexts(step: Step, extract: Without): Step | undefined {
   switch (step.kind) {
     case 'FilterExec':
@@ -143,14 +143,14 @@ interface ExtractionOptions {
 
 type Unguarded = Omit<TextFunction, 'guards'>
 
-/** One row function without its functions of a text. */
+/** Extracts the functions of a text from one row lambda. */
 class Extraction {
   readonly f: ExecFunction
   readonly functions: readonly Unguarded[]
   private readonly texts: ReadonlySet<string>
   private readonly numbers: ReadonlySet<string>
   private readonly newName: () => string
-  /** What columns of functions stand for. */
+  /** The original expression of each read of a function's column. */
   private readonly origins = new WeakMap<Expr, Expr>()
   private readonly found = new Map<string, { readonly name: string; readonly expr: Expr } & Source>()
 
@@ -183,7 +183,7 @@ class Extraction {
     if (this.functions.length > 0) this.f = { ...f, ir: { ...ir, body } }
   }
 
-  /** The column of text that all of the function depends on, where it is more than one expression. */
+  /** The column of text that the whole function depends on, where that has several statements; else undefined. */
   private wholeFunction(ir: FunctionIr): string | undefined {
     const exprs: Expr[] = []
     let isOther = ir.body.length < 2 || endlessLoop(ir) !== undefined
@@ -195,7 +195,7 @@ class Extraction {
     return isOther ? undefined : columnOf(exprs, this.texts, { locals: true })
   }
 
-  /** The expression, or the column of the function that it is. Operands were looked at before. */
+  /** The expression, or a read of the column of the function of a text that it is. Its operands were replaced before. */
   private replaced(expr: Expr, constants: ReadonlyMap<string, Expr>, ir: FunctionIr): Expr {
     const init = expr.kind === 'Local' ? constants.get(expr.name) : undefined
     if (init !== undefined) {
@@ -213,7 +213,7 @@ class Extraction {
     return field
   }
 
-  /** Where all that the expression depends on comes from; undefined where it is more than one text. */
+  /** The source of the one text that the expression depends on; undefined where it depends on more, or on none. */
   private sourceOf(expr: Expr, ir: FunctionIr): Source | undefined {
     const column = columnOf([expr], this.texts, { locals: false })
     return column === undefined ? foundSource(expr, ir, this.numbers) : { column }
@@ -225,7 +225,7 @@ class Extraction {
   }
 }
 
-/** The one column of text that the expressions read besides constants; undefined where they read another, or none, or make an array or an object. */
+/** The one column of text that expressions read besides constants; undefined where they read others, or none, or make an array or an object. */
 function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, { locals }: { readonly locals: boolean }): string | undefined {
   const columns = new Set<string>()
   let isOther = false
@@ -244,10 +244,10 @@ function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, { locals }
   return !isOther && columns.size === 1 && column !== undefined && texts.has(column) ? column : undefined
 }
 
-/** What a function of a text is not made of. */
+/** The kinds of expressions that a function of a text cannot have. */
 const NOT_OF_TEXT: ReadonlySet<Expr['kind']> = new Set(['Input', 'Key', 'Read', 'Has', 'Extent', 'Draw', 'ArrayLiteral', 'ObjectLiteral'])
 
-/** Work that kernels over columns do not do themselves: they compare texts, and decide by what they found. */
+/** Whether an expression is worth extracting: kernels over columns compare texts themselves, and do all logic. */
 function isWork(expr: Expr): boolean {
   switch (expr.kind) {
     case 'MethodCall':
@@ -265,7 +265,7 @@ function isWork(expr: Expr): boolean {
   }
 }
 
-/** Locals that are declared once, with a value, and never assigned. */
+/** The locals that are declared once, with a value, and never assigned. */
 function constantLets({ body }: FunctionIr): ReadonlyMap<string, Expr> {
   const lets = new Map<string, Expr>()
   const others = new Set<string>()
@@ -279,7 +279,7 @@ function constantLets({ body }: FunctionIr): ReadonlyMap<string, Expr> {
   return new Map([...lets].filter(([name]) => !others.has(name)))
 }
 
-/** How columns of functions are used: only stored as they are, or in expressions too. */
+/** The use of each function's column: only stored as it is, or in expressions too. */
 function usesOf(body: readonly Stmt[]): ReadonlyMap<string, 'stored' | 'computed'> {
   const uses = new Map<string, 'stored' | 'computed'>()
   const see = (expr: Expr, isStored: boolean): void => {
@@ -299,7 +299,7 @@ function columnExpr(name: string, { span }: { readonly span: Expr['span'] }): Ex
   return { kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span }
 }
 
-/** The function of the element's only column, as one of that column's values, or of what is found for them. */
+/** A function of one column of the element, as a function of that column's value, or of the text found for it. */
 function ofText(ir: FunctionIr, body: readonly Stmt[], found?: FoundText): FunctionIr {
   const expr = (one: Expr): Expr => {
     if (found !== undefined) return one.kind === found.expr.kind ? { kind: 'Input', argument: 0, span: one.span } : one
@@ -308,7 +308,7 @@ function ofText(ir: FunctionIr, body: readonly Stmt[], found?: FoundText): Funct
   return { ...ir, body: rewriteStmts(body, { ...UNCHANGED, expr }) }
 }
 
-/** What a function of a text gives, as far as its text says; undefined where that says nothing, or nothing that a column of a function may hold. */
+/** The inferred type of a function's results; undefined where it is not known, or no type that a function's column holds. */
 export function typeOfTextFunction(
   { ir, column, found }: TextFunction,
   element: ElementType,
@@ -334,5 +334,5 @@ export function typeOfTextFunction(
   return FUNCTION_TYPES.has(first.type.kind) ? { type: first.type, nullable } : undefined
 }
 
-/** Types of columns of functions. */
+/** The types that columns of functions can have. */
 export const FUNCTION_TYPES: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'bool', 'utf8', 'timestamp'])

@@ -1,11 +1,11 @@
 /**
- * Filters that ask one text alone, as sets of codes: the question is asked once for each text, and the kernel of semi-joins looks
- * the rows' codes up, sixteen at a time, where the one of the filter would compute four.
+ * Filters that test one text alone, as sets of codes: the test runs once for each different text, and the kernel of semi-joins looks
+ * the rows' codes up, sixteen at a time, where a filter kernel would compute four.
  *
  *     FilterExec r => r.city.startsWith('B')      texts  Rome Bern      codes of rows that are kept  1
  *
- * Statement: the plan without these filters, of the rows in all of the sets, has the rows that the plan has. A filter stays where a
- * text has no code of one byte, and where the function throws, for whatever text, or gives something else than a truth value.
+ * Statement: the plan without these filters, over the rows in all of the sets, has the same rows. A filter stays where codes do not fit
+ * a byte, and where the function throws for any text, or returns something else than a boolean.
  */
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { fieldsOf } from '../../../../core/data/schema.ts'
@@ -22,7 +22,7 @@ export interface TextSets {
   readonly sets: readonly KeySet[]
 }
 
-/** The filters before all other steps, as far as they are such, as sets. */
+/** The plan without those leading filters that can be sets, and the sets. */
 export function withTextSets(plan: PhysicalPlan): TextSets {
   const table = plan.kind === 'PipelineExec' && plan.where !== 'caller' ? tableOf(plan.input) : undefined
   if (plan.kind !== 'PipelineExec' || table === undefined) return { plan, sets: [] }
@@ -50,13 +50,13 @@ function setOf(on: string, ir: FunctionIr, { element, columns }: ProgramSource):
   const texts: unknown[] = Array.from(codes.firsts.keys(), (code) => read(code))
   const answers = answersOf(ir, text.validity === undefined ? texts : [...texts, null])
   if (answers === undefined) return undefined
-  // null is in no set: where it is kept, the set is of those that are not
+  // null is in no set: where it is kept, the set has the texts that are dropped
   const anti = text.validity !== undefined && answers.at(-1) === true
   const present = Uint8Array.from({ length: texts.length + 1 }, (_, code) => (code < texts.length && answers[code] !== anti ? 1 : 0))
   return { on, anti, window: { base: 0, span: texts.length }, present, coded: true }
 }
 
-/** What the function gives for each of the texts; undefined where it throws, or gives no truth value. */
+/** The result of the function for each text; undefined where it throws, or returns no boolean. */
 function answersOf(ir: FunctionIr, texts: readonly unknown[]): readonly boolean[] | undefined {
   const call = callable({ ir, text: 'a filter', span: ir.span, refusals: [] })
   try {

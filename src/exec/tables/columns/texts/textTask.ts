@@ -1,26 +1,26 @@
 /**
- * Text of selected rows end to end. Where a text goes is known when the bytes of all before it are counted:
+ * Compacts the texts of selected rows. The place of a text is known when the bytes of all texts before it are counted:
  *
- *     1  ends     where each text ends in its block, and the bytes of each block
+ *     1  ends     the end of each text in its block, and the bytes of each block
  *     2  texts    the bytes, and the ends moved by what lies before their block
  *
- * Between the two the driver makes the bytes of blocks what lies before them.
+ * Between the two passes the caller turns the bytes of blocks into prefix sums.
  */
 import type { Arena } from '../../../memory/arena.ts'
 
-/** A column of text or bytes, and where it goes: addresses. */
+/** The addresses of a column of text or bytes, and of its result. */
 export interface CompactedText {
   readonly offsets: number
   readonly values: number
-  /** Offsets of the result: one more than there are rows selected, the first of them 0. */
+  /** The result's offsets: one more than selected rows, the first of them 0. */
   readonly ends: number
-  /** For each block, its bytes; in the second pass those before it. */
+  /** A word for each block: its bytes, or in the second pass the bytes of all blocks before it. */
   readonly blockBytes: number
-  /** The bytes of the result; not used in the first pass. */
+  /** The result's bytes; not used in the first pass. */
   readonly to: number
 }
 
-/** Rows from `from` to `to`, all of a block: `count` are selected, and `before` of the blocks before it. */
+/** The rows of a block, `from` to `to`, of which `count` are selected; the blocks before it have `before` selected rows. */
 export interface SelectedBlock {
   readonly bitmap: number
   readonly block: number
@@ -45,7 +45,7 @@ export function textEnds(arena: Arena, { offsets, ends, blockBytes }: CompactedT
   ;(arena.view('i32', blockBytes + 4 * selected.block, 1) as Int32Array)[0] = end
 }
 
-/** Fewer bytes are copied one by one: a call costs as much. */
+/** Up to so many bytes are copied one by one, since a call costs as much. */
 const SHORT = 24
 
 export function textBytes(arena: Arena, { offsets, values, ends, blockBytes, to: target }: CompactedText, selected: SelectedBlock): void {
@@ -53,7 +53,7 @@ export function textBytes(arena: Arena, { offsets, values, ends, blockBytes, to:
   const starts = arena.view('i32', offsets + 4 * from, to - from + 1) as Int32Array
   const out = arena.view('i32', ends + 4 * (before + 1), count) as Int32Array
   const moved = (arena.view('i32', blockBytes + 4 * block, 1) as Int32Array)[0] as number // one of one
-  // source and target in one array, which lets bytes be copied without an array for each text
+  // one array over source and target, so that copyWithin needs no array for each text
   const sourceEnd = values + (starts[to - from] as number)
   const targetEnd = target + moved + (out[count - 1] as number) // some row is selected
   const bytes = arena.view('u8', 0, Math.max(sourceEnd, targetEnd)) as Uint8Array
@@ -69,7 +69,7 @@ export function textBytes(arena: Arena, { offsets, values, ends, blockBytes, to:
   })
 }
 
-/** Selected rows that follow one another, numbered from the block's first. */
+/** Calls `run` for each run of adjacent selected rows, numbered from the block's first. */
 function eachRun(arena: Arena, { bitmap, from, to }: SelectedBlock, run: (first: number, after: number) => void): void {
   const words = arena.view('u32', bitmap + from / 8, Math.ceil((to - from) / 32)) as Uint32Array
   let first = -1
