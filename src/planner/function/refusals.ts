@@ -120,6 +120,10 @@ const REASONS = {
     message: 'It makes {name} longer, by how much is not known before the run.',
     cure: 'Make it as long as it may become, as new Float64Array(n), and count its elements.',
   },
+  'local-arrays-held': {
+    message: 'It makes arrays like {name} again and again, and too many variables or places of lists may hold one of them.',
+    cure: 'Make them before the loop, and give variables these in turn.',
+  },
   'sorts-texts': {
     message: 'It sorts {name} without a function, which orders numbers as texts.',
     cure: 'Say by what, as {name}.sort((a, b) => a - b).',

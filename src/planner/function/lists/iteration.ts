@@ -19,6 +19,7 @@ import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
 import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
+import { keptView } from './movedArrays.ts'
 
 /** Most iterations that are unrolled. */
 const MOST_TURNS = 64
@@ -27,7 +28,8 @@ const MOST_IN_ROWS = 16
 
 export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
   const call = iteratedCall(l, node.right)
-  const over = call?.over ?? iterated(l.verbs.value(l, node.right))
+  const given = call?.over ?? iterated(l.verbs.value(l, node.right))
+  const over = given.kind === 'view' ? keptView(l, given) : given
   const { left } = node
   if (over.kind === 'refused') return
   if (left.type !== 'VariableDeclaration' || node.await) {

@@ -9,7 +9,8 @@ import { asTest, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
-import { checkNumber, eachIndex, emptyList, type Made, made, pushed } from './madeArrays.ts'
+import { checkNumber, eachIndex, emptyList, type Made, pushed, type View } from './madeArrays.ts'
+import { made } from './movedArrays.ts'
 
 /** Lowers a copy of a list whose length is known before the run, each element mapped by `by`; undefined for other values. */
 export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, index: Value) => Value): Value | undefined {
@@ -19,13 +20,13 @@ export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, 
   if (source === undefined || length === undefined || length === 0) return undefined
   const list = made(l, what, [length])
   if (list === undefined) return REFUSED
-  copyInto(l, { list: list.array, first: 0 }, { source, length, by }, node)
+  copyInto(l, { list, first: 0 }, { source, length, by }, node)
   return list
 }
 
 function copyInto(
   l: Lowering,
-  { list, first }: { readonly list: string; readonly first: number },
+  { list, first }: { readonly list: View; readonly first: number },
   from: { readonly source: ByIndex; readonly length: number; readonly by?: ((item: Value, index: Value) => Value) | undefined },
   node: AnyNode,
 ): void {
@@ -34,10 +35,10 @@ function copyInto(
     const item = from.source.item(at)
     const value = l.scalarOrNothing(from.by === undefined ? item : from.by(item, exprValue(at)), node)
     if (value === undefined) return
-    checkNumber(l, list, value, node)
+    checkNumber(l, list.array, value, node)
     const place =
       first === 0 ? at : ({ kind: 'Binary', operator: '+', left: at, right: { kind: 'Literal', value: first, span }, span } as const)
-    l.emit({ kind: 'Write', array: list, subscripts: [place], value, span })
+    l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, place], value, span })
   })
 }
 
@@ -64,12 +65,12 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   let first = 0
   for (const part of parts) {
     if (part === undefined) continue
-    if (part.source !== undefined) copyInto(l, { list: list.array, first }, part, node)
+    if (part.source !== undefined) copyInto(l, { list, first }, part, node)
     else {
       const value = l.scalarOrNothing(part.value, node)
       if (value === undefined) return REFUSED
       checkNumber(l, list.array, value, node)
-      l.emit({ kind: 'Write', array: list.array, subscripts: [{ kind: 'Literal', value: first, span }], value, span })
+      l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, { kind: 'Literal', value: first, span }], value, span })
     }
     first += part.length
   }

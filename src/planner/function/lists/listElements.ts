@@ -28,7 +28,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
     return { length: row.length, item: (index) => elementBelow(l, row, index, node) }
   }
   if (over.kind !== 'view') return undefined
-  const isElement = over.rank === undefined || over.rank === over.prefix.length + 1
+  const isElement = !l.rowsOf.has(over.array) && (over.rank === undefined || over.rank === over.prefix.length + 1)
   // below the length every element exists
   const item = (index: Expr): Value =>
     isElement

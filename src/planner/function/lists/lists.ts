@@ -9,6 +9,7 @@ import { copyingMethod } from './listCopies.ts'
 import { elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
 import { growingMethod } from './madeArrays.ts'
+import { keptView } from './movedArrays.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
 export const OF_LISTS: ReadonlySet<string> = new Set([
@@ -17,8 +18,9 @@ export const OF_LISTS: ReadonlySet<string> = new Set([
 ])
 
 /** Lowers a method of a list; undefined for other values and methods. */
-export function listMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
-  if (l.context.kind !== 'loop' || elementsOf(l, over, node) === undefined) return undefined
+export function listMethod(l: Lowering, of: Value, name: string, node: CallExpression): Value | undefined {
+  if (l.context.kind !== 'loop' || elementsOf(l, of, node) === undefined) return undefined
+  const over = of.kind === 'view' ? keptView(l, of) : of
   const isOwn = over.kind === 'view' && l.locals.has(over.array)
   if (name === 'reduce' && node.arguments.length === 1) return written(l, over, { name, f: reduceFirst as AnyFunction }, node)
   const reads = Object.hasOwn(LIST_METHODS, name) ? LIST_METHODS[name] : undefined
@@ -50,7 +52,7 @@ function written(l: Lowering, over: Value, { name, f }: { readonly name: string;
 
 /** Lowers `sort`: typed arrays sort numbers by themselves, lists need a function, without which JavaScript compares texts. */
 function sorted(l: Lowering, over: Value & { readonly kind: 'view' }, node: CallExpression): Value {
-  const isList = l.lists.has(over.array)
+  const isList = l.lists.has(over.array) || l.rowsOf.has(over.array)
   const by = node.arguments[0]
   if (isList !== (by !== undefined)) return l.refuse(isList ? 'sorts-texts' : 'sorts-typed-array', node as AnyNode, over.array)
   if (isList && (l.locals.get(over.array)?.at(-1) ?? 0) > MOST_SORTED_BY)

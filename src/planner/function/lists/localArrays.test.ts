@@ -139,14 +139,76 @@ test('what is not known of them is refused', () => {
   )
   expect(
     body(([i], { x }) => {
-      let t = new Float64Array(2)
-      t = new Float64Array(2)
+      let t: Float64Array | Float32Array = new Float64Array(2)
+      t = new Float32Array(2)
       x.set(i, t[0])
     }),
+  ).toMatchInlineSnapshot(`"It assigns t, which is a view, a function or an object. Use a const for each."`)
+})
+
+test('arrays that variables and places of lists hold one after another are rows of one', () => {
+  expect(
+    body(([i], { x }) => {
+      let [old, next] = [new Float64Array(9), new Float64Array(9)]
+      for (let t = 0; t < 4; t++) {
+        next[t] = old[t + 1] as number
+        ;[old, next] = [next, old]
+      }
+      x.set(i, old[0])
+    }),
   ).toMatchInlineSnapshot(`
-    "It assigns t, which is a view, a function or an object. Use a const for each.
-    It assigns t, which is a view, a function or an object. Use a const for each."
+    "for at from 0 to 9 by 1
+      local_rows[0, at] = 0
+    for at$1 from 0 to 9 by 1
+      local_rows[1, at$1] = 0
+    let old_row = 0
+    let next_row = 1
+    for t from 0 to 4 by 1
+      local_rows[next_row, t] = local_rows[old_row, (t + 1)]
+      let kept_row = next_row
+      let kept_row$1 = old_row
+      old_row = kept_row
+      next_row = kept_row$1
+    x[@0] = local_rows[old_row, 0]"
   `)
+  expect(
+    body(([i], { x }) => {
+      let old = new Int32Array(9)
+      for (let t = 0; t < 4; t++) {
+        const next = new Int32Array(9)
+        next[t] = old[t + 1] as number
+        old = next
+      }
+      x.set(i, old[0])
+    }),
+  ).toMatchInlineSnapshot(`
+    "let old_row = 0
+    let next_row = 0
+    for at from 0 to 9 by 1
+      old_rows[3, at] = 0
+    old_row = 3
+    for t from 0 to 4 by 1
+      next_row = 0
+      if (next_row === old_row)
+        next_row = 1
+      for at$1 from 0 to 9 by 1
+        old_rows[next_row, at$1] = 0
+      old_rows[next_row, t] = old_rows[old_row, (t + 1)]
+      old_row = next_row
+    x[@0] = old_rows[old_row, 0]"
+  `)
+  expect(
+    body(([i], { x, k }) => {
+      const M = [
+        [1, 2],
+        [3, 4],
+      ] as number[][]
+      ;[M[k], M[1]] = [M[1], M[k]] as [number[], number[]]
+      const row = M[k] as number[]
+      row[0] = 5
+      x.set(i, M[0]?.[i % 2])
+    }),
+  ).toMatchInlineSnapshot(`"There is no k in env. Add it to env, as { k }."`)
 })
 
 test('for … of over rows, lists and captured constants', () => {

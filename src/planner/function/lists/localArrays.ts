@@ -18,7 +18,8 @@ import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { copied } from './listCopies.ts'
 import { lengthOf } from './listElements.ts'
-import { checkNumber, eachIndex, fill, type Made, made, put, type View } from './madeArrays.ts'
+import { checkNumber, eachIndex, fill, type Made, put, type View } from './madeArrays.ts'
+import { listOfArrays, listOfRows, made } from './movedArrays.ts'
 import { partsOf } from './stored.ts'
 
 const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
@@ -109,10 +110,9 @@ function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallEx
     const row = as.isList === true && item.kind === 'view' && !before.has(item.array) ? rowIn(l, item) : undefined
     if (row !== undefined) {
       list = made(l, { name, dtype: row.dtype, node, ...(row.isList ? { isList: true } : {}) }, [length, row.length])
-      const to = list?.array
       const copy = (k: Expr): void => {
         const value: Expr = { kind: 'Read', array: row.array, subscripts: [k], span }
-        if (to !== undefined) l.emit({ kind: 'Write', array: to, subscripts: [at, k], value, span })
+        if (list !== undefined) l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, at, k], value, span })
       }
       eachIndex(l, row.length, node, copy)
       return
@@ -124,7 +124,7 @@ function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallEx
         const value = l.scalarOrNothing(part, node)
         if (value === undefined || list === undefined) return
         checkNumber(l, list.array, value, node)
-        l.emit({ kind: 'Write', array: list.array, subscripts: [at, literal(k, span)], value, span })
+        l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, at, literal(k, span)], value, span })
       }
       return
     }
@@ -132,9 +132,9 @@ function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallEx
     list = value && made(l, { name, node, ...as }, [length])
     if (value === undefined || list === undefined) return
     checkNumber(l, list.array, value, node)
-    l.emit({ kind: 'Write', array: list.array, subscripts: [at], value, span })
+    l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, at], value, span })
   })
-  return list ?? REFUSED
+  return (list && listOfRows(l, list, node)) ?? REFUSED
 }
 
 /** Returns an array of one axis that can be the next row of an array of two axes; undefined for other values. */
@@ -167,6 +167,8 @@ export function listLiteral(l: Lowering, name: string, given: readonly Value[], 
   if (l.context.kind !== 'loop' || given.length === 0) return undefined
   const items = given.map((item) => (item.kind === 'stored' ? partsOf(item, l.span(node)) : item))
   if (items.every((item) => item.kind === 'expr')) return holding(l, { name, dtype: 'f64', node, isList: true }, items)
+  const arrays = listOfArrays(l, name, given, node)
+  if (arrays !== undefined) return arrays
   const rows = items.flatMap((item) => (item.kind === 'tuple' ? [item.items] : []))
   const [first] = rows
   const isTable =
@@ -177,7 +179,7 @@ export function listLiteral(l: Lowering, name: string, given: readonly Value[], 
   const list = made(l, { name, dtype: 'f64', node, isList: true }, [rows.length, first.length])
   if (list === undefined) return REFUSED
   const values = rows.flatMap((row, r) => row.map((item, c) => ({ item, at: [r, c] })))
-  return put(l, list, values, node)
+  return put(l, list, values, node).kind === 'refused' ? REFUSED : (listOfRows(l, list, node) ?? REFUSED)
 }
 
 /** Makes a list of these numbers. */
@@ -215,6 +217,7 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
     name !== 'fill' ||
     length === undefined ||
     l.sizes.has(view.array) ||
+    l.rowsOf.has(view.array) ||
     argument === undefined ||
     another !== undefined ||
     argument.type === 'SpreadElement'

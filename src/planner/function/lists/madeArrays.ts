@@ -28,12 +28,12 @@ export interface Made {
   readonly text?: string
 }
 
-/** Makes the storage of an array; undefined where it is refused. */
-export function made(
+/** Makes the storage of an array that nothing takes the place of; undefined where it is refused. */
+export function arrayOfBody(
   l: Lowering,
   { name, dtype, node, isList, text = l.span(node).text }: Made,
   shape: readonly number[],
-): View | undefined {
+): string | undefined {
   const { context } = l
   const bytes = sizeOfShape(shape) * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT
   l.localBytes += bytes
@@ -49,7 +49,7 @@ export function made(
   l.dtypes.set(array, dtype)
   l.locals.set(array, shape)
   if (isList) l.lists.add(array)
-  return { kind: 'view', array, prefix: [], rank: shape.length }
+  return array
 }
 
 export function put(
@@ -62,7 +62,7 @@ export function put(
   for (const { item, at } of values) {
     const value = l.scalarOrNothing(item, node)
     if (value === undefined) return REFUSED
-    const subscripts = at.map((one) => literal(one, span))
+    const subscripts = [...list.prefix, ...at.map((one) => literal(one, span))]
     checkNumber(l, list.array, value, node)
     l.emit({ kind: 'Write', array: list.array, subscripts, value, span })
   }
@@ -125,13 +125,13 @@ export function checkNumber(
 
 /** Makes an empty list with room for this many elements; undefined where it is refused. */
 export function emptyList(l: Lowering, what: Made, room: number): View | undefined {
-  const list = made(l, what, [Math.max(1, room)])
-  if (list === undefined) return undefined
+  const array = arrayOfBody(l, what, [Math.max(1, room)])
+  if (array === undefined) return undefined
   const span = l.span(what.node)
-  const size = l.newName(`${list.array}_length`)
-  l.sizes.set(list.array, size)
+  const size = l.newName(`${array}_length`)
+  l.sizes.set(array, size)
   l.emit({ kind: 'Let', local: size, init: literal(0, span), span })
-  return list
+  return { kind: 'view', array, prefix: [], rank: 1 }
 }
 
 /** Emits the write of a value after the last element of a list that grows, for which there is room. */

@@ -20,27 +20,34 @@ import { holdsLiteral, type Result } from '../lower/loweringParts.ts'
 import { exprValue, type Owner, REFUSED, type Site, type Storage, type Stored, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 
-function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable }: { readonly isVariable: boolean }): Owner {
+function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable, site }: Pick<Owner, 'isVariable' | 'site'>): Owner {
   const nothing = { changed: undefined, copied: undefined }
   const flags = { hasChangedScalars: false, isCopiedAgain: false, isShared: false, hasNamedParts: false, hasReplacedParts: false }
-  return { name, span: l.span(node), isVariable, isResult: false, isNamed: false, loops: [...l.loops], ...nothing, ...flags }
+  return { name, span: l.span(node), isVariable, site, isResult: false, isNamed: false, loops: [...l.loops], ...nothing, ...flags }
 }
 
 /** Makes locals for the object of a literal whose parts are assigned later. */
 export function storedLiteral(l: Lowering, name: string, value: Value & { readonly site: Site }, node: AnyNode): Value {
   const storage = newStorage(l, name, value, { node, owner: undefined })
   if (storage === undefined) return REFUSED
-  return { kind: 'stored', storage, owner: ownerOf(l, name, node, { isVariable: false }), isPart: false, site: value.site }
+  return {
+    kind: 'stored',
+    storage,
+    owner: ownerOf(l, name, node, { isVariable: false, site: value.site }),
+    isPart: false,
+    site: value.site,
+  }
 }
 
 /** Makes a variable that holds objects like this one; undefined, without a refusal, for other values. */
 export function storedVariable(l: Lowering, name: string, given: Value, node: AnyNode): Value | undefined {
   const value = takenApart(l, given)
   if (value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'stored') return undefined
-  const owner = ownerOf(l, name, node, { isVariable: true })
+  const owner = ownerOf(l, name, node, { isVariable: true, site: value.site })
   if (given.kind === 'expr') owner.isShared = l.choosesNamed
   const storage = newStorage(l, name, value, { node, owner })
-  return storage === undefined ? REFUSED : { kind: 'stored', storage, owner, isPart: false }
+  if (storage === undefined) return REFUSED
+  return { kind: 'stored', storage, owner, isPart: false, ...(value.site === undefined ? {} : { site: value.site }) }
 }
 
 interface How {
@@ -100,7 +107,7 @@ export function returnStored(l: Lowering, result: Result, given: Value, node: An
     result.stored = {
       kind: 'stored',
       storage,
-      owner: { ...ownerOf(l, result.local, node, { isVariable: true }), isResult: true },
+      owner: { ...ownerOf(l, result.local, node, { isVariable: true, site: undefined }), isResult: true },
       isPart: false,
     }
   }
@@ -142,6 +149,7 @@ export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode)
   const span = l.span(node)
   const pairs: { readonly local: string; readonly value: Expr }[] = []
   if (!matched(l, to, value, span, pairs)) {
+    if (value.kind === 'view' && to.site !== undefined) l.foundIndexed.push(to.site)
     l.refuse('reassigns-value', node, to.owner.name)
     return
   }
@@ -224,7 +232,8 @@ export function keptStored(l: Lowering, value: Stored): Value {
   const { span } = owner
   if (owner.isVariable) {
     noteCopy(l, value, span)
-    return l.stabilizedValue(partsOf(value, span))
+    const kept = l.stabilizedValue(partsOf(value, span))
+    return kept.kind === 'tuple' && value.site !== undefined ? { ...kept, site: value.site } : kept
   }
   if (value.isPart) {
     owner.hasNamedParts = true
@@ -243,7 +252,8 @@ function noteShared(l: Lowering, to: Owner, from: Value, span: Span): void {
   checkCopies(l, to, span)
 }
 
-function isNamed(value: Value): boolean {
+/** Whether a name stands for an object or array. */
+export function isNamed(value: Value): boolean {
   return value.kind === 'stored' ? value.owner.isNamed : (value.kind === 'tuple' || value.kind === 'record') && value.isNamed === true
 }
 
@@ -294,20 +304,22 @@ export function noteReplaced(l: Lowering, owner: Owner, span: Span): void {
 
 /** Refuses to replace an object that a function was given, since that function may still read it under its own name. */
 export function noteReassigned(l: Lowering, owner: Owner, span: Span): void {
-  if (l.lent.includes(owner) || l.keptByFunctions.has(owner)) refuseAlias(l, span, owner.name)
+  if (l.lent.includes(owner) || l.keptByFunctions.has(owner)) refuseAlias(l, span, owner)
 }
 
 function checkCopies(l: Lowering, owner: Owner, span: Span): void {
-  const { name, isVariable, changed, copied, isCopiedAgain, isShared, hasChangedScalars } = owner
+  const { isVariable, changed, copied, isCopiedAgain, isShared, hasChangedScalars } = owner
   const isSeen = copied !== undefined && changed !== undefined && (isVariable || isCopiedAgain || changed > copied)
-  if (isSeen || (isShared && hasChangedScalars)) refuseAlias(l, span, name)
+  if (isSeen || (isShared && hasChangedScalars)) refuseAlias(l, span, owner)
 }
 
-function checkParts(l: Lowering, { name, hasNamedParts, hasReplacedParts }: Owner, span: Span): void {
-  if (hasNamedParts && hasReplacedParts) refuseAlias(l, span, name)
+function checkParts(l: Lowering, owner: Owner, span: Span): void {
+  if (owner.hasNamedParts && owner.hasReplacedParts) refuseAlias(l, span, owner)
 }
 
-function refuseAlias(l: Lowering, span: Span, name: string): void {
+/** Refused in this try; in the next one an array of numbers lies in memory, where a change is seen under every name. */
+function refuseAlias(l: Lowering, span: Span, { name, site }: Owner): void {
+  if (site !== undefined) l.foundIndexed.push(site)
   l.refuseWith(refusalOf('aliased-object', span, name))
 }
 

@@ -7,6 +7,7 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
 import { checkedIndex, checkNumber } from '../lists/madeArrays.ts'
+import { assignView, keptView, placeRow } from '../lists/movedArrays.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { binary, literal, makeIf, negated } from './build.ts'
@@ -14,13 +15,16 @@ import { isBuffer } from './calls.ts'
 import { lowerExpression, operatorOf } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { staticName } from './members.ts'
-import { exprValue, REFUSED, type Stored, type Value } from './value.ts'
+import { type Bound, exprValue, REFUSED, type Stored, type Value } from './value.ts'
 
 /** A place that can be assigned. */
 type Place =
   | { readonly kind: 'local'; readonly name: string; readonly userName: string }
   /** A variable that holds objects, or a part that is one. */
   | { readonly kind: 'whole'; readonly stored: Stored }
+  /** A variable that holds views, or a place of a list that has the numbers of rows. */
+  | { readonly kind: 'view'; readonly bound: Bound & { readonly kind: 'view' }; readonly text: string }
+  | { readonly kind: 'row'; readonly rows: string; readonly array: string; readonly subscripts: readonly Expr[]; readonly text: string }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
   /** A property with a setter, which is called with the value; its getter gives the current one. */
   | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
@@ -46,7 +50,7 @@ export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted:
     lowerExpression(l, right)
     return REFUSED
   }
-  if (place.kind === 'whole') {
+  if (isNoScalar(place)) {
     lowerExpression(l, right)
     return l.refuse('object-as-value', left)
   }
@@ -74,8 +78,8 @@ function lowerPlainRead(l: Lowering, left: Pattern & { type: 'Identifier' }, val
 export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | 'MemberExpression' }, value: Value): void {
   const place = placeOf(l, target, { twice: false })
   if (place === undefined || value.kind === 'refused') return
-  if (place.kind === 'whole') {
-    storeParts(l, place.stored, value, target)
+  if (isNoScalar(place)) {
+    storeWhole(l, place, value, target)
     return
   }
   if (value.kind !== 'expr' && place.kind === 'local') {
@@ -86,7 +90,21 @@ export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | '
   if (expr !== undefined) store(l, place, expr, { node: target, wanted: { value: false } })
 }
 
-type Scalar = Exclude<Place, { kind: 'whole' }>
+type Whole = Place & { readonly kind: 'whole' | 'view' | 'row' }
+type Scalar = Exclude<Place, Whole>
+
+function isNoScalar(place: Place): place is Whole {
+  return place.kind === 'whole' || place.kind === 'view' || place.kind === 'row'
+}
+
+/** Gives a variable, or a part, another object or array. */
+function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): void {
+  if (place.kind === 'whole') storeParts(l, place.stored, value, node)
+  else if (value.kind === 'refused') return
+  else if (place.kind === 'view') {
+    if (!assignView(l, place.bound, value)) l.refuse('reassigns-value', node, place.text)
+  } else if (!placeRow(l, place, value, l.span(node))) l.refuse('reassigns-value', node, place.text)
+}
 
 interface Assigning {
   readonly node: AnyNode
@@ -98,9 +116,9 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
   let place = placeOf(l, left, { twice: false })
   const between = l.out.length
   const value = lowerExpression(l, right)
-  if (place?.kind === 'whole') {
-    storeParts(l, place.stored, value, how.node)
-    return place.stored
+  if (place !== undefined && isNoScalar(place)) {
+    storeWhole(l, place, value, how.node)
+    return place.kind === 'whole' ? place.stored : value
   }
   if (place?.kind === 'element' && l.out.length > between) {
     const emitted = l.out.splice(between)
@@ -169,7 +187,7 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
   const span = l.span(node)
   const place = placeOf(l, node.argument, { twice: true })
   if (place === undefined) return REFUSED
-  if (place.kind === 'whole') return l.refuse('object-as-value', node.argument)
+  if (isNoScalar(place)) return l.refuse('object-as-value', node.argument)
   const current = read(place, l, node.argument)
   const keepOld = wanted.value && !node.prefix
   const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : place.kind === 'element' && l.dtypes.get(place.array) === 'i64'
@@ -211,6 +229,7 @@ function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean })
       noteReassigned(l, bound.value.owner, l.span(target))
       return { kind: 'whole', stored: bound.value }
     }
+    if (bound?.kind === 'view') return { kind: 'view', bound, text: target.name }
     if (bound === undefined) l.refuse('use-before-declaration', target, target.name)
     else if (bound.kind === 'value' && bound.value.kind !== 'refused') l.refuse('reassigns-value', target, target.name)
     return bound?.kind === 'local' ? { kind: 'local', name: bound.name, userName: target.name } : undefined
@@ -227,7 +246,10 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
   }
   const object = lowerExpression(l, target.object)
   const objectText = l.span(target.object).text
-  if (object.kind === 'view' && object.rank !== undefined && object.rank > object.prefix.length + 1) {
+  const rows = object.kind === 'view' ? l.rowsOf.get(object.array) : undefined
+  if (object.kind === 'view' && rows === undefined && object.rank !== undefined && object.rank > object.prefix.length + 1) {
+    const site = l.madeAt.get(object.array)
+    if (site !== undefined) l.foundPlaced.push(site)
     l.refuse('reassigns-value', target, l.span(target).text)
     return undefined
   }
@@ -238,8 +260,13 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
       if (!target.computed) l.refuse('view-as-value', target)
       return undefined
     }
+    if (rows !== undefined) {
+      const subscripts = [l.stabilized(index, 'at')]
+      return { kind: 'row', rows, array: object.array, subscripts, text: l.span(target).text }
+    }
     const checked = checkedIndex(l, object.array, index, target)
-    return { kind: 'element', array: object.array, subscripts: [...object.prefix, how.twice ? l.stabilized(checked) : checked] }
+    const prefix = how.twice ? keptView(l, object).prefix : object.prefix
+    return { kind: 'element', array: object.array, subscripts: [...prefix, how.twice ? l.stabilized(checked) : checked] }
   }
   switch (object.kind) {
     case 'data':
@@ -299,6 +326,7 @@ function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place
       noteReplaced(l, object.owner, span)
       return { kind: 'whole', stored: { kind: 'stored', storage: part, owner: object.owner, isPart: true } }
     case 'fixed':
+      if (object.site !== undefined) l.foundIndexed.push(object.site)
       l.refuse('reassigns-value', target, span.text)
       return undefined
     case undefined: {

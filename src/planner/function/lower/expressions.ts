@@ -9,6 +9,7 @@ import { comparedTexts } from '../captures/textCodes.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
+import { chosenView, viewIn } from '../lists/movedArrays.ts'
 import { filteredLength } from '../lists/shortLists.ts'
 import { holdsNamed, noteCopy, partsOf, storedPart } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
@@ -167,6 +168,7 @@ function identifier(l: Lowering, node: Identifier): Value {
     if (binding.kind === 'class') return REFUSED
     return l.refuse('use-before-declaration', node, node.name)
   }
+  if (bound.kind === 'view') return viewIn(l, bound, node)
   return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
 }
 
@@ -223,13 +225,9 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const options = [{ test: l.stabilized(folded), value: then.value }]
     return { kind: 'choice', options, otherwise: other.value, name: span.text }
   }
-  if (then.value.kind === 'view' && other.value.kind === 'view') {
-    const [a, b] = [then.value, other.value]
-    const isOneArray = a.array === b.array && a.prefix.length === b.prefix.length
-    if (!isOneArray || then.emitted.length + other.emitted.length > 0) return l.refuse('view-chosen', node)
-    // A row of one array is chosen by its number.
-    const prefix = a.prefix.map((row, axis) => l.stabilized(conditional(test, row, b.prefix[axis] ?? row, span), 'row'))
-    return { kind: 'view', array: a.array, prefix }
+  if (then.value.kind === 'view' || other.value.kind === 'view') {
+    const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
+    return chosen ?? l.refuse('view-chosen', node)
   }
   const isLiteral = (value: Value): boolean =>
     value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key' || value.kind === 'stored'
@@ -242,7 +240,9 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const [a, b] = [returned(l, then.value, node.consequent), returned(l, other.value, node.alternate)]
     if (a === undefined || b === undefined) return REFUSED
     if (then.emitted.length + other.emitted.length > 0) return l.refuse('effect-in-expression', node)
-    return exprValue(conditional(test, a, b, span))
+    const expr = conditional(test, a, b, span)
+    l.chosenFrom.set(expr, [then.value, other.value])
+    return exprValue(expr)
   }
   const a = valueOrDate(l, then.value, node.consequent)
   const b = valueOrDate(l, other.value, node.alternate)

@@ -204,9 +204,14 @@ H[(@1 + 1), 2] = (H[(@1 + 1), 2] + 1)`,
       w = W.row(0)
       w[0] = 1
     }),
-  ).toBe(
-    'It assigns w, which is a view, a function or an object. Use a const for each.\nIt assigns w, which is a view, a function or an object. Use a const for each.',
-  )
+  ).toBe('let w_row = @0\nw_row = 0\nW[w_row, 0] = 1')
+  expect(
+    loop((_v, [i], { W, H }) => {
+      let w = W.row(i)
+      w = H.row(0)
+      w[0] = 1
+    }),
+  ).toBe('It assigns w, which is a view, a function or an object. Use a const for each.')
   expect(
     loop((_v, [i], { W }) => {
       for (const x of W.row(i)) W.set(i, 0, x)

@@ -4,6 +4,7 @@ import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTy
 import type { Refusal } from '../../../core/span.ts'
 import { inherited, newInstance, setterOf } from '../captures/classes.ts'
 import { fromOutside } from '../captures/outside.ts'
+import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
 import { keptStored } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { bindArguments, bindPattern } from '../source/patterns.ts'
@@ -35,6 +36,7 @@ const VERBS: Verbs<Lowering> = {
   fromOutside,
   kept: keptStored,
   keptRow,
+  keptView,
   instance: newInstance,
   inherited,
   setter: setterOf,
@@ -59,7 +61,8 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   ]
   const recursive = new Map<unknown, Map<number, boolean>>()
   const checkedColumns = new Map<string, string>()
-  const known = { changing, indexed, growing, recursive, checkedColumns }
+  const [moved, placed, rowsNeeded] = [new Map<unknown, Set<number>>(), new Map<unknown, Set<number>>(), new Map<string, RowCounts>()]
+  const known = { changing, indexed, growing, recursive, moved, placed, rowsNeeded, checkedColumns }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
   while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
@@ -69,6 +72,9 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learn(indexed, tried.foundIndexed),
       learnCapacities(growing, tried.foundGrowing),
       learnRecursive(recursive, tried.foundRecursive),
+      learn(moved, tried.foundMoved),
+      learn(placed, tried.foundPlaced),
+      learnRows(rowsNeeded, tried.banks),
       learnColumns(checkedColumns, tried.columnsRead),
     ]
     return isNew.includes(true)
@@ -97,6 +103,20 @@ function learnColumns(known: Map<string, string>, found: ReadonlyMap<string, str
   const before = known.size
   for (const [table, column] of found) if (!known.has(table)) known.set(table, column)
   return known.size > before
+}
+
+type RowCounts = ReturnType<typeof rowsUsed>
+
+/** Whether more rows are needed than there were. */
+function learnRows(known: Map<string, RowCounts>, banks: Lowering['banks']): boolean {
+  let isNew = false
+  for (const [key, bank] of banks) {
+    const [before, used] = [known.get(key), rowsUsed(bank)]
+    if (before !== undefined && before.again >= used.again && before.once >= used.once) continue
+    known.set(key, { again: Math.max(used.again, before?.again ?? 0), once: Math.max(used.once, before?.once ?? 0) })
+    isNew = true
+  }
+  return isNew
 }
 
 /** Adds functions that call themselves; whether one was new, or is now known to do so before its end. */
@@ -141,6 +161,9 @@ interface Tried {
   readonly foundIndexed: readonly Site[]
   readonly foundGrowing: Lowering['foundGrowing']
   readonly foundRecursive: Lowering['foundRecursive']
+  readonly foundMoved: readonly Site[]
+  readonly foundPlaced: readonly Site[]
+  readonly banks: Lowering['banks']
   readonly columnsRead: Lowering['columnsRead']
 }
 
@@ -161,7 +184,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
     else lowerReturned(l, node.body)
   }
-  const body = withoutLastReturn(l.out)
+  const body = withoutLastReturn([...rowDeclarations(l), ...l.out])
   const typeOf = inferTypes(body, typeSources(l))
   for (const check of l.checks) {
     const found = typeOf(check.expr)
@@ -184,6 +207,9 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     foundIndexed: l.foundIndexed,
     foundGrowing: l.foundGrowing,
     foundRecursive: l.foundRecursive,
+    foundMoved: l.foundMoved,
+    foundPlaced: l.foundPlaced,
+    banks: l.banks,
     columnsRead: l.columnsRead,
   }
 }

@@ -93,6 +93,16 @@ export class Lowering extends LoweringState<Lowering> {
     return this.changing.get(unit.f)?.has(start) === true
   }
 
+  /** Whether an array that is made there is one of those that are moved. */
+  isMoved({ unit, start }: Site): boolean {
+    return this.moved.get(unit.f)?.has(start) === true
+  }
+
+  /** Whether places of a list that is made there are given other arrays. */
+  isPlaced({ unit, start }: Site): boolean {
+    return this.placed.get(unit.f)?.has(start) === true
+  }
+
   /** Returns how many elements are pushed onto a literal; undefined for literals that are not pushed onto. */
   capacityOf({ unit, start }: Site): number | undefined {
     return this.growing.get(unit.f)?.get(start)
@@ -244,10 +254,11 @@ export class Lowering extends LoweringState<Lowering> {
         return this.verbs.kept(this, value)
       case 'elementRow':
         return this.verbs.keptRow(this, value)
+      case 'view':
+        return this.verbs.keptView(this, value)
       case 'key':
       case 'env':
       case 'handle':
-      case 'view':
       case 'shape':
       case 'data':
       case 'tableRow':

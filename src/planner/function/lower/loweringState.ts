@@ -1,14 +1,14 @@
 /** The state of a lowering, which its verbs and the passes after it read and write. */
 import type { Field } from '../../../core/data/schema.ts'
-import type { Primitive, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal } from '../../../core/span.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { AnyFunction, Unit } from '../unit.ts'
 import type { LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
-import type { Capacities, Check, Frame, Missing, Recursive, Sites, StackArrays, Verbs } from './loweringParts.ts'
-import type { Bound, HandleKind, Origin, Owner, Site } from './value.ts'
+import type { Bank, Capacities, Check, Frame, Missing, Recursive, Rows, Sites, StackArrays, Verbs } from './loweringParts.ts'
+import type { Bound, HandleKind, Origin, Owner, Site, Value } from './value.ts'
 
 /** The inputs of a lowering: its verbs, and what earlier tries have found. */
 export interface Given<L> {
@@ -18,6 +18,9 @@ export interface Given<L> {
   readonly indexed: Sites
   readonly growing: Capacities
   readonly recursive: Recursive
+  readonly moved: Sites
+  readonly placed: Sites
+  readonly rowsNeeded: Rows
   readonly checkedColumns: ReadonlyMap<string, string>
 }
 
@@ -69,6 +72,17 @@ export abstract class LoweringState<L> {
   readonly foundIndexed: Site[] = []
   /** The shapes of arrays that a loop's body makes for itself, by name. */
   readonly locals: Map<string, readonly number[]> = new Map()
+  /** Where they are made, but for those that grow. */
+  readonly madeAt: Map<string, Site> = new Map()
+  /** Arrays that variables or lists hold one after another; the rows that they lie in. */
+  readonly moved: Sites
+  readonly foundMoved: Site[] = []
+  readonly rowsNeeded: Rows
+  readonly banks: Map<string, Bank> = new Map()
+  /** Lists of arrays whose places are given others; the array whose rows each list has the numbers of. */
+  readonly placed: Sites
+  readonly foundPlaced: Site[] = []
+  readonly rowsOf: Map<string, string> = new Map()
   /** Locals that hold the number of elements, by arrays that grow. */
   readonly sizes: Map<string, string> = new Map()
   /** The literals that arrays were made of, for those that are pushed onto. */
@@ -108,10 +122,13 @@ export abstract class LoweringState<L> {
   copiesDates = false
   /** Whether some condition chooses an object that has a name. */
   choosesNamed = false
+  /** Between which objects or arrays a condition chooses. */
+  readonly chosenFrom: WeakMap<Expr, readonly Value[]> = new WeakMap()
   /** The name of the literal being lowered. */
   nameHint: string | undefined
 
-  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed, growing, recursive, checkedColumns }: Given<L>) {
+  constructor(context: LowerContext, unit: Unit, given: Given<L>) {
+    const { verbs, bigints, changing, indexed, growing, recursive, moved, placed, rowsNeeded, checkedColumns } = given
     this.context = context
     this.unit = unit
     this.verbs = verbs
@@ -120,6 +137,9 @@ export abstract class LoweringState<L> {
     this.indexed = indexed
     this.growing = growing
     this.recursive = recursive
+    this.moved = moved
+    this.placed = placed
+    this.rowsNeeded = rowsNeeded
     this.checkedColumns = checkedColumns
   }
 }

@@ -7,6 +7,7 @@ import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfSt
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
 import { checkedIndex, lengthIn } from '../lists/madeArrays.ts'
+import { rowInList } from '../lists/movedArrays.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { literal } from './build.ts'
@@ -153,6 +154,8 @@ function keyMember(l: Lowering, name: string, node: AnyNode): Value {
 }
 
 function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, node: AnyNode): Value {
+  const row = rowInList(l, view, index)
+  if (row !== undefined) return row
   const subscripts = [...view.prefix, index]
   if (view.rank !== undefined && view.rank > subscripts.length) return { ...view, prefix: [...view.prefix, l.stabilized(index, 'row')] }
   const last = checkedIndex(l, view.array, index, node)

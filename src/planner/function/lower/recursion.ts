@@ -12,7 +12,7 @@
 import type { AnyNode, CallExpression } from 'acorn'
 import { type Expr, nestedOf, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { exprId } from '../../../core/ir/irFacts.ts'
-import { checkNumber, type Made, made } from '../lists/madeArrays.ts'
+import { arrayOfBody, checkNumber, type Made } from '../lists/madeArrays.ts'
 import { type FunctionNode, someNode } from '../source/ast.ts'
 import { binary, literal } from './build.ts'
 import type { Lowering } from './lowering.ts'
@@ -97,7 +97,7 @@ function stackArrays(
   of: { readonly name: string; readonly calls: number; readonly node: AnyNode; readonly most: number },
 ): StackArrays | undefined {
   const array = (wanted: string, dtype: Made['dtype'], shape: readonly number[]): string | undefined =>
-    made(l, { name: `${of.name}_${wanted}`, dtype, node: of.node, text: `the calls of ${of.name}` }, shape)?.array
+    arrayOfBody(l, { name: `${of.name}_${wanted}`, dtype, node: of.node, text: `the calls of ${of.name}` }, shape)
   const parameters = locals.flatMap((local) => array(local, 'f64', [of.most]) ?? [])
   const [results, counts] = [array('results', 'f64', [of.most, of.calls]), array('counts', 'i32', [of.most])]
   return results === undefined || counts === undefined || parameters.length < locals.length ? undefined : { parameters, results, counts }

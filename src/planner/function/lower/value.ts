@@ -75,7 +75,11 @@ export type Value =
   | { readonly kind: 'refused' }
 
 /** The meaning of a local name of the user's function. */
-export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
+export type Bound =
+  | { readonly kind: 'local'; readonly name: string }
+  | { readonly kind: 'value'; readonly value: Value }
+  /** Views of one array, one after another: `rows` are the locals that say which. */
+  | { readonly kind: 'view'; readonly view: Value & { readonly kind: 'view' }; readonly rows: readonly string[] }
 
 /** A running or finished method: `this` in it, and in arrow functions that were made there. */
 export interface Method {
@@ -137,6 +141,8 @@ export interface Owner {
   readonly isResult: boolean
   /** Whether a variable stands for it. */
   isNamed: boolean
+  /** Where it is written as a literal. */
+  readonly site: Site | undefined
   /** The loops in which it is made. */
   readonly loops: readonly number[]
   /** `changed` is the time (`now()`) at which a part was last assigned; `hasChangedScalars`: a part that is no object was assigned. */

@@ -10,6 +10,7 @@ import { isCapturedText } from '../captures/textCodes.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
+import { viewVariable } from '../lists/movedArrays.ts'
 import { named, partsOf, storedVariable, takenApart } from '../lists/stored.ts'
 import { assignTo } from '../lower/assignments.ts'
 import { binary, conditional, literal, truth } from '../lower/build.ts'
@@ -62,6 +63,11 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
   }
   const whole = takenApart(l, value)
   if (whole.kind !== 'expr') {
+    const view = isConstant ? undefined : viewVariable(l, binding.name, whole)
+    if (view !== undefined) {
+      l.bound.set(binding, view)
+      return
+    }
     const variable = isConstant ? undefined : storedVariable(l, binding.name, whole, node)
     if (!isConstant && variable === undefined && whole.kind !== 'refused') l.refuse('reassigns-value', node, binding.name)
     l.bound.set(binding, { kind: 'value', value: variable ?? named(l.stabilizedValue(whole)) })
