@@ -79,7 +79,7 @@ export interface ExplainedPlan {
   readonly rules: readonly string[]
   readonly optimized: ExplainedNode
   readonly stages: readonly Stage[]
-  /** How the functions of the stages run; absent where an array has yet to be made. */
+  /** The way in which each function of the stages runs; absent where an array has yet to be made. */
   readonly functions?: readonly ExplainedFunction[]
   readonly index?: IndexFacts
   /** With `analyze`: the plan that ran, with the measures of each operator. */

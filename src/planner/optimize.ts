@@ -11,7 +11,7 @@ import { Invariants } from './invariants.ts'
 import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'
 
-/** Far above what any real plan needs; reaching it means two rules undo each other. */
+/** Most passes, far above what any real plan needs; reaching it means that two rules undo each other. */
 const MAX_PASSES = 50
 
 export interface Optimized {

@@ -256,7 +256,7 @@ class Effects {
       if (reach !== undefined) this.#refuse(unit, node, 'mutates-captured-object', reach.name)
       let root: AnyNode = node
       while (root.type === 'MemberExpression') root = root.object
-      if (isOwnName(unit, root)) this.#refuse(unit, node, 'mutates-captured-object', (root as Identifier).name) // by its kind
+      if (isOwnName(unit, root)) this.#refuse(unit, node, 'mutates-captured-object', (root as Identifier).name) // an own name is an identifier
       if (root.type === 'Identifier' && unit.isFree(root))
         this.#refuse(unit, node, unit.freeOf(root).kind === 'global' ? 'changes-global' : 'mutates-captured-object', root.name)
       return

@@ -64,7 +64,7 @@ export class RowFunctions {
       let other = found.get(f)
       if (other === undefined) {
         const known = this.#known.get(f)
-        if (known !== undefined) changed ??= { platform: changedPlatform() } // once for all functions
+        if (known !== undefined) changed ??= { platform: changedPlatform() } // compared once for all functions
         other =
           known === undefined ? sharing(f, touched) : this.#now(f, known, { touched: [...touched.values()], platform: changed?.platform })
         found.set(f, other)

@@ -121,7 +121,7 @@ function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Stud
   if (scan?.kind === 'scan') return { loop: asScan(found, scan) }
   const loop = planned(scan === undefined ? found : { ...found, noScan: scan.because })
   if (isPart || loop.schedule.kind !== 'serial' || obstacles.length > 0) return { loop, found }
-  // What statements do to one another counts here, reads of what the same iteration wrote too.
+  // A split depends on what statements do to one another, so reads of what the same iteration wrote count too.
   const dividable = apart(spec, ir, new Set(loop.writtenArrays))
   const own = dividable === ir ? accesses : accessesOf(spec, dividable)
   const bodies = partsOf({ spec, ir: dividable, accesses: own, conflicts: conflictsOf(spec, orderedAccesses(own, reducedArrays)) })

@@ -60,7 +60,7 @@ type If = Extract<Stmt, { kind: 'If' }>
 /** Whether a statement ends the iteration without a value. */
 const isEnd = (stmt: Stmt | undefined): boolean => stmt?.kind === 'Return' && stmt.value === undefined
 
-/** `if (t) { …; return } rest` is `if (t) { … } else { rest }`. */
+/** Returns `if (t) { …; return } rest` as `if (t) { … } else { rest }`; undefined for other statements. */
 function withRest(stmt: Stmt, rest: readonly Stmt[]): If | undefined {
   if (stmt.kind !== 'If' || rest.length === 0) return undefined
   const branches = (yes: readonly Stmt[], no: readonly Stmt[]): If => {

@@ -57,7 +57,7 @@ function costedArray(binding: LoopSpec['env'][string] | undefined, known: readon
   return {
     extents,
     ...(dtype in ARRAY_OF_DTYPE ? costedType(dtype as keyof typeof ARRAY_OF_DTYPE) : { elementBytes: 8, isInteger: false }),
-  } // just asked for
+  } // `in` has shown that it is a key
 }
 
 /** Guesses the kernel before it is compiled: two lanes of doubles where no iteration waits for the one before, as most bodies get. */

@@ -66,7 +66,7 @@ export function partsOf(body: Body): readonly FunctionIr[] | undefined {
   const before = reachable(facts.length, [...edges(body, budget), ...ties(facts, accesses, { kept, mayFail })])
   const components = componentsOf(kept, before)
   if (components.length < 2) return undefined
-  // An access at a border only is not worth a loop of its own, however freely it could run.
+  // A statement with accesses at a border only is not worth a loop of its own, however freely it could run.
   const isSmall = facts.map(
     ({ accumulators }, at) => accumulators.size === 0 && accesses.every((one) => one.statement !== at || isAtBorder(spec, one, budget)),
   )
@@ -129,7 +129,7 @@ function ties(
   const added = new Set(accesses.filter(({ mode }) => mode === 'add').map(({ array }) => array))
   for (const { array, statement } of accesses) if (added.has(array)) join('added', statement)
   for (const at of kept) {
-    const { locals, accumulators, draws } = facts[at] as StatementFacts // of every statement
+    const { locals, accumulators, draws } = facts[at] as StatementFacts // there are facts of every statement
     for (const local of locals) join(`local ${local}`, at)
     for (const name of accumulators) join(`accumulator ${name}`, at)
     if (draws) join('draws', at)

@@ -26,7 +26,7 @@ import type { Budget } from './dependence/elimination.ts'
 import { Facts } from './dependence/facts.ts'
 import { TooLarge } from './dependence/rows.ts'
 
-/** Work for all reads of a loop together, in units of `Budget`; a scratch row takes some tens. */
+/** Work limit for all reads of a loop together, in units of `Budget`; a scratch row takes some tens. */
 const BUDGET_OF_A_LOOP = 20_000
 
 /** Most regions that are tested for emptiness, for one read. */

@@ -30,7 +30,7 @@ export interface Placement {
   readonly privateArrays: readonly PrivateArray[]
 }
 
-/** Every variable once: the iterated array, then `env` and captures in the order of the body, then numbers and tables. */
+/** Returns every variable once: the iterated array, then `env` and captures in the order of the body, then numbers and tables. */
 export function variablesOf(placement: Placement): readonly LoopVariable[] {
   const { spec, ir, privateArrays } = placement
   const iterated = spec.over.kind === 'range' ? [] : [{ name: spec.over.label, class: 'iterated' as const, origin: 'env' as const }]

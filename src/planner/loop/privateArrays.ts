@@ -41,7 +41,7 @@ export function tooLargeRefusal({ name, sizeBytes }: PrivateArray): Refusal {
   }
 }
 
-/** All arrays of the loop that could be private, whatever their size. */
+/** Returns all arrays of the loop that could be private, whatever their size. */
 export function privateArraysOf(spec: LoopSpec, accesses: readonly Access[], ownReads: ReadonlySet<Access>): PrivateArray[] {
   const written = accesses.filter((access) => access.mode === 'write')
   const arrays = [...new Set(written.map((access) => access.array))].filter((array) => array !== spec.over.array)

@@ -22,7 +22,7 @@ export function answersOf(rows: Rows, question: RowQuestion): object {
     case 'equals':
       return rows.map((row, _, env) => row[env.column] === env.value, { env: { column, value: question.value } })
     case 'date':
-      return (DATES.get(question.method) as OfDates)(rows, column) // asked for by `isDateMethod`
+      return (DATES.get(question.method) as OfDates)(rows, column) // `isDateMethod` has found the method
     case 'text':
       return (TEXTS.get(question.method) as OfTexts)(rows, column, question.text)
     case 'or':
@@ -31,7 +31,7 @@ export function answersOf(rows: Rows, question: RowQuestion): object {
       const { texts, numbers } = question
       if (numbers === undefined)
         return rows.map((row, _, env) => env.texts.has(row[env.column]), { env: { column, texts: new Set<unknown>(texts) } })
-      const found = new Map<unknown, number>(texts.map((text, i) => [text, numbers[i] as number])) // one each
+      const found = new Map<unknown, number>(texts.map((text, i) => [text, numbers[i] as number])) // one number for each text
       return rows.map((row, _, env) => env.found.get(row[env.column]) ?? 0, { env: { column, found } })
     }
   }

@@ -128,7 +128,7 @@ function searchOf(
   const held = (name: string | undefined): ArrayLike<Primitive> | undefined => tables.find((table) => table.name === name)?.value
   const [keys, values] = [held(expr.keys), held(expr.values)]
   if (field?.type.kind !== 'utf8' || keys === undefined) return undefined
-  const numbers = values === undefined ? {} : { numbers: Array.from(values) as number[] } // as the lowering has put in
+  const numbers = values === undefined ? {} : { numbers: Array.from(values) as number[] } // the lowering has made it of numbers
   return { question: { kind: 'among', column: field.name, texts: Array.from(keys) as string[], ...numbers }, negated: false }
 }
 

@@ -41,7 +41,7 @@ export function withKeyFilters(plan: PhysicalPlan): PhysicalPlan {
       return withInputs(node, inputsOf(node).map(numbered))
     const keys = ++last
     const at = side === 'left' ? 1 : 0
-    const other = node.inputs[at] as PhysicalPlan // a join has two
+    const other = node.inputs[at] as PhysicalPlan // a join has two inputs
     const found = keysFrom(other, node.operator.on)
     const below = found.some((one) => one.plan !== other)
     const inputs = node.inputs.map((input, i) => numbered(i === at ? marked(input, found, keys) : input))

@@ -110,7 +110,7 @@ function pipelineNode(steps: readonly Step[], { rowsIn = [], rows, ...measures }
       },
     ]
   }
-  return inputs[0] as RanNode // a pipeline has steps
+  return inputs[0] as RanNode // a pipeline has at least one step
 }
 
 /** Returns how a step with a function that is not compiled runs, and why; nothing for other steps. */

@@ -43,7 +43,7 @@ export function valueByRow(l: Lowering, data: Data, key: Expr, node: AnyNode): V
   if (l.context.kind !== 'row')
     return byTexts(l, data, key, { name: 'property', answer: (text) => (data.value as Record<string, unknown>)[text] }, node)
   const keys = Object.keys(data.value)
-  const values: readonly unknown[] = keys.map((name) => (data.value as Record<string, unknown>)[name]) // plain
+  const values: readonly unknown[] = keys.map((name) => (data.value as Record<string, unknown>)[name]) // a plain object
   return values.every(isPrimitive) ? exprValue(find(l, data, { of, keys, values }, key, node)) : undefined
 }
 

@@ -63,7 +63,7 @@ export function iteratedCall(l: Lowering, node: Expression): { readonly over: Va
   const isList =
     over.kind === 'view' || over.kind === 'tableRow' || over.kind === 'tuple' || (over.kind === 'data' && Array.isArray(over.value))
   if (isList && name === 'entries') return { over, withIndex: true }
-  l.out.length = before // it is lowered again
+  l.out.length = before // the caller lowers it again
   return undefined
 }
 

@@ -102,7 +102,7 @@ export function rowThatIsThere<V extends Value & { readonly kind: 'tableRow' | '
   const span = l.span(node)
   const message = literal('Cannot read properties of undefined', span)
   l.emit(...makeIf(absent, [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
-  return rest as unknown as V // without what is known now
+  return rest as unknown as V // the value without `absent`
 }
 
 /** Lowers an object of a list whose objects have primitives in the same fields; undefined for other lists. */
@@ -259,7 +259,7 @@ export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExp
     : undefined
   if (places !== undefined && name === 'has') return exprValue(places.isThere)
   const found = places && valueAt(l, data, places, values, node)
-  if (found === undefined) l.out.length = before // it runs as it stands
+  if (found === undefined) l.out.length = before // the body runs as it stands
   return found
 }
 
@@ -316,7 +316,7 @@ function placeAmong(keys: ArrayLike<number>, key: number): number {
 /** Lowers a Map's value at a place: a number, a list of primitives or an object; undefined for Maps of anything else. */
 function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values: readonly unknown[], node: AnyNode): Value | undefined {
   const span = l.span(node)
-  const map = data.value as Map<unknown, unknown> // of which the places are
+  const map = data.value as Map<unknown, unknown> // only Maps have values at places
   if (values.every((one) => typeof one === 'number')) {
     const held = () => numbersOf(keys.map((key) => (key === undefined ? 0 : (map.get(key) as number))))
     const found = unary('+', { kind: 'Lookup', table: tableFor(l, data, 'values', held), index: at, span }, span)

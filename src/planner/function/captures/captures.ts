@@ -14,7 +14,7 @@ export type CapturedValues = ReadonlyMap<string, unknown>
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** What stays known of a function's names for as long as it lives. */
+/** Facts about a function's names that hold for as long as it lives. */
 interface Settled {
   /** Names that no scope of the function declares, or ever will. */
   outside: ReadonlySet<string>

@@ -222,7 +222,7 @@ const EMPTY: FunctionNode = {
   expression: false,
   start: 0,
   end: 0,
-} as unknown as FunctionNode // what is looked at of it
+} as unknown as FunctionNode // the properties that are read of it
 
 /** Whether a constructor makes this object and no other, and calls that of its base class first of all. */
 function isStraight(f: FunctionNode, extends_: boolean): boolean {

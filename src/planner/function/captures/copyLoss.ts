@@ -127,7 +127,7 @@ function hiddenIn(value: object, usual: readonly string[]): string | undefined {
 function besideElements(value: object): string | undefined {
   const hidden = hiddenIn(value, ['length'])
   if (hidden !== undefined) return hidden
-  const name = Object.keys(value).at(-1) // elements come first
+  const name = Object.keys(value).at(-1) // names of elements come first
   return name === undefined || /^(0|[1-9]\d*)$/.test(name) ? undefined : `its property ${name}`
 }
 
@@ -153,5 +153,5 @@ function* valuesOf(value: object): Iterable<unknown> {
 
 function* entriesOf(value: object): Iterable<unknown> {
   if (types.isSet(value)) yield* value
-  else for (const [key, item] of value as Map<unknown, unknown>) yield* [key, item] // one of the two
+  else for (const [key, item] of value as Map<unknown, unknown>) yield* [key, item] // the value is a Map or a Set
 }

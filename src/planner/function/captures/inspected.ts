@@ -42,7 +42,7 @@ export function inspect<R>(f: unknown, work: (id: string) => R): R {
     try {
       return look(known, work)
     } catch {
-      letGo() // asked as if for the first time
+      letGo() // the function is shown again below
     }
   }
   const { post, probeId } = connected()

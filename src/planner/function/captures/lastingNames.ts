@@ -83,7 +83,7 @@ function statementsOf(node: Program['body'][number]): Statement[] {
       const { declaration, start, end } = node
       const isDeclared = declaration.type === 'FunctionDeclaration' || declaration.type === 'ClassDeclaration'
       if (isDeclared && declaration.id !== null) return [declaration]
-      return [{ type: 'ExpressionStatement', expression: declaration as Expression, start, end }] // one without a name is one
+      return [{ type: 'ExpressionStatement', expression: declaration as Expression, start, end }] // a declaration without a name is an expression
     }
     default:
       return [node]

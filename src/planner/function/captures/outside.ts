@@ -81,7 +81,7 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
     return { kind: 'date', milliseconds: { kind: 'Parameter', name: parameterName(l, name, time, origin), span: l.span(node) }, name }
   }
   if (typeof value === 'symbol') return l.refuse('captured-object', node, name)
-  return exprValue({ kind: 'Parameter', name: parameterName(l, name, value as Primitive, origin), span: l.span(node) }) // all other types are gone
+  return exprValue({ kind: 'Parameter', name: parameterName(l, name, value as Primitive, origin), span: l.span(node) }) // the value is a primitive here
 }
 
 function functionValue(l: Lowering, value: AnyFunction, name: string, node: AnyNode): Value {

@@ -72,7 +72,7 @@ export function callChosen(l: Lowering, { options, otherwise, name }: Choice, gi
     return [...emitted, ...assigned]
   })
   const message = literal(`${name} is not a function`, span)
-  const rest: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : (branches.pop() as Stmt[]) // the last
+  const rest: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : (branches.pop() as Stmt[]) // one branch for each call
   const chosen = options.reduceRight<Stmt[]>((behind, { test }, k) => makeIf(test, branches[k] as Stmt[], behind, span), rest)
   // The initial value is never seen; it has the type of the results.
   const result = calls.find(({ value }) => value.kind === 'expr' && !isNothing(value))?.value

@@ -56,7 +56,7 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   })
   const total = parts.reduce<number>((sum, part) => sum + (part?.length ?? Number.NaN), 0)
   if (!(total > 0)) {
-    l.out.length = before // what is spread is lowered among the items
+    l.out.length = before // the spread value is lowered again with the items
     return undefined
   }
   const list = made(l, { name, dtype: 'f64', node, isList: true }, [total])

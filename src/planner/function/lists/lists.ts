@@ -57,6 +57,6 @@ function sorted(l: Lowering, over: Value & { readonly kind: 'view' }, node: Call
   if (isList !== (by !== undefined)) return l.refuse(isList ? 'sorts-texts' : 'sorts-typed-array', node as AnyNode, over.array)
   if (isList && (l.locals.get(over.array)?.at(-1) ?? 0) > MOST_SORTED_BY)
     return l.refuse('sorts-many', node, over.array, String(MOST_SORTED_BY))
-  const f = (isList ? CHANGING_METHODS.sortBy : CHANGING_METHODS.sort) as AnyFunction // which are there
+  const f = (isList ? CHANGING_METHODS.sortBy : CHANGING_METHODS.sort) as AnyFunction // both exist
   return written(l, over, { name: 'sort', f }, node).kind === 'refused' ? REFUSED : over
 }

@@ -146,7 +146,7 @@ export function memberOf(l: Lowering, object: Value, name: Value | string, node:
 
 /** Emits what the other parts of a literal could fail with, before one part of it is taken. */
 export function evaluatedWhole<V extends Value>(l: Lowering, value: V): V {
-  return mayFail(value) ? (l.stabilizedValue(value) as V) : value // which keeps the kind
+  return mayFail(value) ? (l.stabilizedValue(value) as V) : value // a stabilized value keeps its kind
 }
 
 function mayFail(value: Value): boolean {

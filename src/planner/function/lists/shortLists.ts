@@ -304,7 +304,7 @@ export function filteredLength(l: Lowering, node: AnyNode): Value | undefined {
       : { list, length, item: (index) => memberValue(l, list, String(index), call), node: call }
   const tests = short && each(l, short, f, undefined)
   if (tests === undefined) {
-    l.out.length = before // it is lowered as a list
+    l.out.length = before // the list is lowered again, in memory
     return undefined
   }
   const span = l.span(node)

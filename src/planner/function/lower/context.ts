@@ -10,7 +10,7 @@ import type { HandleKind } from './value.ts'
 export type EnvValue =
   | {
       readonly kind: HandleKind
-      /** For arrays and buffers, where it is known: i64 elements are bigint. */
+      /** The element type of arrays and buffers, where it is known: i64 elements are bigints. */
       readonly dtype?: DType | 'object' | 'row' | 'unknown'
       /** The columns of an array of rows. */
       readonly fields?: readonly Field[]

@@ -86,6 +86,6 @@ export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: st
 function answered(l: Lowering, of: Expr, name: string, answer: (time: number) => number): Expr {
   if (of.kind === 'Literal') return literal(answer(of.value as number), of.span) // times are numbers
   const known = of.kind === 'Parameter' ? l.parameters.find((one) => one.name === of.name) : undefined
-  if (known === undefined) return of // no Date is anything else
-  return { kind: 'Parameter', name: parameterName(l, name, answer(known.value as number), known.origin), span: of.span } // a time
+  if (known === undefined) return of // the milliseconds of a Date are a literal or a parameter
+  return { kind: 'Parameter', name: parameterName(l, name, answer(known.value as number), known.origin), span: of.span } // times are numbers
 }

@@ -31,9 +31,9 @@ export interface Frame extends Method {
   readonly around?: Activation<Bound>
   /** Whether it is a function of the library, whose subscripts are inside their arrays. */
   readonly isLibrary?: true
-  /** What replaces calls of itself; absent where it makes none. */
+  /** The replacement of its calls of itself; absent where it makes none. */
   readonly recursion?: Recursion
-  /** Where an inlined function leaves its result; absent for the outermost. */
+  /** The place where an inlined function leaves its result; absent for the outermost. */
   readonly result?: Result
   readonly targets: Target[]
 }

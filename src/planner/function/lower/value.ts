@@ -16,7 +16,7 @@ export type Value =
   | { readonly kind: 'key' }
   | { readonly kind: 'env' }
   | { readonly kind: 'handle'; readonly of: HandleKind; readonly name: string }
-  /** `A.row(...prefix)` of an array or a buffer; of an array that the body makes, which has `rank` axes, all or a part of it. */
+  /** A row `A.row(...prefix)` of an array or a buffer; all or a part of an array that the body makes, which has `rank` axes. */
   | { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[]; readonly rank?: number }
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering; `made`: a list that was made then of what is captured. */

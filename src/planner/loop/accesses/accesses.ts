@@ -56,7 +56,7 @@ export function returnsValue(ir: FunctionIr): boolean {
   return returns
 }
 
-/** All accesses of a lowered body, in the order of the walk. The same source place may appear more than once. */
+/** Returns all accesses of a lowered body, in the order of the walk; one place in the source may appear more than once. */
 export function accessesOf(spec: LoopSpec, ir: FunctionIr): Access[] {
   const walk = new BodyWalk(spec, ir)
   const value = valueIn(ir)

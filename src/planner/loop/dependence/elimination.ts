@@ -3,9 +3,9 @@
  *
  * Parameters are eliminated one after another as Fourier and Motzkin did: each lower bound of a parameter is put below
  * each upper bound. Over the integers that is exact where one of the two coefficients is 1, or where the bounds are always
- * far enough apart (Pugh's Omega test), which subscripts, quotients and their ranges nearly always are. Where it is not, solutions are searched: each parameter in turn runs
- * over the range that the projection leaves it. The search is complete, so its answer is exact too, unless the
- * budget ends; then the answer says so.
+ * far enough apart (Pugh's Omega test), which subscripts, quotients and their ranges nearly always are. Where it is not, solutions are
+ * searched: each parameter in turn runs over the range that the projection leaves it. The search is complete, so its answer is exact too,
+ * unless the budget ends; then the answer says so.
  */
 import { withoutImplied } from './box.ts'
 import { checked, floorDivided, gathered, insert, type Row } from './rows.ts'

@@ -78,7 +78,7 @@ export function scanBodies(
     return withOperands(expr, (one) => inExpr(one, isPartial))
   }
   const localOf = ({ place, isBefore }: Role): string => {
-    const own = locals[place] as Locals // there are some for each place
+    const own = locals[place] as Locals // every place has locals
     return isBefore ? own.before : own.own
   }
 

@@ -188,7 +188,7 @@ function isStart({ body }: FunctionIr, write: Stmt): boolean {
   return isKey && isCount && first.then.every((stmt) => stmt.kind === 'Write' && stmt.value.kind === 'Literal')
 }
 
-/** Identities of the arrays that a body reads. */
+/** Returns the identities of the arrays that a body reads. */
 function readsOf(ir: FunctionIr, spec: LoopSpec): readonly number[] {
   const arrays: number[] = []
   visitStmts(ir.body, (stmt) => {

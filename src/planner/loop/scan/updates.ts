@@ -388,5 +388,5 @@ function listsIn(stmt: Stmt): readonly (readonly Stmt[])[] {
 
 export function dtypeOf(spec: LoopSpec, carried: Carried, place: number): DType {
   const binding = spec.env[carried.places[place]?.name ?? '']
-  return binding?.kind === 'array' ? (binding.dtype as DType) : 'f64' // one of numbers, as `carriedOf` found them
+  return binding?.kind === 'array' ? (binding.dtype as DType) : 'f64' // `carriedOf` has found arrays of numbers
 }

@@ -42,7 +42,7 @@ export function wholeRange(
       case 'Input':
         return elementRange(spec.over.element)
       case 'Lookup':
-        return undefined // undefined outside of the table
+        return undefined // a lookup outside of the table is undefined
       case 'Unary': {
         const of = rangeOf(expr.operand)
         if (expr.operator === '!') return INTEGER_RANGES.bool
