@@ -1,5 +1,5 @@
 /**
- * Where a Spark Connect server is, as PySpark writes it:
+ * The address of a Spark Connect server, as PySpark writes it:
  *
  *     sc://host:15002/;token=…;use_ssl=true;user_id=ada
  */
@@ -8,16 +8,16 @@ import { PlanError } from '../../core/errors.ts'
 import { nearestNames } from '../../core/nearestNames.ts'
 
 export interface SparkAddress {
-  /** As it is shown: without the token. */
+  /** The address as it is shown: without the token. */
   readonly text: string
-  /** What is dialled: `host:port`. */
+  /** The target of the connection: `host:port`. */
   readonly target: string
   readonly useSsl: boolean
   readonly token?: string
   readonly userId?: string
   readonly userAgent?: string
   readonly sessionId?: string
-  /** Sent with every call. */
+  /** Headers that are sent with every call. */
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
@@ -26,7 +26,7 @@ const PARAMETERS = ['token', 'use_ssl', 'user_id', 'user_agent', 'session_id'] a
 const EXAMPLE = "'sc://host:15002' or 'sc://host:15002/;token=…;use_ssl=true'"
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Throws PlanError for what is no such address. */
+/** Reads an address. Throws PlanError for anything else. */
 export function sparkAddress(tables: unknown): SparkAddress {
   if (typeof tables !== 'string')
     throw new PlanError(

@@ -10,17 +10,17 @@ import { Untranslated } from './untranslated.ts'
 /** Ranks that an approximate quantile tells apart. */
 const RANKS = 10_000
 
-/** Of what is computed of the rows of a group; `over` puts each of Spark's aggregates over a window. */
+/** An aggregate of the rows of a group; `over` puts each of Spark's aggregates over a window. */
 export interface Aggregated {
   readonly kind: AggregateKind
-  /** Absent of a count of rows. It is cheap to use several times. */
+  /** The value that is aggregated, cheap to use several times; absent for a count of rows. */
   readonly value?: Value
-  /** What extremes are taken by, and the other number of a pair. */
+  /** The value by which extremes are taken, or the other number of a pair. */
   readonly second?: Value
   readonly q?: number | undefined
   readonly span: Span | undefined
   readonly over: (aggregate: Expression) => Expression
-  /** In windows that rows leave again. */
+  /** Whether it is over windows that rows leave again. */
   readonly moves?: boolean
 }
 
@@ -89,7 +89,7 @@ export function aggregate({ kind, value, second, q, span, over, moves = false }:
   }
 }
 
-/** What orders rows by a value as `min` or `max` do, for which NaN is the answer; null is none. */
+/** The expression that orders rows by a value as `min` or `max` do, for which NaN is the answer; null is none. */
 function extremesOrder(value: Value, kind: 'argMin' | 'argMax'): Expression {
   const { expr, is } = value
   if (is === 'string') return codeUnits(expr)
@@ -101,7 +101,7 @@ function extremesOrder(value: Value, kind: 'argMin' | 'argMax'): Expression {
   return when([[call('isnotnull', expr), call('named_struct', text('nan'), place, text('value'), number)]], none)
 }
 
-/** Of a sample, from that of a population which Spark has; Spark has null where all are the same. */
+/** The moment of a sample, from that of a population which Spark has; Spark has null where all are the same. */
 function moment(kind: 'skew' | 'kurtosis', number: Expression, over: Aggregated['over']): Expression {
   const n = cast(over(call('count', number)), 'DOUBLE')
   const of = over(call(kind === 'skew' ? 'skewness' : 'kurtosis', number))
@@ -113,7 +113,7 @@ function moment(kind: 'skew' | 'kurtosis', number: Expression, over: Aggregated[
   return when([[call('>=', n, double(least)), known]], cast(NULL, 'DOUBLE'))
 }
 
-/** Of the rows where both are numbers; Spark has null where one of the two is always the same. */
+/** The covariance or correlation over rows where both are numbers; Spark has null where one of the two is always the same. */
 function ofPairs(kind: 'covariance' | 'correlation', x: Expression, y: Expression, over: Aggregated['over']): Expression {
   const pairs = over(call('count', call('+', x, y)))
   const found = over(call(kind === 'covariance' ? 'covar_samp' : 'corr', x, y))
@@ -128,8 +128,8 @@ interface Extreme {
 }
 
 /**
- * NaN is JavaScript's answer to both questions, Spark's largest number, and none for Sail where others are. Sail begins
- * with the largest finite number, which infinity is no less than: the number farthest from what is asked is left out.
+ * The least or largest number. NaN is JavaScript's answer to both, Spark's largest number, and none for Sail where others are. Sail
+ * begins with the largest finite number, which infinity is no less than: the number farthest from what is asked is left out.
  */
 function extreme({ kind, number, type, over }: Extreme): Expression {
   const farthest = cast(double(kind === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY), type)
@@ -145,7 +145,7 @@ function extreme({ kind, number, type, over }: Extreme): Expression {
 
 interface Quantile {
   readonly number: Expression
-  /** Of numbers that are never NaN. */
+  /** Whether the numbers are never NaN. */
   readonly isWhole: boolean
   readonly q: number
   readonly over: Aggregated['over']
@@ -186,8 +186,8 @@ function countOf(test: Expression, over: Aggregated['over']): Expression {
 }
 
 /**
- * Sail subtracts what leaves a frame, and infinity less infinity is NaN for all rows to come: numbers that are not finite
- * are counted instead.
+ * An aggregate over a moving frame. Sail subtracts what leaves a frame, and infinity less infinity is NaN for all rows to come:
+ * numbers that are not finite are counted instead.
  */
 function ofMovingFrame(number: Expression, found: (of: Expression) => Expression, over: Aggregated['over']): Expression {
   const [most, least] = [double(Number.POSITIVE_INFINITY), double(Number.NEGATIVE_INFINITY)]

@@ -1,5 +1,5 @@
 /**
- * Calls of a Spark Connect server over gRPC: messages in, messages out, and errors that say whose move it is next.
+ * Calls of a Spark Connect server over gRPC: messages in, messages out, and errors with their cure.
  *
  * A server that hangs is told from a query that takes long by a question beside it: when a call has been silent for a
  * while, the server is asked for a setting, which takes it no work. Pings of HTTP/2 would say less, and Spark's server
@@ -20,12 +20,12 @@ import type { SparkAddress } from './address.ts'
 import type { Messages } from './messages.ts'
 import { decode, encode } from './wire.ts'
 
-/** From the first call on: a server that is down says nothing for so long. */
+/** Milliseconds that the first call waits for a connection: a server that is down says nothing for so long. */
 const CONNECT_MS = 4000
 const REASON_MS = 300
-/** After so much silence the server is asked whether it is there … */
+/** Milliseconds of silence after which the server is asked whether it is there … */
 const SILENCE_MS = 1500
-/** … and has so long to answer. Together less than 5 s. */
+/** … and milliseconds that it has to answer. Together less than 5 s. */
 const ANSWER_MS = 2500
 
 const OPTIONS: ChannelOptions = {
@@ -72,11 +72,11 @@ export interface SparkChannel {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Without it the call may take as long as the server answers questions beside it. */
+  /** The time that the call may take; without it, as long as the server answers questions beside it. */
   readonly deadlineMs?: number
 }
 
-/** `probe` asks the server for something that is no work, within the milliseconds that it is given. */
+/** Opens a channel. `probe` asks the server for something that is no work, within the milliseconds that it is given. */
 export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) => Promise<unknown>): SparkChannel {
   const own = address.useSsl ? credentials.createSsl() : credentials.createInsecure()
   const agent = address.userAgent === undefined ? {} : { 'grpc.primary_user_agent': address.userAgent }
@@ -91,7 +91,7 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
     return made
   }
 
-  /** Why there is no connection, which a call is told at once; undefined where it is not known. */
+  /** The reason why there is no connection, as a call is told at once; undefined where it is not known. */
   const lastFailure = async (): Promise<string | undefined> =>
     await new Promise((resolve) => {
       const bytes = (message: Buffer): Buffer => message
@@ -242,7 +242,7 @@ function pathOf(method: Method): string {
   return `/spark.connect.SparkConnectService/${method}`
 }
 
-/** What the server, or the way to it, answered in place of a result. */
+/** The error that the server, or the way to it, answered in place of a result. */
 export class SparkFailure extends SourceError {
   readonly code: status
   constructor(message: string, source: string, code: status, cause: unknown) {

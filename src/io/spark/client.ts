@@ -14,19 +14,19 @@ import { type SparkChannel, SparkFailure, sparkChannel } from './channel.ts'
 import type { DataType, ExecutePlanRequest, ExecutePlanResponse_ArrowBatch, Relation, UserContext } from './messages.ts'
 
 const CLIENT_TYPE = 'distarray'
-/** What results depend on, whatever the server's own settings are. */
+/** The settings that results depend on, whatever the server's own are. */
 const SETTINGS = [
   { key: 'spark.sql.session.timeZone', value: 'UTC' },
   { key: 'spark.sql.caseSensitive', value: 'true' },
   { key: 'spark.sql.ansi.enabled', value: 'false' },
 ] as const
-/** How often an answer is taken up again without a message in between, and the first pause before it. */
+/** Most attempts to take up an answer without a message in between, and the first pause before one. */
 const MOST_ATTEMPTS = 5
 const PAUSE_MS = 50
 
 export interface SparkClient {
   readonly address: SparkAddress
-  /** Asks for the server's settings: whether it is there and lets us in. */
+  /** Sets the session's settings, which tells whether the server is there and lets us in. */
   start(signal?: AbortSignal): Promise<void>
   schemaOf(relation: Relation, signal?: AbortSignal): Promise<DataType>
   explain(relation: Relation, signal?: AbortSignal): Promise<string>
@@ -116,7 +116,7 @@ export function sparkClient(address: SparkAddress): SparkClient {
 interface Operation {
   readonly id: string
   readonly isComplete: boolean
-  /** The last message of the answer. */
+  /** The id of the answer's last message so far. */
   readonly lastResponse?: string
 }
 

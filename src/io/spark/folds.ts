@@ -1,4 +1,4 @@
-/** Reductions of a whole array, computed where it is. */
+/** Reductions of a whole array as relations, computed by the server that has it. */
 import type { Batch } from '../../core/data/column.ts'
 import { valueReader } from '../../core/data/columnReaders.ts'
 import type { ElementType } from '../../core/data/schema.ts'
@@ -11,12 +11,12 @@ import type { Translated } from './translated.ts'
 
 export interface FoldRelation {
   readonly relation: Relation
-  /** One row: the value, and how many there are. */
+  /** The element of the one row: the value, and the number of elements. */
   readonly element: ElementType
   of(batches: readonly Batch[]): Folded | undefined
 }
 
-/** Undefined for what is folded of values. */
+/** The relation of a reduction; undefined for one of elements that are no numbers, which is computed here. */
 export function foldRelation(element: ElementType, kind: FoldKind, input: Translated): FoldRelation | undefined {
   const [column] = input.columns
   const over = (expr: Parameters<typeof alias>[0]): Parameters<typeof alias>[0] => expr

@@ -1,5 +1,5 @@
 /**
- * Plans as relations of Spark: which parts of a plan run there, and what the server is told.
+ * Translates plans to relations of Spark: which parts of a plan run there, and what the server is told.
  *
  *     Index                     Index
  *       Filter                    SparkExec sc://host:15002 [user, movie, stars]
@@ -41,10 +41,10 @@ import { Untranslated } from './untranslated.ts'
 
 type Scan = Extract<LogicalPlan, { readonly kind: 'Scan' }>
 
-/** The relation of a table: of the server, or one that it is sent. */
+/** Gives the relation of a table: one of the server, or one that is sent to it. */
 export type TableOf = (scan: Scan) => Relation
 
-/** Throws Untranslated for what cannot be said. */
+/** Translates a plan. Throws Untranslated for operations that cannot be said. */
 export function translate(plan: LogicalPlan, tableOf: TableOf): Translated {
   const done = new Map<LogicalPlan, Translated>()
   const translator: Translator = {
@@ -125,7 +125,7 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
   }
 }
 
-/** What says in which order rows come: their sort, or what takes some of sorted rows. */
+/** The node that says in which order rows come: their sort, or a limit or offset of sorted rows; undefined where nothing does. */
 function sortOf(plan: LogicalPlan): LogicalPlan | undefined {
   switch (plan.kind) {
     case 'Sort':
@@ -140,7 +140,7 @@ function sortOf(plan: LogicalPlan): LogicalPlan | undefined {
   }
 }
 
-/** A table's columns under names of their own, as the types that they have here. */
+/** A table with its columns under names of their own, cast to the types that they have here. */
 function scanned(plan: Scan, { names: given }: Translator, tableOf: TableOf): Translated {
   const fields = elementFields(plan.source.element)
   const columns = plan.columns.flatMap((name): SparkColumn[] => {
@@ -153,9 +153,9 @@ function scanned(plan: Scan, { names: given }: Translator, tableOf: TableOf): Tr
 }
 
 export interface Placing {
-  /** Address of the server, for messages and plans. */
+  /** The address of the server, for messages and plans. */
   readonly at: string
-  /** Called of what is not translated and runs here instead; without it that is an error. */
+  /** Called with a node that is not translated and runs here instead; without it that is an error. */
   readonly fallback?: ((node: LogicalPlan, why: Untranslated) => void) | undefined
 }
 
@@ -199,7 +199,7 @@ export function isQuery(plan: LogicalPlan): plan is Scan {
   return plan.kind === 'Scan' && plan.source.remote?.kind === 'query'
 }
 
-/** The node over the plans of its inputs, as one scan of what the server makes of it. */
+/** One scan of what the server makes of a node over the plans of its inputs. */
 function query(node: LogicalPlan, { at }: Placing): LogicalPlan {
   // how its parts are handed on is the server's business
   const plan = mapInputs(unmarked(node), (input) =>

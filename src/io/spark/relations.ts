@@ -1,5 +1,5 @@
 /**
- * Operations on one table as relations of Spark.
+ * Translates operations on one table to relations of Spark.
  *
  * Each gives its columns names of their own (`c0`, `c1`, …): no name of the user's can mean another column, whatever the
  * server makes of upper case, dots, or the two sides of a join. Results are read by the places of their columns.
@@ -33,9 +33,9 @@ import {
 import { Untranslated } from './untranslated.ts'
 
 type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { readonly kind: K }>
-/** Spark counts rows by 32 bits. */
+/** Most rows of a limit or an offset: Spark counts them by 32 bits. */
 const LARGEST_LIMIT = 2 ** 31 - 1
-/** Of operations without a function. */
+/** The span of operations without a function. */
 const NOWHERE: Span = { line: 0, column: 0, text: '' }
 
 export function mapped(plan: Node<'Map'>, input: Translated, translator: Translator): Translated {
@@ -50,7 +50,7 @@ export function filtered(plan: Node<'Filter'>, input: Translated, translator: Tr
   return { ...input, relation: kept({ filter: { input: scope.over(input.relation, namesOf(input)), condition } }, input, scope) }
 }
 
-/** Without the columns of the scope. */
+/** The relation without the columns that the scope has added. */
 function kept(relation: Relation, { columns, relation: before }: Translated, scope: Scope): Relation {
   return scope.over(before, []) === before
     ? relation
@@ -97,13 +97,13 @@ export function limited(input: Translated, count: number): Translated {
   return count > LARGEST_LIMIT ? input : { ...input, relation: { limit: { input: input.relation, limit: count } } }
 }
 
-/** The rows that the server draws for a seed: others than are drawn here, as it goes by its own partitions. */
+/** A sample of the rows that the server draws for a seed: others than are drawn here, as it goes by its own partitions. */
 export function sampled({ fraction, seed }: Node<'Sample'>, input: Translated): Translated {
   const sample = { input: input.relation, lowerBound: 0, upperBound: fraction, withReplacement: false, seed: BigInt(Math.trunc(seed)) }
   return { ...input, relation: { sample } }
 }
 
-/** Behind the first rows, so many. */
+/** The input without its first `count` rows. */
 export function without(input: Translated, count: number): Translated {
   return { ...input, relation: { offset: { input: input.relation, offset: Math.min(count, LARGEST_LIMIT) } } }
 }
@@ -144,7 +144,7 @@ export function sorted(plan: Node<'Sort'>, input: Translated, translator: Transl
   return plan.limit === undefined ? all : limited(all, plan.limit)
 }
 
-/** The last rows of an order, so many, in that order. */
+/** The last `count` rows of an order, in that order. */
 export function lastOf(plan: Node<'Sort'>, count: number, input: Translated, translator: Translator): Translated {
   const scope = newScope(translator)
   const order = boundOrder(plan, input, scope)
@@ -160,7 +160,7 @@ export function lastOf(plan: Node<'Sort'>, count: number, input: Translated, tra
   return { ...input, relation: kept({ sort: { input: last, order, isGlobal: true } }, input, scope) }
 }
 
-/** Keys as columns: Sail looks for columns named like what it has simplified where it sorts by anything else. */
+/** The order by keys that are made columns: sorting by anything else, Sail looks for columns named like what it has simplified. */
 function boundOrder(plan: Node<'Sort'>, input: Translated, scope: Scope): readonly Expression_SortOrder[] {
   const result = resultOf(plan.by, [argumentOf(plan.input.element, input)], scope)
   return orderOf(result, plan.descending, plan.by.span).map((one) =>
@@ -168,7 +168,7 @@ function boundOrder(plan: Node<'Sort'>, input: Translated, scope: Scope): readon
   )
 }
 
-/** Nulls come last in either order, as they do here. */
+/** The sort orders of a key. Nulls come last in either direction, as they do here. */
 function orderOf(
   result: Result,
   descending: Directions,
@@ -300,7 +300,7 @@ export function windowed(plan: Node<'Window'>, input: Translated, translator: Tr
   return projected(input, made, { names: translator.names, scope })
 }
 
-/** Distances are measured between numbers: dates as their milliseconds. */
+/** The order as a number, where a frame by range measures distances: dates as their milliseconds. */
 function orderFor(order: Result, { frame, orderBy }: Node<'Window'>, scope: Scope): Result {
   if (order.kind === 'row' || orderBy === undefined) return order
   if (order.kind === 'list') return { kind: 'list', items: order.items.map((item) => scope.bind(item)) }

@@ -1,4 +1,4 @@
-/** Rows that a server sends as columns, and columns as rows that it is sent: streams of Arrow, checked as files are. */
+/** Converts the rows that a server sends, and those that it is sent, from and to columns: streams of Arrow, checked as files are. */
 import type { RecordBatch } from 'apache-arrow'
 import type { Batch, Column } from '../../core/data/column.ts'
 import { castColumn, convertColumn } from '../../core/data/columnConversions.ts'
@@ -56,7 +56,7 @@ export function batchesOf(
   })
 }
 
-/** No rows. */
+/** A batch without rows. */
 export function noRows(element: ElementType): Batch {
   return { element, length: 0, columns: elementFields(element).map(({ type }) => emptyColumn(type)) }
 }

@@ -1,6 +1,6 @@
 /**
- * Where the functions of one operation are translated: over the columns of its input, with columns of its own for what is
- * computed once and used several times, since Spark's expressions have no variables.
+ * The scope in which the functions of one operation are translated: the columns of its input, and columns of its own for what
+ * is computed once and used several times, since Spark's expressions have no variables.
  *
  *     Project [c1, c2, t1 + t1]
  *       Project [c1, c2, c1 * c2 as t1]       a stage of columns
@@ -21,10 +21,10 @@ export function names(): Names {
 }
 
 export interface Scope {
-  /** The value, cheap to use again and again. */
+  /** Makes a column of the value, so that it is cheap to use again and again; a simple one, or one that may fail, stays. */
   bind(value: Value): Value
   bindExpr(expr: Expression): Expression
-  /** The input with the columns that were made. */
+  /** The input projected to `columns` and those that the scope has made. */
   over(input: Relation, columns: readonly string[]): Relation
 }
 
@@ -61,7 +61,7 @@ export function scopeOf(given: Names): Scope {
   }
 }
 
-/** JSON has neither bigints nor these numbers. */
+/** A value as JSON that tells it apart: JSON has neither bigints nor these numbers. */
 function textOf(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   return typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))

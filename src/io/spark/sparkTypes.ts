@@ -41,7 +41,7 @@ export function holdsDecimals(type: DataType): boolean {
   return type.decimal !== undefined || (type.struct?.fields ?? []).some(({ dataType = {} }) => holdsDecimals(dataType))
 }
 
-/** What Spark keeps a column in, as SQL writes the type. */
+/** The type in which Spark keeps a column, as SQL writes it. */
 export function sqlTypeOf(type: ColumnType): string {
   switch (type.kind) {
     case 'f64':

@@ -12,7 +12,7 @@ import type { SparkClient } from './client.ts'
 import type { Relation } from './messages.ts'
 import { columnTypeOfSpark } from './sparkTypes.ts'
 
-/** The table's relation, and its columns as Spark has them: asks the server for them. */
+/** Opens a table: its relation, and its columns as the server says that Spark has them. */
 export async function openTable(
   client: SparkClient,
   relation: Relation,
@@ -113,7 +113,7 @@ export async function openTableThere(
   )
 }
 
-/** Paths as the server understands them. */
+/** The paths of a source as the server understands them. */
 function pathsThere(method: string, source: FileSource): readonly string[] {
   const paths = (Array.isArray(source) ? (source as readonly unknown[]) : [source]).map((one) => (one instanceof URL ? one.href : one))
   const wrong = paths.find((path) => typeof path !== 'string' || path === '')

@@ -1,4 +1,4 @@
-/** What translations of plans share: relations with their columns, and what they are made with. */
+/** The types that translations of plans share: relations with their columns, and the translator. */
 
 import { type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../../core/data/schema.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
@@ -8,7 +8,7 @@ import { columnValue } from './expressions/values.ts'
 import type { Expression, Relation } from './messages.ts'
 import { type Names, type Scope, scopeOf } from './scope.ts'
 
-/** A column of a relation, by the name that it has there alone, and what it is in the plan. */
+/** A column of a relation, by the name that it has there alone, and its field in the plan. */
 export interface SparkColumn {
   readonly name: string
   readonly field: Field
@@ -39,7 +39,7 @@ export interface Made {
   readonly expr: Expression
 }
 
-/** The input with other columns; `scope` has those that they are made with. */
+/** The input projected to other columns; `scope` has the columns that they are made of. */
 export function projected(
   input: Translated,
   made: readonly Made[],

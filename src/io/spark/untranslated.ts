@@ -1,7 +1,7 @@
-/** What cannot be said in Spark. */
+/** The error for operations that cannot be said in Spark. */
 import type { Span } from '../../core/span.ts'
 
-/** Thrown while a plan is translated; who translates adds which operation it is. */
+/** Thrown while a plan is translated; whoever translates adds the name of the operation. */
 export class Untranslated extends Error {
   readonly span: Span | undefined
   readonly cure: string

@@ -18,7 +18,7 @@ const LENGTH = 2
 const FOUR_BYTES = 5
 const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32', 'int64', 'double'])
 const texts = { encoder: new TextEncoder(), decoder: new TextDecoder() }
-/** Plans nest; deeper ones than this would be hostile. */
+/** Most levels of nested messages: plans nest, but deeper ones would be hostile. */
 const MOST_LEVELS = 2000
 
 export function encode<N extends Name>(name: N, message: Messages[N]): Uint8Array {
@@ -27,7 +27,7 @@ export function encode<N extends Name>(name: N, message: Messages[N]): Uint8Arra
   return writer.finish()
 }
 
-/** Throws SourceError for bytes that are no such message. */
+/** Reads a message. Throws SourceError for bytes that are none of this name. */
 export function decode<N extends Name>(name: N, bytes: Uint8Array): Messages[N] {
   return readMessage(new Reader(bytes), name, bytes.length, 0) as Messages[N] // made by the rows of N
 }
@@ -81,7 +81,7 @@ function writeField(writer: Writer, number: number, holds: string, value: unknow
   }
 }
 
-/** Bytes that grow. Nested messages are written behind room for their length, and moved where it takes another one. */
+/** A buffer that grows. Nested messages are written behind room for their length, and moved where that takes more or less room. */
 class Writer {
   #bytes = new Uint8Array(256)
   #at = 0

@@ -41,8 +41,8 @@ export function ofBigints(
       return bigintValue(call(operator, a, b))
     case '/':
     case '%': {
-      // the least of 64 bits has no opposite
-      // which is 0, of a dividend that is computed all the same: it may fail
+      // a quotient by -1 is the opposite, which the least of 64 bits has not
+      // a rest by -1 is 0, and the dividend is computed all the same: it may fail
       const ofOpposite = within(operator === '%' ? call('try_subtract', a, a) : call('try_subtract', long(0n), a))
       const refused = cast(
         call('raise_error', text(`Division of a bigint by zero at ${span.line}:${span.column}. Test for 0n before`)),
@@ -64,13 +64,13 @@ export function opposite(value: Value, span: Span): Value {
   return bigintValue(within(call('try_subtract', long(0n), value.expr)))
 }
 
-/** A sum of integers of 64 bits as one of them; null of nothing. */
+/** The sum of integers of 64 bits as one of them; null where there are none. */
 export function sumOfBigints(value: Expression, over: (aggregate: Expression) => Expression): Expression {
   const total = over(call('sum', cast(value, 'DECIMAL(19,0)')))
   return when([[call('isnotnull', total), within(cast(total, 'BIGINT'))]], cast(NULL, 'BIGINT'))
 }
 
-/** A result that is null where it has more than 64 bits. */
+/** A result whose null stands for more than 64 bits, with an error in the place of null. */
 function within(result: Expression): Expression {
   return call('coalesce', result, cast(call('raise_error', text(TOO_LARGE)), 'BIGINT'))
 }

@@ -1,5 +1,5 @@
 /**
- * Functions of JavaScript's platform as expressions of Spark.
+ * Translates functions of JavaScript's platform to expressions of Spark.
  *
  * Rounding is made of `rint`, which is the only one of Spark's functions that rounds to a DOUBLE, and of comparisons, so
  * that it does not matter how that breaks ties. Spark gives null where a logarithm has no value.
@@ -17,7 +17,7 @@ const ZERO = double(0)
 const NAN = double(Number.NaN)
 const INFINITE = double(Number.POSITIVE_INFINITY)
 
-/** Those that Spark has with the same values, to the last bits of what its platform's mathematics gives. */
+/** The functions that Spark has with the same values, to the last bits of what its platform's mathematics gives. */
 const SAME: Readonly<Partial<Record<Builtin, string>>> = {
   'Math.abs': 'abs',
   'Math.sqrt': 'sqrt',
@@ -34,7 +34,7 @@ const SAME: Readonly<Partial<Record<Builtin, string>>> = {
   'Math.cosh': 'cosh',
   'Math.tanh': 'tanh',
 }
-/** Null for Spark up to some number, at which they are -Infinity, and below which they are NaN. */
+/** Logarithms, null for Spark up to some number, at which they are -Infinity, and below which they are NaN. */
 const LOGARITHMS: Readonly<Partial<Record<Builtin, readonly [name: string, at: number]>>> = {
   'Math.log': ['ln', 0],
   'Math.log10': ['log10', 0],
@@ -147,12 +147,12 @@ function floor(x: Expression, scope: Scope): Expression {
   return when([[call('>', near, x), call('-', near, double(1))]], near)
 }
 
-/** Of -0.5 it is -0, as of all that is rounded to 0 from below. */
+/** `Math.ceil(x)`; for -0.5 it is -0, as for all that is rounded to 0 from below. */
 function ceil(x: Expression, scope: Scope): Expression {
   return call('negative', floor(scope.bindExpr(call('negative', x)), scope))
 }
 
-/** To the nearest integer, halves up, and to -0 from below 0. */
+/** `Math.round(x)`: to the nearest integer, halves up, and to -0 from below 0. */
 function rounded(x: Expression, scope: Scope): Expression {
   const below = scope.bindExpr(floor(x, scope))
   const up = call('>=', call('-', x, below), double(0.5))
@@ -166,7 +166,7 @@ function rounded(x: Expression, scope: Scope): Expression {
   )
 }
 
-/** Spark takes -0 for 0, whose sign says where the point lies. */
+/** `Math.atan2(y, x)`: Spark takes -0 for 0, whose sign says where the point lies. */
 function angle(y: Expression, x: Expression): Expression {
   const isBehind = or(call('<', x, ZERO), and(call('=', x, ZERO), isMinus(x)))
   const onAxis = when([[isBehind, double(Math.PI)]], ZERO)
@@ -176,7 +176,7 @@ function angle(y: Expression, x: Expression): Expression {
   )
 }
 
-/** NaN wins, and -0 is less than 0: the sum of two zeros is -0 only where both are. */
+/** `Math.min` or `Math.max`: NaN wins, and -0 is less than 0, as the sum of two zeros is -0 only where both are. */
 function extreme(callee: 'Math.min' | 'Math.max', numbers: readonly Expression[], scope: Scope): Expression {
   const isMin = callee === 'Math.min'
   const [first = double(isMin ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY), ...others] = numbers
@@ -195,7 +195,7 @@ function extreme(callee: 'Math.min' | 'Math.max', numbers: readonly Expression[]
   }, first)
 }
 
-/** Tests that do not convert: false of all that is no number. */
+/** `Number.isNaN` and the like, which do not convert: false for all that is no number. */
 function ofNumbers(callee: string, value: Value, { span, scope }: { readonly span: Span; readonly scope: Scope }): Expression {
   if (value.is !== 'number') return FALSE
   const there = (test: Expression): Expression => (value.nullable ? and(call('isnotnull', value.expr), test) : test)

@@ -23,10 +23,10 @@ interface Context {
 }
 
 const MOST_VALUES = 1000
-/** What every object has: no values that a column could hold. */
+/** The names of what every object inherits: no values that a column could hold. */
 const INHERITED = Object.getOwnPropertyNames(Object.prototype)
 
-/** The element at a place, undefined where there is none. */
+/** The element at a place of a list; undefined where there is none. */
 export function elementOf(list: Table, index: Value, { span, scope }: Context): Value {
   if (typeof index.constant === 'number') return primitive(list[index.constant], span)
   if (list.length === 0 || index.is === 'null' || index.is === 'boolean' || index.is === 'Date') return UNDEFINED_VALUE
@@ -43,7 +43,7 @@ export function elementOf(list: Table, index: Value, { span, scope }: Context): 
   return either(isPlace, of.is === 'null' ? of : value, UNDEFINED_VALUE, span)
 }
 
-/** What a collection has for a key, undefined where it has not; whether it has it, of one without values. */
+/** The value that a collection has for a key, undefined where it has none; for one without values, whether it has the key. */
 export function foundIn({ of, keys, values, span }: Find, table: (name: string) => Table, key: Value, scope: Scope): Value {
   const all = Array.from(table(keys))
   const held = values === undefined ? undefined : table(values)
@@ -93,7 +93,7 @@ function lookedUp(pairs: ReadonlyMap<Primitive, Primitive>, key: Value, hasValue
   return key.nullable ? scope.bind(either(call('isnull', key.expr), ofNull, found, span)) : found
 }
 
-/** -0 is 0 as a key; engines compare keys by their bits. */
+/** A key in which -0 is 0: engines compare keys by their bits. */
 function equalZeros({ expr, is }: Value): Expression {
   return is === 'number' ? call('+', cast(expr, 'DOUBLE'), double(0)) : expr
 }

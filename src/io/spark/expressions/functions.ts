@@ -36,7 +36,7 @@ import {
   type Value,
 } from './values.ts'
 
-/** What a function returns. */
+/** The result of a function: a value, an object or a list. */
 export type Result =
   | { readonly kind: 'value'; readonly value: Value }
   | { readonly kind: 'row'; readonly fields: readonly { readonly name: string; readonly value: Value }[] }
@@ -48,7 +48,7 @@ export interface Argument {
   readonly columns: ReadonlyMap<string, Value>
 }
 
-/** Ways through a function that are walked at most: each test where control divides doubles them. */
+/** Most ways through a function that are walked: each test where control divides doubles them. */
 const MOST_WAYS = 256
 
 export function resultOf(f: UserFunction, inputs: readonly Argument[], scope: Scope): Result {
@@ -64,14 +64,14 @@ export function resultOf(f: UserFunction, inputs: readonly Argument[], scope: Sc
   return new Walk(ir, inputs, scope).run()
 }
 
-/** What is returned of a function that gives one value. */
+/** The result of a function that has to return one value. */
 export function singleOf(f: UserFunction, inputs: readonly Argument[], scope: Scope): Value {
   const result = resultOf(f, inputs, scope)
   if (result.kind === 'value') return result.value
   throw new Untranslated('returns a list or an object where a single value is needed', f.span, 'Return one value.')
 }
 
-/** A result as columns of known types; null of what it has not. */
+/** A result as columns of known types; null for fields that it has not. */
 export function columnsOfResult(
   result: Result,
   element: ElementType,
@@ -182,7 +182,7 @@ class Walk {
     throw new Untranslated('returns values of two kinds', span, 'Return values of one kind.')
   }
 
-  /** Of an expression that may be an object or a list. */
+  /** The result of an expression that may be an object or a list. */
   #result(expr: Expr, locals: Locals): Result {
     switch (expr.kind) {
       case 'ObjectLiteral':
@@ -345,7 +345,7 @@ function loops(span: Span): Untranslated {
   return new Untranslated('has a loop', span, 'Write it without, or use fallback: "local".')
 }
 
-/** A value that is there; the query fails where it is null, as the program would. */
+/** The value, which has to be there; the query fails where it is null, as the program would. */
 function there(value: Value, part: string, span: Span): Value {
   if (value.is === 'null') throw new Untranslated(`takes ${part} of null`, span, 'Take it of what is there.')
   const place = `${span.file === undefined ? '' : `${span.file}:`}${span.line}:${span.column}`

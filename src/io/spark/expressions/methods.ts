@@ -1,5 +1,5 @@
 /**
- * Methods of texts and dates as expressions of Spark.
+ * Translates methods of texts and dates to expressions of Spark.
  *
  * Texts are counted and cut by UTF-16 code units, as JavaScript does, in a form of two bytes each.
  */
@@ -37,7 +37,7 @@ interface Context {
   readonly scope: Scope
 }
 
-/** `object` is there: a text or a date. */
+/** A call of a method of `object`, a text or a date that is not null. */
 export function methodCall(method: Method, object: Value, args: readonly Value[], context: Context): Value {
   if (object.is === 'Date') return ofDate(method, object, context)
   if (object.is === 'string') return ofText(method, object.expr, args, context)
@@ -140,14 +140,14 @@ function digits(of: Expression, from: Expression, count: Expression): Expression
   return call('substring', call('hex', codeUnits(of)), call('+', call('*', from, int(4)), int(1)), call('*', count, int(4)))
 }
 
-/** The same as a text: by characters where each is one unit. The query fails where a character would be cut in two. */
+/** `count` code units as a text: by characters where each is one unit. The query fails where a character would be cut in two. */
 function units(of: Expression, from: Expression, count: Expression): Expression {
   const isPlain = call('=', call('length', of), lengthOf(of))
   const plain = call('substring', of, call('+', from, int(1)), count)
   return when([[isPlain, plain]], call('decode', call('unhex', digits(of, from, count)), text('UTF-16BE')))
 }
 
-/** A place that is a whole number, not negative. */
+/** A place in a text, a literal whole number that is not negative. */
 function placeOf(value: Value, span: Span): Expression {
   const { constant } = value
   if (typeof constant === 'number' && Number.isInteger(constant) && constant >= 0 && constant < 2 ** 29) return int(constant)
@@ -158,7 +158,7 @@ function placeOf(value: Value, span: Span): Expression {
   )
 }
 
-/** slice and substring at places that are written there, or whole numbers of columns. */
+/** `slice` or `substring` at literal places, or at whole numbers of columns. */
 function cut(method: 'slice' | 'substring', of: Expression, args: readonly Value[], { span, scope }: Context): Expression {
   const length = scope.bindExpr(lengthOf(of))
   const bounded = (value: Value | undefined, missing: Expression): Expression => {
@@ -178,7 +178,7 @@ function cut(method: 'slice' | 'substring', of: Expression, args: readonly Value
   return units(scope.bindExpr(of), from, call('greatest', call('-', to, from), int(0)))
 }
 
-/** To a length that is written there, by a text that is: both are counted in code units. */
+/** A text padded to a literal length, by a literal text: both are counted in code units. */
 function padded(method: 'padStart' | 'padEnd', of: Expression, [to, by]: readonly Value[], { span, scope }: Context): Expression {
   const length = to === undefined ? int(0) : placeOf(to, span)
   const pad = by === undefined ? ' ' : by.constant

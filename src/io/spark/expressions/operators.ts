@@ -80,18 +80,18 @@ function arithmetic(operator: string, { left, right, span }: Operands): Value {
   return numberValue(call(operator, asNumber(left, span), asNumber(right, span)))
 }
 
-/** Spark has null for a division by zero. */
+/** A quotient, where Spark has null for a division by zero. */
 function quotient(a: Expression, by: Expression): Expression {
   const infinity = when([[isMinus(by), double(Number.NEGATIVE_INFINITY)]], INFINITE)
   return when([[call('=', by, double(0)), call('*', a, infinity)]], call('/', a, by))
 }
 
-/** Of a number that may be -0: comparisons do not tell it from 0. */
+/** Whether a number is negative or -0, which comparisons do not tell from 0. */
 export function isMinus(number: Expression): Expression {
   return call('startswith', cast(number, 'STRING'), { literal: { string: '-' } })
 }
 
-/** To a power that is no number, or of ±1 to one without end, C has 1; 0 to a negative one is an error of some servers. */
+/** A power. With the exponent NaN, or of ±1 to an infinite one, C has 1; 0 to a negative power is an error of some servers. */
 function power(base: Expression, exponent: Expression): Expression {
   const isOne = call('=', call('abs', base), double(1))
   const isEndless = call('=', call('abs', exponent), INFINITE)
@@ -181,7 +181,7 @@ function sameNumbers(a: Value, b: Value): Expression {
   return mayBeNaN(a) && mayBeNaN(b) ? and(test, not(call('isnan', a.expr))) : test
 }
 
-/** Whether null is the same to the program of both. */
+/** Whether null stands for the same value, null or undefined, in both. */
 function sameAbsent(a: Value, b: Value, span: Span): boolean {
   return hasUndefined(a, span) === hasUndefined(b, span)
 }
@@ -236,7 +236,7 @@ function ordered(operator: Order, operands: Operands): Expression {
   return guards.length === 0 ? test : and(test, ...guards)
 }
 
-/** Integers of either kind have one order. */
+/** Whether a value is an integer, as a number or a bigint: these have one order. */
 function isWhole(value: Value): boolean {
   return value.is === 'bigint' || isIntegral(value)
 }

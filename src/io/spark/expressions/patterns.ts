@@ -1,5 +1,5 @@
 /**
- * Regular expressions that mean the same everywhere: characters, classes of characters, repetitions, alternatives, ends.
+ * Translates regular expressions that mean the same everywhere: characters, classes of characters, repetitions, alternatives, ends.
  * What JavaScript and Java (or Rust, as other servers have it) understand otherwise is refused.
  *
  *     /^err.*?\d{3}/i    \A[eE][rR][rR][^\n\r\u2028\u2029]*[0-9]{3}
@@ -9,7 +9,7 @@
 import type { Span } from '../../../core/span.ts'
 import { Untranslated } from '../untranslated.ts'
 
-/** What trim() takes away, and \s stands for. */
+/** The white space that trim() takes away, and \s stands for. */
 export const SPACES =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
 const CLASSES: Readonly<Record<string, string>> = { d: '0-9', w: 'A-Za-z0-9_', s: SPACES }
@@ -32,7 +32,7 @@ export function sparkPattern(pattern: string, flags: string, span: Span): string
   if (unknown !== undefined) refuse(`the flag ${unknown}`)
   const isUnicode = flags.includes('u')
   const folds = flags.includes('i')
-  /** One unit of JavaScript's is half a character of Spark's beyond U+FFFF: any number of them is the same. */
+  /** Refuses a single unit, which is half a character of Spark's beyond U+FFFF; any number of them is the same. */
   const checkUnits = (rest: string, what: string): void => {
     if (!isUnicode && !REPEATED.test(rest)) refuse(what)
   }
@@ -86,7 +86,7 @@ export function sparkPattern(pattern: string, flags: string, span: Span): string
   return out
 }
 
-/** What is inside of brackets, in Spark's terms: characters, ranges of letters or digits, classes; undefined for what else there may be. */
+/** The inside of brackets in Spark's terms: characters, ranges of letters or digits, classes; undefined for anything else. */
 function classOf(inside: string, folds: boolean): string | undefined {
   const isOutside = inside.startsWith('^')
   const items = isOutside ? inside.slice(1) : inside
@@ -122,7 +122,7 @@ function otherCase(letters: string): string | undefined {
   return lower === upper ? '' : letters === lower ? upper : lower
 }
 
-/** A character that means itself; Rust gives \< and \> a meaning. */
+/** A character escaped, so that it means itself; Rust gives \< and \> a meaning. */
 function escaped(c: string): string {
   return /[A-Za-z0-9\s<>]/.test(c) ? c : `\\${c}`
 }

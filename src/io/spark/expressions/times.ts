@@ -53,7 +53,7 @@ export function ofLibrary(
   return { ...dateOf(start), nullable: time.nullable, ...(time.absent === undefined ? {} : { absent: time.absent }) }
 }
 
-/** Of buckets that are all as long as one another. */
+/** The start of a time's bucket, where all buckets have one length in milliseconds. */
 function evenStart(time: Value, length: number, scope: Scope): Expression {
   const ms = scope.bindExpr(milliseconds(time))
   return call('-', ms, call('pmod', call('-', ms, long(BigInt(FIRST_BUCKET_MS))), long(BigInt(length))))

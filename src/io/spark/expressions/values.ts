@@ -1,5 +1,5 @@
 /**
- * Values of JavaScript as expressions of Spark: what an expression is, and what operators make of it first.
+ * Values of JavaScript as expressions of Spark: their kinds, and the conversions that operators begin with.
  *
  * JavaScript's conversions are said outright: null is 0 in arithmetic and where order is asked for, and no value is null
  * in a test. Texts are compared by their UTF-16 code units, dates by their milliseconds.
@@ -19,17 +19,17 @@ export type Is = 'number' | 'string' | 'boolean' | 'Date' | 'bigint' | 'null' | 
 export interface Value {
   readonly expr: Expression
   readonly is: Is
-  /** How Spark keeps it. */
+  /** The type in which Spark keeps it. */
   readonly type: ColumnType
   readonly nullable: boolean
-  /** What JavaScript has where Spark has null: null itself unless it says otherwise; either of the two, by row. */
+  /** The value of JavaScript where Spark has null: null itself if absent, undefined, or either of the two by row. */
   readonly absent?: 'undefined' | 'either'
-  /** Of a literal. */
+  /** The value of a literal. */
   readonly constant?: number | string | boolean | null
 }
 
 export const DOUBLE: ColumnType = { kind: 'f64' }
-/** What Dates of the program are. */
+/** The type of the program's Dates. */
 export const MILLISECONDS: ColumnType = { kind: 'timestamp', unit: 'ms' }
 const BOOL: ColumnType = { kind: 'bool' }
 const TEXT: ColumnType = { kind: 'utf8' }
@@ -187,7 +187,7 @@ export function asTruth(value: Value, span: Span): Expression {
   }
 }
 
-/** A test that is null of null, as one that is false of it. */
+/** A test that is null for null, as one that is false for it. */
 export function nullOr(test: Expression, { nullable }: Pick<Value, 'nullable'>): Expression {
   return nullable ? call('coalesce', test, FALSE) : test
 }
@@ -215,7 +215,7 @@ export function asColumn(value: Value, type: ColumnType, span: Span): Expression
   return cast(value.expr, wanted)
 }
 
-/** A captured value, or one that is written there. */
+/** A captured value or a literal. */
 export function primitive(value: Primitive, span: Span): Value {
   if (value === undefined) return UNDEFINED_VALUE
   if (value === null) return NULL_VALUE
@@ -226,7 +226,7 @@ export function primitive(value: Primitive, span: Span): Value {
   return constantValue(value)
 }
 
-/** One value or another. Both are of one kind, or null. */
+/** One value or another, by a test. Both are of one kind, or null. */
 export function either(test: Expression, then: Value, other: Value, span: Span): Value {
   if (then.is === 'null' && other.is === 'null') return then.absent === other.absent ? then : { ...then, absent: 'either' }
   const known = then.is === 'null' ? other : then
@@ -247,7 +247,7 @@ export function either(test: Expression, then: Value, other: Value, span: Span):
   }
 }
 
-/** What is null of several. */
+/** The value of JavaScript where one of several values is null. */
 export function absentOf(absents: readonly Value['absent'][]): Value['absent'] {
   return new Set(absents).size > 1 ? 'either' : absents[0]
 }
