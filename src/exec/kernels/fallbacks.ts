@@ -64,12 +64,12 @@ function shortened(text: string): string {
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`
 }
 
-/** Returns the functions of a step or a wide operator. */
+/** Returns the functions of a step or a wide operator that are not compiled. */
 export function fallbacksOf(operator: Step | WideOperator): readonly Fallback[] {
   return functionsIn(operator).flatMap((f) => fallbackOf(f) ?? [])
 }
 
-/** The functions of a step or a wide operator. */
+/** Returns the functions of a step or a wide operator. */
 export function functionsIn(operator: Step | WideOperator): readonly ExecFunction[] {
   if ('f' in operator) return [operator.f]
   if (operator.kind === 'EvaluateExec') return operator.columns.map(({ f }) => f)

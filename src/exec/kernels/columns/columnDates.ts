@@ -3,7 +3,7 @@
  * 1970, NaN where a Date would be invalid, 0 for null.
  *
  *     day >= from        i32 days, times 86,400,000
- *    at - start         i64 counts of the unit; units finer than a millisecond are divided, rounding down
+ *     at - start         i64 counts of the unit; units finer than a millisecond are divided, rounding down
  */
 import { MOST_MS, MS_PER_DAY } from '../../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../../core/data/schema.ts'

@@ -3,7 +3,7 @@
  * these slots in memory. Code and frame fit any list of the same kinds: its contents are copied for each run.
  *
  *     list[r.i]        slot i, where 0 <= i < length and i is whole
- *    map.get(r.k)     slot k - least with direct addressing, else by hash; a key that is missing gives undefined
+ *     map.get(r.k)     slot k - least with direct addressing, else by hash; a key that is missing gives undefined
  */
 
 import type { Find } from '../../../core/ir/collections.ts'

@@ -1,8 +1,8 @@
 /**
  * Index of the keys of a captured collection, for look-ups in kernels: each key has a slot.
  *
- *    keys 10 12 13     direct addressing: slots from the least key on       10 · 12 13
- *    keys 0.5 7 1e9    anything else: open addressing, linear probing       · 1e9 0.5 · · 7 · ·
+ *     keys 10 12 13     direct addressing: slots from the least key on       10 · 12 13
+ *     keys 0.5 7 1e9    anything else: open addressing, linear probing       · 1e9 0.5 · · 7 · ·
  */
 
 /** The slots of keys, for code that looks keys up. */

@@ -4,8 +4,8 @@
  *
  *     r.age < 30 ? 'young' : r.city ?? 'none'
  *
- *    dictionary     none young | Bern Oslo Rome     column texts are the entries of its dictionary, or one a row where it has none
- *    numbers        -2 is none, -1 is young         in code, before the number of constants is known
+ *     dictionary     none young | Bern Oslo Rome     column texts are the entries of its dictionary, or one a row where it has none
+ *     numbers        -2 is none, -1 is young         in code, before the number of constants is known
  *
  * A dictionary holds the constants in reverse order of appearance, and then the columns in their order: a kernel
  * stores the number of an entry. The texts themselves are no part of the code.

@@ -2,8 +2,8 @@
  * Column programs as WebAssembly: the narrow steps of a pipeline over a table in memory, fused into one pass over its columns,
  * without intermediate columns.
  *
- *    select     steps -> a bit a row (1: it is kept, and the value asked for is not null), and the number of set bits in each block
- *    values     steps -> columns of values, a value for each row, kept or not
+ *     select     steps -> a bit a row (1: it is kept, and the value asked for is not null), and the number of set bits in each block
+ *     values     steps -> columns of values, a value for each row, kept or not
  *
  * A module contains no address and no captured number, so that the same query over other data compiles nothing.
  */

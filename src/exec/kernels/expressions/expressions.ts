@@ -1,7 +1,7 @@
 /**
  * Compiles expressions of the function IR to the kernel IR, for any emitter: the order of evaluation, and the facts that tests give.
  *
- *    a > 0 && b[i] > a      the right side is compiled with the fact that a > 0
+ *     a > 0 && b[i] > a      the right side is compiled with the fact that a > 0
  *     Math.floor(i / 8)      one quotient of integers
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'

@@ -1,7 +1,7 @@
 /**
  * Range facts from tests: the bounds within which a local, or a component of the key, lies at a place in the code.
  *
- *    while (at > 0 && sorted[at - 1] > value) { sorted[at] = sorted[at - 1]; at-- }      at - 1 is at least 0
+ *     while (at > 0 && sorted[at - 1] > value) { sorted[at] = sorted[at - 1]; at-- }      at - 1 is at least 0
  *
  * So a counter that is counted down to a bound stays an integer, whose bounds do not grow with each iteration, and its subscripts are
  * in bounds without a check. Facts follow control flow: an assignment replaces the facts of its local,

@@ -2,8 +2,8 @@
  * Compiles innermost counted loops: bounds are checked once before the loop, the addresses of rows are computed once,
  * and where iterations are independent, several are computed at once in vector lanes.
  *
- *    if (all subscripts are in bounds) { vectors while a whole one is left; then one by one, unchecked }
- *    else the unchanged loop, which fails where the source does
+ *     if (all subscripts are in bounds) { vectors while a whole one is left; then one by one, unchecked }
+ *     else the unchanged loop, which fails where the source does
  *
  * Addresses are computed in `wasmLoopAccess.ts`, locals kept by `scalarReplacement.ts`, vectors written by `wasmVectors.ts`.
  */

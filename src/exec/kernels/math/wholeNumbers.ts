@@ -2,7 +2,7 @@
  * Quotients and remainders of integers by integer instructions, where JavaScript divides doubles.
  *
  *     Math.floor(i / width), Math.trunc(i / 2), (low + high) / 2 | 0      i32.div_u, i32.div_s
- *    n % 3, where n is a double                                          i32.rem_u, if 32 bits hold both exactly
+ *     n % 3, where n is a double                                          i32.rem_u, if 32 bits hold both exactly
  *
  * The rounded quotient of doubles is still on the right side of the next integer: for 32-bit integers the exact quotient lies
  * at least 2 ** -31 of its size away from it, and the rounding error is 2 ** -53 of it.

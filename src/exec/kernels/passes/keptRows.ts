@@ -4,7 +4,7 @@
  * Rows of f32 that an iteration's sum reads are kept as doubles for its update, where the update runs beside the next
  * iteration's sum (`softwarePipelining.ts`).
  *
- *    iteration k:  update of this pass, from the doubles kept at k;  sum of the next one, which keeps its doubles at k
+ *     index k:  update of this iteration, from the doubles kept at k;  sum of the next one, which keeps its doubles at k
  *
  * Converting an f32 to a double takes two of the instructions that limit such a loop; storing and loading the double takes
  * none of them. The doubles lie in the worker's scratch block. An element has the same value in the sum and in the update: of the elements

@@ -2,10 +2,10 @@
  * Narrowing: in fast precision a sum by lanes of f32 stays an f32 for the lanes of later loops, and so do values computed
  * from it: between two loops it is not widened to a double and narrowed again.
  *
- *    let p = 0
- *    for k: p += w[k] * h[k]         p: a double, and beside it the f32 sum of the lanes
- *    const e = x - p                 e: likewise, each computed from p of its own type
- *    for k: w[k] += e * h[k]         the lanes use the f32
+ *     let p = 0
+ *     for k: p += w[k] * h[k]         p: a double, and beside it the f32 sum of the lanes
+ *     const e = x - p                 e: likewise, each computed from p of its own type
+ *     for k: w[k] += e * h[k]         the lanes use the f32
  *
  * The dependence chain from an iteration's first load to its last store is shorter by two conversions and two additions, some
  * seventh of a factorization's time for rows of 16 and 32. All other uses keep the double.

@@ -10,7 +10,7 @@
  *
  * - head and sum write only locals of their own, and cannot fail where their accesses are in bounds;
  * - of an array that the update writes, the sum reads only elements at the index in the last axis, and the update writes
- *  only there: iteration k of the sum conflicts with iteration k of the update alone, whatever the other subscripts, which came before;
+ *   only there: iteration k of the sum conflicts with iteration k of the update alone, whatever the other subscripts, which came before;
  * - the head reads no array that the update writes, and neither head nor sum reads what the tail writes.
  *
  * The middle is unrestricted, and so is the tail otherwise: they stay where they are.

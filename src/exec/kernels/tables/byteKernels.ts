@@ -1,9 +1,9 @@
 /**
  * Look-ups of bytes in tables, sixteen rows at a time:
  *
- *    keys     3 0 0 2 …       a byte each, counted from 0
- *    table    a b c d …       a byte for every key, in vectors of sixteen: one swizzle each, by the keys less its first key
- *    found    d a a c …       the or of all swizzles, which give 0 for keys of other vectors
+ *     keys     3 0 0 2 …       a byte each, counted from 0
+ *     table    a b c d …       a byte for every key, in vectors of sixteen: one swizzle each, by the keys less its first key
+ *     found    d a a c …       the or of all swizzles, which give 0 for keys of other vectors
  *
  * The set kernel does what `semiKernel` does, by the same frame: a row's bit is the byte of its key. The map kernel writes bytes
  * over the keys, or elsewhere. Tables are padded with zeros; where a single byte is not 0, its key is compared instead.

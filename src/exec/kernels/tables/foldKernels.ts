@@ -1,11 +1,11 @@
 /**
  * Generic fold and compaction kernels: they take values that a column kernel left, or a column itself, in row order.
  *
- *    sum        adds the selected rows from left to right, and starts a new sum with every chunk of 4,096 of them
- *    sum4       sums four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
- *    least, most    the extremes of the selected rows; least64, most64 those of 64-bit integers
- *    sum64      the exact sum of 64-bit integers: the sum of their low halves, and that of their high halves
- *    compact    copies the selected rows side by side; compactBits does so with the bits of a bitmap
+ *     sum        adds the selected rows from left to right, and starts a new sum with every chunk of 4,096 of them
+ *     sum4       sums four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
+ *     least, most    the extremes of the selected rows; least64, most64 those of 64-bit integers
+ *     sum64      the exact sum of 64-bit integers: the sum of their low halves, and that of their high halves
+ *     compact    copies the selected rows side by side; compactBits does so with the bits of a bitmap
  *
  * A bitmap has a bit a row; `values` is the address of row 0, which may lie outside of what is read.
  */

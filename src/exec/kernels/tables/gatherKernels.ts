@@ -1,9 +1,9 @@
 /**
  * Gathers the values of rows in any order, in WebAssembly: what `takeColumn` does, over the arena.
  *
- *    values    of 1, 2, 4 or 8 bytes                 bits    of bitmaps, from a multiple of 32 on
- *    ends      the ends of the rows' texts, counted from the first of these rows, and the bytes of all
- *    texts     the bytes of the texts; the ends are moved by the bytes before these rows
+ *     values    of 1, 2, 4 or 8 bytes                 bits    of bitmaps, from a multiple of 32 on
+ *     ends      the ends of the rows' texts, counted from the first of these rows, and the bytes of all
+ *     texts     the bytes of the texts; the ends are moved by the bytes before these rows
  */
 
 import { type Code, get, I, num, OP, type Plain, SIMD, set, tee } from '../../kir/instructions.ts'

@@ -1,8 +1,8 @@
 /**
  * The parts shared by the kernels of a group-by: the frame through which they get all addresses, and the computation of a row's slot.
  *
- *    hashed   the slot is a code that a hash table assigned to the row
- *    direct   the slot is the sum over the parts of the key of (value - base) * stride
+ *     hashed   the slot is a code that a hash table assigned to the row
+ *     direct   the slot is the sum over the parts of the key of (value - base) * stride
  */
 import { type Code, get, I, num, OP, type Plain, SATURATE, set } from '../../kir/instructions.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Kernels of a group-by in one pass over the rows: `places` lists what each row adds to which record, `add` adds it.
  *
- *    places    rows -> for each selected row the byte offset of its group's record, and the values to be added, in lists
+ *     places    rows -> for each selected row the byte offset of its group's record, and the values to be added, in lists
  *     add       those lists -> records, group by group and row by row; full chunks of sums go to a log
  *
  * Only `add` must see the rows in order. A record begins with the number of rows that its group had so far; a full chunk of sums is

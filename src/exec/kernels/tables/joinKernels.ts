@@ -1,11 +1,11 @@
 /**
  * The kernels of a hash join, over keys numbered from 0 on (a key's place), -1 for a key that matches nothing.
  *
- *    link     build side: chains the rows of each place, from the first to the next
- *    find     probe side: the first match of every row, and the number of matches
- *    emit     probe side: the pairs of rows
- *    keep     probe side of a semi-join or anti-join: the rows that have a match, or have none
- *    gather   the values, or texts, of a list of rows, side by side
+ *     link     build side: chains the rows of each place, from the first to the next
+ *     find     probe side: the first match of every row, and the number of matches
+ *     emit     probe side: the pairs of rows
+ *     keep     probe side of a semi-join or anti-join: the rows that have a match, or have none
+ *     gather   the values, or texts, of a list of rows, side by side
  *
  * Heads and links hold row + 1, or 0 for none. `heads` begins with the head of place -1, which stays 0.
  */

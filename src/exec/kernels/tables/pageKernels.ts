@@ -1,8 +1,8 @@
 /**
  * Decoders of Parquet pages in WebAssembly over the arena: dictionary indices to entries, or to the indices as bytes, and plain texts.
  *
- *    [header of a run] [value] …          header even   repeated: half of it is how often the value comes
- *    [header of a run] [8 values] …       header odd    packed: half of it is the number of groups of eight values, `width` bits each
+ *     [header of a run] [value] …          header even   repeated: half of it is how often the value comes
+ *     [header of a run] [8 values] …       header odd    packed: half of it is the number of groups of eight values, `width` bits each
  *
  * Statement: the kernel writes `count` values, or traps: where bytes end too early, and where an index has no entry. It may
  * read bytes behind `source + length`, which affect nothing, and writes none but those of the values.

@@ -1,12 +1,12 @@
 /**
  * Kernels of a radix-partitioned group-by, over addresses of the arena (`exec/tables/wide/groupRun.ts` says in which order they run).
  *
- *    places               a row's code is the slot of its key, computed from its parts
- *    count, scatter       rows are counted by the partition of their code, and sorted by partition
- *    groups               the group of each row of a partition: by slot, or by hash table
+ *     places               a row's code is the slot of its key, computed from its parts
+ *     count, scatter       rows are counted by the partition of their code, and sorted by partition
+ *     groups               the group of each row of a partition: by slot, or by hash table
  *     ranks                groups are numbered in order of their first rows
- *    numbers, distinct    the numbers of each group gathered side by side; the number of different values in each group
- *    results              the results of a partition's groups, moved to the groups' ranks
+ *     numbers, distinct    the numbers of each group gathered side by side; the number of different values in each group
+ *     results              the results of a partition's groups, moved to the groups' ranks
  */
 
 import { type Code, get, I, num, OP, type Plain, set, tee, type ValueType } from '../../kir/instructions.ts'

@@ -1,8 +1,8 @@
 /**
  * Snappy decompression in WebAssembly over the arena.
  *
- *    [unpacked size] [tag] …       tag …00          literal: copy the bytes that follow the tag
- *                                  tag …01 10 11    match: copy bytes of the output; the tag says how many, and how far back they are
+ *     [unpacked size] [tag] …       tag …00          literal: copy the bytes that follow the tag
+ *                                   tag …01 10 11    match: copy bytes of the output; the tag says how many, and how far back they are
  *
  * Statement: the kernel writes the `size` bytes that the source unpacks to, or traps, where it unpacks to fewer or to more, ends
  * too early, or goes back too far. It may read bytes behind `source + length`, which affect nothing, and writes none but those

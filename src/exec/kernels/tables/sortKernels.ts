@@ -2,9 +2,9 @@
  * Sorting as WebAssembly over the arena: 64-bit keys (`sortWords.ts` makes them from values) beside the numbers
  * of their rows. `exec/tables/operators/sort/sortedBuckets.ts` says in which order these run.
  *
- *    count, scatter    radix sort by one digit of the keys: the count of each digit, then each key to its place
- *    insert            insertion sort of runs: for short ones, and those that are almost in order
- *    equals            lists the runs of equal keys
+ *     count, scatter    radix sort by one digit of the keys: the count of each digit, then each key to its place
+ *     insert            insertion sort of runs: for short ones, and those that are almost in order
+ *     equals            lists the runs of equal keys
  *
  * A run is a pair of positions, the first and the one after the last; a list of runs lies between two addresses.
  * All are stable: rows of equal keys keep their order.

@@ -1,10 +1,10 @@
 /**
  * Order-preserving 64-bit words of values, in WebAssembly: unsigned words compare as their values do.
  *
- *    integers    the sign bit inverted
- *    floats      the sign bit inverted, or all bits where it is set; 0 and -0 are one value, NaN comes after Infinity
- *    texts       7 bytes from an offset on, then the number of bytes left from there, 8 for more: 60 bits. Lead bytes are
- *                permuted so that the order is that of UTF-16 code units: surrogates before U+E000 to U+FFFF
+ *     integers    the sign bit inverted
+ *     floats      the sign bit inverted, or all bits where it is set; 0 and -0 are one value, NaN comes after Infinity
+ *     texts       7 bytes from an offset on, then the number of bytes left from there, 8 for more: 60 bits. Lead bytes are
+ *                 permuted so that the order is that of UTF-16 code units: surrogates before U+E000 to U+FFFF
  *
  * A column's words less the least of them take as many bits as the greatest difference, so that several parts of a key fit one word.
  */

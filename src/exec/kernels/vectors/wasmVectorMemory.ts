@@ -2,11 +2,11 @@
  * Dependence test of vector loops: iterations may run side by side if no lane reads an element that another lane of its vector
  * writes, or wrote before it in serial order. For each element that the loop writes, at the index itself in a row:
  *
- *    a[k] = f(a[k])            each lane has its own element
- *    a[k] = f(a[k + 1])        an anti dependence: loads come before the store, as in the statement
- *    a[k] = f(a[k - 1])        a flow dependence on the iteration before: not vectorized
- *    a[t + 1][k] = f(a[t][k])  another row, since a subscript differs by a literal
- *    a[k] = f(b[k + 1])        other memory, unless a and b alias
+ *     a[k] = f(a[k])            each lane has its own element
+ *     a[k] = f(a[k + 1])        an anti dependence: loads come before the store, as in the statement
+ *     a[k] = f(a[k - 1])        a flow dependence on the iteration before: not vectorized
+ *     a[t + 1][k] = f(a[t][k])  another row, since a subscript differs by a literal
+ *     a[k] = f(b[k + 1])        other memory, unless a and b alias
  *
  * The element of an iteration is read at its start: writes of the body to its memory are at the index.
  */

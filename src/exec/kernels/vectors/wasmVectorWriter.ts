@@ -1,7 +1,7 @@
 /**
  * Innermost loops in vectors: several iterations at a time, where lanes are independent (`wasmVectorMemory.ts`).
  *
- *    while (four vectors are left) body × 4;  while (one is left) body;  then one iteration at a time
+ *     while (four vectors are left) body × 4;  while (one is left) body;  then one iteration at a time
  *
  * Branches become selections: both sides are computed, and a mask says which lanes store. In exact precision a sum keeps its
  * order and is no vector; in fast and relaxed precision it has four accumulators of a vector each. Runs of iterations

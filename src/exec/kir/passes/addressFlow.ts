@@ -2,8 +2,8 @@
  * Data-flow analysis of addresses: which values of a kernel are addresses, and which are distances that are added to them. The sources
  * of addresses are marked parameters and imported numbers, and loads from memory that are marked as addresses.
  *
- *    address     a source, or an address plus a number of bytes; a local that is set to one anywhere
- *    stride      an imported number of elements between rows, its multiples, and sums with it
+ *     address     a source, or an address plus a number of bytes; a local that is set to one anywhere
+ *     stride      an imported number of elements between rows, its multiples, and sums with it
  */
 import { Bug } from '../../../core/errors.ts'
 import { globalsOf, type KernelModule } from '../kernelModule.ts'
