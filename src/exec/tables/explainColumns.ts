@@ -46,7 +46,7 @@ const OF_COLUMNS = 'what depends on one column of text alone is computed once fo
 const OF_FOUND = 'what depends on one text alone that is looked up is computed once for each such text'
 const OF_TEXTS = { 'in columns': [OF_COLUMNS], found: [OF_FOUND], both: [OF_COLUMNS, OF_FOUND] } as const
 
-/** How the last `groupBy` with aggregates, or `distinct`, finds its groups; undefined where there is none. */
+/** Explains how the last `groupBy` with aggregates, or `distinct`, finds its groups; undefined where there is none. */
 export function explainedGroups(plan: PhysicalPlan, options: Options): ExplainedGroups | undefined {
   if (plan.kind === 'PipelineExec' || plan.kind === 'LimitExec') return explainedGroups(plan.input, options)
   if (plan.kind !== 'WideExec') return undefined
@@ -62,7 +62,7 @@ export function explainedGroups(plan: PhysicalPlan, options: Options): Explained
   return { found, ...(asTheyAre ? {} : { rows }) }
 }
 
-/** How `distinct` finds equal elements. */
+/** Explains how `distinct` finds equal elements. */
 function explainedElements(plan: Parameters<typeof elementGroups>[0], options: Options): ExplainedGroups {
   const groups = elementGroups(plan)
   const explained = groups && explainedGroups({ ...plan, inputs: [groups.input], operator: groups.operator }, options)

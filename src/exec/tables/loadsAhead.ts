@@ -20,7 +20,7 @@ import {
   withoutPartialGroups,
 } from './loadedScan.ts'
 
-/** A scan of all columns that several inputs of wide operators read of the same rows. */
+/** A scan of all columns that inputs of wide operators read of the same rows. */
 export interface PlannedLoad {
   readonly scan: Scan
   readonly readers: readonly { readonly input: PhysicalPlan; readonly scan: Scan }[]
@@ -80,7 +80,7 @@ const ROOM_AHEAD = 4
 
 interface Begun {
   readonly load: PlannedLoad
-  /** Undefined where there was no room: the scan is read in its turn. */
+  /** The columns; undefined where there was no room, so that the scan is read in its turn. */
   readonly loaded: Promise<TimedLoad | undefined>
   isWaitedFor: boolean
   /** The blocks of its columns once it is read, as long as a reader has yet to take it. */

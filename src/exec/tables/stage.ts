@@ -82,7 +82,7 @@ export interface StageResult {
   readonly nulls?: readonly number[]
   /** The reason why JavaScript ran where a kernel might have. */
   readonly refused?: string
-  /** For each batch of texts, the counts of the entries of columns that are dictionary encoded. */
+  /** For each batch of texts, the facts about its columns that are dictionary encoded; undefined for the others. */
   readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
   /** For each column of `asked`, a text for each number that was seen; undefined where texts are not dictionary encoded. */
   readonly answers?: readonly (readonly string[])[] | undefined

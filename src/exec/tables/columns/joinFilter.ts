@@ -17,7 +17,7 @@ type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 const WIDEST_SET = 2 ** 24
 /** A set with more than this part of the keys that rows are likely to have is not used, as it would keep most rows. */
 const MOST_KEYS = 3 / 4
-/** Rows of the other side in the sample of its keys. */
+/** The size of the sample of the other side's keys, in rows. */
 const LOOKED_AT = 4096
 
 /** The keys of a side that has been computed; undefined where a batch has none. */

@@ -54,7 +54,7 @@ export class Run {
 
   /**
    * The result partition after partition, outside of the run's memory, from which each is freed before it is handed over; at
-   * least one batch. Where somebody keeps them, and no more than half of the memory is taken, they lie there until they are freed.
+   * least one batch. With a keeper, and while no more than half of the memory is taken, they stay there until the keeper frees them.
    */
   async *stream(plan: PhysicalPlan, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     let any = false

@@ -69,7 +69,7 @@ export class RunState {
     return this.beyond.has(plan) || (this.options.spill?.always !== undefined && externalOf(plan) !== undefined)
   }
 
-  /** Throws MemoryError where there is no room for so many bytes; undefined has room. */
+  /** Throws MemoryError where there is no room for `expected` bytes, if any are expected. */
   checkRoom(expected: number | undefined, operator: string): void {
     const { arena } = this.options
     if (expected !== undefined) arena.free(arena.reserve(expected, operator))

@@ -42,7 +42,7 @@ export interface KeySample {
 
 /** The rule by which the rows of a partition are cut into parts. */
 export type SpillBy =
-  /** One part. */
+  /** All rows in one part. */
   | { readonly kind: 'whole' }
   | { readonly kind: 'hash'; readonly key: SpillKey; readonly parts: number; readonly level: number }
   | { readonly kind: 'key'; readonly key: SpillKey; readonly boundaries: Boundaries }

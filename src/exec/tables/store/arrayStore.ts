@@ -248,7 +248,7 @@ export class ArrayStore {
     try {
       for (const { node, mode } of accesses) {
         if (this.holdings.knownHolding(node) === undefined) await this.computed.compute(node, moment, { by: 'pass' })
-        else if (mode === 'write') await this.computed.storageFor(node, moment) // what it holds is owed
+        else if (mode === 'write') await this.computed.storageFor(node, moment) // skipped passes owe it its contents
       }
       const skipped = skip(this.holdings.of(accesses))
       for (const { node, mode } of accesses) {

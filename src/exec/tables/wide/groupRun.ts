@@ -1,15 +1,15 @@
 /**
  * A group-by on all workers: rows are partitioned by their key, and one worker does all of a partition, in row order.
  *
- *     codes     each worker, a range of the rows: the place of the key where keys are whole numbers that lie together
+ *     codes     each worker, a range of the rows: the place of the key where keys are whole numbers in dense ranges
  *               (`keyWindows.ts`), else its hash; rows are counted by partition, the highest bits of the code
  *     scatter   each worker, a range of the rows: every row to its partition
  *     groups    partitions that are claimed: the group of every row, by a table that fits the caches
  *     ranks     each worker, a range of the rows: groups are numbered in order of first appearance
  *     folds     partitions that are claimed: aggregates, each to the place of its group (`exec/tables/operators/groupBy/partitionFolds.ts`)
  *
- * A group lies in one partition, where its rows are in order, so sums follow the fixed tree of the group whoever takes the
- * partition, and nothing has to be merged. What no kernel computes (collects, extremes of texts) is one task each, from
+ * A group lies in one partition, where its rows are in order, so sums follow the fixed tree of the group whichever worker takes
+ * the partition, and nothing has to be merged. Aggregates without a kernel (collects, extremes of texts) are one task each, from
  * the group of every row.
  */
 import type { Column } from '../../../core/data/column.ts'

@@ -27,7 +27,7 @@ export interface CallState {
   readonly value?: Column
 }
 
-/** What a piece of a partition is computed with beside its own rows. */
+/** The state that a piece of a partition is computed with, beside rows. */
 export interface Carried {
   /** The number of rows of the partition. */
   readonly total: number

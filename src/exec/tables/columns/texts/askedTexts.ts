@@ -124,7 +124,7 @@ export class AnsweredTexts {
     const { dictionary, values, length } = part
     const map = dictionary && this.numbersOf(dictionary)
     if (map === undefined) return false
-    const places = values as Codes // of whoever has a dictionary
+    const places = values as Codes // indices, as it is dictionary encoded
     const nulls: number[] = []
     if (part.validity !== undefined) for (let i = 0; i < length; i++) if (!isValid(part, i)) nulls.push(i)
     for (const row of nulls) places[row] = 0 // any index that has a number

@@ -23,7 +23,7 @@ export interface CodedTexts {
 /** The part with the index behind the entries for nulls, and the first row of each entry. Overwrites the part's indices. */
 export function countedTexts(part: Column): { readonly column: Column; readonly coded: CodedTexts } {
   const { length, values, dictionary = { type: part.type, length: 0 } } = part
-  const places = values as Codes // of whoever has a dictionary
+  const places = values as Codes // indices, as it is dictionary encoded
   const entries = dictionary.length
   const ends = dictionary.offsets ?? new Int32Array(1)
   const offsets = new Int32Array(entries + 2)
@@ -121,7 +121,7 @@ const MOST_TABLES = 8
 
 /** Writes the codes of a part's rows to their places in the arena, where the part's indices may lie already. */
 export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
-  const places = values as Codes // of whoever has a dictionary
+  const places = values as Codes // indices, as it is dictionary encoded
   const isThere = !(places instanceof Int32Array) && places.buffer === codes.buffer && places.byteOffset === codes.byteOffset + firstRow
   const isSame = map.subarray(0, -1).every((code, place) => code === place) // but for the last, which null has
   if (isThere && isSame) return

@@ -69,7 +69,7 @@ function piece({ type, values, dictionary, validity }: Column, from: number, to:
 /** The number of bytes that the texts of the rows have. */
 export function spelledBytes(column: Column): number {
   const { length, values, dictionary, validity } = column
-  const places = values as Codes // of whoever has a dictionary
+  const places = values as Codes // indices, as it is dictionary encoded
   const ends = dictionary?.offsets ?? new Int32Array(1)
   let bytes = 0
   for (let i = 0; i < length; i++) {
@@ -117,7 +117,7 @@ export function spellTexts(
 
 /** Writes the dictionary indices of rows from `from` on; for nulls that of the empty text. */
 function writePlaces(part: Column, from: number, places: Int32Array): void {
-  const codes = part.values as Codes // of whoever has a dictionary
+  const codes = part.values as Codes // indices, as it is dictionary encoded
   const empty = (part.dictionary?.length ?? 0) - 1
   for (let i = 0; i < places.length; i++) places[i] = isValid(part, from + i) ? (codes[from + i] as number) : empty // inside of the part
 }

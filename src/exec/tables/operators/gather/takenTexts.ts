@@ -56,7 +56,7 @@ function takenTexts(column: Column, indices: Int32Array, newArray: NewArray): Co
 
 /** The offsets in the memory of what the kernel reads and writes; the texts themselves begin at 0. */
 function placesOf(bytes: number, rows: number, taken: number): Readonly<Record<'offsets' | 'rows' | 'ends' | 'out', number>> {
-  const offsets = 8 + 8 * Math.ceil(bytes / 8) // what -1 reads lies before them
+  const offsets = 8 + 8 * Math.ceil(bytes / 8) // with room before them, which row -1 reads
   const rowsAt = offsets + 4 * (rows + 1)
   const ends = rowsAt + 4 * taken
   return { offsets, rows: rowsAt, ends, out: ends + 4 * (taken + 1) }

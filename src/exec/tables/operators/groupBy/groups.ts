@@ -43,7 +43,7 @@ export const groupReduceExec: RunWide<'GroupReduceExec'> = ({ f, element }, [inp
   return conform(rows, element)
 }
 
-/** One element per group: what the function returns for its key and its values. */
+/** Maps each group to one element: the function's result for its key and its values. */
 export const groupMapExec: RunWide<'GroupMapExec'> = ({ f, element }, [input]) => {
   const batch = input as ExecBatch
   const [key] = batch.hidden ?? []

@@ -29,7 +29,7 @@ let first = 0
 let second = 0
 
 function begin(): void {
-  first = 0x243f6a88 // of pi
+  first = 0x243f6a88 // digits of pi
   second = 0x13198a2e
 }
 

@@ -233,7 +233,7 @@ export function joined(join: Named, left: ExecBatch, right: ExecBatch, rows: Joi
     if (join.shared.includes(field.name) && taken.has(field.name)) continue
     const name = taken.has(field.name) ? `${field.name}${join.suffix}` : field.name
     if (taken.has(name)) {
-      // without rows the columns of an opaque side are anybody's guess
+      // without rows, the columns of a side that only running tells are not known
       if (rows.length === 0) continue
       throw new PlanError(
         `Cannot join ${join.names[0]} and ${join.names[1]}: both have a column "${field.name}", and "${name}" is taken too.\nChoose another suffix, as in { suffix: '_other' }.`,

@@ -108,7 +108,7 @@ function mappedElements(f: ExecFunction, batch: Batch, context: RowContext, decl
   const ir = rowIrOf(f)
   const shape = ir === undefined ? undefined : returnShapeOf(ir)
   if (ir !== undefined && shape?.kind === 'same') {
-    // what comes before the element is returned may throw
+    // statements before the return may throw
     if (!returnsAtOnce(ir)) runKernel(ir, batch, context, {}, (value, print) => (value === undefined ? '' : `void (${print(value)});`))
     return batch
   }
