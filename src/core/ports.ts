@@ -116,7 +116,7 @@ export interface CsvStaged {
 export interface PageKernels {
   /** Writes all values of a column from `parts`, the unpacked pages in order; false where a page is malformed, and then the destination holds garbage. */
   decode(parts: readonly Uint8Array[], column: PagedColumn): boolean
-  /** Reads texts of pages in which each stands behind its length, into blocks of the session's memory that whoever made the kernels frees; undefined where a page is malformed or memory is short. Of UTF-8 only one thing is checked: no text begins with a continuation byte. */
+  /** Reads texts of pages, each stored behind its length, into blocks of the session's memory that the maker of the kernels frees; undefined where a page is malformed or memory is short. Of UTF-8 only one thing is checked: no text begins with a continuation byte. */
   texts(parts: readonly Uint8Array[], pages: readonly PageOfValues[]): Required<Pick<Column, 'offsets' | 'values'>> | undefined
   /** Unpacks pages that Snappy packed, one behind the other, and hands the bytes to `use`; undefined where a page does not unpack to its stated size, or memory is short. */
   unpack<R>(pages: readonly PackedPage[], use: (unpacked: Uint8Array) => R): R | undefined

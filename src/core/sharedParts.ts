@@ -1,6 +1,6 @@
 /**
- * Bytes and compiled modules that all threads of a process share by name: what one thread has loaded, others need not find. Threads
- * are sent what there is with their tasks; the code of a module is there once for all of them.
+ * Bytes and compiled modules that all threads of a process share by name, so that only one thread has to load them. Threads are
+ * sent all parts with their tasks; the code of a module is in memory once for all of them.
  */
 
 export type SharedPart = Uint8Array | WebAssembly.Module

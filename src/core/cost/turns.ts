@@ -5,7 +5,7 @@
 
 /** The assumed trip count of a loop that ends where only the data tells. */
 export const UNKNOWN_TURNS = 16
-/** The largest trip count that is believed: nobody waits for more, which take some minutes at the least. */
+/** The largest trip count that estimates believe: more iterations would take minutes even if each were of the shortest. */
 const MOST_TURNS = 2 ** 40
 /** The largest estimate: eleven days. */
 const MOST_NS = 1e15

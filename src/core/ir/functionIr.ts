@@ -106,8 +106,8 @@ export type Expr =
   | { readonly kind: 'ObjectLiteral'; readonly fields: readonly { readonly name: string; readonly value: Expr }[]; readonly span: Span }
 
 /**
- * `keyed`: a Map, a Set, or a list that is asked whether it includes something. `object`: an object of the platform's own class, which
- * also has what it inherits; `bare`: one without a prototype; `own`: an object that is asked for what it has itself.
+ * The kind of a collection. `keyed`: a Map, a Set, or a list that is asked whether it includes something. `object`: a plain object, which
+ * also has inherited properties; `bare`: one without a prototype; `own`: an object that is asked for its own properties.
  */
 export type Collection = 'keyed' | 'object' | 'bare' | 'own'
 

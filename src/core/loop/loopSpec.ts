@@ -165,7 +165,7 @@ export interface Carry {
   readonly isCell: boolean
   readonly dtype: DType
   readonly operator: ScanOperator
-  /** Names of the two loops' arrays, an element a chunk: the value it makes of nothing, whether it changes the value (1) and forgets what it is handed (2), the value that it is handed. */
+  /** Names of the two loops' arrays, an element a chunk: the chunk's own partial value, bits for whether it changes the value (1) and ignores the one it is handed (2), the value that it is handed. */
   readonly partials: string
   readonly marks: string
   readonly seeds: string

@@ -44,7 +44,7 @@ export function blockCounts(
 ): number[] {
   const heavy = Math.max(1, weight)
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
-  if (schedule.kind === 'serial' || schedule.kind === 'colored') return [] // the inspector's result decides the steps of a colored one
+  if (schedule.kind === 'serial' || schedule.kind === 'colored') return [] // the inspector's result decides the blocks of a colored one
   if (schedule.kind === 'stepped') {
     const outer = extents.slice(0, schedule.outer)
     const steps = outer.reduce((count, extent) => count * extent, 1)

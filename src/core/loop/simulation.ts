@@ -19,7 +19,7 @@ export interface Simulation {
   /** The number of nodes that run a part of the pass. */
   readonly nodes: number
   readonly threads: number
-  /** The time of a pass from the second on, as is `bytes`; processes keep what they have from pass to pass. */
+  /** The time of a pass from the second on, to which `bytes` belongs too; processes keep the elements that they have from pass to pass. */
   readonly milliseconds: number
   readonly bytes: number
   readonly firstMilliseconds: number
