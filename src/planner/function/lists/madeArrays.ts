@@ -28,7 +28,7 @@ export interface Made {
   readonly text?: string
 }
 
-/** Makes the storage of an array that nothing takes the place of; undefined where it is refused. */
+/** Makes the storage of an array that is not moved, and returns its name; undefined where it is refused. */
 export function arrayOfBody(
   l: Lowering,
   { name, dtype, node, isList, text = l.span(node).text }: Made,

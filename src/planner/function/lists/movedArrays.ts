@@ -1,14 +1,14 @@
 /**
- * Arrays of the body's own that variables, or places of lists, hold one after another: rows of one array, by their numbers.
+ * Lowers arrays of the body's own that variables, or places of lists, hold one after another, to rows of one array, by number.
  *
  *     let a = new Float64Array(8), b = new Float64Array(8)             let a = 0, b = 1, of rows: f64 [2, 8]
  *     [a, b] = [b, a]; a[k] = b[k]                             -->     temp = b; b = a; a = temp; Write rows [a, k] = Read rows [b, k]
  *
- * All arrays of one type and shape that are moved are rows of one, so that who has the array has its number, and sees what is changed
+ * All moved arrays of one type and shape are rows of one array, their bank. A variable that has the array has its number, and sees changes
  * under every name, as in JavaScript. An array that is made once has a row of its own. One that a loop makes again and again takes, each
- * time, a row that nobody has: with one row more than there are holders of rows, there is always one.
+ * time, a row that no holder has: with one row more than there are holders of rows, there is always one.
  *
- * A list of such arrays is a list of numbers, `M[r][c]` is `Read rows [Read M [r], c]`, and its places may be given one another's.
+ * A list of such arrays is a list of numbers: `M[r][c]` is `Read rows [Read M [r], c]`, and its places may exchange their arrays.
  */
 import type { AnyNode } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -20,10 +20,10 @@ import type { Bound, Value } from '../lower/value.ts'
 import { arrayOfBody, eachIndex, type Made, type View } from './madeArrays.ts'
 import { isNamed } from './stored.ts'
 
-/** Of more holders nobody is asked, one by one, which row they have. */
+/** Most holders that are asked, one by one, which row they have; with more, the body is refused. */
 const MOST_HOLDERS = 24
 
-/** An array that the body makes; undefined where it is refused. */
+/** Makes an array of the body; undefined where it is refused. */
 export function made(l: Lowering, what: Made, shape: readonly number[]): View | undefined {
   const site = { unit: l.unit, start: what.node.start }
   if (l.isMoved(site)) return bankRow(l, what, shape)
@@ -33,7 +33,7 @@ export function made(l: Lowering, what: Made, shape: readonly number[]): View | 
   return { kind: 'view', array, prefix: [], rank: shape.length }
 }
 
-/** The row of an array that is moved; undefined where it is refused. */
+/** Makes a moved array as a row of its bank; undefined where it is refused. */
 function bankRow(l: Lowering, what: Made, shape: readonly number[]): View | undefined {
   const { dtype, isList, node } = what
   const key = `${dtype} ${isList === true} ${shape.join(' ')}`
@@ -47,7 +47,7 @@ function bankRow(l: Lowering, what: Made, shape: readonly number[]): View | unde
   return row && { kind: 'view', array, prefix: [row], rank: rows.length }
 }
 
-/** The first row that nobody has. */
+/** Emits the search of the first row that no holder has; undefined where it is refused. */
 function freeRow(l: Lowering, bank: Bank, name: string, node: AnyNode): Expr | undefined {
   bank.isMadeAgain = true
   const holders = [...bank.holders]
@@ -68,7 +68,7 @@ function freeRow(l: Lowering, bank: Bank, name: string, node: AnyNode): Expr | u
   return row
 }
 
-/** A local for the number of a row; of an array that loops make again it can be asked for it anywhere. */
+/** Makes a local with the number of a row; in a bank for arrays that loops make, it is declared at the start and readable anywhere. */
 function rowLocal(l: Lowering, array: string, name: string, value: Expr): string {
   const { span } = value
   const [local, bank] = [l.newName(`${name}_row`), bankOf(l, array)]
@@ -78,7 +78,7 @@ function rowLocal(l: Lowering, array: string, name: string, value: Expr): string
   return local
 }
 
-/** Declarations of the locals that are asked for rows before they are given one. */
+/** Returns declarations of the locals that are asked for their rows before they are given one. */
 export function rowDeclarations(l: Lowering): readonly Stmt[] {
   return [...l.banks.values()].flatMap(({ again, holders }) => {
     const locals = again > 0 ? holders.filter((one) => one.kind === 'Local') : []
@@ -90,12 +90,12 @@ function bankOf(l: Lowering, array: string): Bank | undefined {
   return [...l.banks.values()].find((bank) => bank.array === array)
 }
 
-/** What the rows of a try come to. */
+/** Returns the numbers of rows that a try has used. */
 export function rowsUsed({ isMadeAgain, holders, once }: Bank): { readonly again: number; readonly once: number } {
   return { again: isMadeAgain ? holders.length + 1 : 0, once }
 }
 
-/** The view, whose rows are what they are now. */
+/** Returns the view with its present rows, which do not change any more. */
 export function keptView(l: Lowering, view: View): View {
   if (view.prefix.every((row) => l.isStable(row))) return view
   const prefix = view.prefix.map((row, axis): Expr => {
@@ -108,13 +108,13 @@ export function keptView(l: Lowering, view: View): View {
   return { ...view, prefix }
 }
 
-/** A variable that holds views of one array, one after another; undefined for what is none, and where a later try will know. */
+/** Makes a variable for views of one array; undefined for other values, and where only a later try has the arrays in one bank. */
 export function viewVariable(l: Lowering, name: string, value: Value): Bound | undefined {
   if (value.kind !== 'view' || isToCome(l, value)) return undefined
   return { kind: 'view', view: value, rows: value.prefix.map((row) => rowLocal(l, value.array, name, row)) }
 }
 
-/** Gives it another view; whether it could be. */
+/** Assigns another view to the variable; false where it is not of the same array. */
 export function assignView(l: Lowering, { view, rows }: Bound & { readonly kind: 'view' }, value: Value): boolean {
   if (isToCome(l, value) || value.kind !== 'view') return false
   const isAlike = value.array === view.array && value.prefix.length === rows.length && value.rank === view.rank
@@ -127,12 +127,12 @@ export function assignView(l: Lowering, { view, rows }: Bound & { readonly kind:
   return isAlike
 }
 
-/** What the variable holds now. */
+/** Returns the view that the variable holds now. */
 export function viewIn(l: Lowering, { view, rows }: Bound & { readonly kind: 'view' }, node: AnyNode): View {
   return { ...view, prefix: rows.map((name) => ({ kind: 'Local', name, span: l.span(node) })) }
 }
 
-/** One of two views, by the number of its row; undefined for those of two arrays, and where a later try will know. */
+/** Chooses one of two views by its rows; undefined for views of two arrays, and where only a later try has them in one bank. */
 export function chosenView(l: Lowering, test: Expr, a: Value, b: Value): View | undefined {
   const [isAToCome, isBToCome] = [isToCome(l, a), isToCome(l, b)]
   if (a.kind !== 'view' || b.kind !== 'view' || a.array !== b.array || isAToCome || isBToCome) return undefined
@@ -141,7 +141,7 @@ export function chosenView(l: Lowering, test: Expr, a: Value, b: Value): View | 
   return keptView(l, { ...a, prefix: a.prefix.map((row, axis) => conditional(choice, row, b.prefix[axis] ?? row, test.span)) })
 }
 
-/** Whether it is an array of the body's own that no other can take the place of as yet: in the next try it lies in memory, then in a row. */
+/** Whether a value is an array of the body that cannot be moved yet; it is noted: the next try puts it in memory, then in a bank. */
 function isToCome(l: Lowering, value: Value): boolean {
   if (value.kind === 'expr') return (l.chosenFrom.get(value.expr) ?? []).filter((one) => isToCome(l, one)).length > 0
   const isLiteral = value.kind === 'tuple' || value.kind === 'stored'
@@ -152,7 +152,7 @@ function isToCome(l: Lowering, value: Value): boolean {
   return literal !== undefined || made !== undefined
 }
 
-/** A list of the rows of an array, each in its place; the array itself where no place is given another. */
+/** Makes a list of the rows of an array, each in its place; returns the array itself where no place is given another. */
 export function listOfRows(l: Lowering, rows: View, node: AnyNode): View | undefined {
   const length = l.locals.get(rows.array)?.[rows.prefix.length]
   const isPlaced = l.isPlaced({ unit: l.unit, start: node.start })
@@ -164,7 +164,7 @@ export function listOfRows(l: Lowering, rows: View, node: AnyNode): View | undef
   return listIn(l, numbers, rows.array)
 }
 
-/** A list of arrays that have names, or lie in memory: of their rows. Undefined for one of others; refused until a later try has them in one bank. */
+/** Makes a list of the rows of arrays; undefined for other items. It is refused until a later try has all arrays in one bank. */
 export function listOfArrays(l: Lowering, name: string, items: readonly Value[], node: AnyNode): Value | undefined {
   if (!items.some((item) => item.kind === 'view' || isNamed(item))) return undefined
   for (const item of items) isToCome(l, item)
@@ -188,7 +188,7 @@ function listIn(l: Lowering, numbers: string, rows: string): View {
   return { kind: 'view', array: numbers, prefix: [], rank: 1 }
 }
 
-/** Puts an array into a place of a list that has the numbers of rows; whether it could be. */
+/** Emits the write of an array to a place of a list of rows; false where it is no row of the same bank. */
 export function placeRow(
   l: Lowering,
   { rows, array, subscripts }: { readonly rows: string; readonly array: string; readonly subscripts: readonly Expr[] },
@@ -200,7 +200,7 @@ export function placeRow(
   return row !== undefined
 }
 
-/** The array in a place of such a list; undefined for other lists. */
+/** Returns the array in a place of a list of rows; undefined for other lists. */
 export function rowInList(l: Lowering, list: View, at: Expr): View | undefined {
   const rows = list.prefix.length === 0 ? l.rowsOf.get(list.array) : undefined
   return rows === undefined

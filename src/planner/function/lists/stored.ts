@@ -252,7 +252,7 @@ function noteShared(l: Lowering, to: Owner, from: Value, span: Span): void {
   checkCopies(l, to, span)
 }
 
-/** Whether a name stands for an object or array. */
+/** Whether a variable stands for an object or array. */
 export function isNamed(value: Value): boolean {
   return value.kind === 'stored' ? value.owner.isNamed : (value.kind === 'tuple' || value.kind === 'record') && value.isNamed === true
 }
@@ -317,7 +317,7 @@ function checkParts(l: Lowering, owner: Owner, span: Span): void {
   if (owner.hasNamedParts && owner.hasReplacedParts) refuseAlias(l, span, owner)
 }
 
-/** Refused in this try; in the next one an array of numbers lies in memory, where a change is seen under every name. */
+/** Refuses an alias in this try; in the next one an array of numbers lies in memory, where changes are seen under every name. */
 function refuseAlias(l: Lowering, span: Span, { name, site }: Owner): void {
   if (site !== undefined) l.foundIndexed.push(site)
   l.refuseWith(refusalOf('aliased-object', span, name))

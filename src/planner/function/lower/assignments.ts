@@ -22,7 +22,7 @@ type Place =
   | { readonly kind: 'local'; readonly name: string; readonly userName: string }
   /** A variable that holds objects, or a part that is one. */
   | { readonly kind: 'whole'; readonly stored: Stored }
-  /** A variable that holds views, or a place of a list that has the numbers of rows. */
+  /** A variable that holds views, or a place of a list of rows (`movedArrays.ts`). */
   | { readonly kind: 'view'; readonly bound: Bound & { readonly kind: 'view' }; readonly text: string }
   | { readonly kind: 'row'; readonly rows: string; readonly array: string; readonly subscripts: readonly Expr[]; readonly text: string }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
@@ -97,7 +97,7 @@ function isNoScalar(place: Place): place is Whole {
   return place.kind === 'whole' || place.kind === 'view' || place.kind === 'row'
 }
 
-/** Gives a variable, or a part, another object or array. */
+/** Assigns another object or array to a variable, or to a part. */
 function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): void {
   if (place.kind === 'whole') storeParts(l, place.stored, value, node)
   else if (value.kind === 'refused') return

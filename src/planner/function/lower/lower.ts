@@ -107,7 +107,7 @@ function learnColumns(known: Map<string, string>, found: ReadonlyMap<string, str
 
 type RowCounts = ReturnType<typeof rowsUsed>
 
-/** Whether more rows are needed than there were. */
+/** Adds the rows that a try needs in its banks; whether there were fewer before. */
 function learnRows(known: Map<string, RowCounts>, banks: Lowering['banks']): boolean {
   let isNew = false
   for (const [key, bank] of banks) {

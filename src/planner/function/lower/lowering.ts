@@ -93,12 +93,12 @@ export class Lowering extends LoweringState<Lowering> {
     return this.changing.get(unit.f)?.has(start) === true
   }
 
-  /** Whether an array that is made there is one of those that are moved. */
+  /** Whether the array that a literal or call makes is moved (`movedArrays.ts`). */
   isMoved({ unit, start }: Site): boolean {
     return this.moved.get(unit.f)?.has(start) === true
   }
 
-  /** Whether places of a list that is made there are given other arrays. */
+  /** Whether places of the list that a literal or call makes are given other arrays. */
   isPlaced({ unit, start }: Site): boolean {
     return this.placed.get(unit.f)?.has(start) === true
   }

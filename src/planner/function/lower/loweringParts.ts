@@ -86,18 +86,18 @@ export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
 /** Most elements that are pushed onto literals, by the function in which they are written and their offset. */
 export type Capacities = ReadonlyMap<unknown, ReadonlyMap<number, number>>
 
-/** Rows for the arrays of one type and shape. */
+/** The array whose rows are the moved arrays of one type and shape (`movedArrays.ts`). */
 export interface Bank {
   readonly array: string
-  /** How many rows are for arrays that loops make, as an earlier try has found; those that are made once follow. */
+  /** Number of rows for arrays that loops make, as an earlier try has found; rows of arrays made once follow. */
   readonly again: number
   isMadeAgain: boolean
   once: number
-  /** What may hold the number of a row: locals, and elements of lists of rows. */
+  /** Expressions that may have the number of a row: locals, and elements of lists of rows. */
   readonly holders: Expr[]
 }
 
-/** How many rows the arrays of one type and shape need that are moved: those that loops make, and those that are made once. */
+/** Numbers of rows that moved arrays need, by type and shape: for those that loops make, and for those made once. */
 export type Rows = ReadonlyMap<string, { readonly again: number; readonly once: number }>
 
 /** Functions that call themselves, by the function in which they are written and their offset; true where a call is not the last action. */
@@ -144,7 +144,7 @@ export interface Verbs<L> {
   readonly member: (l: L, object: Value, name: Value | string, node: AnyNode) => Value
   /** Returns the value that goes on standing for an object whose parts are locals. */
   readonly kept: (l: L, value: Stored) => Value
-  /** The view, whose rows are what they are now. */
+  /** Returns the view with its present rows, which do not change any more. */
   readonly keptView: (l: L, view: Value & { kind: 'view' }) => Value
   /** Returns the row of a table after a check that it exists. */
   readonly keptRow: (l: L, value: Value & { kind: 'elementRow' }) => Value

@@ -72,14 +72,14 @@ export abstract class LoweringState<L> {
   readonly foundIndexed: Site[] = []
   /** The shapes of arrays that a loop's body makes for itself, by name. */
   readonly locals: Map<string, readonly number[]> = new Map()
-  /** Where they are made, but for those that grow. */
+  /** The places where the body's arrays are made, except for lists that grow and moved arrays. */
   readonly madeAt: Map<string, Site> = new Map()
-  /** Arrays that variables or lists hold one after another; the rows that they lie in. */
+  /** Arrays that variables or lists hold one after another; then those found in this try, the rows needed, and their banks. */
   readonly moved: Sites
   readonly foundMoved: Site[] = []
   readonly rowsNeeded: Rows
   readonly banks: Map<string, Bank> = new Map()
-  /** Lists of arrays whose places are given others; the array whose rows each list has the numbers of. */
+  /** Lists of arrays whose places are given others; then those found in this try, and the bank of each list of rows. */
   readonly placed: Sites
   readonly foundPlaced: Site[] = []
   readonly rowsOf: Map<string, string> = new Map()
@@ -122,7 +122,7 @@ export abstract class LoweringState<L> {
   copiesDates = false
   /** Whether some condition chooses an object that has a name. */
   choosesNamed = false
-  /** Between which objects or arrays a condition chooses. */
+  /** The two objects or arrays between which a conditional expression chooses. */
   readonly chosenFrom: WeakMap<Expr, readonly Value[]> = new WeakMap()
   /** The name of the literal being lowered. */
   nameHint: string | undefined

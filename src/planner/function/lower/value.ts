@@ -78,7 +78,7 @@ export type Value =
 export type Bound =
   | { readonly kind: 'local'; readonly name: string }
   | { readonly kind: 'value'; readonly value: Value }
-  /** Views of one array, one after another: `rows` are the locals that say which. */
+  /** A variable for views of one array, one after another: `rows` are locals with its present rows. */
   | { readonly kind: 'view'; readonly view: Value & { readonly kind: 'view' }; readonly rows: readonly string[] }
 
 /** A running or finished method: `this` in it, and in arrow functions that were made there. */
@@ -141,7 +141,7 @@ export interface Owner {
   readonly isResult: boolean
   /** Whether a variable stands for it. */
   isNamed: boolean
-  /** Where it is written as a literal. */
+  /** The literal that makes it, if one does. */
   readonly site: Site | undefined
   /** The loops in which it is made. */
   readonly loops: readonly number[]
