@@ -35,7 +35,7 @@ export function fileType(type: ColumnType): ColumnType {
   return mapLeaves(type, (leaf) => (leaf.kind === 'f64' && leaf.integers !== undefined ? { kind: leaf.integers } : leaf))
 }
 
-/** Where a value of a nested column belongs: its row, undefined where it is part of nothing that is there. */
+/** Gives the row that a value of a nested column belongs to; undefined where it is part of nothing that is there. */
 type RowOf = (index: number) => number | undefined
 
 /**

@@ -15,7 +15,7 @@ export interface Group {
   readonly ended: readonly Batch[]
 }
 
-/** The same rows in the same order, `rows` to a group but for the last (and for very wide rows); no empty groups. */
+/** Groups the rows in their order, `rows` to a group but for the last (and for very wide rows); makes no empty groups. */
 export async function* groupsOf(batches: AsyncIterable<Batch> | Iterable<Batch>, rows: number): AsyncGenerator<Group> {
   let parts: Batch[] = []
   let ended: Batch[] = []

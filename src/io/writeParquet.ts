@@ -78,7 +78,7 @@ export async function writeParquet({
   return { rows, bytes }
 }
 
-/** How the rows of an element are kept in a file. */
+/** The form in which the rows of an element are kept in a file. */
 export interface ParquetForm {
   readonly groupRows: number
   readonly fields: readonly Field[]

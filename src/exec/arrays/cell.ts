@@ -12,13 +12,13 @@ export class Cell {
   readonly lock: RwLock = new RwLock()
   owned: boolean
   storage: Storage | undefined
-  /** For kept storage: the versions of the arrays below that it was computed from. */
+  /** The versions of the arrays below from which a kept storage was computed. */
   basis = ''
   /** The computation of the storage that is under way, from the versions that its `basis` names. */
   computing: { readonly basis: string; readonly storage: Promise<Storage> } | undefined
   version = 0
   written = false
-  /** Set when what the array held is gone: reading throws this. */
+  /** Makes the error that reading throws, once what the array held is gone; undefined before. */
   gone: (() => Error) | undefined
   /** The ledger's record of the array, where a checkpoint is kept and loops write the array. */
   kept: LedgerArray | undefined

@@ -1,5 +1,5 @@
 /**
- * Where the passes of a compiled loop run, and why: on the caller's thread where something keeps them there, else
+ * Decides where the passes of a compiled loop run, and why: on the caller's thread where something keeps them there, else
  * wherever a pass is expected to be over sooner (`passCost.ts`).
  */
 

@@ -1,5 +1,5 @@
 /**
- * How a loop's body will run, told before its arrays are there: the kernel is planned over stand-ins, storages of the
+ * Foresees how a loop's body will run, before its arrays are there: the kernel is planned over stand-ins, storages of the
  * dtypes and shapes that the analysis knows, with nothing in them. An extent that is not known yet is taken for a
  * thousand, and a column for one without nulls; the first run knows better, and then the plan says what it found.
  */
@@ -24,10 +24,10 @@ import { allocatePlain, createLanes } from './reductions/reductionCopies.ts'
 import { reducedStorages } from './reductions/reductionCopyCount.ts'
 import { dtypeOfTable } from './structure.ts'
 
-/** What is known of a loop before it runs. */
+/** A loop of which only the analysis is known: it has no storages yet. */
 export interface UnpreparedLoop extends Pick<LoopInputs, 'accumulators' | 'rngs'> {
   readonly analyzed: AnalyzedLoop
-  /** How buffers combine, by name. */
+  /** The combine and apply functions and the delays of buffers, by name. */
   readonly buffers: ReadonlyMap<string, Pick<BufferInput, 'combine' | 'apply' | 'maxDelay'>>
   /** The type of addresses in the session's memory; 32 bits if absent. */
   readonly addresses?: AddressType

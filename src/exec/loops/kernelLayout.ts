@@ -1,5 +1,5 @@
 /**
- * How a compiled loop lies in memory: its blocks, the words by which workers claim them, and all that the kernel reads
+ * Lays a compiled loop out in memory: its blocks, the words by which workers claim them, and all that the kernel reads
  * beside the arrays themselves. Made once; passes reset it.
  */
 

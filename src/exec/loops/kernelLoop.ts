@@ -155,7 +155,7 @@ export class KernelLoop extends Prepared {
     return workersOf(blocks, this.#resources.pool.size)
   }
 
-  /** What a simulation of a pass needs to know. */
+  /** The facts that a simulation of a pass needs. */
   get simulated(): Pick<CutLoop, 'inputs' | 'blocks' | 'space'> & { readonly lanes: readonly Lanes[]; readonly aloneMs: number } {
     const { inputs, blocks, space, lanes } = this
     const aloneMs = this.#recentMs.length === 0 ? estimatedMs(this.#cut) : Math.min(...this.#recentMs) // others may have been held up

@@ -9,7 +9,7 @@ import type { Lanes } from './reductions/reductionCopies.ts'
 /** Numbers of blocks, from the first up to the second. */
 export type Range = readonly [number, number]
 
-/** What runs the rest of a pass elsewhere while this process runs a portion of it. */
+/** The other processes, which run the rest of a pass while this process runs a portion of it. */
 export interface Others {
   readonly portion: Portion
   /** The dependences of its blocks on those of other processes; undefined where there are none. */

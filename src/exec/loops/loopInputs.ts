@@ -1,4 +1,4 @@
-/** What `session.loop` hands to the runtime: the analysed loop and what its names stand for. */
+/** The inputs of the loop runtime from `session.loop`: the analysed loop, and the arrays and values that its names stand for. */
 
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import type { FunctionIr, PortableFunction } from '../../core/ir/functionIr.ts'

@@ -1,5 +1,5 @@
 /**
- * What a worker is told about a pass of a loop, and what it gives back. Everything is structured-cloneable; typed
+ * The messages to a worker about passes of a loop, and its results. Everything is structured-cloneable; typed
  * arrays are views of the arena, which every thread sees without a copy.
  */
 
@@ -14,7 +14,7 @@ import type { ClaimState } from './claims/claimWords.ts'
 import type { WireError } from './failure.ts'
 import type { AccumulatorForm, AccumulatorPart } from './reductions/accumulatorLog.ts'
 
-/** What stays the same for all passes of a prepared loop. */
+/** The part of the messages that stays the same for all passes of a prepared loop. */
 export interface LoopTask {
   /** Two tasks of one id have the same kernel, bound to the same arrays. */
   readonly id: string
@@ -25,7 +25,7 @@ export interface LoopTask {
   readonly binding: BindingPlan
   readonly extents: readonly number[]
   readonly schedule: BlockSchedule
-  /** What is claimed of the schedule's blocks: each, or groups of them. */
+  /** The units in which the schedule's blocks are claimed: each, or groups of them. */
   readonly claimed: ClaimedBlocks
   readonly claims: ClaimState
 }
@@ -83,7 +83,7 @@ export type ElementPlan =
   | { readonly kind: 'dense'; readonly data: TypedArray; readonly first: number; readonly strides: readonly number[] }
   | { readonly kind: 'columns'; readonly storage: SparseStorage | TableStorage }
 
-/** What a worker did in one pass. */
+/** A worker's share of one pass. */
 export interface SharePass {
   readonly accumulators: readonly AccumulatorPart[]
   /** Time from the worker's first look for a block to its last. */

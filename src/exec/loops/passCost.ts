@@ -71,13 +71,13 @@ export function predictedMs(aloneMs: number, blocks: BlockSchedule, workers: num
   return aloneMs * busiestShare(blocks, workers) + (blocks.count / workers) * CLAIM_MS + ends * STEP_END_MS + wakes * WAKE_MS
 }
 
-/** How much longer the busiest worker was on blocks than the mean; 1 is perfect. */
+/** The busiest worker's time on blocks as a multiple of the mean; 1 is perfect. */
 export function balanceOf(busyMs: readonly number[]): number {
   const mean = busyMs.reduce((sum, ms) => sum + ms, 0) / busyMs.length
   return mean > 0 ? Math.max(...busyMs) / mean : 1
 }
 
-/** What is known of a loop's passes. */
+/** The facts by which `chooseWhere` decides: the loop's blocks, its workers, and the times of passes. */
 export interface PassTimes {
   readonly blocks: BlockSchedule
   /** The workers that a pass has: those of the pool, but no more than blocks can run at the same time. */

@@ -150,7 +150,7 @@ export class SplitLoop extends Prepared {
     }
   }
 
-  /** Each part is checked over what the parts before it have written. */
+  /** Checks each part over what the parts before it have written. */
   override async checkRaces(
     pass: number,
     options: { readonly automatic: boolean; readonly signal?: AbortSignal | undefined },

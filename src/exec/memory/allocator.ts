@@ -260,7 +260,7 @@ export class Allocator {
     for (let next = block; next < this.word(END); next += this.sizeOf(next)) block = next
     return block
   }
-  /** Where the chain ends: at END, or behind it when the last block was lengthened already. */
+  /** The end of the chain: at END, or behind it when the last block was lengthened already. */
   private chainEnd(): number {
     const last = this.lastBlock()
     return last + this.sizeOf(last)

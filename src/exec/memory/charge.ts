@@ -5,7 +5,7 @@
  */
 import type { Arena } from './arena.ts'
 
-/** Less than this many bytes are not worth a block. */
+/** Least bytes that are worth a block. */
 const STEP_BYTES = 2 ** 16
 
 export class Charge {

@@ -14,7 +14,7 @@ import { ThreadWorker } from './threadWorker.ts'
 import type { Runner, TaskOptions, WorkerEvents, WorkerPool } from './worker.ts'
 
 export interface PoolOptions {
-  /** Default: all cores; 1 runs on the caller's thread. */
+  /** The number of workers. Default: all cores; 1 runs on the caller's thread. */
   readonly workers?: number
   readonly arena: SharedArena
   readonly events?: WorkerEvents

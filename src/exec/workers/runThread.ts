@@ -30,7 +30,7 @@ export interface Sent {
 
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError }
 
-/** To be called once in a thread; tasks that come before `handlers` are there wait for them. */
+/** Runs the tasks of a thread, in which it is called once; tasks that come before `handlers` are there wait for them. */
 export function runThread(data: ThreadData, handlers: Promise<Handlers>): void {
   const context = { worker: data.worker, arena: attachArena(data.arena), cache: new Map<string, unknown>(), abortFlag: data.abortFlag }
   // should it fail to load, the first task says so

@@ -9,7 +9,7 @@ import type { Arena } from '../memory/arena.ts'
 export interface WorkerContext {
   /** 0 to size - 1. */
   readonly worker: number
-  /** What a task allocates here is freed if the task fails; if it succeeds the blocks belong to who receives the result. */
+  /** The arena. Blocks that a task allocates here are freed if it fails; if it succeeds they belong to who receives the result. */
   readonly arena: Arena
   /** Keeps compiled kernels and other things worth keeping between tasks, by a key of the handler's choosing. */
   readonly cache: Map<string, unknown>

@@ -32,7 +32,7 @@ const FILE_BYTES = 64 * 2 ** 20
 const ROWS_NAME = /^array-\d+-after-\d+-rows-\d+-\d+\.arrow$/
 
 export interface CheckpointOptions {
-  /** What the bits of results depend on, as text; a checkpoint of another one is refused. */
+  /** The engine that the bits of results depend on, as text; a checkpoint of another one is refused. */
   readonly engine: string
   /** Bytes of elements that a file has at most, if that is no less than a row. Default: 64 MiB. */
   readonly fileBytes?: number | undefined
@@ -45,7 +45,7 @@ interface Owner {
   readonly id: string
   readonly host: string
   readonly pid: number
-  /** When the process was started, as its system tells it: its number may be another one's by now. */
+  /** The start of the process, as its system tells it: its number may be another one's by now. */
   readonly started: string | undefined
 }
 

@@ -14,7 +14,7 @@ export interface BatchHeader {
   readonly nodes: readonly { readonly length: number; readonly nullCount: number }[]
   readonly buffers: readonly { readonly offset: number; readonly length: number }[]
   readonly variadicBufferCounts?: readonly (number | bigint)[] | null
-  /** Absent where buffers are as they are. */
+  /** The compression of the buffers; absent where they have none. */
   readonly compression?: { readonly type: number; readonly method: number } | null
 }
 
@@ -24,14 +24,14 @@ export type Layout =
       readonly kind: 'sound'
       /** Elements of columns of no bytes beyond the rows, as in a list of nulls. */
       readonly unbacked: number
-      /** For each field, how many of the buffers belong to it and to those before it. */
+      /** The number of buffers that belong to each field and to those before it. */
       readonly bufferEnds: readonly number[]
       /** The fields that have nulls. */
       readonly mayBeNull: ReadonlySet<string>
     }
 
 const LARGEST_LENGTH = 2 ** 31 - 1
-/** Bytes of the length before a compressed buffer, which is that of its unpacked bytes. */
+/** Bytes of the number before a compressed buffer: the length of what it unpacks to. */
 export const PREFIX_BYTES = 8
 
 class Fault extends Error {}

@@ -46,7 +46,7 @@ export async function writeArrow({
 interface ArrowOutput {
   readonly path: string
   readonly schema: Schema
-  /** Default: one that compresses nothing. */
+  /** The writer to use. Default: one that compresses nothing. */
   readonly writer?: RecordBatchFileWriter
 }
 

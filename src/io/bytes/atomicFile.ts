@@ -5,7 +5,7 @@
  * A symbolic link stays and what it points to is replaced; the file keeps its mode. What is no regular file (a pipe, a
  * device, standard output) cannot be replaced: bytes go into it as they come (`outputStream.ts`).
  *
- * What a killed process has left in the folder, the next that writes there removes (`beside.ts`).
+ * Files that a killed process has left in the folder are removed by the next that writes there (`beside.ts`).
  */
 
 import type { Stats } from 'node:fs'

@@ -6,7 +6,7 @@ import { hostname } from 'node:os'
 /** The fields of /proc/<pid>/stat after the name: the state is the first, the start the twentieth. */
 const START = 19
 
-/** When a process was started, as Linux tells it; undefined where nothing tells, or it is not there, or has ended and waits for its parent. */
+/** The start of a process, as Linux tells it; undefined where nothing tells, or it is not there, or has ended and waits for its parent. */
 export function startOf(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -36,14 +36,14 @@ export interface CsvBytes {
   readonly delimiter: string
   /** Quotes and comments. Default: quotes as CSV has them, and no comments. */
   readonly format?: Pick<CsvFormat, 'quote' | 'comment'> | undefined
-  /** Where the first record begins. */
+  /** The byte at which the first record begins. Default 0. */
   readonly from?: number
   /** The memory that holds the bytes, for kernels; absent where none is used. */
   readonly memory?: CsvMemory | undefined
 }
 
 export class CsvRecords {
-  /** Where the record begins in the bytes. */
+  /** The byte at which the record begins. */
   start = 0
   /** How many fields the record has. */
   width = 0
@@ -53,10 +53,10 @@ export class CsvRecords {
   readonly memory: CsvMemory | undefined
   /** The bytes, to make texts of. */
   private readonly buffer: Buffer
-  /** Where the record's bounds begin. */
+  /** The place at which the record's bounds begin. */
   private base = 0
   private at: number
-  /** Where the last field in quotes is closed. */
+  /** The byte of the quote that closes the last field in quotes. */
   private close = 0
   /** The delimiter in UTF-8. */
   private readonly delimiter: Uint8Array

@@ -56,7 +56,7 @@ export function namesOf({ columns }: Translated): readonly string[] {
   return columns.map(({ name }) => name)
 }
 
-/** The same columns under names that nothing else has: the sides of a join may have one origin. */
+/** Renames the columns to names that nothing else has: the sides of a join may have one origin. */
 export function renamed(input: Translated, translator: Translator): Translated {
   return projected(
     input,

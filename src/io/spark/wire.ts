@@ -4,7 +4,7 @@
  *     field       tag: number * 8 + wire type, then
  *     wire type   0 varint    1 eight bytes    2 length and bytes    5 four bytes
  *
- * What is not there is not written; fields that no row names are skipped.
+ * Fields that are absent are not written; those that no row names are skipped.
  */
 import { SourceError } from '../../core/errors.ts'
 import { ENUMS, type FieldRow, MESSAGES, type Messages } from './messages.ts'

@@ -1,6 +1,6 @@
 /**
- * What workers claim: blocks, or *groups* of blocks that lie next to each other in plan order, where claiming a block would
- * take as long as running it.
+ * The units that workers claim: blocks, or *groups* of blocks that lie next to each other in plan order, where claiming a
+ * block would take as long as running it.
  *
  *     2d, two homes                         wavefront
  *          t0  t1  t2  t3                        t0  t1  t2  t3

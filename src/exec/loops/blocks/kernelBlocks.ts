@@ -28,7 +28,7 @@ export interface CompiledLoop {
 
 export interface KernelBlocks {
   readonly blocks: BlockSchedule
-  /** Why the inspector's finding is not used. */
+  /** The reason why the inspector's finding is not used; absent where it is, or where there is none. */
   readonly notWorth?: string
 }
 

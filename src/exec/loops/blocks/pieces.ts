@@ -28,7 +28,7 @@ export interface Piece {
   readonly before: number
 }
 
-/** Which block of its step a block is: the place in `boxes`, `lanes`, `waitsFor` and `successors`. */
+/** The number of a block within its step: its place in `boxes`, `lanes`, `waitsFor` and `successors`. */
 export function placeInStep({ steps }: BlockSchedule, block: number): number {
   return steps === undefined ? block : block % steps.blocks
 }

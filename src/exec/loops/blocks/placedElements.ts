@@ -26,7 +26,7 @@ export interface PlacedElements {
   readonly copied: (over: LoopInputs['over']) => void
 }
 
-/** undefined where elements are read as they are stored: in key order, written by the loop, no plain numbers, or too many for the memory. */
+/** Undefined where elements are read as stored: if in key order, written by the loop, no plain numbers, or too many for the memory. */
 export function placeElements(
   { over, analyzed, buffers }: LoopInputs,
   order: Int32Array | undefined,

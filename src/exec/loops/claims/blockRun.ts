@@ -145,7 +145,7 @@ export class BlockRun {
     this.#fragment = this.#rank
   }
 
-  /** After a failure only iterations that precede it in the serial order run: what they need precedes them. */
+  /** Whether the next iteration precedes a failure in the serial order: only such ones still run, and what they need precedes them. */
   #precedesFailure(): boolean {
     if (this.#place === this.#runEnd && !this.#nextRun()) return false
     return rankOf(this.#task, this.#block, this.#walk, this.#place) < smallestFailure(this.#task.claims)

@@ -59,9 +59,9 @@ const LOOKS_TO_A_CLOCK = 8
 const SLEEP_MS = 50
 
 /**
- * How long a worker looks before it sleeps. What others do is soon found where they run at the same time; where they wait
- * for this one's core, looking keeps them from it. So after looking in vain it sleeps sooner, until something was not there at
- * the first look, but at a later one.
+ * The time for which a worker spins before it sleeps. The work of others is soon seen where they run at the same time; where they
+ * wait for this one's core, spinning keeps them from it. So after spinning in vain it sleeps sooner, until something was not there
+ * at the first look, but at a later one.
  */
 export interface Patience {
   lookMs: number
@@ -103,7 +103,7 @@ function learn(patience: Patience, hasFound: boolean): void {
   patience.lookMs = hasFound ? LOOK_MS : patience.lookMs / 2
 }
 
-/** Who claims: worker number `worker`; with fewer homes than workers some share one. */
+/** A worker's state as it claims; with fewer homes than workers, some workers share one. */
 export interface Claimer {
   readonly worker: number
   readonly patience: Patience

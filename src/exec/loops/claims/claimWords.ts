@@ -42,7 +42,7 @@ export const ARRIVED = 4
 
 export const ROUND = 5
 
-/** Set by who came last when there is no further pass. */
+/** Whether there is no further pass: set by the worker that comes last. */
 export const ENDED = 6
 
 /** Blocks of all steps, and how many of them are done. */

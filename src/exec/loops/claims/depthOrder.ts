@@ -18,7 +18,7 @@ import type { BlockSchedule } from '../blocks/schedule.ts'
 
 type Ordered = Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>
 
-/** By the depths that blocks have by themselves: passes repeat. */
+/** The last order for each array of depths, since passes repeat. */
 const known = new WeakMap<Int32Array, { readonly blocks: Ordered; readonly order: Int32Array | undefined }>()
 
 /** `own` are depths that blocks have by themselves, before what they get from those that they wait for. Undefined for plan order. */

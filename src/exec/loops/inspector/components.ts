@@ -8,7 +8,7 @@ import { sizesOf } from './finding.ts'
 
 export class Components {
   readonly #parent: Int32Array
-  /** By element: an iteration that touches it, plus 1. */
+  /** The first iteration that touched each element, plus 1; 0 where none did. */
   readonly #toucher: Int32Array
   readonly #isWritten: Int32Array
 

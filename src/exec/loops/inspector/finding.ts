@@ -1,5 +1,5 @@
 /**
- * What an inspector finds: which iterations of a loop may run at the same time.
+ * The finding of an inspector: which iterations of a loop may run at the same time.
  *
  *     components   iterations of two components touch nothing together: components run in any order, each in key order
  *     levels       an iteration's level is above those of all earlier iterations it is in conflict with: level after level, with

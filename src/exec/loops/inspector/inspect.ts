@@ -167,7 +167,7 @@ class Inspection {
 }
 
 const LARGEST_CHUNK = 4096
-/** Touches that fit the cache. */
+/** Touches of a chunk that fit the cache. */
 const FULL_LOG = 2 ** 14
 
 /** Iterations that run at the same time, on average. */

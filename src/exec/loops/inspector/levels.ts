@@ -14,7 +14,7 @@
 export class Levels {
   /** The level of each iteration by position, from 0. */
   readonly of: Int32Array
-  /** By element: the highest level that wrote it, 0 where nobody did. */
+  /** The highest level that wrote each element, plus 1; 0 where nobody did. */
   readonly wrote: Int32Array
   count = 0
   readonly #read: Int32Array

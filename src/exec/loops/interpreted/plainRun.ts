@@ -28,7 +28,7 @@ import { type Lifetime, mortal } from './lifetime.ts'
 import { type ArrayViewObject, denseView, keyedArrayView } from './views.ts'
 
 export interface PlainOptions {
-  /** What stands for an array's storage: itself, or a copy. */
+  /** Gives the storage to run over: the array's own, or a copy. */
   readonly storageOf: (array: number, storage: Storage) => Storage
   /** The number of lanes of add-only arrays and buffers; from 2 on, add-only arrays have reduction copies. */
   readonly laneCount: number

@@ -1,5 +1,5 @@
 /**
- * Which iterations a schedule keeps in order, wherever its blocks are cut: what a race checker holds a run to.
+ * The order that a schedule keeps among iterations, wherever its blocks are cut, and to which the race checker holds a run.
  *
  *     independent   no two
  *     1d on a       p and q with p[a] = q[a]: in one block, so in key order
@@ -136,7 +136,7 @@ function furthest(a: Along, b: Along, ordered: RaceOrder['ordered']): RaceOrder 
   }
 }
 
-/** Of three iterations on one line of the grid, whoever is in order with the outer two is in order with the one between. */
+/** The order on a grid: of three iterations on one line, whoever is in order with the outer two is so with the one between. */
 function onLines(a: Along, b: Along, ordered: RaceOrder['ordered']): RaceOrder {
   return {
     ordered,

@@ -12,7 +12,7 @@ import type { Arena } from '../../memory/arena.ts'
 
 export type AccumulatorForm = 'sum' | 'min' | 'max' | 'count' | 'custom'
 
-/** What comes back from a worker for one accumulator; structured-cloneable. */
+/** A worker's part of one accumulator in a pass; structured-cloneable. */
 export type AccumulatorPart =
   | {
       readonly kind: 'sum'

@@ -156,7 +156,7 @@ function waitingOf(rest: Updates, elements: TypedArray): Waiting {
   return { places, sizes }
 }
 
-/** What others need to know of a stretch of an array: how many elements have an update, and the largest sizes of these. */
+/** The summary of a stretch of an array for other processes: how many elements have an update, and the largest sizes of these. */
 export interface Stretch {
   readonly count: number
   readonly sizes: Float64Array
