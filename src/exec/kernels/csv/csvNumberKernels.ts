@@ -101,7 +101,7 @@ const COUNTED: Code = [
   [added(L.mark, 1), added(L.digits, -1), I.br(0), OP.end, OP.end, get(L.digits), num(MOST_DIGITS), OP.i32GtS, odd(1), OP.end],
 ]
 
-/** The upper 64 bits of the product of two 64-bit words. The lower operand stays in `eight`; `most` is scratch. */
+/** The upper 64 bits of the product of two 64-bit words. The second one stays in local `eight`; `most` is scratch. */
 function upperProduct(a: number, b: Code): Code {
   const [low, high] = [
     [long(0xffffffffn), OP.i64And],

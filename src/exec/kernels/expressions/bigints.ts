@@ -169,7 +169,7 @@ function assertPresent<V>(e: NumberEmitter<V>, values: readonly V[], span: Span 
   if (values.some((value) => e.present?.(value) !== undefined)) throw e.declined('it computes with a bigint that may be null', span)
 }
 
-/** The range of `&`: an operand that is not negative bounds the result. Undefined where the result may not be signed 64 bits. */
+/** The range of `&`: an operand that is not negative bounds the result. Undefined where nothing does. */
 function commonBits(a: Range, b: Range): BigintType | undefined {
   const highs = [a, b].flatMap((range) => (range !== undefined && range.low >= 0n ? [range.high] : []))
   if (highs.length > 0)

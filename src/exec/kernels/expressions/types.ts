@@ -107,7 +107,7 @@ export function areUnsigned(types: readonly (WasmType | undefined)[]): boolean {
 }
 
 /**
- * The bits of a bigint that a loop carries, at least. Growing by a few bits an iteration it would keep JavaScript busy for days until it
+ * The bits assumed of a bigint that a loop carries. Growing by a few bits an iteration, it would keep JavaScript busy for days until it
  * exceeds 2 ** 30 bits, the limit; products of two such exceed it soon, and JavaScript throws.
  */
 export const GROWING: number = 2 ** 20

@@ -137,7 +137,7 @@ export function prologue(key: KernelKey): Code {
   return [...[...addressWord(FRAME.codes), ...set(CODES)], ...[...addressWord(FRAME.selection), ...set(SELECTION), ...parts]]
 }
 
-/** The key of the row as a 32-bit integer; of other numbers something that `isWhole` tells apart. */
+/** The key of the row as a 32-bit integer; for other numbers an integer that differs from them, which `isWhole` finds. */
 export function keyOf(type: KernelType, row: number, column: number, ahead = 0): Code {
   const { opcode, log2 } = LOAD[type]
   const loaded = [...element(column, row, log2), ...I.memory(opcode, ahead << log2)]

@@ -19,7 +19,7 @@ import { numbered } from './sortKernels.ts'
 const VECTOR = 16
 /** The same for a match whose bytes overlap within a vector. */
 const WORD = 8
-/** The greatest length in a literal's tag is below this; from here on the tag says how many bytes the length takes. */
+/** A literal's tag holds its length less 1 where that is below this; from here on it says how many bytes the length takes. */
 const LONG = 60
 /** The most bytes that a tag without a separate length reads or writes, vectors included. */
 const QUICK = 96

@@ -107,7 +107,7 @@ export interface WordOptions {
   readonly first: boolean
 }
 
-/** run(values, bits, from, to, words, flip, base, ofNull, dropped, width): appends `width` bits to each word: (word - base) >>> dropped. */
+/** run(values, bits, from, to, words, flip, base, ofNull, dropped, width): appends `width` bits of ((word ^ flip) - base) >>> dropped. */
 export function wordsKernel(form: SortForm, { nullable, first }: WordOptions): KernelModule {
   const { values, bits, from, to, words, flip, base, ofNull, dropped, width, place, mask, ...locals } = numbered(
     ...(['values', 'bits', 'from', 'to', 'words', 'flip', 'base', 'ofNull', 'dropped', 'width'] as const),
