@@ -22,6 +22,7 @@ import { Introductions, type MembersHead, type Place } from './introductions.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
+import { Nearby, whereabouts } from './nearby.ts'
 import { Peer } from './peer.ts'
 import { addressOf, publish } from './rendezvous.ts'
 
@@ -46,6 +47,7 @@ class Link {
   readonly #port: MessagePort
   readonly #peers = new Map<number, Peer>()
   readonly #challenges = new Set<string>()
+  readonly #nearby = new Nearby()
   /** Of rank 0: where those listen that have joined and were not introduced yet. */
   readonly #places = new Map<number, Place>()
   readonly #introductions = new Introductions({
@@ -142,6 +144,7 @@ class Link {
     }
     const peer = this.#peer(rank, proofOf(settings.token, ['key', number, own]))
     this.#places.set(rank, { host, port })
+    this.#nearby.watch(peer, meta)
     this.#dial(peer, new Dialled(settings, host, port))
     return encodeCall('welcome', 0, rank, { proof: proofOf(settings.token, ['welcome', rank, number, own]) })
   }
@@ -170,7 +173,7 @@ class Link {
         // the other may dial at once
         const peer = this.#peer(0, proofOf(token, ['key', number, own]))
         const answer = decodeFrame(
-          await driver.call(encodeCall('join', rank, 0, { number, own, proof, identity, host, port }), settings.joinMs),
+          await driver.call(encodeCall('join', rank, 0, { number, own, proof, identity, host, port, ...whereabouts() }), settings.joinMs),
         )
         const meta = metaOf(answer)
         if (answer.type === 'refused' && meta.later === true && Date.now() < until) throw new Error('Who was lost is not known to be.')
@@ -261,8 +264,7 @@ class Link {
       this.#lookWhetherLinked()
       return
     }
-    const isFirst = !this.#isUp
-    if (isFirst && [...this.#peers.values()].filter(({ isUp }) => isUp).length < world - 1) return
+    if (!this.#isUp && [...this.#peers.values()].filter(({ isUp }) => isUp).length < world - 1) return
     this.#introductions.introduce(this.#places)
     this.#places.clear()
   }
