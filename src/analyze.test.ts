@@ -126,7 +126,7 @@ test('functions that are not compiled', async () => {
   expect(await ran(large.map((r) => r.a + seen++))).toMatchInlineSnapshot(`
     "Ran in … ms
       MapExec r => r.a + seen++: 30,000 -> 30,000 rows, … ms, 234 KiB; the function as it stands, on the caller's thread, because it assigns the captured variable seen
-        ScanExec fromRows [a, s]: 30,000 rows, … ms, 410 KiB"
+        ScanExec fromRows [a]: 30,000 rows, … ms, 234 KiB"
   `)
   expect(seen).toBe(30_000)
 })

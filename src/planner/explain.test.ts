@@ -57,15 +57,15 @@ test('a function that was refused, with the place and the reason', () => {
         Filter r => (/good/g).test(r.note ?? "")
             runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.
           Scan ratings.parquet [user, movie, stars, note]
-    Rules: markPipelined
+    Rules: pruneColumns, markPipelined
     Optimized plan
       Map r => seen.get(r.note ?? "")?.[0] ?? 0
           runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Use index reads and writes, get, set, add, and methods of strings, numbers and dates.
         Filter r => (/good/g).test(r.note ?? "")  (pipelined)
             runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.
-          Scan ratings.parquet [user, movie, stars, note]
+          Scan ratings.parquet [note]
     Stages
-      stage 0: ScanExec ratings.parquet [user, movie, stars, note] -> FilterExec r => (/good/g).test(r.note ?? "") -> streamed to stage 1
+      stage 0: ScanExec ratings.parquet [note] -> FilterExec r => (/good/g).test(r.note ?? "") -> streamed to stage 1
       stage 1: stage 0 -> MapExec r => seen.get(r.note ?? "")?.[0] ?? 0"
   `)
 })

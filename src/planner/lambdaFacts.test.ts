@@ -36,7 +36,8 @@ test('the columns a function reads', () => {
   expect(columnsRead(lowered((r) => r.n + r.s.length))).toEqual(new Set(['n', 's']))
   expect(columnsRead(lowered(({ n, at }) => [n, at]))).toEqual(new Set(['n', 'at']))
   expect(columnsRead(lowered((r) => r))).toBe('all')
-  expect(columnsRead(lowered((r) => /x/g.test(r.s)))).toBe('all')
+  expect(columnsRead(lowered((r) => /x/g.test(r.s)))).toEqual(new Set(['s']))
+  expect(columnsRead(lowered((r) => /x/g.test(JSON.stringify(r))))).toBe('all')
 })
 
 test('whether it looks at the key', () => {

@@ -1,7 +1,7 @@
 /**
  * Facts about row lambdas for rules: the columns they read, and whether running them on other rows can be noticed.
  *
- * In doubt the answer is the safe one: a function that was refused reads everything and may fail.
+ * In doubt the answer is the safe one: a function that was refused reads everything, but where it names all that it sees of a row, and may fail.
  */
 
 import type { ColumnType, ElementType } from '../core/data/schema.ts'

@@ -202,6 +202,8 @@ export interface UserFunction {
   readonly portable?: PortableFunction
   /** The reason why `portable` is absent. */
   readonly unportable?: Refusal
+  /** Of a function that was refused: the fields that it names of its row, where it sees nothing else of the row. */
+  readonly fields?: readonly string[]
   /** Whether it runs as it stands and may share variables with another such function of its plan: then one sees all rows before the other sees any. */
   readonly sharesState?: boolean
 }

@@ -69,9 +69,9 @@ export function readsKey(f: RowFunction): boolean {
   return found
 }
 
-/** The columns of one argument that a function reads; 'all' when it was refused or takes the element as a whole. */
-export function columnsRead(f: Pick<UserFunction, 'ir'>, argument = 0): ReadonlySet<string> | 'all' {
-  if (f.ir === undefined) return 'all'
+/** The columns of one argument that a function reads; 'all' when it takes the element as a whole, or was refused and may. */
+export function columnsRead(f: Pick<UserFunction, 'ir' | 'fields'>, argument = 0): ReadonlySet<string> | 'all' {
+  if (f.ir === undefined) return f.fields === undefined || argument > 0 ? 'all' : new Set(f.fields)
   const columns = new Set<string>()
   let inputs = 0
   let fields = 0

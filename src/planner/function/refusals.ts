@@ -205,7 +205,7 @@ const REASONS = {
   },
   'ambiguous-method': {
     message: 'It uses {name} of a value that may not be a string.',
-    cure: 'Convert it first, as String(x).',
+    cure: 'Make a text of it, as String(x), where it should be one; lists of columns run as JavaScript.',
   },
   'computed-name': { message: 'It computes the name of a field.', cure: 'Write the name, as row.price.' },
   'string-index': { message: 'It indexes a value that is not an array.', cure: 'Use charAt or charCodeAt for strings.' },

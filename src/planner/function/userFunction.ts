@@ -23,6 +23,7 @@ import { type Changed, changedPlatform } from './platform.ts'
 import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse.ts'
 import { portableOf, usesThis } from './portable.ts'
 import { refusalOf } from './refusals.ts'
+import { fieldsNamed } from './rowFields.ts'
 import { textOfUnit } from './source/print.ts'
 import { type AnyFunction, meaningsIn, type Unit, unitOf, wholeSpan } from './unit.ts'
 
@@ -109,8 +110,11 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
   const named = namedBy(units.values())
   const inputs = context.kind === 'row' ? context.inputs : []
   const portable = ('source' in printed ? changedReason(named, inputs, span, changedOf()) : undefined) ?? printed
+  const isOfRows = context.kind === 'row' && inputs.length === 1 && inputs[0]?.kind === 'row'
+  const fields = lowered.ir === undefined && isOfRows ? fieldsNamed(shown) : undefined
   const fn: UserFunction = {
     ...common,
+    ...(fields === undefined ? {} : { fields }),
     ...(lowered.ir === undefined ? {} : { ir: lowered.ir }),
     refusals: lowered.refusals,
     ...('source' in portable ? { portable } : { unportable: portable }),
