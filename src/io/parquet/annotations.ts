@@ -1,5 +1,5 @@
 /**
- * What the decoder is told about the types of a file, and what is done here instead.
+ * Type annotations of a file: those that the decoder is told, and the conversions that are done here instead.
  *
  * A schema element keeps its structure; annotations are reduced to those the decoder knows. What it cannot say comes
  * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 microseconds, whole numbers decimals.
@@ -16,7 +16,7 @@ import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thr
 
 export type LeafChange =
   | { readonly kind: 'uuid' }
-  /** Whole numbers, of 32 or 64 bits, of as many digits behind the point. */
+  /** Decimals stored as integers of 32 or 64 bits, with precision and scale. */
   | ({ readonly kind: 'decimal' } & DecimalForm)
   /** A timestamp or time in another unit than Parquet can say. */
   | { readonly kind: 'time'; readonly unit: TimeUnit; readonly timezone?: string }
@@ -30,10 +30,10 @@ const CONVERTED = { utf8: 0, enum: 4, decimal: 5, json: 19, bson: 20, interval: 
 const LOGICAL = { string: 1, enum: 4, decimal: 5, json: 12, bson: 13, uuid: 14, float16: 15, variant: 16 } as const
 /** Fields of a schema element that carry structure: type, length, repetition, name, children, annotation, scale, precision. */
 const STRUCTURE = [1, 2, 3, 4, 5, 6, 7, 8, 10]
-/** Of these, those that make a whole number a decimal. */
+/** The fields among these that mark an integer as a decimal. */
 const DECIMAL = [6, 7, 8, 10]
 
-/** The element as the decoder is to see it. A SourceError for a type that no column holds. */
+/** The schema element as the decoder is to see it, with the change to make afterwards. Throws SourceError for a type that no column holds. */
 export function plainElement(
   element: ThriftStruct,
   place: Place,
@@ -59,14 +59,14 @@ export function plainElement(
   const int96 = physical === INT96
   const form = formOfDecimal(element)
   if (form !== undefined && (physical === INT32 || physical === INT64)) {
-    // numbers of 128 bits, which the decoder makes of decimals, would be made smaller again
+    // told of a decimal, the decoder would make 128-bit numbers, which would be narrowed again here
     for (const field of DECIMAL) plain.delete(field)
     return { element: plain, change: { kind: 'decimal', ...form }, int96 }
   }
   return id === LOGICAL.uuid ? { element: plain, change: { kind: 'uuid' }, int96 } : { element: plain, int96 }
 }
 
-/** The form of a decimal; undefined for what is none, or says it in a way of its own. */
+/** Precision and scale of a decimal; undefined where the element is none, does not state both, or has more than MOST_DIGITS digits. */
 function formOfDecimal(element: ThriftStruct): DecimalForm | undefined {
   const logical = structOf(element, 10)
   const own = logical === undefined ? undefined : structOf(logical, LOGICAL.decimal)
@@ -76,10 +76,10 @@ function formOfDecimal(element: ThriftStruct): DecimalForm | undefined {
   if (scale === undefined || precision === undefined) return undefined
   return precision <= MOST_DIGITS ? decimalForm(precision, scale) : undefined
 }
-/** Of integers of 64 bits. */
+/** The decimal digits that an integer of 64 bits always holds. */
 const MOST_DIGITS = 18
 
-/** The changes of the leaves below a type, in depth-first order; `changes` is consumed. */
+/** A change for each leaf below a type, in depth-first order; undefined for leaves that stay as the decoder makes them. */
 export type LeafChanges = readonly (LeafChange | undefined)[]
 
 export function leafTypes(type: ColumnType): ColumnType[] {

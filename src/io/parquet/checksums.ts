@@ -23,7 +23,7 @@ export function sealFooter(footer: Uint8Array): void {
   footer.set(new TextEncoder().encode(hex(crc32(footer))), at)
 }
 
-/** The chunks' checksums after checking the footer's; undefined for files without. */
+/** Verifies the footer's checksum and returns those of the chunks, in file order; undefined for files that carry none. */
 export function verifyFooter(
   footer: Uint8Array,
   keyValues: ReadonlyMap<string, string>,
@@ -39,7 +39,7 @@ export function verifyFooter(
   return Uint32Array.from({ length: chunks }, (_, i) => Number.parseInt(value.slice(DIGITS * (i + 1), DIGITS * (i + 2)), 16))
 }
 
-/** Where the value begins: after the last appearance of the key, the Thrift field header and the length. */
+/** The offset of the checksum value: behind the last appearance of the key, the Thrift field header and the length. Undefined without key. */
 function checksumOffset(footer: Uint8Array): number | undefined {
   const buffer = Buffer.from(footer.buffer, footer.byteOffset, footer.byteLength)
   const key = buffer.lastIndexOf(CHECKSUM_KEY)

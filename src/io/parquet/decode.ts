@@ -1,9 +1,9 @@
 /**
  * Columns of one row group, from checked pages to Arrow columns, by parquet-wasm.
  *
- * Columns that are small by what their pages declare are decoded together, in one go. What turns out larger than its
- * pages said, and what is large by itself, is decoded alone and taken over a batch of rows at a time, so that the
- * decoder need not hold it twice.
+ * Columns that are small by what their pages declare are decoded together, in one go. A column that is large, or turns
+ * out larger than its pages said, is decoded alone and taken over a batch of rows at a time, so that the decoder need
+ * not hold it twice.
  */
 
 import type * as ArrowFields from 'apache-arrow'
@@ -23,12 +23,12 @@ import { type GroupPart, singleGroupFile } from './singleGroup.ts'
 import { decodeThrift } from './thrift.ts'
 import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
 
-/** What the decoder needs at most for a byte of values it hands over whole: the file, the values, three forms of the message. */
+/** Decoder memory, at most, per byte of values that it hands over in one batch: the file, the values, three forms of the message. */
 const BYTES_A_BYTE = 8
 
-/** Of what is taken over a batch of rows at a time: bytes of a batch, and batches where pages do not tell the bytes. */
+/** The size aimed at for a batch, where a column is taken over a batch of rows at a time. */
 const BATCH_BYTES = 8 * 2 ** 20
-
+/** The least number of such batches: a column may be larger than its pages declare. */
 const LEAST_BATCHES = 64
 
 /** Whether columns of this many bytes, by what their pages declare, are decoded together. */
@@ -36,7 +36,7 @@ export function fitTogether(file: FileDetail, likelyBytes: number): boolean {
   return likelyBytes * BYTES_A_BYTE <= file.limits.quickBytes
 }
 
-/** The columns, one after another, in their order. A SourceError names the one that cannot be decoded. */
+/** Decodes columns of `rows` rows each and yields them in their order. Throws a SourceError that names the one that cannot be decoded. */
 export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination = {}): Generator<Column> {
   const likely = columns.reduce((sum, column) => sum + column.likelyBytes, 0)
   const native = columns.length > 0 && fitTogether(file, likely) ? decodedNatively(file, columns, rows, to) : undefined
@@ -54,7 +54,7 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
   for (const column of columns) yield decodeAlone(file, column, rows)
 }
 
-/** Flat columns that the decoder makes in one batch without complaint; undefined for all others. Texts are places in dictionaries where they may be. */
+/** Decodes flat columns without Arrow messages, texts as dictionary codes where `to` allows; undefined where one cannot come this way. */
 function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): readonly Column[] | undefined {
   if (columns.some(({ detail: { int96, elements } }) => int96 !== undefined || elements.length > 1)) return undefined
   const decoded = pagedColumns(file, columns, rows, to)
@@ -66,10 +66,10 @@ function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows
     if (found === undefined) return undefined
     for (const [i, column] of found.entries()) decoded[places[i] as number] = column
   }
-  return decoded as readonly Column[] // each is of pages, of places or neither
+  return decoded as readonly Column[] // each came from pages, as codes, or from the decoder
 }
 
-/** What the decoder is given of a column. */
+/** The part that a column is of the file that the decoder reads. */
 function partOf({ detail: { elements }, chunks }: ReadyColumn): GroupPart {
   return { elements: elements.map(decodeThrift), chunks }
 }
@@ -80,7 +80,7 @@ function mayBeCoded({ isCoded, detail: { type } }: ReadyColumn, { dictionaries }
 
 interface Together {
   readonly rows: number
-  /** All of them are texts, and come as places in dictionaries. */
+  /** Whether all columns are texts that come as dictionary codes. */
   readonly coded: boolean
   readonly to: Destination
 }
@@ -140,12 +140,12 @@ const CURE = ' Write the file with smaller row groups, or give the session more 
 
 interface Reading {
   readonly rows: number
-  /** All rows in one batch when absent. */
+  /** Rows of a batch; absent: all rows are one batch. */
   readonly batchRows?: number
   readonly hint: string | undefined
 }
 
-/** Tables of one record batch each, in row order; or why there are none. */
+/** Decodes columns to tables of one record batch each, in row order; returns the failure where the decoder fails or gives too much. */
 function tablesOf(file: FileDetail, columns: readonly ReadyColumn[], { rows, hint, batchRows }: Reading): readonly Table[] | WasmFailure {
   const bytes = singleGroupFile(columns.map(partOf), rows, { keyValues: hint === undefined ? [] : [['ARROW:schema', hint]] })
   const most = file.limits.columnBytes * columns.length
@@ -178,7 +178,7 @@ function tablesOf(file: FileDetail, columns: readonly ReadyColumn[], { rows, hin
   return taken > most ? fullFailure() : streams.map((stream) => tableFromIPC(stream))
 }
 
-/** Column `index` of tables that follow each other. */
+/** Concatenates column `index` of tables that hold consecutive rows. */
 function columnOfTables(tables: readonly Table[], index: number, rows: number, place: Place): Column {
   const vectors = tables.map((table) => table.getChildAt(index))
   const decodedRows = vectors.reduce((sum, vector) => sum + (vector?.length ?? 0), 0)
@@ -195,7 +195,7 @@ function int96Hint(name: string, type: ColumnType): string {
   return schemaHint([new ArrowField(name, arrowTypeOf(type, name), true)])
 }
 
-/** One that asks for texts as places in dictionaries. */
+/** An Arrow schema that asks the decoder for texts as dictionary codes. */
 function dictionariesHint(columns: readonly ReadyColumn[]): string {
   return schemaHint(columns.map(({ name }) => new ArrowField(name, new Dictionary(new Utf8(), new Int32()), true)))
 }

@@ -1,7 +1,7 @@
 /**
- * Instances of parquet-wasm whose memory has an end.
+ * Instances of parquet-wasm with bounded memory.
  *
- * What a file takes when decoded cannot be known from its headers: a dictionary, a prefix or a compressed page of a few
+ * The decoded size of a file cannot be known from its headers: a dictionary, a prefix or a compressed page of a few
  * bytes becomes gigabytes. So the decoder's memory is given a largest size, which the WebAssembly engine itself keeps
  * (`givenMemory.ts`).
  */
@@ -18,7 +18,7 @@ export function newDecoder(mostBytes: number, print: (text: string) => void = ()
   glue ??= loadGlue()
   const { run, module } = glue
   const exports = {}
-  // The package's glue reads its module from a file, and gets none; it is handed this one, compiled once for all instances.
+  // The package's glue would read its module from a file; it is handed the one that was compiled for all instances.
   const noFiles = () => ({ readFileSync: () => undefined })
   const wasm = {
     Instance: function Instance(of: WebAssembly.Module, imports: WebAssembly.Imports) {
@@ -28,7 +28,7 @@ export function newDecoder(mostBytes: number, print: (text: string) => void = ()
       return module
     },
   }
-  // a console of its own: the process's may be frozen, and is others' as well
+  // a console of its own: the process's may be frozen, and other code shares it
   run(exports, noFiles, '', wasm, { ...console, error: (...parts: unknown[]) => print(parts.map(String).join(' ')) })
   return exports as typeof ParquetWasm // what the package's main file exports
 }

@@ -1,5 +1,5 @@
 /**
- * What a worker has to know to read row groups of a file, as plain data, worked out once from the footer.
+ * The plain data that workers need to read row groups of a file, derived once from the footer.
  */
 
 import { type ColumnType, type Field, fieldsOf } from '../../core/data/schema.ts'
@@ -28,10 +28,10 @@ export interface FileDetail {
 export interface ColumnDetail {
   readonly type: ColumnType
   readonly nullable: boolean
-  /** Encoded schema elements for the decoder. */
+  /** Schema elements for the decoder, encoded in Thrift. */
   readonly elements: readonly Uint8Array[]
   readonly changes: LeafChanges
-  /** One a chunk. */
+  /** The leaves of the column: one for each chunk that it has in a row group. */
   readonly leaves: readonly LeafDetail[]
   /** For columns with INT96 leaves: the type to ask the decoder for, which has microseconds there. */
   readonly int96?: ColumnType
@@ -40,11 +40,11 @@ export type LeafDetail = Pick<ChunkMeta, 'physical' | 'path'>
 export interface GroupDetail {
   readonly file: FileDetail
   readonly group: number
-  /** The file's rows before it. */
+  /** Number of the file's rows before the group. */
   readonly firstRow: number
   readonly rows: number
 }
-/** What a split knows of a column. By name it is in a Map: a plain object loses a column named `__proto__` on the way to a thread. */
+/** A column of one row group. Splits keep these by name in a Map: a plain object loses a column named `__proto__` on its way to a thread. */
 export interface GroupColumn {
   readonly column: ColumnDetail
   readonly chunks: readonly ChunkDetail[]
@@ -109,7 +109,7 @@ export function describeFile({ path, stamp, footer, columns, int64, limits }: Op
   return { path, fields, footer, columns, details, detail: { path, stamp, limits } }
 }
 
-/** One split for each row group that has rows, of file `number`. What it knows of its columns is put together when somebody asks. */
+/** One split for each row group of file `number` that has rows. The descriptions of its columns are made when they are first read. */
 export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
   let rowsBefore = 0
   return file.footer.groups.flatMap((group, index) => {
@@ -147,7 +147,7 @@ export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
   })
 }
 
-/** The column's chunks, one a leaf. */
+/** The column's chunks in the group, one per leaf. */
 function chunksOf({ firstLeaf, leaves }: ParquetColumn, { chunks }: RowGroup): readonly ColumnChunk[] {
   return chunks.slice(firstLeaf, firstLeaf + leaves.length)
 }
@@ -177,7 +177,7 @@ function boundsOfColumns({ columns, fields, details }: FileColumns, group: RowGr
   return statistics
 }
 
-/** All but those of one value a row whose chunk counts no nulls. */
+/** Names of the columns that may have nulls: all but top-level columns of one value per row whose chunk's statistics count no nulls. */
 function columnsWithNulls({ columns }: FileColumns, group: RowGroup): ReadonlySet<string> {
   const counted = (column: ParquetColumn): boolean => {
     const [leaf] = column.leaves
@@ -205,7 +205,7 @@ function isLeaf(element: ThriftStruct | undefined): boolean {
   return element?.has(1) === true && !((element.get(5)?.value ?? 0) !== 0)
 }
 
-/** The decoder's own reading of a column's schema, where those of all columns together were not read. */
+/** The field of one column, as the decoder reads its schema; called where `fieldsTogether` found none. Throws SourceError. */
 function fieldOf(place: Place, elements: readonly ThriftStruct[], limits: DecodeLimits): Field {
   const { source, column } = place
   try {
@@ -238,7 +238,7 @@ function fieldsRead(source: string, columns: readonly (readonly ThriftStruct[])[
   return fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, source))
 }
 
-/** INT96 is nanoseconds since a day in 4713 BC; microseconds reach further and are what its writers keep. */
+/** The type with timestamps in microseconds: INT96, nanoseconds since a day in 4713 BC, would reach less far in nanoseconds; its writers keep no more. */
 function microseconds(type: ColumnType): ColumnType {
   if (type.kind === 'list') return { kind: 'list', item: microseconds(type.item) }
   if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: microseconds(field.type) })) }

@@ -59,14 +59,14 @@ export interface ColumnChunk {
   readonly statistics: ThriftStruct | undefined
   readonly codec: number
   readonly values: number
-  /** From the first page (dictionary or data) on. */
+  /** Byte offset of the first page, dictionary or data, in the file. */
   readonly start: number
   readonly compressedBytes: number
   readonly uncompressedBytes: number
 }
 
 export const CODECS: readonly string[] = ['uncompressed', 'snappy', 'gzip', 'lzo', 'brotli', 'lz4', 'zstd', 'lz4_raw']
-/** The last bytes read at once: most footers fit, so that opening takes one read. */
+/** Bytes at the file's end that are read at once: most footers fit, so that opening takes one read. */
 const TAIL_BYTES = 64 * 1024
 const MAGIC = 0x31524150 // PAR1
 const ENCRYPTED_MAGIC = 0x45524150 // PARE
@@ -114,9 +114,9 @@ export async function readFooter(bytes: ByteSource, path: string, { footerBytes 
 }
 
 interface Bounds {
-  /** Where the pages end. */
+  /** Byte offset at which the pages end and the footer begins. */
   readonly dataEnd: number
-  /** What the footer's values may take in memory. */
+  /** Bytes of memory that the footer's values may take. */
   readonly footerBytes: number
 }
 

@@ -13,7 +13,7 @@ const MEMORY = 5
 /** The kind of an import. */
 const IS_MEMORY = 2
 
-/** Where the memory is among the imports of an instance; the fewest pages that it may have are the name within it. */
+/** The module name of the memory among the imports of an instance; its field name is the number of pages that it begins with. */
 const MEMORY_OF = 'memory of at least'
 
 interface Section {
@@ -46,7 +46,7 @@ export function withGivenMemory(code: Uint8Array): Uint8Array<ArrayBuffer> {
   ])
 }
 
-/** An instance of such a module with a memory of its own, which ends at about so many bytes. */
+/** An instance of a module that `withGivenMemory` made, with a memory of its own of at most about `mostBytes`. */
 export function instanceWith(mostBytes: number, module: WebAssembly.Module, imports: WebAssembly.Imports): WebAssembly.Instance {
   const { name } = WebAssembly.Module.imports(module).find((one) => one.module === MEMORY_OF) as WebAssembly.ModuleImportDescriptor // made above
   const initial = Number(name)

@@ -1,20 +1,20 @@
 /**
  * How much of a Parquet file is decoded at once.
  *
- * A few bytes can become any size, and what they become is known only when it is decoded. So the decoder's memory has
- * an end, which follows from the session's budget: all amounts together leave the process within its budget and half a
- * GiB. A session with a GiB reads columns of 512 MiB.
+ * A few bytes can become any size, which is known only when they are decoded. So the decoder's memory has a limit that
+ * follows from the session's budget: all amounts together leave the process within its budget and half a GiB. A session
+ * with a GiB reads columns of 512 MiB.
  */
 export interface DecodeLimits {
-  /** A footer's values as objects: those of 80,000 column chunks in a small session. Its bytes may take half of it. */
+  /** Memory for a footer's values as objects: those of 80,000 column chunks in a small session. The footer's bytes may be half as many. */
   readonly footerBytes: number
-  /** The decoder's memory for what is small by its pages. */
+  /** The decoder's memory for columns that are small by what their pages declare. */
   readonly quickBytes: number
-  /** The decoder's memory for what is taken over a batch of rows at a time. */
+  /** The decoder's memory for columns that are taken over a batch of rows at a time. */
   readonly slowBytes: number
-  /** One column of one row group, decoded. */
+  /** Size of one decoded column of one row group. */
   readonly columnBytes: number
-  /** All columns of one row group that are asked for, decoded. */
+  /** Size of all decoded columns of one row group that are asked for. */
   readonly groupBytes: number
 }
 
@@ -34,7 +34,7 @@ export function decodeLimits(budgetBytes: number): DecodeLimits {
 }
 
 /**
- * Rows that a file may claim without bytes for them: runs and dictionaries are small, but a page ends after some
+ * The most rows that a file of so many bytes may claim: runs and dictionaries are small, but a page ends after some
  * thousand rows. Beyond this a file would take time out of all proportion to its size.
  */
 export function mostRows(fileBytes: number): number {

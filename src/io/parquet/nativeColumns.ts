@@ -1,5 +1,5 @@
 /**
- * Flat columns out of the decoder's memory, by the Arrow C data interface: no message is written and read in between.
+ * Flat columns out of the decoder's memory, by the Arrow C data interface: no Arrow IPC message is written and read in between.
  *
  *     ArrowSchema, ArrowArray   structs in the decoder's memory, with addresses of the buffers that columns are made of
  *
@@ -18,12 +18,12 @@ import type { ColumnDetail } from './describe.ts'
 import type { Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 
-/** Where the parts of the structs are, with addresses of 32 bits. */
+/** Byte offsets of the fields of ArrowSchema and ArrowArray, with addresses of 32 bits. */
 const SCHEMA = { format: 0, children: 32, dictionary: 36 } as const
 
 const ARRAY = { length: 0, nulls: 8, offset: 16, childCount: 32, buffers: 40, children: 44, dictionary: 48 } as const
 
-/** The types of columns that are buffers as they are, by their formats. */
+/** Column types by the Arrow format strings that bring them without conversion (of bools, bits become bytes). */
 const SAME: ReadonlyMap<string, ColumnType['kind']> = new Map([
   ['c', 'i8'],
   ['C', 'u8'],
@@ -41,19 +41,19 @@ const SAME: ReadonlyMap<string, ColumnType['kind']> = new Map([
   ['z', 'binary'],
 ])
 
-/** An exported table of one batch. */
+/** A table of one batch that the decoder exported: the addresses of its ArrowSchema and ArrowArray in the decoder's memory. */
 export interface Exported {
   readonly memory: WebAssembly.Memory
   readonly schema: number
   readonly array: number
 }
 
-/** Where the columns go, and what makes numbers of wide integers: without it they come by a message. */
+/** The destinations of columns, and the kernels for them. Without `numbers`, 64-bit integers that become f64 come by a message. */
 export type Destination = Pick<Access, 'into' | 'scratch' | 'numbers' | 'pages' | 'dictionaries'>
 
 /**
- * The columns, of `rows` rows each; undefined where one of them has to come by a message. Of the decoder's memory only validity
- * and texts stay as they were.
+ * Copies the columns, of `rows` rows each; undefined where one of them has to come by a message. Values in the decoder's memory may be
+ * overwritten by their conversion; validity and texts are not.
  */
 export function nativeColumns(
   { memory, schema, array }: Exported,
@@ -76,7 +76,7 @@ export function nativeColumns(
   return columns
 }
 
-/** The values of a table's only column, which has so many of one byte each: a view of the decoder's memory. Undefined for any other table. */
+/** A view of the decoder's memory with the values of a table of one column of `length` single bytes; undefined for any other table. */
 export function onlyBytes({ memory, schema, array }: Exported, length: number): Uint8Array | undefined {
   const view = new DataView(memory.buffer)
   if (wordAt(view, array + ARRAY.childCount) !== 1) return undefined
@@ -95,11 +95,11 @@ interface From {
   readonly memory: WebAssembly.Memory
   readonly field: number
   readonly to: Destination
-  /** Its number; none for a dictionary. */
+  /** The column's number among those that are read; absent for a dictionary. */
   readonly column?: number
 }
 
-/** An array of the decoder's memory. One that does not begin at its first value has -1 rows: it comes by a message. */
+/** The buffers of the ArrowArray at address `array`. `rows` is -1 where it begins at another value than its first: it comes by a message. */
 function arrayAt(view: DataView, array: number, { memory, field, to, column }: From): Buffers & { readonly dictionary?: Buffers } {
   const { scratch = OWN, into, numbers } = to
   const rows = wordAt(view, array + ARRAY.offset) === 0 ? wordAt(view, array + ARRAY.length) : -1
@@ -136,12 +136,12 @@ interface Buffers {
   readonly first: number
   readonly second: () => number
   readonly scratch: Scratch
-  /** Room for the values. */
+  /** Returns room for values of so many bytes: the column's destination where it has that length, else scratch memory. */
   readonly values: (length: number) => Uint8Array
   readonly numbers: NumberKernels | undefined
 }
 
-/** Texts as places in their dictionary. */
+/** A column of texts as dictionary codes; undefined for other types, and for dictionaries that hold nulls or begin at another entry than the first. */
 function codedColumn(buffers: Buffers, entries: Buffers, { type, changes: [change] }: ColumnDetail): Column | undefined {
   const isText = type.kind === 'utf8' && (change === undefined || change.kind === 'type')
   if (!isText || buffers.format !== 'i' || entries.format !== 'u' || entries.rows < 0 || entries.validity !== undefined) return undefined
@@ -182,7 +182,7 @@ function valuesOf(format: string, { memory, rows, first, values }: Buffers): Non
   return new ArrayOfValues(bytes.buffer, bytes.byteOffset, rows)
 }
 
-/** Makes numbers of the integers where they lie; false where one of them, be it that of a null, is not between the limits. */
+/** Converts 64-bit integers to f64 in place; false without kernels, and where one of them, be it that of a null, is not between the limits. */
 function scaled(
   { memory, first, rows, numbers }: Buffers,
   how: { readonly signed: boolean; readonly limit: number; readonly divisor: number },
@@ -256,10 +256,10 @@ export interface ReadyColumn {
   readonly name: string
   readonly detail: ColumnDetail
   readonly chunks: GroupPart['chunks']
-  /** Those of all its chunks. */
+  /** The pages of all chunks. */
   readonly pages: readonly Page[]
-  /** What it becomes, by what its pages declare. */
+  /** Decoded size in bytes, by what the pages declare. */
   readonly likelyBytes: number
-  /** Whether all its values are indices of a dictionary's entries. */
+  /** Whether all its values are dictionary codes in the file. */
   readonly isCoded: boolean
 }

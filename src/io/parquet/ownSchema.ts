@@ -20,7 +20,7 @@ export function schemaValue(fields: readonly Field[]): string {
   return JSON.stringify(fields)
 }
 
-/** Arrow's schema message for such rows, behind the mark and the length that messages have in streams, in base64. */
+/** Arrow's schema message for rows of type `element`, behind the mark and the length that messages have in streams, in base64. */
 export function arrowValue(element: ElementType): string {
   const writer = new RecordBatchStreamWriter()
   writer.reset(undefined, fileSchemaOf(element))
@@ -40,7 +40,7 @@ function arrowTypes(value: string | undefined): ReadonlyMap<string, ColumnType> 
   const schema = value === undefined ? undefined : arrowSchema(value)
   const types = new Map<string, ColumnType>()
   for (const field of schema?.fields ?? []) {
-    // what the file's own schema says in full, or differently, is left to it
+    // all other types are left to the file's own schema, which says them in full
     if (!DataType.isTimestamp(field.type) && !DataType.isDictionary(field.type)) continue
     try {
       types.set(nameOfField(field), columnFieldOfArrow(field, ARROW_KEY).type)
@@ -64,7 +64,7 @@ function arrowSchema(value: string): Schema | undefined {
     const message = Message.decode(header)
     return message.isSchema() ? (message.header() as Schema) : undefined
   } catch {
-    return undefined // as a text that is no UTF-8
+    return undefined // malformed, such as a text that is no UTF-8
   }
 }
 
@@ -80,14 +80,14 @@ function ownTypes(value: string): ReadonlyMap<string, ColumnType> {
   return new Map(fields.map((field: Field) => [field.name, field.type])) // just checked
 }
 
-/** Deeper than the footer's own schema can be. */
+/** The deepest nesting that is read: deeper than the footer's own schema can be. */
 const DEEPEST = 64
 
 function isField(value: unknown, depth: number): boolean {
   return isObject(value) && typeof value.name === 'string' && isType(value.type, depth)
 }
 
-/** Whether a value has the form of a type: what is read of it, and no more. */
+/** Whether a value has the form of a type. Only the fields that are read of it are checked. */
 function isType(value: unknown, depth: number): boolean {
   if (!isObject(value) || typeof value.kind !== 'string' || depth > DEEPEST) return false
   switch (value.kind) {

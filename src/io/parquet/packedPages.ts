@@ -1,16 +1,16 @@
 /**
- * Bytes packed by the encoder's codecs: the other way round of `unpackedPages.ts`.
+ * Bytes packed by the encoder's codecs: the inverse of `unpackedPages.ts`.
  *
  *     bytes of any lengths        one after another
- *     what the encoder sees       a row of which each is a value
- *     what is taken of the file   the one page of each column
+ *     what the encoder sees       one row, with a column for each of them
+ *     what is taken of its file   the body of the one page of each column
  */
 import { Bug } from '../../core/errors.ts'
 import { Field, FixedSizeBinary, makeData, RecordBatch, Schema, Struct, Table, tableToIPC } from '../arrow/arrowLibrary.ts'
 import { decodeThrift, intOf, structOf, structsOf, ThriftReader } from './thrift.ts'
 import { WasmFailure, withParquetWasm } from './wasm.ts'
 
-/** Each of `parts` packed, in its order; none of them is empty. Whoever asks for it has awaited `loadParquet`. */
+/** Packs each of `parts`, in their order; none of them may be empty. Callers have awaited `loadParquet`. */
 export function packedPages(parts: readonly Uint8Array[], codec: 'ZSTD' | 'LZ4_RAW'): readonly Uint8Array[] {
   const row = rowOf(parts)
   try {

@@ -1,7 +1,7 @@
-/** What the codecs are given at once, where one piece is not more. */
+/** Bytes that the codecs are given at once, at most; one piece may be longer. */
 const TOGETHER_BYTES = 16 * 2 ** 20
 
-/** Pieces that follow one another as groups of at most so many bytes, or of one piece that is longer. */
+/** Groups consecutive pieces: each group has at most TOGETHER_BYTES, or is one piece that is longer. */
 export function pageGroups<T>(pieces: readonly T[], bytesOf: (piece: T) => number): readonly (readonly T[])[] {
   const groups: T[][] = []
   let bytes = Number.POSITIVE_INFINITY

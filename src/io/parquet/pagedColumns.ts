@@ -1,7 +1,7 @@
 /**
- * Columns of numbers and of texts from their pages: these are unpacked all of a row group at once, by the session's kernel where
- * Snappy packed them, by the decoder else, and kernels over the session's memory find the values, or the places of texts in a
- * dictionary, and write them where they go; texts without a dictionary go to blocks of their own.
+ * Columns of numbers and of texts from their pages. The pages of a row group are unpacked together, by the session's kernel where
+ * Snappy packed them, else by the decoder. Kernels over the session's memory then write the values, or the dictionary codes of texts,
+ * to the columns' destinations; texts without a dictionary go to blocks of their own.
  *
  *     [header][packed] …   pages of columns a and b, of any sizes   --unpackedPages.ts-->   bytes, one page behind the other
  *
@@ -23,10 +23,10 @@ import { WasmFailure } from './wasm.ts'
 const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, BYTE_ARRAY: 6 } as const
 const [PLAIN, PLAIN_DICTIONARY] = [0, 2]
 const BYTE_CODES = 256
-/** The codec that kernels know. */
+/** The codec that kernels unpack, by Parquet's number. */
 const SNAPPY = 1
 
-/** The columns that could be made so, each at its place among those that are read. */
+/** Makes columns from their pages. The result has an entry for each column that is read, undefined where the decoder has to make it. */
 export function pagedColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): (Column | undefined)[] {
   const made = new Array<Column | undefined>(columns.length).fill(undefined)
   const { pages: kernels } = to
@@ -49,23 +49,23 @@ function columnFrom(one: Wanted, rows: number, kernels: PageKernels, parts: read
   if (out !== undefined)
     return kernels.decode(parts, { out, width, numbers, dictionary, pages }) ? columnOver(type, out, rows, entries) : undefined
   const texts = kernels.texts(parts, pages)
-  // where no text begins in the middle of a character, each is one if all of them are
+  // the kernel checked that no text begins in the middle of a character, so each is UTF-8 if all bytes together are
   return texts?.offsets.length === rows + 1 && isUtf8(texts.values) ? { type, length: rows, ...texts } : undefined
 }
 
-/** A column that pages may be enough for. */
+/** A column that kernels make from its pages, unless these turn out odd. */
 interface Wanted extends Form {
   readonly number: number
   readonly nullable: boolean
   readonly pages: readonly UnpackedPage[]
-  /** Absent for texts without a dictionary. */
+  /** The destination of values or dictionary codes; absent for texts without a dictionary. */
   readonly out: Uint8Array | undefined
 }
 
 interface UnpackedPage {
   readonly page: Page
   readonly length: number
-  /** Where it begins among the bytes of all parts. */
+  /** Offset of its first byte, counted over the bytes of all parts. */
   at: number
 }
 
@@ -99,13 +99,13 @@ function byCodec(
   return groups
 }
 
-/** Texts that all are entries of a dictionary, of no more entries than a byte has numbers for. */
+/** Whether all values are entries of one dictionary whose codes fit in a byte. */
 function hasByteCodes({ isCoded, pages: [page] }: ReadyColumn): boolean {
   if (!isCoded || page?.kind !== 'dictionary' || page.values > BYTE_CODES) return false
   return page.encoding === PLAIN || page.encoding === PLAIN_DICTIONARY
 }
 
-/** What a value of the file becomes; undefined for what is not made here. */
+/** The form in which kernels write a column's values; undefined for columns that they do not make: nested, INT96, of another type or change. */
 function formOf(physical: number, { type, changes: [change, another], elements, int96 }: ColumnDetail): Form | undefined {
   if (elements.length !== 1 || another !== undefined || int96 !== undefined) return undefined
   const width = physical === PHYSICAL.INT32 || physical === PHYSICAL.FLOAT ? 4 : 8
@@ -143,7 +143,7 @@ function columnOver(type: ColumnType, out: Uint8Array, rows: number, dictionary:
   return { type, length: rows, values: new ArrayOfValues(buffer, byteOffset, rows) }
 }
 
-/** Hands the unpacked bytes of the columns' pages to `use`, which is done with them when it returns; undefined where they cannot be unpacked. */
+/** Unpacks the columns' pages and hands the bytes to `use`, which is done with them when it returns; undefined where a page cannot be unpacked or counts nulls. */
 function withUnpacked<R>(
   file: FileDetail,
   columns: readonly Wanted[],
@@ -183,7 +183,7 @@ function withUnpacked<R>(
   }
 }
 
-/** The texts of the dictionary, which lie one behind the other, each behind its length; undefined where they are no texts. */
+/** The entries of a dictionary of texts, each of which lies behind its length; undefined where a length is wrong or the bytes are no UTF-8. */
 function entriesOf({ type, pages }: Wanted, parts: readonly Uint8Array[]): Column | undefined {
   const { page, at: start, length: size } = pages[0] as UnpackedPage // the dictionary
   const bytes = bytesBetween(parts, start, start + size)
@@ -199,11 +199,11 @@ function entriesOf({ type, pages }: Wanted, parts: readonly Uint8Array[]): Colum
     for (const after = at + length; at < after; at++) values[end++] = bytes[at] as number // inside of the page
     offsets[entry + 1] = end
   }
-  // where no text begins in the middle of a character, each is one if all of them are
+  // no text begins in the middle of a character, so each is UTF-8 if all bytes together are
   return isUtf8(values.subarray(0, end)) ? { type, length: page.values, offsets, values: values.slice(0, end) } : undefined
 }
 
-/** Bytes of the length before a text, or before levels. */
+/** Size of the length that stands before a text or before levels. */
 const LENGTH_BYTES = 4
 
 function lengthAt(bytes: Uint8Array, at: number): number {
@@ -217,12 +217,12 @@ function isContinued(byte = 0): boolean {
   return (byte & 0xc0) === 0x80
 }
 
-/** Whole words mostly, as which they are copied if nothing else lies before them. */
+/** Whether a page holds plain values. Such pages are unpacked first: mostly whole words, they stay aligned then and are copied as words. */
 function isOfValues({ kind, encoding }: Page): boolean {
   return kind === 'data' && encoding === PLAIN
 }
 
-/** The levels of a page of the second version are not packed. */
+/** The packed bytes of a page: without its levels in the second version of pages, which does not pack them, and with them in the first. */
 function valueBytes({ body, second }: Page): Uint8Array {
   return second === undefined ? body : body.subarray(second.levelBytes)
 }
@@ -231,7 +231,7 @@ function unpackedBytes({ uncompressedBytes, second }: Page): number {
   return uncompressedBytes - (second?.levelBytes ?? 0)
 }
 
-/** Where the column's values are; undefined where it has what kernels do not read. */
+/** The positions of the column's dictionary and values; undefined for nulls, a second dictionary or another encoding, which kernels do not read. */
 function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[]): Pick<PagedColumn, 'dictionary' | 'pages'> | undefined {
   let dictionary: PagedColumn['dictionary']
   const own: PageOfValues[] = []
@@ -253,7 +253,7 @@ function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[
   return { dictionary, pages: own }
 }
 
-/** Where the values of a page of the first version begin, whose levels say in one run that all are there; undefined for other levels. Its bytes begin `at` that place. */
+/** The position of the values in a page of the first version that begins `at`; undefined unless its levels are one run without nulls. */
 function afterLevels(bytes: Uint8Array, at: number, values: number): number | undefined {
   const begin = LENGTH_BYTES + lengthAt(bytes, 0)
   if (begin > bytes.length) return undefined

@@ -9,9 +9,9 @@ import { crc32 } from 'node:zlib'
 import { columnError, type Place } from '../arrow/arrowTypes.ts'
 import { intOf, structOf, ThriftError, ThriftReader, type ThriftShape, type ThriftStruct } from './thrift.ts'
 
-/** What one compressed byte can become at most; for zstd and brotli a byte has no useful bound. */
+/** The bytes, at most, that one compressed byte becomes, by codec; for zstd and brotli there is no useful bound. */
 const LARGEST_RATIO: readonly number[] = [1, 64, 1100, 300, Infinity, 300, Infinity, 300]
-/** Pages that name entries of the dictionary. */
+/** The encodings of pages that hold dictionary codes: PLAIN_DICTIONARY and RLE_DICTIONARY. */
 export const DICTIONARY_ENCODINGS: readonly number[] = [2, 8]
 const DATA_PAGE = 0
 const INDEX_PAGE = 1
@@ -32,28 +32,29 @@ export interface Page {
   readonly uncompressedBytes: number
   readonly values: number
   readonly encoding: number
-  /** What only pages of the second version have: levels lie before what is compressed, and nulls are counted. */
+  /** Present for pages of the second version: levels lie before what is compressed, and nulls are counted. */
   readonly second: SecondPage | undefined
 }
 
 interface SecondPage {
+  /** Size of both kinds of levels; -1, as for `nulls`, where the header does not say it. */
   readonly levelBytes: number
   readonly nulls: number
   readonly isCompressed: boolean
 }
 
-/** More pages of a chunk are not remembered: there may be millions, of a few bytes each. */
+/** The most pages of a chunk that are remembered: there may be millions, of a few bytes each. */
 const MOST_PAGES = 2 ** 14
 
 export interface PageTotals {
-  /** None where there are too many. */
+  /** The pages in order; empty where there are more than MOST_PAGES. */
   readonly pages: readonly Page[]
   /** Bytes of the chunk that its pages take; what follows is padding. */
   readonly usedBytes: number
   readonly uncompressedBytes: number
-  /** What they become where the entries of a dictionary are about equally long: a guess, by which nothing is refused. */
+  /** Decoded size if the entries of a dictionary are about equally long: an estimate, by which nothing is refused. */
   readonly likelyBytes: number
-  /** Whether all values are indices of a dictionary's entries. */
+  /** Whether all pages of data hold dictionary codes. */
   readonly isCoded: boolean
 }
 

@@ -8,7 +8,7 @@ import { withGivenMemory } from './givenMemory.ts'
 const GLUE = 'parquet-wasm, glue'
 const MODULE = 'parquet-wasm, module'
 
-/** Whoever reads or writes Parquet, on whatever thread, does so after this. */
+/** Loads parquet-wasm for all threads of the process. Every read or write of Parquet, on any thread, comes after it. */
 export async function loadParquet(): Promise<void> {
   if (sharedPart(MODULE) !== undefined) return
   const { parquetFiles } = await import('./parquetFiles.ts')

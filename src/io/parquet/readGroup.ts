@@ -17,13 +17,13 @@ import type { ReadyColumn } from './nativeColumns.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 
-/** Codecs up to this one are those of kernels: it, and none. */
+/** The highest codec that kernels unpack, by Parquet's number; the one below it is uncompressed. */
 const SNAPPY = 1
 
 /** Some old writers leave the dictionary page's header out of a chunk's size. */
 const SLACK_BYTES = 128
 
-/** The batches of one row group, in row order: one unless a string column needs more. */
+/** Reads one row group as one batch. */
 export const readParquetSplit: ReadSplit = async (_source, split, columns, _predicate, access): Promise<readonly Batch[]> => {
   const group = split.detail as GroupDetail // made by `splitsOf`
   const { file, rows } = group
@@ -89,7 +89,7 @@ function tooLarge(place: Place, { group, file }: GroupDetail, bytes: number): So
   )
 }
 
-/** A chunk and where its bytes are, with some behind it whose size may be wrong. */
+/** A chunk and the range of its bytes, with SLACK_BYTES behind it where its size may be wrong. */
 type ChunkRange = Range & { readonly chunk: ChunkDetail }
 
 function rangeOf(chunk: ChunkDetail, size: number): ChunkRange {

@@ -12,11 +12,11 @@ import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, t
 
 export interface GroupPart {
   readonly elements: readonly ThriftStruct[]
-  /** Their bytes, in parts that follow each other. */
+  /** The column's chunks, each with its bytes in parts that follow each other. */
   readonly chunks: readonly (ChunkMeta & { readonly parts: readonly Uint8Array[] })[]
 }
 
-/** What decoding needs to know of a chunk beside its pages, and nothing else. */
+/** The metadata of a chunk that the decoder needs beside its pages, and nothing else. */
 export interface ChunkMeta {
   /** Parquet's number for the type of its values. */
   readonly physical: number
@@ -28,7 +28,7 @@ export interface ChunkMeta {
 
 interface FileOptions {
   readonly keyValues?: readonly (readonly [key: string, value: string])[]
-  /** What the file may lie in. */
+  /** Memory for the file. Default: an array of its own. */
   readonly scratch?: Scratch | undefined
 }
 
@@ -45,7 +45,7 @@ export function singleGroupFile(
   if (rows !== undefined) {
     for (const { parts, ...meta } of columns.flatMap((column) => column.chunks)) {
       const length = parts.reduce((sum, part) => sum + part.length, 0)
-      // bytes of shared memory are copied word by word where they begin at the same place of a word
+      // bytes of shared memory are copied word by word where source and destination are aligned alike
       while (parts[0] !== undefined && offset % WORD !== parts[0].byteOffset % WORD) offset++
       chunks.push(
         new Map<number, ThriftField>([

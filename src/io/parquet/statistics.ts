@@ -17,7 +17,7 @@ const INT64 = 2
 const FLOAT = 4
 const DOUBLE = 5
 
-/** Bounds of a flat column of `type` whose chunk has these statistics, dates as milliseconds. `element` is its schema element; of decimals that are whole numbers, `scale` their digits behind the point. */
+/** Bounds of a flat column by its chunk's statistics, dates as milliseconds; undefined where they cannot be trusted. `scale` is given for decimals stored as integers. */
 export function boundsOf(statistics: ThriftStruct, element: ThriftStruct, type: ColumnType, scale?: number): Bounds | undefined {
   if (boolOf(statistics, 7) === false || boolOf(statistics, 8) === false) return undefined
   const physical = intOf(element, 1)
@@ -62,7 +62,7 @@ function boundOf(bytes: Uint8Array, physical: number, type: ColumnType): Bounds[
     case 'date':
       return physical === INT32 && bytes.length === 4 ? view.getInt32(0, true) * MS_PER_DAY : undefined
     case 'timestamp':
-      // of Dates that are invalid no comparison holds
+      // a bound beyond the range of Date does no harm: no comparison holds for invalid Dates
       return physical === INT64 && bytes.length === 8 ? msOfTimestamp(view.getBigInt64(0, true), type.unit) : undefined
     case 'binary':
     case 'null':
@@ -75,7 +75,7 @@ function boundOf(bytes: Uint8Array, physical: number, type: ColumnType): Bounds[
   }
 }
 
-/** A decimal as the number that its column has; undefined where it has too many digits to be one. */
+/** The number that a decimal stored as an integer has in its column; undefined where it has too many digits for f64. */
 function decimalOf(bytes: Uint8Array, physical: number, scale: number): number | undefined {
   const width = physical === INT32 ? 1 : 2
   if (bytes.length !== 4 * width) return undefined

@@ -1,10 +1,9 @@
 /**
- * Thrift's compact protocol as generic values: what Parquet footers and page headers are written in.
+ * Thrift's compact protocol, in which Parquet footers and page headers are written, as generic values.
  *
  * Structs keep every field with its wire type, so that a footer can be taken apart, changed and written again without
  * knowing all its fields; a shape says which ones are wanted where that is known. Bounds are checked before anything is
- * allocated, and what all values take in memory has an end, as a byte can become an object: hostile bytes give a
- * ThriftError.
+ * allocated, and the memory of all values is limited, as a byte can become an object: hostile bytes give a ThriftError.
  */
 export class ThriftError extends Error {
   constructor(message: string) {
@@ -40,19 +39,19 @@ export type ThriftValue = boolean | number | bigint | Uint8Array | ThriftList | 
 /** Structs nest six deep in a Parquet footer; deeper ones are hostile. */
 const DEEPEST = 32
 
-/** The fields of a struct, or of the structs of a list, that are wanted, and of what is below them: `'all'`, or again these. */
+/** The wanted fields of a struct, or of each struct of a list, with the shape of the values below them; `'all'` wants every field. */
 export type ThriftShape = ReadonlyMap<number, ThriftShape> | 'all'
 
-/** Parquet's structs have up to 17. */
+/** The most fields of a struct that are read; Parquet's structs have up to 17. */
 const MOST_FIELDS = 256
 
-/** About what values take in memory: the engine's Maps, objects and views. */
+/** Estimates of the memory that values take as the engine's Maps, objects and views. */
 const STRUCT_BYTES = 200
 const FIELD_BYTES = 72
 const ITEM_BYTES = 24
 const BINARY_BYTES = 120
 const BIGINT_BYTES = 32
-/** For a page header, which is a struct or two. */
+/** Memory that the values of a page header may take, which is a struct or two. */
 const STANDARD_BYTES = 2 ** 20
 
 export class ThriftReader {
@@ -66,7 +65,7 @@ export class ThriftReader {
     this.#left = mostBytes
   }
 
-  /** The wanted fields of the struct that begins at `offset`, which may take as much memory as that of a new reader. */
+  /** Reads the wanted fields of the struct that begins at `offset`, with the memory limit of a new reader. */
   structAt(offset: number, shape: ThriftShape): ThriftStruct {
     this.offset = offset
     this.#left = STANDARD_BYTES
@@ -230,7 +229,7 @@ export class ThriftReader {
   }
 }
 
-/** The value that bytes written here, or taken from a footer that was read, have. */
+/** Decodes a struct without a limit on memory, from trusted bytes: written here, or part of a footer that was read. */
 export function decodeThrift(bytes: Uint8Array): ThriftStruct {
   return new ThriftReader(bytes, 0, Number.POSITIVE_INFINITY).struct()
 }

@@ -1,5 +1,5 @@
 /**
- * What packed bytes unpack to, by the decoder's codecs.
+ * Packed bytes, unpacked by the decoder's codecs.
  *
  *     packed bytes            of any origin, each with the length that it unpacks to
  *     what the decoder sees   one column of single bytes, of which these are the pages
@@ -15,16 +15,16 @@ const FIXED_LEN_BYTE_ARRAY = 7
 const [PLAIN, RLE] = [0, 3]
 
 export interface Unpacking {
-  /** Parquet's number for it. */
+  /** Parquet's number for the codec. */
   readonly codec: number
-  /** The decoder's memory. */
+  /** The limit of the decoder's memory. */
   readonly mostBytes: number
   readonly scratch?: Scratch | undefined
 }
 
 /**
- * Hands the unpacked bytes of the pages to `use`, which is done with them when it returns. WasmFailure where they do not unpack to as many
- * as they say; undefined where the decoder gives something else.
+ * Hands the unpacked bytes of the pages to `use`, which is done with them when it returns. Throws WasmFailure where a page does not unpack to
+ * its stated size; returns undefined where the decoder gives anything but one array of single bytes.
  */
 export function withUnpackedPages<R>(
   pages: readonly PackedPage[],
@@ -47,7 +47,7 @@ export function withUnpackedPages<R>(
   })
 }
 
-/** A column whose values are single bytes, and whose pages unpack to what these do. */
+/** A column whose values are single bytes and whose pages have these packed bytes as their bodies. */
 function bytesColumn(pages: readonly PackedPage[], codec: number, values: number): Parameters<typeof singleGroupFile>[0][number] {
   const element: ThriftStruct = new Map<number, ThriftField>([
     [1, i32(FIXED_LEN_BYTE_ARRAY)],
@@ -62,7 +62,7 @@ function bytesColumn(pages: readonly PackedPage[], codec: number, values: number
   }
 }
 
-/** Of a page of plain values of one byte each. */
+/** The encoded header of a page of plain values of one byte each. */
 function headerOf({ bytes, unpackedBytes }: PackedPage): Uint8Array {
   const data: ThriftStruct = new Map<number, ThriftField>([
     [1, i32(unpackedBytes)],

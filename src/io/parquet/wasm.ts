@@ -1,5 +1,5 @@
 /**
- * The instances of parquet-wasm in this thread: one that encodes, one that decodes in memory that has an end.
+ * The instances of parquet-wasm in this thread: one that encodes, and one that decodes for each limit of memory.
  *
  * Only synchronous functions are used: a panic in them is an exception here, where a panic in an asynchronous one
  * ends the process. The memory of an instance never shrinks: after a panic, and when it has grown large, an instance is replaced, and one
@@ -15,12 +15,12 @@ const KEPT_BYTES = 512 * 2 ** 20
 
 /** The encoder's memory ends where that of 32-bit addresses does. */
 const ENCODER_BYTES = 2 ** 32
-/** A panic above this is taken for the end of memory, which says nothing about itself. */
+/** The memory size above which a panic of the encoder is taken for a lack of memory, which reports nothing itself. */
 const FULL_BYTES = 2 ** 30
 
-/** By the largest size of their memory, of which a session has two for decoding. */
+/** The instances by the limit of their memory in bytes; a session has two limits for decoding. */
 const instances = new Map<number, Instance>()
-/** Calls of others in a row, after which an instance is let go of: who writes what was read before decodes no more. */
+/** Number of calls of other instances in a row after which one is let go of: a program that writes what it read before decodes no more. */
 const CALLS_UNUSED = 8
 let calls = 0
 
@@ -36,27 +36,27 @@ export class WasmFailure extends Error {
   }
 }
 
-/** What is said when the values of a column take more memory than there is. */
+/** The failure of a column whose values take more memory than there is. */
 export function fullFailure(cause?: unknown): WasmFailure {
   return new WasmFailure('its values take more memory than there is for one row group', { panic: cause !== undefined, full: true }, cause)
 }
 
-/** Calls into parquet-wasm; throws WasmFailure. */
+/** Calls `use` with the instance that encodes; throws WasmFailure. */
 export function withParquetWasm<R>(use: (wasm: typeof ParquetWasm) => R): R {
   return inInstance(ENCODER_BYTES, use, ({ wasm }) => memoryBytes(wasm) > FULL_BYTES)
 }
 
-/** Calls into an instance that decodes in `mostBytes` of memory; throws WasmFailure. */
+/** Calls `use` with the instance that decodes in `mostBytes` of memory; throws WasmFailure. */
 export function withParquetDecoder<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R): R {
-  // Memory that cannot be had ends in a trap that says nothing; all other panics are reported.
+  // An allocation that fails ends in a trap that prints nothing; all other panics print a message.
   return inInstance(mostBytes, use, ({ printed }) => printed.length === 0)
 }
 
 interface Instance {
   readonly wasm: typeof ParquetWasm
-  /** What panics said. */
+  /** Messages of panics during the latest call. */
   readonly printed: string[]
-  /** Its last call, of all. */
+  /** Number of its latest call, counted over all instances. */
   last: number
 }
 
@@ -79,7 +79,7 @@ function inInstance<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R, 
 }
 
 interface Keeping {
-  /** What panics said. */
+  /** Messages of panics. */
   readonly printed: readonly string[]
   readonly replace: () => void
   readonly isFull: () => boolean

@@ -1,10 +1,10 @@
 /**
- * A column of few values: its dictionary is the encoder's work, the places in it are written here.
+ * A column of few distinct values: the encoder writes its dictionary, and the pages of dictionary codes are written here.
  *
  *     ['b', 'a', 'b', …]  -->  the encoder's file of ['b', 'a']  -->  the same file, with pages of the codes 0, 1, 0, … in place of its own
  *
- * The encoder hashes each value of a column, which takes it several times as long; of types, extremes and dictionary pages it knows more
- * than is worth knowing twice. Pages of codes are as short as bits can make them, so that where the codec is snappy they are one literal.
+ * The encoder hashes each value of a column, which takes it several times as long; types, statistics and dictionary pages stay its work,
+ * so that they are not written twice. Pages of codes are bit-packed and hardly get shorter, so that where the codec is snappy they are one literal.
  *
  * https://parquet.apache.org/docs/file-format/data-pages/encodings/
  */
@@ -13,9 +13,9 @@ import { encodeThrift, i32, i64, intOf, STRUCT, structOf, structs, ThriftReader,
 import type { Coded } from './codes.ts'
 import { chunksOf, groupOf, metaOf, type Opened, startOf } from './joinedColumns.ts'
 
-/** Values of a page. */
+/** Rows of a page. */
 const PAGE_ROWS = 2 ** 13
-/** Where so many in a row are the same they are written once. */
+/** The number of equal codes in a row from which they are written as one run. */
 const RUN = 64
 
 const PLAIN = 0
@@ -25,8 +25,8 @@ const DATA_PAGE = 0
 const DICTIONARY_PAGE = 2
 
 /**
- * The column whose values that differ are `file`, as the encoder wrote them; undefined where it has not all of them in its dictionary,
- * as of numbers that are two by their bits and one to it.
+ * The column whose distinct values the encoder wrote as `file`; undefined where the dictionary there has not all of them, as of two
+ * numbers that differ in their bits and are one to the encoder.
  */
 export function codedColumn(
   file: Opened,
@@ -87,11 +87,11 @@ export function codedColumn(
   const statistics = structOf(meta, 12)
   if (statistics !== undefined) meta.set(12, { type: STRUCT, value: new Map(statistics).set(3, i64(rows - codes.length)) })
   meta.set(13, structs([pagesOf(DICTIONARY_PAGE, PLAIN, 1), pagesOf(DATA_PAGE, RLE_DICTIONARY, pages)]))
-  meta.delete(16) // sizes of what was written once
+  meta.delete(16) // size statistics, which are those of the distinct values
   return { body, footer: footerWith(file.footer, meta, rows, { plain: plainBytes, packed: body.length }) }
 }
 
-/** Where no row is without a value. */
+/** The definition levels of a page without nulls. */
 const ALL = new Int32Array(PAGE_ROWS).fill(1)
 
 function pagesOf(kind: number, encoding: number, count: number): ThriftStruct {
@@ -116,12 +116,12 @@ function footerWith(
   return new Map(footer).set(3, i64(rows)).set(4, structs([group]))
 }
 
-/** What `writeHybrid` takes at most. */
+/** The bytes that `writeHybrid` writes, at most. */
 function mostBytes(count: number, width: number): number {
   return ((count + 7) >> 3) * width + (count / RUN) * 12 + 16
 }
 
-/** Numbers of `width` bits, by runs of the same one and by eights otherwise; the place behind them. */
+/** Writes numbers of `width` bits in Parquet's hybrid of RLE and bit-packing, which packs by eights; returns the offset behind them. */
 export function writeHybrid(numbers: Int32Array, width: number, into: Uint8Array, from: number): number {
   const { length } = numbers
   let at = from
@@ -147,7 +147,7 @@ export function writeHybrid(numbers: Int32Array, width: number, into: Uint8Array
   return at
 }
 
-/** How many are the same from a place on, up to RUN. */
+/** Number of equal entries from `from` on, up to RUN. */
 function runAt(numbers: Int32Array, from: number): number {
   const end = Math.min(from + RUN, numbers.length)
   let at = from
@@ -155,7 +155,7 @@ function runAt(numbers: Int32Array, from: number): number {
   return at - from
 }
 
-/** Numbers from `next` to `end`, with zeros behind the last. */
+/** Bit-packs the numbers from `next` to `end`, with zeros behind the last; returns the offset behind them. */
 function writeBits(
   numbers: Int32Array,
   next: number,
@@ -185,7 +185,7 @@ function writeVarint(value: number, into: Uint8Array, at: number): number {
   return place
 }
 
-/** Bytes as snappy has those that repeat nothing. */
+/** Bytes in snappy's format as one literal, without references to earlier bytes. */
 function literal(bytes: Uint8Array): readonly Uint8Array[] {
   const head = new Uint8Array(10)
   const at = writeVarint(bytes.length, head, 0)

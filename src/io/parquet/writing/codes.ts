@@ -1,5 +1,5 @@
 /**
- * The values of a column as numbers of those that differ, in the order in which they come first:
+ * Dictionary codes for the values of a column; distinct values are numbered in the order in which they come first:
  *
  *     ['b', null, 'a', 'b']  -->  codes [0, 1, 0] of ['b', 'a'], there [1, 0, 1, 1]
  */
@@ -9,15 +9,15 @@ import { FIXED_FORMS, isFixedKind } from '../../../core/data/fixedValues.ts'
 import { type ColumnType, sameType } from '../../../core/data/schema.ts'
 
 export interface Coded {
-  /** Of each value that is there. */
+  /** The code of each value that is not null, in row order. */
   readonly codes: Int32Array
-  /** Of each row, 1 where it has a value; absent where all have. */
+  /** 1 for each row with a value and 0 for nulls; absent where no row is null. */
   readonly there?: Int32Array
-  /** Those that differ, without nulls. */
+  /** The distinct values, without nulls. */
   readonly values: Column
 }
 
-/** Whether values of a type are numbered: texts, and what has four or eight bytes. */
+/** Whether values of a type are numbered: texts, and values of four or eight bytes. */
 export function hasCodes({ kind }: ColumnType): boolean {
   return kind === 'utf8' || wordsOf(kind) >= 1
 }
@@ -26,7 +26,7 @@ function wordsOf(kind: ColumnType['kind']): number {
   return isFixedKind(kind) ? new FIXED_FORMS[kind].array(1).byteLength / 4 : 0
 }
 
-/** Of the column of these parts, of such a type; undefined where parts differ in theirs, where no value is there, and where those that differ take `mostBytes` or more. */
+/** Numbers the values of a column in parts; undefined where these differ in type, all rows are null, or distinct values take `mostBytes` or more. */
 export function codesOf(parts: readonly Column[], mostBytes: number, newArray: NewArray): Coded | undefined {
   const [first] = parts
   if (first === undefined || parts.some(({ type }) => !sameType(type, first.type))) return undefined
@@ -43,7 +43,7 @@ export function codesOf(parts: readonly Column[], mostBytes: number, newArray: N
 
 interface Found {
   readonly values: Column
-  /** Values that are there. */
+  /** Number of values that are not null. */
   readonly count: number
 }
 
@@ -54,7 +54,7 @@ function presence(parts: readonly Column[], rows: number, newArray: NewArray): I
   return there
 }
 
-/** Entries by their hashes: one more than their numbers, each at the first free place behind that of its hash. At least half of the places are free. */
+/** A hash table with linear probing: a slot holds an entry's number plus one, 0 where it is free. At least half of the slots are free. */
 function placesOf(hashes: Int32Array, size: number, length: number): Int32Array<ArrayBuffer> {
   const places = new Int32Array(length)
   const mask = length - 1
@@ -68,7 +68,7 @@ function placesOf(hashes: Int32Array, size: number, length: number): Int32Array<
 
 const FIRST_ENTRIES = 512
 
-/** By their bits: zeros of both signs are two values, and so are NaNs. */
+/** Numbers values by their bits: zeros of both signs are two values, and so are NaNs that differ in their bits. */
 function fixedCodes(parts: readonly Column[], mostBytes: number, codes: Int32Array): Found | undefined {
   const { type } = parts[0] as Column // there is one
   if (!isFixedKind(type.kind)) return undefined

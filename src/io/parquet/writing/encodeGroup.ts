@@ -18,13 +18,13 @@ import { joinedColumns, type Opened, openedFile } from './joinedColumns.ts'
 export interface GroupEncoding {
   readonly compression: ParquetCompression
   readonly compatibility?: 'v1'
-  /** Columns that are encoded together have so many bytes at most, or are one. */
+  /** Most bytes of columns that are encoded together; one column alone may have more. */
   readonly pieceBytes?: number
-  /** Rows from which on values are numbered here; of fewer it takes longer to call the encoder for each column. */
+  /** The number of rows from which dictionary codes are made here; with fewer, calling the encoder for each column costs more. */
   readonly numberedRows?: number
 }
 
-/** The names that the encoder has for them. */
+/** The encoder's names of the codecs. */
 const CODECS = {
   snappy: 'SNAPPY',
   zstd: 'ZSTD',
@@ -34,10 +34,10 @@ const CODECS = {
   none: 'UNCOMPRESSED',
 } as const satisfies Readonly<Record<ParquetCompression, string>>
 
-/** Of which the encoder holds three or four times as many. */
+/** The default of `pieceBytes`; the encoder holds three or four times as many. */
 const PIECE_BYTES = 2 ** 22
 
-/** Those of its dictionaries: one of more ends, and what follows is written as it is. */
+/** The size at which the encoder ends a dictionary; the values that follow are written plain. */
 const DICTIONARY_BYTES = 2 ** 20
 
 const NUMBERED_ROWS = 8192
@@ -49,8 +49,8 @@ export interface GroupRows {
 }
 
 /**
- * Some columns after others, so that the memory of the encoder does not grow with the row group. Whoever asks for it, on whatever
- * thread, has awaited `loadParquet` on the caller's. `lent`: what columns are copied into, once for each piece.
+ * Encodes the columns of a row group a piece after another, so that the memory of the encoder does not grow with the row group. Before any
+ * thread calls it, `loadParquet` was awaited on the caller's. `lent` makes the memory that columns are copied into, again for each piece.
  */
 export function encodeGroup({ parts, element }: GroupRows, encoding: GroupEncoding, lent: Lent): Uint8Array {
   const rows = rowsOf(parts)
@@ -71,7 +71,7 @@ export function encodeGroup({ parts, element }: GroupRows, encoding: GroupEncodi
   return joinedColumns(files, lent.newBytes)
 }
 
-/** A column of the rows. */
+/** A column of the row group, and how it is encoded. */
 interface GroupColumn {
   readonly field: Field
   readonly parts: readonly Column[]
@@ -82,8 +82,8 @@ interface GroupColumn {
 }
 
 /**
- * Of columns of which a dictionary would have nearly as many entries as the column values it takes longer than all else, and no less room.
- * Codecs beside snappy find more in codes than these can say.
+ * The choice of encoding for a column. A dictionary that would have nearly as many entries as the column values takes longer than all else,
+ * and no less room. Codecs other than snappy still compress pages of codes, which are left to the encoder then.
  */
 function dictionaryOf(
   { type }: Field,
@@ -96,7 +96,7 @@ function dictionaryOf(
   return { hasDictionary, isNumbered }
 }
 
-/** Columns that are encoded together; those that are numbered here are alone. */
+/** Divides columns into pieces that are encoded together; a column whose codes are made here is alone in its piece. */
 function piecesOf(columns: readonly GroupColumn[], most: number): readonly (readonly GroupColumn[])[] {
   const pieces: GroupColumn[][] = []
   let bytes = Number.POSITIVE_INFINITY
@@ -112,7 +112,7 @@ function piecesOf(columns: readonly GroupColumn[], most: number): readonly (read
   return pieces
 }
 
-/** A column with its values numbered here; undefined where the encoder has to do that. */
+/** Encodes a column with dictionary codes made here; undefined where it is not chosen for that, or `codesOf` or `codedColumn` gives nothing. */
 function numbered([column]: readonly GroupColumn[], encoding: GroupEncoding, newArray: NewArray): Opened | undefined {
   if (column?.isNumbered !== true) return undefined
   const codes = codesOf(column.parts, DICTIONARY_BYTES, newArray)
@@ -121,7 +121,7 @@ function numbered([column]: readonly GroupColumn[], encoding: GroupEncoding, new
   return codedColumn(file, codes, { isNullable: column.field.nullable, isPacked: encoding.compression === 'snappy', newArray })
 }
 
-/** What the encoder is given is made by `newArray`. */
+/** Encodes the columns of a piece by parquet-wasm, from copies in memory that `newArray` makes. */
 function encodedColumns(piece: readonly GroupColumn[], { compression, compatibility }: GroupEncoding, newArray: NewArray): Opened {
   const element: ElementType = { kind: 'row', fields: piece.map(({ field }) => field) }
   const [first] = piece as readonly [GroupColumn] // there is one

@@ -1,6 +1,6 @@
 /**
- * Whether a dictionary pays for a column, by some of its values: that many different ones among 4,096 of all rows come of a
- * column of which more than about two in five are values of their own.
+ * Whether a dictionary pays for a column, by a sample of 4,096 rows: where more than FEW of their values are distinct, more than about
+ * two in five of the column's are.
  */
 import { type Column, isValid } from '../../../core/data/column.ts'
 import { isFixedKind } from '../../../core/data/fixedValues.ts'
@@ -8,7 +8,7 @@ import { isFixedKind } from '../../../core/data/fixedValues.ts'
 const SAMPLE = 4096
 const FEW = 0.96
 
-/** What is nested counts as having few: its values are not looked at. */
+/** Whether at most FEW of the sampled values are distinct. Nested columns count as such: their values are not looked at. */
 export function hasFewValues(parts: readonly Column[]): boolean {
   const seen = new Set<unknown>()
   const length = parts.reduce((sum, part) => sum + part.length, 0)
@@ -35,7 +35,7 @@ export function hasFewValues(parts: readonly Column[]): boolean {
   return seen.size <= FEW * looked
 }
 
-/** The bytes of a text, a character each. */
+/** Reads the bytes of a text as a string of one character each. */
 function textAt({ values, offsets }: Column): (row: number) => string {
   const bytes = values as Uint8Array // of a column of text
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -48,7 +48,7 @@ export class FileUnderWay {
     await this.write(file.subarray(4, end))
   }
 
-  /** `arrowFields`: with the units that they have in the file. */
+  /** Writes the footer. `arrowFields` have the time units that are stored in the file, `fields` those of the writer. */
   async end(rows: number, fields: readonly Field[], arrowFields: readonly Field[]): Promise<void> {
     if (this.schema === undefined) throw new Bug('A Parquet file was ended before it had a schema.')
     const footer = new Map(this.schema)
@@ -60,7 +60,7 @@ export class FileUnderWay {
         [2, text(value)],
       ])
     // The checksums come last, where they are looked for.
-    // the encoder tells of Arrow's types, but for categories, which it gets as plain texts
+    // the encoder's own pair of Arrow's types lacks categories, which it gets as plain texts
     const pairs = (structsOf(footer, 5) ?? []).filter((one) => textOf(one, 1) !== ARROW_KEY)
     footer.set(
       5,

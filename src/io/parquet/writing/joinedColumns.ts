@@ -21,13 +21,13 @@ import {
   type ThriftStruct,
 } from '../thrift.ts'
 
-/** What is between the first magic word of a file and its footer, and what that says. */
+/** A file taken apart: the bytes between its first magic word and its footer, and the decoded footer. */
 export interface Opened {
   readonly body: Uint8Array
   readonly footer: ThriftStruct
 }
 
-/** `newBytes` makes what they lie in. */
+/** Joins files that have some columns of one row group each, in memory that `newBytes` makes. */
 export function joinedColumns(opened: readonly Opened[], newBytes: Lent['newBytes']): Uint8Array {
   const tail = encodeThrift(joinedFooter(opened))
   const length = opened.reduce((sum, { body }) => sum + body.length, 0)
@@ -69,12 +69,12 @@ export function metaOf(chunk: ThriftStruct): ThriftStruct {
   return meta
 }
 
-/** Where the first page of a chunk lies. */
+/** Byte offset of a chunk's first page in its file. */
 export function startOf(meta: ThriftStruct): number {
   return intOf(meta, 11) ?? intOf(meta, 9) ?? 0
 }
 
-/** The chunk as it is where its file's bytes lie so much further behind. The page index and bloom filters are left out: they lie behind the body. */
+/** The metadata of a chunk whose file's bytes lie `by` bytes further behind. The page index and bloom filters are left out: they lie behind the body. */
 export function shiftedChunk(chunk: ThriftStruct, by: number): ThriftStruct {
   const meta = metaOf(chunk)
   const moved = new Map([...meta].filter(([id]) => id < 14 || id > 15))
