@@ -7,6 +7,7 @@ import * as zlib from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { Session } from '../session/session.ts'
+import { HOST, ownerHere } from './bytes/processStart.ts'
 import type { CsvOptions } from './csv/csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-csvFormats-'))
@@ -88,7 +89,7 @@ test('compressed text is unpacked, cut and read as any other', async () => {
   expect(await table.map((r) => r.id).sum()).toBe((rows * (rows - 1)) / 2)
   expect(table.explain()).toContain('Scan many.csv.gz [id, name]')
   expect(await (await session.readText(packed)).take(2)).toEqual(['id,name', '0,name 0'])
-  const own = readdirSync(tmpdir()).filter((name) => name.startsWith(`distarray-unpacked-${process.pid}-`))
+  const own = readdirSync(tmpdir()).filter((name) => name.startsWith(`distarray-unpacked-${ownerHere()}-`))
   expect(own.length).toBe(1)
   if (!('zstdCompressSync' in zlib)) return
   const { zstdCompressSync } = zlib as unknown as { readonly zstdCompressSync: (text: string) => Uint8Array }
@@ -97,7 +98,7 @@ test('compressed text is unpacked, cut and read as any other', async () => {
 })
 
 test('what was unpacked goes with the process, and with the next one where it was killed', () => {
-  const left = join(tmpdir(), 'distarray-unpacked-999999999-x')
+  const left = join(tmpdir(), `distarray-unpacked-${HOST}-999999999-1-x`)
   mkdirSync(left, { recursive: true })
   writeFileSync(path, zlib.gzipSync('a\n1\n'))
   const script = join(folder, 'unpack.mts')

@@ -1,6 +1,6 @@
 /** The first element in which a parallel run and the serial program differ, by bits. */
 
-import { keyAt } from '../../core/arrays/indexSpace.ts'
+import { compareKeys, keyAt } from '../../core/arrays/indexSpace.ts'
 import type { DenseStorage, SparseStorage, Storage, TableStorage } from '../../core/arrays/storage.ts'
 import { rowReader } from '../../core/data/columnReaders.ts'
 import type { PlainLoop } from './interpreted/plainRun.ts'
@@ -32,7 +32,8 @@ export function firstDifference(
   return undefined
 }
 
-function differenceOf(serial: Storage, parallel: Storage): Omit<Difference, 'array'> | undefined {
+/** The first element in which two storages of one array differ, in the order of keys; undefined where none does. */
+export function differenceOf(serial: Storage, parallel: Storage): Omit<Difference, 'array'> | undefined {
   if (serial.kind === 'dense' && parallel.kind === 'dense') return denseDifference(serial, parallel)
   if (serial.kind === 'dense' || parallel.kind === 'dense') return undefined
   return keyedDifference(serial, parallel)
@@ -62,7 +63,7 @@ function keyedDifference(
     const sameKey = left?.every((k, axis) => k === right?.[axis]) ?? false
     const [x, y] = [i < serial.length ? a(i) : undefined, i < parallel.length ? b(i) : undefined]
     if (sameKey && sameValue(x, y)) continue
-    const leftFirst = right === undefined || (left !== undefined && !sameKey && left.join() < right.join())
+    const leftFirst = right === undefined || (left !== undefined && !sameKey && compareKeys(left, right) < 0)
     return sameKey
       ? { key: left ?? [], serial: x, parallel: y }
       : { key: (leftFirst ? left : right) ?? [], serial: leftFirst ? x : undefined, parallel: leftFirst ? undefined : y }

@@ -15,6 +15,7 @@ import { openParquet } from '../parquet.ts'
 import type { FileSource } from '../reading.ts'
 import { readSplit } from '../readSplit.ts'
 import { openText } from '../text.ts'
+import { ownerHere } from './processStart.ts'
 
 async function rowsOf(opened: Promise<ArraySource>): Promise<readonly unknown[]> {
   const source = await opened
@@ -37,7 +38,7 @@ const ROWS = [
 ]
 const kept = (): number =>
   readdirSync(tmpdir())
-    .filter((name) => name.startsWith(`distarray-unpacked-${process.pid}-`))
+    .filter((name) => name.startsWith(`distarray-unpacked-${ownerHere()}-`))
     .flatMap((name) => readdirSync(join(tmpdir(), name))).length
 
 const inputs: readonly (readonly [string, () => FileSource])[] = [

@@ -30,6 +30,11 @@ export function ownerHere(): string {
   return `${HOST}-${process.pid}-${startOf(process.pid) ?? '0'}`
 }
 
+/** The owner at the start of such a name, behind what tells its kind; undefined where there is none. */
+export function ownerIn(name: string): string | undefined {
+  return /^[^-]+-\d+-\d+(?=-)/.exec(name)?.[0]
+}
+
 /** Whether the process of such a name is still there. True for one of another machine, which may be. */
 export function isOwnerThere(owner: string): boolean {
   const [host, pid = '', start = ''] = owner.split('-')

@@ -9,7 +9,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { isOwnerThere, ownerHere } from './processStart.ts'
+import { isOwnerThere, ownerHere, ownerIn } from './processStart.ts'
 
 export class SpillFolder {
   readonly parent: string
@@ -71,14 +71,12 @@ function removeAll(): void {
 }
 
 const PREFIX = 'distarray-'
-/** The owner in a name, behind the prefix. */
-const OWNER = /^[^-]+-\d+-\d+(?=-)/
 
 /** Removes what killed processes have spilled there. */
 export function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     if (!name.startsWith(PREFIX)) continue
-    const [owner] = OWNER.exec(name.slice(PREFIX.length)) ?? []
+    const owner = ownerIn(name.slice(PREFIX.length))
     if (owner !== undefined && !isOwnerThere(owner)) rmSync(join(parent, name), { recursive: true, force: true })
   }
 }

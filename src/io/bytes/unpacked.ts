@@ -17,6 +17,7 @@ import { SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { Access } from '../../core/ports.ts'
 import { openBytes } from './byteSource.ts'
+import { isOwnerThere, ownerHere, ownerIn } from './processStart.ts'
 import type { ByteSource } from './source.ts'
 
 /** The place where the text of a compressed file lies. Whoever reads ranges of it holds this object. */
@@ -150,7 +151,7 @@ function ownFolder(): Promise<string> {
   folder ??= (async () => {
     const root = tmpdir()
     await removeLeft(root)
-    const own = await mkdtemp(join(root, `${PREFIX}${process.pid}-`))
+    const own = await mkdtemp(join(root, `${PREFIX}${ownerHere()}-`))
     process.once('exit', () => rmSync(own, { recursive: true, force: true }))
     return own
   })().catch((error: unknown) => {
@@ -163,17 +164,8 @@ function ownFolder(): Promise<string> {
 /** Removes what processes have left that were killed. */
 async function removeLeft(root: string): Promise<void> {
   for (const name of await readdir(root).catch(() => [])) {
-    const pid = name.startsWith(PREFIX) ? Number(/^\d+/.exec(name.slice(PREFIX.length))?.[0]) : Number.NaN
-    if (Number.isNaN(pid) || isAlive(pid)) continue
+    const owner = name.startsWith(PREFIX) ? ownerIn(name.slice(PREFIX.length)) : undefined
+    if (owner === undefined || isOwnerThere(owner)) continue
     await rm(join(root, name), { recursive: true, force: true }).catch(() => undefined) // somebody else's
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as { readonly code?: unknown }).code === 'EPERM'
   }
 }

@@ -23,13 +23,11 @@ export interface Seen {
   /** Of numbers: the first that is not exactly a number and its line, in words; undefined for none. */
   wide: string | undefined
   item: Seen | undefined
-  /** Whether some value is null. */
-  nulls: boolean
   readonly fields: Map<string, Seen>
 }
 
 export function nothingSeen(): Seen {
-  return { count: 0, kind: undefined, first: '', integers: true, wide: undefined, item: undefined, nulls: false, fields: new Map() }
+  return { count: 0, kind: undefined, first: '', integers: true, wide: undefined, item: undefined, fields: new Map() }
 }
 
 /** The place of a value, for messages. */
@@ -48,10 +46,7 @@ const MOST_I64 = 2n ** 63n
 
 /** Takes a value into account. SourceError where it is of another kind than those before. */
 export function see(seen: Seen, value: unknown, place: JsonPlace, depth = 0): void {
-  if (value === null || value === undefined) {
-    seen.nulls = true
-    return
-  }
+  if (value === null || value === undefined) return
   const kind = kindOf(value)
   if (seen.kind === undefined) {
     seen.kind = kind

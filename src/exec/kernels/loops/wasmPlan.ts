@@ -123,7 +123,16 @@ const lastOf = new WeakMap<FunctionIr, { readonly of: string; readonly code: Com
 function codeOf(target: WasmTarget): Compiled {
   const { ir, shape, ...rest } = target
   // values of parameters belong to the IR, which is the cache's key
-  const of = JSON.stringify([shape.space, shape.extents, shape.permuted, shape.element, [...shape.arrays], [...shape.accumulators], rest])
+  const of = JSON.stringify([
+    shape.space,
+    shape.extents,
+    shape.permuted,
+    shape.reach,
+    shape.element,
+    [...shape.arrays],
+    [...shape.accumulators],
+    rest,
+  ])
   const last = lastOf.get(ir)
   if (last?.of === of) return last.code
   const code = wasmKernel(target)

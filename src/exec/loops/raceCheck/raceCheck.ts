@@ -107,8 +107,12 @@ function promisedArrays(inputs: LoopInputs, ir: FunctionIr): string[] {
 function bytesOf(inputs: LoopInputs, ir: FunctionIr, inOrder: boolean, blocks: BlockSchedule): number {
   const ranks = blocks.keyOrder ? 0 : 4 * blocks.iterations
   if (inOrder) return ranks
-  const written = [...writtenBy(inputs, ir).values()]
-  return ranks + written.reduce((sum, storage) => sum + (storage.kind === 'sparse' ? 0 : sizeOfShape(shapeOf(storage)) * SHADOW_BYTES), 0)
+  let bytes = ranks
+  for (const [array, storage] of writtenBy(inputs, ir)) {
+    const elementBytes = SHADOW_BYTES + (inputs.analyzed.privateArrays.includes(array) ? Float64Array.BYTES_PER_ELEMENT : 0) // their writers
+    if (storage.kind !== 'sparse') bytes += sizeOfShape(shapeOf(storage)) * elementBytes
+  }
+  return bytes
 }
 
 function shapeOf(storage: Storage): readonly number[] {
