@@ -1,6 +1,6 @@
 /**
  * Law: a body that reads rows of tables in env, in whatever way it is written, gives the bits of plain JavaScript, and is compiled where
- * it asks for columns of numbers and truth values alone; where a key lies outside of the table the iteration fails that fails in plain
+ * it asks for columns of numbers, with nulls or without, and truth values alone; where a key lies outside of the table the iteration fails that fails in plain
  * JavaScript.
  */
 import fc from 'fast-check'
@@ -66,9 +66,18 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
     ])
   const field = (row: string): string => {
     const plain = of([`${row}.price`, `${row}.id`, `(${row}.sold ? 1 : 2)`, `+(${row}.sold === true)`, `${row}['price']`])
-    if (below(12) > 0) return plain
+    const choice = below(12)
+    if (choice > 3) return plain
+    if (choice > 0)
+      return of([
+        `(${row}.note ?? -1)`,
+        `${row}.note`,
+        `(${row}.note === null ? 3 : ${row}.note)`,
+        `(${row}.note ? 1 : s)`,
+        `Number(${row}.note > 1)`,
+      ])
     needsRows = true
-    return of([`(${row}.note ?? -1)`, `(${row}.name === 'x1' ? 1 : 2)`])
+    return `(${row}.name === 'x1' ? 1 : 2)`
   }
   const statement = (): string => {
     const row = `row${names++}`

@@ -194,6 +194,10 @@ const REASONS = {
     message: 'It keeps an object or array where only a number, string or boolean can be.',
     cure: 'Use one variable per number.',
   },
+  'objects-differ': {
+    message: 'It chooses between objects or arrays that differ in their fields, or in their classes.',
+    cure: 'Give them the same fields, in one order, and one class.',
+  },
   'function-as-value': { message: 'It uses a function as a value.', cure: 'Call it.' },
   'unknown-method': {
     message: 'It calls the method {name}.',

@@ -15,7 +15,7 @@ import type { ArrayStore } from '../../exec/tables/store/arrayStore.ts'
 import { capturedHandles } from '../../planner/function/captures/capturedHandles.ts'
 import { type CapturedState, capturedNow, sameCaptures } from '../../planner/function/captures/capturedNow.ts'
 import { irText } from '../../planner/function/irText.ts'
-import type { LoopContext as BodyContext, LocalArray } from '../../planner/function/lower/context.ts'
+import type { LoopContext as BodyContext, ColumnPart, LocalArray } from '../../planner/function/lower/context.ts'
 import { type LoweredFunction, lowerFunction } from '../../planner/function/userFunction.ts'
 import { loopWithData, type Study, studyLoop } from '../../planner/loop/analyze.ts'
 import type { LoopData } from '../../planner/loop/costedLoop.ts'
@@ -167,11 +167,12 @@ export class LoopAnalysis {
   }
 
   /** The array of a table's column; the same one however often the body is analysed. */
-  #columnArray(table: object, column: string): object {
+  #columnArray(table: object, column: string, part?: ColumnPart): object {
     const columns = this.#columns.get(table) ?? new Map<string, object>()
     this.#columns.set(table, columns)
-    const array = columns.get(column) ?? columnOf(table as DistArray<Record<string, unknown>>, column) // as it was classified
-    columns.set(column, array)
+    const id = `${part ?? ''} ${column}`
+    const array = columns.get(id) ?? columnOf(table as DistArray<Record<string, never>>, column, part) // as it was classified
+    columns.set(id, array)
     return array
   }
 
@@ -231,7 +232,10 @@ export class LoopAnalysis {
       classify: (value) => envValueOf(value, engine),
       localArray: (local) => this.#localArray(local),
     }
-    const columns = { ...context, columnArray: (table: object, column: string) => this.#columnArray(table, column) }
+    const columns = {
+      ...context,
+      columnArray: (table: object, column: string, part?: ColumnPart) => this.#columnArray(table, column, part),
+    }
     const searching = lowerFunction(body, { ...columns, findsTexts: true })
     // a body that looks up texts of its rows in collections needs answers, or the rows
     const searches = ({ fn }: LoweredFunction): boolean => fn.ir !== undefined && searchesTexts(fn.ir)
@@ -263,7 +267,9 @@ export class LoopAnalysis {
   }
 }
 
-function columnOf(table: DistArray<Record<string, unknown>>, column: string): object {
+function columnOf(table: DistArray<Record<string, never>>, column: string, part: ColumnPart | undefined): object {
+  if (part === 'isNull') return answersOf(table, { kind: 'equals', column, value: null })
+  if (part === 'orZero') return answersOf(table, { kind: 'or', column, value: 0 })
   return table.map((row, _, env) => row[env.column], { env: { column } })
 }
 

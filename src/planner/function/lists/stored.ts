@@ -14,7 +14,7 @@ import type { AnyNode } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { plainName } from '../captures/privateNames.ts'
-import { conditional } from '../lower/build.ts'
+import { conditional, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { holdsLiteral, type Result } from '../lower/loweringParts.ts'
 import { exprValue, type Owner, REFUSED, type Site, type Storage, type Stored, type Value } from '../lower/value.ts'
@@ -114,6 +114,31 @@ export function returnStored(l: Lowering, result: Result, given: Value, node: An
   storeParts(l, result.stored, value, node)
 }
 
+/** Lowers `test ? a : b` of objects or arrays that are made where they are chosen, as a function that returns one of them. */
+export function chosenObject(
+  l: Lowering,
+  test: Expr,
+  branches: readonly { readonly value: Value; readonly emitted: readonly Stmt[] }[],
+  node: AnyNode,
+): Value {
+  const local = l.newName('chosen')
+  const result: Result = { local, label: local, breaks: false, stored: undefined, declarations: [], isScalar: false }
+  const [then = [], other = []] = branches.map(({ value, emitted }) =>
+    l.collect(() => {
+      l.emit(...emitted)
+      returnStored(l, result, value, node)
+    }),
+  )
+  l.emit(...result.declarations, ...makeIf(test, then, other, l.span(node)))
+  return result.stored ?? REFUSED
+}
+
+/** Whether a value is an object of a class of the program. */
+export function isInstance(value: Value): boolean {
+  if (value.kind === 'record') return value.prototype !== undefined
+  return value.kind === 'stored' && value.storage.kind === 'fields' && value.storage.prototype !== undefined
+}
+
 /** Declares locals like the parts of a value, not set yet; undefined where a part is no scalar. */
 function emptyLike(l: Lowering, name: string, value: Value, span: Span): Storage | undefined {
   switch (value.kind) {
@@ -150,7 +175,8 @@ export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode)
   const pairs: { readonly local: string; readonly value: Expr }[] = []
   if (!matched(l, to, value, span, pairs)) {
     if (value.kind === 'view' && to.site !== undefined) l.foundIndexed.push(to.site)
-    l.refuse('reassigns-value', node, to.owner.name)
+    if (to.owner.isResult) l.refuse('objects-differ', node)
+    else l.refuse('reassigns-value', node, to.owner.name)
     return
   }
   const only = pairs.length === 1

@@ -38,12 +38,15 @@ export interface LoopContext {
   /** Returns the meaning of a captured value that is a handle of the session. */
   readonly classify?: (value: unknown) => EnvValue | undefined
   /** Returns the array of a table's column; the same for the same column. Absent where rows are read as they are. */
-  readonly columnArray?: (table: object, column: string) => object
+  readonly columnArray?: (table: object, column: string, part?: ColumnPart) => object
   /** Whether captured collections may be searched for texts of the iterated row, as questions that `rowQuestions.ts` answers. */
   readonly findsTexts?: true
   /** Returns the array for one that the body makes; the same for the same number, type and shape. Absent where none can be made. */
   readonly localArray?: (local: LocalArray) => object
 }
+
+/** A part of a column of numbers with nulls, as kernels read it: whether an element is null, and its number, or 0. */
+export type ColumnPart = 'isNull' | 'orZero'
 
 /** An array that a loop's body makes for itself, for instance with `new Float64Array(n)`. */
 export interface LocalArray {

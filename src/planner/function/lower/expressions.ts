@@ -11,7 +11,7 @@ import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { chosenView, viewIn } from '../lists/movedArrays.ts'
 import { filteredLength } from '../lists/shortLists.ts'
-import { holdsNamed, noteCopy, partsOf, storedPart } from '../lists/stored.ts'
+import { chosenObject, holdsNamed, isAggregate, isInstance, noteCopy, partsOf, storedPart } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
 import { rankOf } from './context.ts'
@@ -229,6 +229,9 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
     return chosen ?? l.refuse('view-chosen', node)
   }
+  const isMadeThere = then.emitted.length + other.emitted.length > 0
+  const areObjects = isAggregate(then.value) && isAggregate(other.value)
+  if (l.context.kind === 'loop' && areObjects && (isMadeThere || isInstance(then.value))) return chosenObject(l, test, [then, other], node)
   const isLiteral = (value: Value): boolean =>
     value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key' || value.kind === 'stored'
   if (isLiteral(then.value) || isLiteral(other.value)) {
@@ -239,7 +242,7 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     }
     const [a, b] = [returned(l, then.value, node.consequent), returned(l, other.value, node.alternate)]
     if (a === undefined || b === undefined) return REFUSED
-    if (then.emitted.length + other.emitted.length > 0) return l.refuse('effect-in-expression', node)
+    if (isMadeThere) return l.refuse('effect-in-expression', node)
     const expr = conditional(test, a, b, span)
     l.chosenFrom.set(expr, [then.value, other.value])
     return exprValue(expr)

@@ -3,15 +3,17 @@
  *
  *     const q = quotes.get(i); q.strike * q.rate       -->   quotes_strike[i] * quotes_rate[i]
  *
- * Columns of numbers and of truth values without nulls are read so; a body that wants others, or a row as a whole, keeps its table, and
+ * Columns of numbers and of truth values without nulls are read so, and numbers with nulls as two arrays (`isNull ? null : orZero`); a body that wants others, or a row as a whole, keeps its table, and
  * runs as it stands. A row that is kept in a variable is read where it is taken, so that a key outside of the table fails there.
  */
 import type { AnyNode } from 'acorn'
 import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
 import type { Field } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
 import { capturedHandleName, handleOf } from '../captures/outside.ts'
-import { truth } from './build.ts'
+import { conditional, literal, negated, truth, unary } from './build.ts'
+import type { ColumnPart } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
 
@@ -35,10 +37,19 @@ export function fieldOfElementRow(l: Lowering, { table, row }: ElementRow, name:
     return REFUSED
   }
   const array = arrayOfColumn(l, table, field)
-  if (array === undefined) return l.refuse('row-column', node, `${table}.${name}`, table)
+  if (array === undefined) return numberOrNull(l, table, field, row, span) ?? l.refuse('row-column', node, `${table}.${name}`, table)
   if (!l.columnsRead.has(table)) l.columnsRead.set(table, name)
   const read: Expr = { kind: 'Read', array, subscripts: [row], span }
   return exprValue(l.booleans.has(array) ? truth(read) : read)
+}
+
+/** Returns an element of a column of numbers with nulls; undefined for other columns. */
+function numberOrNull(l: Lowering, table: string, field: Field, row: Expr, span: Span): Value | undefined {
+  if (field.type.kind !== 'f64') return undefined
+  const [isNull, orZero] = [arrayOfColumn(l, table, field, 'isNull'), arrayOfColumn(l, table, field, 'orZero')]
+  if (isNull === undefined || orZero === undefined) return undefined
+  const read = (array: string): Expr => ({ kind: 'Read', array, subscripts: [row], span })
+  return exprValue(conditional(negated(truth(read(isNull)), span), unary('+', read(orZero), span), literal(null, span), span))
 }
 
 /** Returns all columns of the row; undefined where one is refused. */
@@ -64,13 +75,13 @@ export function arrayOfRows(l: Lowering, table: string): string | undefined {
   return field && arrayOfColumn(l, table, field)
 }
 
-function arrayOfColumn(l: Lowering, table: string, field: Field): string | undefined {
+function arrayOfColumn(l: Lowering, table: string, field: Field, part?: ColumnPart): string | undefined {
   const known = l.tablesOfRows.get(table)
-  if (l.context.kind !== 'loop' || known === undefined || !isPlain(field)) return undefined
-  const column = l.context.columnArray?.(known.handle, field.name)
+  if (l.context.kind !== 'loop' || known === undefined || (part === undefined && !isPlain(field))) return undefined
+  const column = l.context.columnArray?.(known.handle, field.name, part)
   const value = column && l.context.classify?.(column)
   if (column === undefined || value === undefined || value.kind === 'constant') return undefined
-  const name = capturedHandleName(l, column, `${table}_${field.name.replaceAll(/\W/g, '_')}`)
+  const name = capturedHandleName(l, column, `${table}_${field.name.replaceAll(/\W/g, '_')}${part === undefined ? '' : `_${part}`}`)
   handleOf(l, value, name, 'capture')
   return name
 }
