@@ -1,9 +1,11 @@
 /**
- * Rewrites the IR of row lambdas: renames columns, and wraps what rules made as functions.
+ * What rules do to the IR of row lambdas: they rename columns, take conditions apart, and wrap what they made as functions.
  */
+import type { ElementType } from '../../core/data/schema.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
 import { rewriteStmts, UNCHANGED } from '../../core/ir/irRewrite.ts'
 import type { Span } from '../../core/span.ts'
+import { cannotFail } from '../lambdaFacts.ts'
 
 /** Returns the function with columns of argument 0 read under other names. */
 export function renameColumns(ir: FunctionIr, nameOf: (column: string) => string): FunctionIr {
@@ -31,4 +33,15 @@ export function composedFunction(
   { text, span, original }: { readonly text: string; readonly span: Span; readonly original: RowClosure },
 ): UserFunction {
   return { ir, text, span, original: original as unknown as UserFunction['original'], refusals: [] }
+}
+
+/** The parts of a condition that must all hold, in the order in which they are asked. */
+export function conjunctsOf(expr: Expr): readonly Expr[] {
+  return expr.kind === 'Logical' && expr.operator === '&&' ? [...conjunctsOf(expr.left), ...conjunctsOf(expr.right)] : [expr]
+}
+
+/** Whether a part of a function's value cannot throw, when it is computed alone for such an element. */
+export function isSafe(value: Expr, ir: FunctionIr, element: ElementType): boolean {
+  const { span } = value
+  return cannotFail({ ir: { ...ir, body: [{ kind: 'Return', value, span }] } }, [element])
 }

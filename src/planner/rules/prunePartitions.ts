@@ -9,13 +9,14 @@
  */
 
 import type { ElementType } from '../../core/data/schema.ts'
-import type { Expr, FunctionIr } from '../../core/ir/functionIr.ts'
+import type { FunctionIr } from '../../core/ir/functionIr.ts'
 import { readsKey } from '../../core/ir/functionUse.ts'
 import type { ArraySource, LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Constant, SourceSplit } from '../../core/sourceParts.ts'
-import { cannotFail, isPure } from '../lambdaFacts.ts'
+import { isPure } from '../lambdaFacts.ts'
 import { isValue, type KnownColumns, partialValue, truthOf } from '../partialValue.ts'
 import type { Rule } from '../rule.ts'
+import { conjunctsOf, isSafe } from './irRewrite.ts'
 
 export const prunePartitions: Rule = {
   name: 'prunePartitions',
@@ -58,15 +59,6 @@ function keptBy(ir: FunctionIr, element: ElementType): (constants: SourceSplit['
     if (!answers.has(constants)) answers.set(constants, answer(constants))
     return answers.get(constants)
   }
-}
-
-function conjunctsOf(expr: Expr): readonly Expr[] {
-  return expr.kind === 'Logical' && expr.operator === '&&' ? [...conjunctsOf(expr.left), ...conjunctsOf(expr.right)] : [expr]
-}
-
-function isSafe(value: Expr, ir: FunctionIr, element: ElementType): boolean {
-  const { span } = value
-  return cannotFail({ ir: { ...ir, body: [{ kind: 'Return', value, span }] } }, [element])
 }
 
 function narrowed(source: ArraySource, splits: readonly SourceSplit[]): ArraySource {

@@ -15,8 +15,9 @@ import { readsKey } from '../../core/ir/functionUse.ts'
 import { valueClassOf } from '../../core/plan/elements.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { type ColumnComparison, type ColumnPredicate, type ComparisonOperator, predicateText } from '../../core/plan/predicate.ts'
-import { cannotFail, columnOf, isPure } from '../lambdaFacts.ts'
+import { columnOf, isPure } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
+import { conjunctsOf, isColumn, isSafe } from './irRewrite.ts'
 
 export const pushPredicateIntoScan: Rule = {
   name: 'pushPredicateIntoScan',
@@ -43,16 +44,6 @@ function comparisonsOf(ir: FunctionIr, element: ElementType): ColumnPredicate {
   return found
 }
 
-function conjunctsOf(expr: Expr): readonly Expr[] {
-  return expr.kind === 'Logical' && expr.operator === '&&' ? [...conjunctsOf(expr.left), ...conjunctsOf(expr.right)] : [expr]
-}
-
-function isSafe(value: Expr, ir: FunctionIr, element: ElementType): boolean {
-  const { span } = value
-  const alone: FunctionIr = { ...ir, body: [{ kind: 'Return', value, span }] }
-  return cannotFail({ ir: alone }, [element])
-}
-
 /** The comparison operator when the two sides are exchanged. */
 const MIRRORED: Partial<Readonly<Record<BinaryOperator, ComparisonOperator>>> = {
   '<': '>',
@@ -77,10 +68,6 @@ function comparisonOf(expr: Expr, ir: FunctionIr, element: ElementType): ColumnC
   if (isColumn(left)) return checked(left, STRAIGHT[operator], constantOf(right, ir), element)
   if (isColumn(right)) return checked(right, MIRRORED[operator], constantOf(left, ir), element)
   return undefined
-}
-
-function isColumn(expr: Expr): expr is Extract<Expr, { kind: 'Field' }> {
-  return expr.kind === 'Field' && expr.of.kind === 'Input'
 }
 
 function constantOf(expr: Expr, ir: FunctionIr): unknown {
