@@ -1,6 +1,6 @@
 /**
- * Arrays that lie in several processes and need not be here as a whole: what they hold is put aside into a file, where passes before it
- * need not be run again when a process is lost.
+ * Arrays whose elements lie in several processes and need not be here as a whole: their values are put aside into a file, so that the
+ * passes that made them need not run again when a process is lost.
  */
 
 import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
@@ -19,10 +19,10 @@ import { wholeBox } from './movement/residence.ts'
 import type { Box } from './movement/transfers.ts'
 import { SnapshotFile } from './snapshotFile.ts'
 
-/** Elements that are here at a time. */
+/** The number of elements that this process gathers at a time. */
 const CHUNK_ELEMENTS = 2 ** 15
 
-/** Rejects with the GangError of a process that was lost on the way, or a SpillError. */
+/** Writes an array's last values to a file. Rejects with the GangError of a process that was lost on the way, or a SpillError. */
 async function written(gang: Members, storage: DenseStorage, path: string): Promise<SnapshotFile> {
   const [rows = 0, ...inner] = storage.shape
   const rowElements = sizeOfShape(inner)
@@ -37,7 +37,7 @@ async function written(gang: Members, storage: DenseStorage, path: string): Prom
   return file
 }
 
-/** The last values of some rows, from here and from who has them, without padding. */
+/** Gathers the last values of rows `from` up to `to`, from here and from the processes that have them, without padding. */
 async function gathered(gang: Members, storage: DenseStorage, from: number, to: number): Promise<DenseStorage['data']> {
   const { dtype } = storage
   const shape = [to - from, ...storage.shape.slice(1)]
@@ -68,7 +68,7 @@ async function gathered(gang: Members, storage: DenseStorage, from: number, to: 
   return data
 }
 
-/** `file` says where what is put aside goes; without it, it is brought home. */
+/** What a journal asks of the gang. `file` names a new file for an array that is put aside; without it, arrays are brought home instead. */
 export function elsewhereOf(gang: Members, file?: () => string): Elsewhere {
   return {
     bringHome: (storages) => bringHome(gang, storages),

@@ -1,4 +1,4 @@
-/** What a pass's processes send each other while blocks run of arrays that the blocks read, as rank 0 plans it and takes part. */
+/** Rows of served arrays that processes send each other while blocks of a pass run: planned by rank 0, which takes part. */
 import type { DenseStorage } from '../../core/arrays/storage.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
 import type { KernelLoop } from '../loops/kernelLoop.ts'
@@ -20,7 +20,7 @@ export interface AskedLoadsOptions {
   /** The pass's number among what the others are asked for. */
   readonly run: number
   readonly formed: Formed
-  /** Blocks of this process. */
+  /** The blocks of this process. */
   readonly own: Portion
   readonly parts: readonly Part[]
   readonly needed: readonly Needed[]
@@ -30,11 +30,11 @@ export interface AskedLoadsOptions {
 
 export class AskedLoads {
   readonly #asked: AskedLoadsOptions
-  /** Arrays of which rows come while blocks run, and who lacks some: they are sent to all of these, whatever other passes send meanwhile. */
+  /** Arrays whose rows come while blocks run, with the parts that lack some: rows go to all of these, whatever other passes send meanwhile. */
   readonly #lacking: ReadonlyMap<Needed, readonly Part[]>
-  /** By node. */
+  /** The loads of each node. */
   readonly #loads: readonly Loads[]
-  /** What blocks here wait for, and what others wait for. */
+  /** The edges between blocks here and those of others; undefined where there are none. */
   readonly edges: Edges | undefined
 
   constructor(asked: AskedLoadsOptions) {
@@ -80,13 +80,13 @@ export class AskedLoads {
     return this.#loads[node] as Loads // one for each process
   }
 
-  /** Undefined where a process has nothing to do with it. */
+  /** The loads that a process is told of; undefined where it neither sends nor takes any. */
   toldTo({ node }: Part): Loads | undefined {
     const own = this.#of(node)
     return own.sends.length + own.takes.length === 0 ? undefined : own
   }
 
-  /** Before the others are asked for the pass: who sends and who takes rows is told which these are. */
+  /** Tells senders and receivers which rows each load has, before the others are asked for the pass. */
   begin(): void {
     const { gang, formed, served, parts } = this.#asked
     const others = new Map(parts.map(({ node, other }) => [node, other]))
@@ -108,7 +108,7 @@ export class AskedLoads {
     }
   }
 
-  /** Sends what lies here, once the others have been asked. */
+  /** Sends the loads of this process, once the others have been asked. */
   async send(isOver: () => boolean): Promise<void> {
     await sendLoads(this.#of(0).sends, (load) => this.#sendOne(load), isOver)
   }
@@ -120,7 +120,7 @@ export class AskedLoads {
     gang.send(to, 'edge', head, parts)
   }
 
-  /** After a pass that has not come to its end: what was sent may have come or not. */
+  /** Counts the rows as not held by anybody, after a pass that has not come to its end: they may have come or not. */
   forget(): void {
     const { gang } = this.#asked
     for (const [{ storage }, lacking] of this.#lacking)

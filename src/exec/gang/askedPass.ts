@@ -1,4 +1,4 @@
-/** A pass, or a round of one, as the other processes are asked for it, and what is made of their answers. */
+/** A pass that rank 0 asks the other processes for, round by round where it has rounds, and the merging of their answers. */
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { defined } from '../../core/defined.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
@@ -23,9 +23,9 @@ import { supply, supplyBoxes } from './movement/supply.ts'
 
 export interface AskedPassOptions extends AskedLoadsOptions {
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
-  /** Whether shared arrays are flushed by all, however small they are. */
+  /** Whether all processes flush shared arrays, however small these are. */
   readonly isForced: boolean
-  /** Whether what is written may stay where it is. */
+  /** Whether elements may stay in the process that wrote them. */
   readonly stays: boolean
 }
 
@@ -35,15 +35,15 @@ export class AskedPass {
   readonly #asked: AskedPassOptions
   readonly #changes: FlushedChanges
   readonly #sharing: Sharing | undefined
-  /** That take part. */
+  /** The nodes that take part. */
   readonly #nodes: readonly number[]
-  /** What this process has to do with arrays that all flush. */
+  /** This process's part in arrays that all flush; undefined where there are none. */
   readonly shared: SharedPass | undefined
   readonly loads: AskedLoads
-  /** Bytes of updates that came in rounds, and of what these changed. */
+  /** Bytes of updates that came in rounds, and of the changes that these made. */
   roundBytes = 0
 
-  /** Before it begins. */
+  /** Prepares a pass before it begins: values and copies are those that it begins with. */
   constructor(asked: AskedPassOptions) {
     const { gang, loop, run, formed, parts, isForced, served, stays } = asked
     const numberOf = (storage: Storage): number => gang.numberOf(storage)
@@ -73,7 +73,7 @@ export class AskedPass {
     this.#changes = new FlushedChanges(own)
   }
 
-  /** Where arrays lie once the pass has ended whose elements stay with their owners. */
+  /** The residences, after the pass, of arrays whose elements stay with their owners. */
   get residences(): ReadonlyMap<Storage, Residence<Process>> {
     const { gang, parts } = this.#asked
     if (this.#sharing?.stays !== true) return new Map()
@@ -81,7 +81,7 @@ export class AskedPass {
     return residencesOf(this.#sharing, processes, (number) => gang.storageOf(number) as DenseStorage) // as they were found
   }
 
-  /** For people. */
+  /** The sentence of explain() about arrays that all flush. */
   get sharedText(): string {
     const { gang, formed } = this.#asked
     return (this.#sharing?.arrays ?? [])
@@ -96,7 +96,7 @@ export class AskedPass {
     return this.#sharing?.arrays.some((one) => one.storage === this.#asked.gang.numberOf(storage)) === true
   }
 
-  /** What others can know as well. */
+  /** The rows that a process reads of an array; undefined where its owner was not told of them. */
   #rowsOf(place: number, storage: Storage): Rows | undefined {
     return this.#knowsRows ? this.#asked.served.get(storage)?.rows[this.#nodes[place] as number] : undefined
   }
@@ -114,7 +114,7 @@ export class AskedPass {
     return await this.#run(new Map(this.#asked.parts.map(({ other }) => [other, head])), signal, round)
   }
 
-  /** Sends what is missing; the others are told of what is new to them. */
+  /** Sends elements that the others lack; returns heads that tell each of what is new to it. */
   #begin({ pass, parameters }: Parameters<Others['start']>[0], round: number | undefined): Map<Other, Head> {
     const { gang, loop, formed, parts, needed, served, movement, madeBy } = this.#asked
     const heads = new Map<Other, Head>()
@@ -149,7 +149,7 @@ export class AskedPass {
     return heads
   }
 
-  /** An owner of shared arrays is told what each of the others reads of its elements. */
+  /** Tells an owner of shared arrays which of its elements each of the others reads. */
   #tellReaders({ other, node }: Part, { arrays }: Sharing): void {
     const { gang, formed, served } = this.#asked
     const place = this.#nodes.indexOf(node)
@@ -170,7 +170,7 @@ export class AskedPass {
     return sharing && { sharing, place: this.#nodes.indexOf(node), knowsRows: this.#knowsRows }
   }
 
-  /** What the last flush has changed, to those that read it. */
+  /** Sends the elements that the last flush has changed to the processes that read them. */
   #sendFlushed(): void {
     const { gang, parts, served, formed } = this.#asked
     const changed = this.#changes.next()
@@ -225,7 +225,7 @@ export class AskedPass {
     return results
   }
 
-  /** The elements of shared arrays that a process owns. */
+  /** The elements of shared arrays that a process owns and sends home; none where they stay. */
   #piecesOf(rank: number) {
     const place = this.#sharing?.ranks.indexOf(rank) ?? 0
     return (this.#sharing?.stays === true ? [] : (this.#sharing?.arrays ?? [])).map(({ storage, cuts }) => {

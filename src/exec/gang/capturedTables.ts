@@ -1,4 +1,4 @@
-/** Tables that a body captures, as they were: the program may change them at any time. */
+/** Copies of tables that a body captures, since the program may change these at any time. */
 import type { Primitive } from '../../core/ir/functionIr.ts'
 import { unshared } from './definition.ts'
 

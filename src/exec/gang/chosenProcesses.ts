@@ -1,4 +1,4 @@
-/** Whether a pass is worth other processes: what it takes alone against its part of that and what is sent. */
+/** Whether a pass is worth other processes: its time in one process against the time of a portion and of sending. */
 
 import type { DenseStorage } from '../../core/arrays/storage.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
@@ -11,9 +11,9 @@ import { messagesOf, type NumberedBox } from './movement/moves.ts'
 import { sizeOfRegion } from './movement/passWire.ts'
 import type { Placed, Placement } from './movement/placement.ts'
 
-/** A pass has to gain so much: sending, waking and answering take that long. */
+/** The gain from which a pass is shared: sending, waking and answering take that long. */
 const LEAST_GAIN_MS = 3
-/** What is sent once serves that many passes, as far as one can tell before them. */
+/** The number of passes over which elements that are sent once are spread: a guess, as nobody knows how many follow. */
 const PASSES = 8
 
 export interface SharedPass {
@@ -21,9 +21,9 @@ export interface SharedPass {
   readonly movement: Movement
   readonly blocks: BlockSchedule
   readonly storageOf: (number: number) => DenseStorage
-  /** Of whole arrays. */
+  /** Bytes of whole arrays that other processes lack. */
   readonly missingBytes: number
-  /** How often a round follows another, and bytes of all rounds. */
+  /** How often a round follows another, and the bytes that are sent then, all told. */
   readonly rounds: { readonly count: number; readonly bytes: number }
   readonly links: LinkCost
 }

@@ -1,6 +1,6 @@
 /**
- * A loop as it is told to other processes: its analysis with the IR, and the numbers of the storages that its names stand for. None of
- * the program's code goes along but functions that were printed.
+ * The definition of a loop that other processes are sent: its analysis with the IR, and the numbers of the storages that its names stand
+ * for. None of the program's code goes along but functions that were printed as source.
  */
 import { deserialize, serialize } from 'node:v8'
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
@@ -22,7 +22,7 @@ interface SentArray {
 
 interface SentBuffer extends SentArray {
   readonly combine: 'sum' | PortableFunction
-  /** What brings updates in: as a function that was sent, or where the program runs. */
+  /** The function that brings updates in; `home` where it was not sent and runs in the program's process alone. */
   readonly apply?: PortableFunction | 'home'
   readonly rounds?: Rounds
 }
@@ -37,15 +37,15 @@ export interface LoopDefinition {
   readonly buffers: readonly (readonly [string, SentBuffer])[]
   readonly accumulators: readonly (readonly [string, AccumulatorInput | 'custom'])[]
   readonly rngs: readonly (readonly [string, number])[]
-  /** How many blocks the loop has everywhere, and the lanes whose blocks are for the receiver. */
+  /** The number of blocks that the loop has in every process; `from` up to `to` are the lanes whose blocks the receiver runs. */
   readonly count: number
   readonly from: number
   readonly to: number
-  /** Arrays that are compared with what they were before a pass. */
+  /** Arrays whose changes are found by comparing them with a copy from before the pass. */
   readonly compared: readonly number[]
-  /** Blocks may wait for elements that they read. */
+  /** Whether blocks may wait for elements that come while others run. */
   readonly isLoaded?: boolean
-  /** Rows of the first axis that the receiver's blocks touch, of arrays of which it needs no more. */
+  /** The rows of the first axis that the receiver's blocks touch, for arrays of which it needs only these. */
   readonly rows: readonly TouchedRows[]
 }
 
@@ -53,11 +53,11 @@ export interface TouchedRows {
   readonly storage: number
   readonly from: number
   readonly to: number
-  /** What the receiver has of the array counts for nothing, as of when it is told. */
+  /** Whether all that the receiver has of the array is out of date when it is told. */
   readonly isFresh?: boolean
 }
 
-/** Why a loop's arrays and helpers keep it in this process; undefined if they do not. */
+/** The reason why a loop's schedule or helpers keep it in this process; undefined if they do not. */
 export function whyNotDefined({ buffers, analyzed }: LoopInputs): string | undefined {
   for (const { combine, label } of buffers.values()) {
     if (combine !== 'sum' && combine.portable === undefined) return `The combine function of ${label} cannot be sent to another process.`
@@ -89,7 +89,7 @@ export function definitionOf(
   }
 }
 
-/** The analysis without what can be called, and without what is only told to people. */
+/** The analysis without functions, and without the parts that only explain() prints. */
 function plainLoop(analyzed: AnalyzedLoop): AnalyzedLoop {
   const { spec, ir, plan } = analyzed
   const { text, span } = spec.body
@@ -100,13 +100,13 @@ function plainLoop(analyzed: AnalyzedLoop): AnalyzedLoop {
   return { ...rest, ...own, spec: { ...spec, env: {}, body }, plan: { ...plan, ...told }, notes: [] }
 }
 
-/** Shared buffers belong to this process alone. */
+/** Copies a typed array out of shared memory, which belongs to this process alone; returns anything else as it is. */
 export function unshared<T>(table: T): T {
   const isShared = ArrayBuffer.isView(table) && table.buffer instanceof SharedArrayBuffer
   return isShared ? ((table as unknown as Uint8Array).slice() as T) : table // slices of typed arrays are ordinary ones
 }
 
-/** Structured values as bytes, with NaN, -0, bigints and undefined as they are. All processes have one engine. */
+/** Serializes a structured value, with NaN, -0, bigints and undefined as they are. All processes have one engine. */
 export function toBytes(value: unknown, what: string): Uint8Array {
   try {
     return serialize(value)
@@ -121,7 +121,7 @@ export function fromBytes(bytes: Uint8Array): unknown {
   return deserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
-/** What the runtime is given in the process that was told of the loop. */
+/** The inputs of a loop in the process that was sent its definition. */
 export function inputsFrom(
   { analyzed, over, arrays, buffers, accumulators, rngs }: LoopDefinition,
   storageOf: (number: number) => Storage,
@@ -154,7 +154,7 @@ export function inputsFrom(
   }
 }
 
-/** A function as it can be sent that depends on nothing but its arguments, and throws nothing. */
+/** The portable form of a function; undefined where it depends on more than its arguments, or may throw. */
 function closedOf({ ir, portable }: HelperFunction): PortableFunction | undefined {
   if (ir === undefined || ir.parameters.length > 0 || ir.tables.length > 0) return undefined
   let throws = false

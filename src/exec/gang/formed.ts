@@ -1,4 +1,4 @@
-/** A loop on the processes of a gang: who runs which of its blocks, and what each was told. */
+/** A loop placed on the processes of a gang: the blocks that each runs, and the definition that it was sent. */
 import type { Storage } from '../../core/arrays/storage.ts'
 import type { Primitive } from '../../core/ir/functionIr.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
@@ -11,21 +11,21 @@ import { type Placement, rowsOf } from './movement/placement.ts'
 
 export interface Part {
   readonly other: Other
-  /** Its place among the processes that there are. */
+  /** The number of the process among those that are there; ranks may have gaps. */
   readonly node: number
   readonly definition: LoopDefinition
-  /** Captured tables as they were sent last. */
+  /** Copies of captured tables from when they were last sent. */
   tables: readonly ArrayLike<Primitive>[]
   moves: NodeMoves | undefined
 }
 
-/** Blocks of this process, and those of the others. */
+/** The blocks of this process, and the parts of the others. */
 export interface Shared {
   readonly own: Portion
   readonly parts: readonly Part[]
 }
 
-/** The loop on the processes that there are, until one is lost or joins. */
+/** The loop on the processes of an epoch, which ends when one is lost or joins. */
 export interface Formed {
   readonly epoch: number
   readonly id: string
@@ -41,7 +41,7 @@ export interface SharedLoop {
   readonly portionOf: (from: number, to: number, options: { readonly isAlone: boolean }) => Portion
 }
 
-/** Rows of blocks with about as many iterations each; the first are run here. Found once for as long as the loop is placed so. */
+/** Divides lanes of blocks among processes, about as many iterations each; this one has the first. Kept as long as the loop is placed so. */
 export function sharedBy(formed: Formed, { inputs, count, portionOf }: SharedLoop, numberOf: (storage: Storage) => number): Shared {
   if (formed.shared !== undefined) return formed.shared
   const { bounds, arrays, order } = formed.placement

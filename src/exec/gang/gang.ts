@@ -12,7 +12,7 @@ import type { GangSettings } from './links/settings.ts'
 import { measuredLinks } from './measuredLinks.ts'
 import { type GangEvents, Members } from './members.ts'
 
-/** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
+/** Copies of arrays that passes write may take one part in so many of a session's memory budget, beside it. */
 const KEPT_SHARE = 4
 
 export class Gang {
@@ -26,14 +26,14 @@ export class Gang {
     })
   }
 
-  /** Resolves when all have joined. `code` is what worker threads run. */
+  /** Starts a gang; resolves when all have joined. `code` is the program of worker threads. */
   static async start(settings: GangSettings, code: string | URL): Promise<Gang> {
     const members = await Members.start(settings, code)
     members.linkCost = await measuredLinks(members)
     return new Gang(members)
   }
 
-  /** Of the arrays of a session: passes whose results may lie elsewhere. */
+  /** The journal of passes on a session's arrays, made when first asked for. Arrays are put aside into files of `spill`. */
   journal(arena: Arena, spill?: { file(): string }): Journal {
     const elsewhere = (): Journal => new Journal(elsewhereOf(this.members, spill && (() => spill.file())), arena.budgetBytes / KEPT_SHARE)
     const known = this.#journals.get(arena) ?? elsewhere()
@@ -41,7 +41,7 @@ export class Gang {
     return known
   }
 
-  /** The session's arrays are gone. */
+  /** Forgets the journal of a session whose arrays are gone. */
   leave(arena: Arena): void {
     this.#journals.get(arena)?.forget()
     this.#journals.delete(arena)
@@ -57,7 +57,7 @@ export class Gang {
     return this.members.listen(events)
   }
 
-  /** For a program that exits: the others end as well. */
+  /** Ends the other processes at once, for a program that exits. */
   releaseNow(code: number): void {
     this.members.releaseNow(code)
   }

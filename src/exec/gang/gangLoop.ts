@@ -1,5 +1,5 @@
 /**
- * A loop whose blocks are run by all processes of a gang: each has some rows of them, this one the first.
+ * A loop whose blocks are run by all processes of a gang: each has some lanes of them, this one the first.
  *
  *     send what is missing ── run own blocks ── put in what the others wrote ── combine accumulators and private copies
  *                          └─ theirs, there ─┘
@@ -40,10 +40,10 @@ import { scanElsewhere, scansText } from './movement/scans.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
 import type { Ends } from './movement/transfers.ts'
 
-/** Of a gang that has lost all others. */
+/** The reason for staying here in a gang that has lost all other processes. */
 const ALONE = { because: 'All other processes were lost.' }
 
-/** As a simulation is told of it. */
+/** The loop as a simulation is given it. */
 type SimulatedLoop = KernelLoop['simulated'] & { readonly links: LinkCost }
 
 export interface GangResources extends LoopResources {
@@ -56,20 +56,20 @@ export class GangLoop extends KernelLoop {
   readonly #arena: Arena
   readonly #isForced: boolean
   readonly #journal: Journal
-  /** Captured tables of the last pass that may run again. */
+  /** Copies of the captured tables of the last pass that may run again. */
   #kept: readonly ArrayLike<Primitive>[] = []
   #isAgain = false
   readonly #served = new ServedArrays()
   #servedText = ''
   #sharedText = ''
   #scansText = ''
-  /** Arrays that processes have made by themselves. */
+  /** Labels of arrays that processes have made by themselves. */
   readonly #made = new Set<string>()
-  /** Of the last pass that was asked for in rounds. */
+  /** Bytes that the rounds of the last pass sent; 0 where it had none. */
   #roundBytes = 0
   #isDisposed = false
   #formed: Formed | undefined
-  /** What keeps the loop in this process, of an epoch. */
+  /** The reason that keeps the loop in this process, for one epoch. */
   #stays: { readonly epoch: number; readonly because: string } | undefined
   #last: LoopPlan['execution']['processes'] | undefined
 
@@ -89,7 +89,7 @@ export class GangLoop extends KernelLoop {
     return this.#last.count === 1 ? this.#last : { ...this.#last, because: texts.join('') }
   }
 
-  /** Undefined where the loop stays in this process. */
+  /** Places the loop on the processes of the present epoch; undefined where it stays in this process. */
   #form(): Formed | undefined {
     const { epoch, others } = this.#gang
     if (this.#formed?.epoch === epoch) return this.#formed
@@ -126,7 +126,7 @@ export class GangLoop extends KernelLoop {
     return this.canRunAgain
   }
 
-  /** Where a process is lost, arrays are put back as they were before the pass, and those that are left run it. */
+  /** Runs a pass, again if a process is lost: arrays are put back as they were before it, and the processes that are left run it. */
   override async runPasses(pass: number, most: number, options: PassOptions = {}): Promise<PassesResult> {
     const journal = this.#journal
     let stays = options.stays === true && this.canRunAgain
@@ -170,7 +170,7 @@ export class GangLoop extends KernelLoop {
     return [...new Set(storagesOf(this.inputs).map(({ storage }) => storage))]
   }
 
-  /** In its turn among the passes of the session. */
+  /** Runs a pass that holds the journal's lock. Returns `again` after a loss, `not kept` where there is no memory to keep what it overwrites. */
   async #runTogether(journal: Journal, pass: number, { signal, stays }: PassOptions): Promise<PassesResult | 'again' | 'not kept'> {
     const written = this.written()
     const captured = this.#ownCaptured()
@@ -181,7 +181,7 @@ export class GangLoop extends KernelLoop {
       if (result === undefined) return 'again'
       if (stays !== true) journal.forget()
       else if (result.failed === undefined) {
-        // by its work, whatever else the machine does
+        // predicted rather than measured, so that other load on the machine does not count
         const milliseconds = this.predictedMilliseconds
         journal.add({
           of: this,
@@ -215,7 +215,7 @@ export class GangLoop extends KernelLoop {
     }
   }
 
-  /** Undefined where other processes are there than when the loop was placed. */
+  /** Runs a pass on all processes; undefined where processes were lost or have joined since the loop was placed. */
   async #attemptTogether(
     pass: number,
     ends: Ends,
@@ -239,7 +239,7 @@ export class GangLoop extends KernelLoop {
     }
   }
 
-  /** A pass whose arrays lie in this process where its blocks reach them. */
+  /** Runs a pass whose arrays are held in this process as far as its blocks reach them. */
   async #runHeld(
     formed: Formed,
     served: Served,
@@ -306,7 +306,7 @@ export class GangLoop extends KernelLoop {
     this.#released()
   }
 
-  /** A loop is there as long as its passes may have to run again. */
+  /** Disposes of the loop once `dispose` was called and none of its passes may have to run again. */
   #released(): void {
     if (!this.#isDisposed || this.#journal.has(this)) return
     this.#isDisposed = false
@@ -314,7 +314,7 @@ export class GangLoop extends KernelLoop {
     super.dispose()
   }
 
-  /** What the body captures, as it will be when the pass runs again. */
+  /** Copies of the body's captured values, for a pass that may run again. */
   #ownCaptured(): Captured {
     const { parameters, tables } = this.captured
     const isSame = this.#kept.length === tables.length && this.#kept.every((table, i) => sameTable(table, tables[i]))
@@ -328,7 +328,7 @@ export class GangLoop extends KernelLoop {
     return sharedBy(formed, { inputs, count: blocks.count, portionOf }, (storage) => this.#gang.numberOf(storage))
   }
 
-  /** Whether the next pass is worth the others. */
+  /** The number of processes that are worth the next pass, with the reason. */
   #choice(
     { id, placement }: Formed,
     needed: readonly Needed[],
@@ -353,7 +353,7 @@ export class GangLoop extends KernelLoop {
     return chosenProcesses(pass, { count, aloneMs, workers })
   }
 
-  /** As the last pass had them, or else what they can be at the most. */
+  /** The rounds of a pass and the bytes between them: those of the last pass, or before one the most that there can be. */
   #roundsOf(placement: Placement): { readonly count: number; readonly bytes: number } {
     const { count, updates, flushed } = betweenRounds(this, placement)
     const others = new Set(placement.order.owners).size - 1
@@ -381,7 +381,7 @@ export class GangLoop extends KernelLoop {
     return versionIn(this.inputs, storage)
   }
 
-  /** What an array was made by and is still as. */
+  /** The description that an array was made by, while it is unchanged. */
   readonly #madeBy = (storage: Storage): MadeSpec | undefined => madeIn(this.inputs, storage)
 
   readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays

@@ -1,4 +1,4 @@
-/** The arrays that a process has that does not run the program: what rank 0 sends of them, or has it make. */
+/** The arrays of a process that does not run the program: rank 0 sends their elements, or has it make them. */
 
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import { Bug } from '../../core/errors.ts'
@@ -15,21 +15,21 @@ import { refill, storageFrom } from './storageWire.ts'
 
 interface KnownStorage {
   readonly storage: Storage
-  /** Counts how often values came. */
+  /** The number of times that values came. */
   version: number
 }
 
 export class HeldArrays {
   readonly #arena: Arena
   readonly #storages = new Map<number, KnownStorage>()
-  /** Of arrays of which a loop is sent what its blocks read. */
+  /** The rows of served arrays that this process knows, by loop and array. */
   readonly #keys = new Map<string, Rows>()
 
   constructor(arena: Arena) {
     this.#arena = arena
   }
 
-  /** Whether it was a message that tells of arrays. */
+  /** Obeys a message about arrays; false for any other message. */
   take(type: FrameType, head: unknown, parts: readonly Uint8Array[]): boolean {
     // heads are what rank 0 sends
     if (type === 'values') this.#keep(head as ValuesHead, parts)
@@ -66,7 +66,7 @@ export class HeldArrays {
     return boxes.map(({ storage, box }) => ({ storage: this.dense(storage), box }))
   }
 
-  /** What is asked for of them. */
+  /** Copies the elements that rank 0 fetches: boxes or rows. */
   packed({ boxes = [], rows }: FetchHead): Uint8Array {
     return rows === undefined ? packBoxes(this.stored(boxes)) : this.packedRows(rows)
   }
@@ -75,12 +75,12 @@ export class HeldArrays {
     return packRows(this.dense(rows.storage), this.#rows(rows))
   }
 
-  /** Of arrays whose rows come or go while kernels run, all is here in one piece before that. */
+  /** Makes arrays whole, in one piece, before kernels run while rows of them come or go. */
   whole({ sends, takes }: Loads): void {
     for (const { rows } of [...sends, ...takes]) for (const { storage } of rows) partsOf(this.dense(storage))?.whole()
   }
 
-  /** Puts one there that was computed here. */
+  /** Takes in an array that was computed here. */
   hold(number: number, storage: Storage): void {
     this.#storages.set(number, { storage, version: 0 })
   }
@@ -130,7 +130,7 @@ export class HeldArrays {
     this.#known(head.storage).version++
   }
 
-  /** What comes before a pass is for its blocks, whose kernels reach one piece. */
+  /** Holds the rows of boxes that come before a pass in one piece, which is what kernels reach. */
   #hold(boxes: readonly NumberedBox[]): void {
     for (const number of new Set(boxes.map(({ storage }) => storage))) {
       const own = boxes.filter(({ storage }) => storage === number)

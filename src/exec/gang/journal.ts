@@ -1,6 +1,6 @@
 /**
- * Passes whose results may lie in other processes, until somebody uses the arrays here: what it takes to have them again when a process
- * is lost.
+ * A redo log of passes whose results may lie in other processes until somebody uses the arrays here: from it they are computed again when
+ * a process is lost.
  *
  *     kept     what arrays held when the journal began, before passes wrote them
  *     entries  the passes since then, each of which can be run again
@@ -27,43 +27,43 @@ export interface Entry {
   readonly milliseconds: number
   /** Runs the pass as it was. */
   again(): Promise<void>
-  /** Once the journal does not need it any more. */
+  /** Called once the journal does not need the pass any more. */
   release(): void
 }
 
-/** What the journal asks of the processes. */
+/** The operations on other processes that the journal needs. */
 export interface Elsewhere {
   /** Brings the last values of arrays home. Rejects with the GangError of a process that was lost on the way. */
   bringHome(storages: readonly Storage[]): Promise<void>
   /**
-   * The same, but what need not be here as a whole goes to where it takes no memory. Until `commit`, arrays can be put back as passes found
-   * them.
+   * Brings last values home, or puts them into files where the array need not be here as a whole. Until `commit`, arrays can be put back as
+   * passes found them.
    */
   putAside(storages: readonly Storage[]): Promise<{ commit(): void; undo(): void }>
-  /** Nobody else has anything of them any more: this process has all. */
+  /** Takes note that this process has all elements, and no other process any that count. */
   isHome(storages: readonly Storage[]): void
   /** Bytes of arrays that lie elsewhere and not here. */
   awayBytes(storages: readonly Storage[]): number
-  /** Whether that is why something failed. */
+  /** Whether an error is the loss of a process, which the gang survives. */
   hasLost(error: unknown): boolean
-  /** What is said where that cannot be made good. */
+  /** The error to throw where a loss cannot be made good, since passes failed for another reason when they ran again. */
   unmended(error: unknown): unknown
 }
 
-/** Passes from which a journal is closed: what a loss would cost. */
+/** The number of passes from which a journal is closed, since a loss would cost all of them. */
 const MOST_ENTRIES = 64
 const LEAST_MS = 5_000
 /** Bringing arrays home is to take a twentieth of the passes before it. */
 const PASSES_PER_RETURN = 20
 
-/** What tells arrays apart: several names, and a table and its column, may lie in one place. */
+/** The identity of an array's memory: several names, and a table and its column, may lie in one place. */
 type Place = object
 
 function placeOf(storage: Storage): Place {
   return (storage.kind === 'dense' ? storage.parts : undefined) ?? regionOf(storage)
 }
 
-/** What an array held, as far as it cannot be made again. */
+/** The values that an array held before passes wrote it; `copy` is undefined where they can be made again. */
 interface Kept {
   readonly storage: Storage
   readonly copy: Uint8Array | undefined
@@ -77,7 +77,7 @@ export class Journal implements LeftElsewhere {
   readonly #kept = new Map<Place, Kept>()
   readonly #read = new Set<Place>()
   #entries: Entry[] = []
-  /** Used again where arrays are as long: fresh memory costs more than the copy. */
+  /** Memory of earlier copies, used again for the same arrays: fresh memory costs more than the copy. */
   #copies = new WeakMap<Place, Uint8Array>()
   #isBroken = false
 
@@ -86,17 +86,17 @@ export class Journal implements LeftElsewhere {
     this.#mostBytes = mostBytes
   }
 
-  /** A process was lost: what it had is gone, and passes under way have written a part of what they write. */
+  /** Takes note that a process was lost: its elements are gone, and passes under way have written only a part of theirs. */
   broke(): void {
     this.#isBroken = true
   }
 
-  /** After a loss, arrays and passes are as they were. */
+  /** Mends the arrays after a loss; does nothing otherwise. */
   async ready(): Promise<void> {
     if (this.#isBroken) await this.#exclusively(() => this.#mend())
   }
 
-  /** For a pass that is to be an entry; gives what ends it. */
+  /** Takes the lock for a pass that is to be an entry; returns the function that gives it back. */
   async begin(): Promise<() => void> {
     for (;;) {
       const leave = await this.#lock.acquire('read')
@@ -106,7 +106,7 @@ export class Journal implements LeftElsewhere {
     }
   }
 
-  /** For a pass that cannot be one: it has the journal for itself, and begins with an empty one. */
+  /** Takes the lock for a pass that cannot be an entry: it has the journal for itself, and begins with an empty one. */
   async beginAlone(): Promise<() => void> {
     const leave = await this.#lock.acquire('write')
     try {
@@ -118,7 +118,7 @@ export class Journal implements LeftElsewhere {
     }
   }
 
-  /** Before a pass writes arrays; false where there is no memory for copies of them, and nothing is kept that was not before. */
+  /** Copies arrays before a pass writes them; false where there is no memory for that, and then nothing is kept that was not before. */
   keep(storages: readonly Storage[]): boolean {
     const added: Place[] = []
     for (const storage of storages) {
@@ -154,7 +154,7 @@ export class Journal implements LeftElsewhere {
     return this.#entries.some(({ of }) => of === loop)
   }
 
-  /** After a pass: not to have too much to run again. */
+  /** Whether the journal is due to be closed, so that there is not too much to run again. */
   get isLong(): boolean {
     if (this.#entries.length >= MOST_ENTRIES) return true
     const kept = [...this.#kept.values()]
@@ -164,7 +164,7 @@ export class Journal implements LeftElsewhere {
     return ms > PASSES_PER_RETURN * NOMINAL_COST.msPerByte * this.#elsewhere.awayBytes(kept.map(({ storage }) => storage))
   }
 
-  /** Before somebody else uses an array: what passes have left elsewhere comes home. */
+  /** Closes the journal before somebody else uses an array, which comes home as a whole unless only `pieces` of it are asked for. */
   async use(storage: Storage, mode: LockMode | 'pieces'): Promise<void> {
     if (!this.concerns(storage, mode === 'write' ? mode : 'read')) return
     await this.#exclusively(() => this.#close(mode === 'pieces' ? undefined : storage))
@@ -181,12 +181,12 @@ export class Journal implements LeftElsewhere {
     return kept !== undefined && this.#elsewhere.awayBytes([kept.storage]) > 0
   }
 
-  /** Nothing is to be run again from now on. */
+  /** Brings home or puts aside all results; after that no entry has to run again. */
   async close(): Promise<void> {
     await this.#exclusively(() => this.#close())
   }
 
-  /** Nobody will ask for the arrays any more. */
+  /** Drops all entries and copies without bringing anything home. */
   forget(): void {
     for (const entry of this.#entries.splice(0)) entry.release()
     this.#kept.clear()
@@ -219,7 +219,7 @@ export class Journal implements LeftElsewhere {
     }
   }
 
-  /** With an array that somebody asks for. */
+  /** Closes the journal; `wanted` comes home as a whole, all other arrays are put aside. Starts again after a loss. */
   async #close(wanted?: Storage): Promise<void> {
     for (;;) {
       await this.#mend()
@@ -240,7 +240,7 @@ export class Journal implements LeftElsewhere {
     }
   }
 
-  /** After a loss: arrays as they were, and the passes again. */
+  /** Puts arrays back as they were and runs the entries again, until no process is lost meanwhile. */
   async #mend(): Promise<void> {
     while (this.#isBroken) {
       this.#isBroken = false
@@ -259,7 +259,7 @@ export class Journal implements LeftElsewhere {
   }
 }
 
-/** Whether an array is still as it was made, so that nobody need keep what it held. */
+/** Whether an array is still as it was made, so that its values need not be copied. */
 function isAsMade(storage: Storage): boolean {
   const parts = storage.kind === 'dense' ? partsOf(storage) : undefined
   return parts !== undefined && !parts.isWhole && !parts.isWritten

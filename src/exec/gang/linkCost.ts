@@ -1,10 +1,10 @@
-/** What links cost, on both ends of one between two processes of a machine. */
+/** The cost of a link between two processes of a machine, on both ends together. */
 export interface LinkCost {
-  /** From one process's own thread by the threads of its link and the other's to the other's own. */
+  /** The time of a message from one process's main thread, by the link threads of both, to the other's main thread. */
   readonly messageMs: number
-  /** Sending and receiving a byte, with packing, comparing or copying it. */
+  /** The time of sending and receiving a byte, with packing, comparing or copying it. */
   readonly msPerByte: number
 }
 
-/** By processor time: `npm run bench -- gang --only messages`. */
+/** The cost on one machine by processor time: `npm run bench -- gang --only messages`. */
 export const NOMINAL_COST: LinkCost = { messageMs: 0.25, msPerByte: 4e-6 }

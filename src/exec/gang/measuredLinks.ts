@@ -1,4 +1,4 @@
-/** What links cost as a gang comes about: empty questions there and back, and an array that comes back. */
+/** Measures the cost of links when a gang starts: by empty questions there and back, and by an array that comes back. */
 import type { DenseStorage } from '../../core/arrays/storage.ts'
 import { GangError } from '../../core/errors.ts'
 import { type LinkCost, NOMINAL_COST } from './linkCost.ts'
@@ -8,12 +8,12 @@ import type { NumberedBox } from './movement/moves.ts'
 import { shapeOfStorage } from './storageWire.ts'
 
 const ELEMENTS = 2 ** 17
-/** The least of so many counts: what else the machine does takes only longer. */
+/** The number of measurements, of which the least counts: other load on the machine only adds to it. */
 const TRIES = 8
-/** What was measured counts up to so many times more or less than the nominal: a machine may be busy just then. */
+/** The largest factor by which a measurement may differ from the nominal cost, since a machine may be busy just then. */
 const MOST_OFF = 4
 
-/** Takes some tens of milliseconds; nominal where nobody answers. */
+/** The measured cost, or the nominal one where nobody answers. Takes some tens of milliseconds. */
 export async function measuredLinks(members: Members): Promise<LinkCost> {
   const [other] = members.others
   if (other === undefined) return NOMINAL_COST

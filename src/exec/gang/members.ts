@@ -1,5 +1,5 @@
 /**
- * The processes of a gang as the one sees them that runs the program: the others, what they have of arrays and loops, and passes under way.
+ * The processes of a gang as seen by the one that runs the program: the others, what they have of arrays and loops, and passes under way.
  *
  * Arrays live here. What another process needs of them is sent before a pass, unless it has it already: the values as they are by
  * their version, or as the last pass of the same loop has left them there.
@@ -26,7 +26,7 @@ import type { Box } from './movement/transfers.ts'
 export interface Other {
   readonly rank: number
   readonly loops: Set<string>
-  /** What the rows are by that it knows, of loops and arrays. */
+  /** The tokens of the rows that it knows, by loop and array (`ServedArray.by`). */
   readonly keys: Map<string, string>
 }
 
@@ -38,14 +38,14 @@ export interface Answer {
 
 interface Pending {
   readonly left: Set<number>
-  /** All that run the pass. */
+  /** The ranks of all that run the pass. */
   readonly ranks: readonly number[]
   took(answer: Answer): void
   done(): void
   failed(error: unknown): void
 }
 
-/** Sending them takes about as long as four messages more. */
+/** The size of loads whose sending takes about as long as four more messages. */
 const LEAST_LOAD_BYTES = 2 ** 18
 
 export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly rank: number }) => void
@@ -53,7 +53,7 @@ export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly r
 export class Members {
   readonly #links: GangLinks
   readonly belongings: Belongings = new Belongings()
-  /** Those that are there. */
+  /** The other processes that are there. */
   #others: readonly Other[]
   #epoch = 0
   readonly #pending = new Map<number, Pending>()
@@ -64,33 +64,33 @@ export class Members {
     this.#forget({ loops: [], storages: [number] })
   })
   readonly #listeners = new Set<GangEvents>()
-  /** By those that were lost. */
+  /** The errors of processes that were lost, in the order of their loss. */
   readonly #losses = new Map<Other, GangError>()
-  /** The links of this process broke. */
+  /** The error with which the links of this process broke. */
   #broken: GangError | undefined
   #lastStorage = 0
   #lastLoop = 0
   #lastRun = 0
   #passes = 0
-  /** Passes that the others are asked for, each with who takes what blocks here wait for. */
+  /** The passes that the others are asked for, each with the receiver of edges that blocks here wait for. */
   readonly #open = new Map<number, (edge: Edge) => void>()
-  /** The same of shared arrays. */
+  /** The receivers of shares in buffered arrays, by pass. */
   readonly #shares = new Map<number, (share: Share) => void>()
 
-  /** From how many bytes on elements that blocks read are sent while others run. */
+  /** The bytes of served elements from which they are sent while blocks run, rather than before. */
   readonly leastLoadBytes: number
 
-  /** As measured, or nominal. */
+  /** The cost of links: nominal until it is measured. */
   linkCost: LinkCost = NOMINAL_COST
 
-  /** So many processes, all of which have joined. */
+  /** `world` counts all processes with this one, and all have joined. */
   constructor(world: number, links: GangLinks, { leastLoadBytes = LEAST_LOAD_BYTES }: { readonly leastLoadBytes?: number } = {}) {
     this.#links = links
     this.leastLoadBytes = leastLoadBytes
     this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set(), keys: new Map() }))
   }
 
-  /** Resolves when all have joined. `code` is what worker threads run. */
+  /** Starts the links; resolves when all have joined. `code` is the program of worker threads. */
   static async start(settings: GangSettings, code: string | URL): Promise<Members> {
     let members: Members | undefined
     const early: ((members: Members) => void)[] = []
@@ -109,22 +109,22 @@ export class Members {
     return members
   }
 
-  /** Those that are there, in the order of their ranks: another list after each that is lost or joins. */
+  /** The other processes that are there, in the order of their ranks; a new list after each loss or join. */
   get others(): readonly Other[] {
     return this.#others
   }
 
-  /** Counts how often others were lost, or joined. */
+  /** The number of losses and joins so far. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** That the others were asked for. */
+  /** The number of passes, or rounds of passes, that the others were asked for. */
   get passes(): number {
     return this.#passes
   }
 
-  /** Tells of processes that are lost. */
+  /** Calls `events` for processes that are lost or join; returns what ends that. */
   listen(events: GangEvents): () => void {
     this.#listeners.add(events)
     return () => this.#listeners.delete(events)
@@ -159,7 +159,7 @@ export class Members {
     }
   }
 
-  /** Bytes that have to be sent before such a pass. */
+  /** Bytes of arrays that have to be sent before a pass of a loop. */
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
     for (const other of this.#others) {
@@ -171,12 +171,12 @@ export class Members {
     return bytes
   }
 
-  /** What a process lacks of an array for the passes of a loop. */
+  /** The boxes of an array that a process lacks for the passes of a loop. */
   missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
     return this.belongings.missing(other, loop, this.numberOf(needed.storage), needed)
   }
 
-  /** A number for what others are asked that is no pass. */
+  /** A number for a question to others that is no pass. */
   nextQuestion(): number {
     return ++this.#lastRun
   }
@@ -187,7 +187,7 @@ export class Members {
     return this.#lastRun
   }
 
-  /** What blocks of this process wait for in a pass goes there. */
+  /** Sets the receiver of edges that blocks of this process wait for in a pass. */
   takeEdges(run: number, take: (edge: Edge) => void): void {
     this.#open.set(run, take)
   }
@@ -216,7 +216,7 @@ export class Members {
     await this.ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, took)
   }
 
-  /** Rejects with GangError where one is lost or cannot answer, and otherwise not before all have answered. */
+  /** Asks processes and waits for their answers. Rejects with GangError where one is lost or cannot answer, and otherwise not before all have. */
   async ask(
     run: number,
     type: 'run' | 'fetch',
@@ -252,7 +252,7 @@ export class Members {
     if (this.#broken !== undefined) throw this.#broken
   }
 
-  /** Throws the GangError of one that was lost. */
+  /** Throws the GangError of broken links, or of one of these processes that was lost. */
   checkThere(others: Iterable<Other>): void {
     this.check()
     for (const other of others) {
@@ -261,17 +261,17 @@ export class Members {
     }
   }
 
-  /** Of the one that was lost last. */
+  /** The error of the process that was lost last; undefined where none was. */
   get lastLoss(): GangError | undefined {
     return [...this.#losses.values()].at(-1)
   }
 
-  /** Whether that is why a pass failed: one was lost, and the gang goes on. */
+  /** Whether a pass failed since a process was lost, and the gang goes on. */
   hasLost(error: unknown): boolean {
     return this.#broken === undefined && [...this.#losses.values()].some((loss) => loss === error)
   }
 
-  /** For a program that exits: the others end as well. */
+  /** Ends the other processes at once, for a program that exits. */
   releaseNow(code: number): void {
     this.#links.releaseNow(code)
   }
@@ -280,7 +280,7 @@ export class Members {
     await this.#links.release(code)
   }
 
-  /** An answer, or what a block here waits for. */
+  /** Takes a message of another process: an answer, or elements that blocks here wait for. */
   take(rank: number, { type, head, parts }: InMessage): void {
     let pending: Pending | undefined
     try {
@@ -320,7 +320,7 @@ export class Members {
       return
     }
     const other = this.#others.find((one) => one.rank === rank)
-    if (other === undefined) return // it is known
+    if (other === undefined) return // its loss is known already
     this.#losses.set(other, error)
     this.belongings.forgetProcess(other)
     this.#others = this.#others.filter((one) => one !== other)
@@ -334,7 +334,7 @@ export class Members {
     for (const tell of this.#listeners) tell({ phase: 'lost', rank })
   }
 
-  /** One has come in the place of a process that was lost: passes that begin from now on have it. */
+  /** Takes in a process in the place of one that was lost: passes that begin from now on have it. */
   join(rank: number): void {
     const other: Other = { rank, loops: new Set(), keys: new Map() }
     this.#others = [...this.#others, other].sort((a, b) => a.rank - b.rank)

@@ -48,9 +48,9 @@ import { loopOfReader, type Share, SharedPass, type ShareHead } from './movement
 export interface NodeResources {
   readonly pool: WorkerPool
   readonly arena: SharedArena
-  /** As of a session: 0 runs every pass on workers. */
+  /** The session option of this name: 0 runs every pass on workers. */
   readonly worthThreadsMs?: number | undefined
-  /** Arrays that follow from files. */
+  /** Computes an array from files of this machine. */
   readonly compute?: (spec: ScannedSpec) => Promise<Storage>
 }
 
@@ -59,7 +59,7 @@ interface KnownLoop {
   readonly portion: Portion
   readonly definition: LoopDefinition
   readonly compared: readonly Storage[]
-  /** What these held before the pass under way. */
+  /** Copies of the compared arrays from before the pass under way. */
   before: readonly Before[]
   tables: RunHead['tables']
   moves: Moves
@@ -96,20 +96,20 @@ export class GangNode {
   readonly #loops = new Map<string, KnownLoop>()
   readonly #arrays: HeldArrays
   #running: { readonly run: number; readonly abort: AbortController } | undefined
-  /** Of passes that have begun here and are not over. */
+  /** The edges of passes that have begun here and are not over. */
   readonly #edges = new Map<number, Edges>()
-  /** Aborted before they began. */
+  /** Passes that were aborted before they began here. */
   readonly #aborted = new Set<number>()
-  /** Of passes that have not begun here. */
+  /** Edges that came for passes that have not begun here. */
   readonly #early = new Map<number, Edge[]>()
-  /** The same of shared arrays. */
+  /** The same two for shared arrays. */
   readonly #shared = new Map<number, SharedPass>()
   readonly #earlyShares = new Map<number, Share[]>()
-  /** No pass with a smaller number is still to come; of the others, those that have been. */
+  /** The least number of a pass that may still come; `#over` has the larger ones that have been. */
   #least = 0
   readonly #over = new Set<number>()
   #isOver = false
-  /** What went wrong since the last pass was asked for. */
+  /** The first error since the last pass was asked for; the next pass fails with it. */
   #failure: { readonly error: unknown } | undefined
   #turn: Promise<void> = Promise.resolve()
 
@@ -130,7 +130,7 @@ export class GangNode {
       else if (type === 'edge') this.#edge({ head: fromBytes(head) as EdgeHead, parts })
       else this.#share({ head: fromBytes(head) as ShareHead, parts })
     } catch (error) {
-      // nothing that blocks wait for: the pass under way, or the next, fails of it
+      // a malformed message: the pass under way, or the next, fails with this error
       this.#failure ??= { error }
       this.#running?.abort.abort()
     }
@@ -141,7 +141,7 @@ export class GangNode {
     else this.#aborted.add(run)
   }
 
-  /** From whoever ran a block; it may be ahead of rank 0, which has told it of a pass before this process. */
+  /** Takes an edge from the process that ran a block, which may have heard of the pass before this one. */
   #edge(edge: Edge): void {
     const { run } = edge.head
     const edges = this.#edges.get(run)
@@ -156,7 +156,7 @@ export class GangNode {
     else if (run >= this.#least && !this.#over.has(run)) this.#earlyShares.set(run, [...(this.#earlyShares.get(run) ?? []), share])
   }
 
-  /** Gives back all that it has, once what runs has stopped. */
+  /** Aborts the pass under way, waits for its end, and frees all loops and arrays. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#running?.abort.abort()
@@ -190,7 +190,7 @@ export class GangNode {
     }
   }
 
-  /** An array that is computed here, by its digest; nothing where that is not possible: rank 0 sends it then. */
+  /** Computes an array here and returns its digest; no bytes where that is not possible, and rank 0 sends it then. */
   async #scanned({ storage: number, spec }: ScanHead): Promise<Uint8Array> {
     try {
       const storage = await this.#resources.compute?.(spec)
@@ -352,7 +352,7 @@ export class GangNode {
     return shared
   }
 
-  /** What the portion's blocks have to do with those of other processes, if they have. */
+  /** The edges between the portion's blocks and those of other processes; undefined where there are none. */
   #edgesOf(run: number, { portion: { numbers }, moves }: KnownLoop, loads: Loads): Edges | undefined {
     if (numbers === undefined || moves.sends.length + moves.takes.length + loads.takes.length === 0) return undefined
     const edges = new Edges(run, withLoads(moves, loads, numbers), numbers, {

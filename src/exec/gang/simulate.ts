@@ -1,6 +1,6 @@
 /**
- * A pass on machines that need not be there, by the plan that a gang of them would have: blocks in the order in which they become ready,
- * on the threads of their nodes, and what is sent between.
+ * A discrete-event simulation of a pass on machines that need not be there, by the plan that a gang of them would have: blocks run in the
+ * order in which they become ready, on the threads of their nodes, and elements are sent between.
  *
  *     node 0    |send 1|send 2|  blocks ......... wait .. blocks ....|<- ends of 1 |<- of 2|
  *     node 1           |latency|  blocks ... edge -> ...... blocks |
@@ -47,13 +47,13 @@ export interface SimulatedLoop {
   readonly blocks: BlockSchedule
   readonly space: IterationSpace
   readonly lanes: readonly Lanes[]
-  /** Of a pass on one thread. */
+  /** The time of a pass on one thread. */
   readonly aloneMs: number
-  /** As measured in a gang; nominal unless given. */
+  /** The cost of links as measured in a gang; nominal unless given. */
   readonly links?: LinkCost
 }
 
-/** What a pass of loops that run one after another takes: of one, or of the parts of one. With `stays`, what they write may stay where it is. */
+/** Simulates two passes of a loop, or of its parts one after another. With `stays`, elements may stay where they were written. */
 export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { stays }: { readonly stays: boolean }): Simulation {
   const made = new MadeUp(machines.nodes)
   const placed = loops.map((loop, i) => made.place(loop, `${i}`))
@@ -83,7 +83,7 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
   }
 }
 
-/** In one process. */
+/** The time of a pass in one process of so many threads. */
 function hereMs({ aloneMs, blocks, lanes }: SimulatedLoop, threads: number): number {
   const rounds = (blocks.rounds?.length ?? 2) - 1
   return predictedMs(aloneMs, blocks, threads) + joinMs(lanesOfRound(lanes, true)) + (rounds - 1) * joinMs(lanesOfRound(lanes, false))
@@ -98,7 +98,7 @@ interface PlacedLoop {
   readonly id: string
   readonly placement: Placement
   readonly movements: Movements<Ranked>
-  /** That take part, but rank 0. */
+  /** The processes that take part, without rank 0. */
   readonly others: readonly Ranked[]
 }
 
@@ -106,15 +106,15 @@ interface Sent {
   readonly nodes: readonly NodeMoves[]
   /** Bytes that come to rank 0 before it sends any. */
   readonly fetched: number
-  /** Of arrays or parts of them that rank 0 sends to each node beside what moves. */
+  /** Bytes of whole arrays, or what is missing of them, that rank 0 sends to each node before the pass. */
   readonly whole: readonly number[]
   readonly bytesOf: (boxes: readonly NumberedBox[]) => number
   readonly bytes: number
-  /** Bytes of what nodes make by themselves. */
+  /** Bytes of elements that nodes make by themselves. */
   readonly made: number
 }
 
-/** Processes that need not be there: what they have is counted as a gang counts it, pass after pass. */
+/** The state of imagined processes: the elements that each has are counted as a gang counts them, pass after pass. */
 class MadeUp implements Keeping {
   readonly belongings: Belongings = new Belongings()
   readonly #numbers = new Map<Storage, number>()
@@ -142,7 +142,7 @@ class MadeUp implements Keeping {
     return { loop, id, placement, movements: new Movements(this, blocks, placement, this.#others), others }
   }
 
-  /** As `GangLoop` goes about it. */
+  /** The bytes of a pass, and the state after it, by the steps of `GangLoop`. */
   pass({ loop: { inputs }, id, placement, movements, others }: PlacedLoop, pass: number, ends: Ends): Sent {
     const isChanged = (storage: Storage): boolean => pass > 0 && placement.arrays.some((one) => one.storage === storage && one.isWritten)
     const versionOf: VersionOf = (storage) => {
@@ -192,7 +192,7 @@ class MadeUp implements Keeping {
   }
 }
 
-/** Words of arrays that are compared, each with where it lies, and of the private copies of nodes above 0; and what moves between rounds. */
+/** The most bytes of changed words of compared arrays, with their positions, of the private copies of nodes above 0, and between rounds. */
 function changedBytesOf(placed: PlacedLoop): number {
   const {
     loop: { lanes, blocks, inputs },
@@ -260,7 +260,7 @@ function passOf(
     }
   }
 
-  /** All have done a round: what they added comes together, and what that changed goes to them. */
+  /** Joins the nodes' updates once all have done a round, and sends the changed elements back to them. */
   function barrier(): void {
     const others = nodes.flatMap((_, node) => (node > 0 && owners.includes(node) ? node : []))
     let at = last[0] as number
@@ -290,7 +290,7 @@ function passOf(
   return { milliseconds, waitingMs: idle.reduce((sum, ms) => sum + ms, 0) / nodes.length }
 }
 
-/** Blocks that wait for nothing any more, on each node in the order in which they became ready. */
+/** The ready queue of each node: blocks that wait for nothing any more, in the order in which they became ready. */
 class ReadyBlocks {
   readonly #owners: Int32Array
   readonly #waits: Int32Array
@@ -307,7 +307,7 @@ class ReadyBlocks {
     for (let block = 0; block < count; block++) {
       for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
         const after = successors[i] as number
-        if (owners[after] === owners[block]) this.#waits[after]!++ // what waits for other nodes, below
+        if (owners[after] === owners[block]) this.#waits[after]!++ // waits for other nodes are counted below
       }
     }
     this.#ready = nodes.map(() => [])
@@ -320,7 +320,7 @@ class ReadyBlocks {
     }
   }
 
-  /** Lets those of blocks `from` up to `to` go that wait for nothing, and none after them. */
+  /** Admits blocks `from` up to `to`, those of a round, and makes those ready that wait for nothing. */
   open(from: number, to: number): void {
     this.#end = to
     for (let block = from; block < to; block++) if (this.#waits[block] === 0) this.#ready[this.#owners[block] as number]?.push(block)
@@ -343,7 +343,7 @@ class ReadyBlocks {
     list.splice(place, 0, block)
   }
 
-  /** The block that begins before all others, given when threads are free; undefined after the last. */
+  /** Takes the block that can begin before all others, given when threads are free; undefined after the last. */
   next(free: readonly Float64Array[]): { readonly number: number; readonly start: number; readonly thread: number } | undefined {
     let found: { node: number; start: number; thread: number } | undefined
     for (const [node, [block]] of this.#ready.entries()) {

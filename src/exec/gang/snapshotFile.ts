@@ -1,6 +1,6 @@
 /**
- * What an array held whose elements lie in several processes, in a file: what is not here is read from it, so that no process has to
- * have all of the array.
+ * The values of an array whose elements lie in several processes, in a file: elements that are not here are read from it, so that no
+ * process has to have all of the array.
  *
  *     chunk | chunk | …     elements in row-major order without padding; every chunk but the last has as many
  */
@@ -42,7 +42,7 @@ export class SnapshotFile {
     this.#length += elements.length
   }
 
-  /** Puts elements into a row, the first of which is at a row-major position. */
+  /** Fills `row` with elements of the array from row-major position `first` on. */
   readonly fill = (row: TypedArray, first: number): void => {
     for (let at = 0; at < row.length; ) {
       const number = Math.floor((first + at) / this.#chunk)

@@ -12,7 +12,7 @@ import { bytesOf } from './movement/changes.ts'
 
 type Buffer = TypedArray | BigUint64Array
 
-/** In place of a buffer. */
+/** The placeholder of a buffer in a shape: its number among the parts, its class and its elements. */
 interface BufferPlace {
   readonly buffer: number
   readonly of: string
@@ -32,7 +32,7 @@ const CLASSES: Readonly<Record<string, new (buffer: ArrayBufferLike, offset: num
   Uint8Array,
 }
 
-/** Why storage cannot be sent; undefined if it can. */
+/** The reason why storage cannot be sent; undefined if it can. */
 export function whyNotSent(storage: Storage): string | undefined {
   if (storage.kind === 'dense') return storage.objects === undefined ? undefined : 'holds objects'
   const hasObjects = (columns: readonly { readonly objects?: unknown; readonly children?: readonly never[] }[]): boolean =>
@@ -51,7 +51,7 @@ export function buffersOf(storage: Storage): readonly Buffer[] {
   return found
 }
 
-/** The storage with places where its buffers were. */
+/** The storage with placeholders instead of its buffers. */
 export function shapeOfStorage(storage: Storage): object {
   let buffer = 0
   if (storage.kind === 'dense' && storage.parts !== undefined) {
@@ -66,7 +66,7 @@ export function bytesOfStorage(storage: Storage): number {
   return buffersOf(storage).reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** Storage of its own with such a shape. Buffers are empty but for those in `parts`; a dense array without any lies nowhere yet. */
+/** Makes storage of a shape from another process. Buffers are zeros unless `parts` has them; a dense array without any lies nowhere yet. */
 export function storageFrom(shape: object, parts: readonly Uint8Array[], arena: Arena): Storage {
   const told = shape as Storage // as shapeOfStorage made it, with places for buffers
   if (told.kind === 'dense' && told.dtype !== 'object' && parts.length === 0)

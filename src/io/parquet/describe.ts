@@ -238,7 +238,7 @@ function fieldsRead(source: string, columns: readonly (readonly ThriftStruct[])[
   return fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, source))
 }
 
-/** The type with timestamps in microseconds: INT96, nanoseconds since a day in 4713 BC, would reach less far in nanoseconds; its writers keep no more. */
+/** Makes timestamps microseconds: INT96 is nanoseconds since a day in 4713 BC; microseconds reach further and are what its writers keep. */
 function microseconds(type: ColumnType): ColumnType {
   if (type.kind === 'list') return { kind: 'list', item: microseconds(type.item) }
   if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: microseconds(field.type) })) }

@@ -1,5 +1,5 @@
 /**
- * What the other processes have of arrays: of dense ones, which elements of which version; of others, and for one loop, all or nothing.
+ * The record of what processes have of arrays: of dense ones, which elements of which version; of others, and for one loop, all or nothing.
  */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
@@ -7,15 +7,15 @@ import type { ScannedSpec } from '../../arrays/scannedArray.ts'
 import { missingCells, type Residence, withAll } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
 
-/** What a process has of an array: its values of a version, where `by` is given as that loop's passes leave them in this process. */
+/** An array that a process has: its values of a version; where `by` is given, only those that passes of this loop need or leave there. */
 export interface Held {
   readonly version: string | undefined
   readonly by?: string
 }
 
-/** By its number, the process that runs the program. */
+/** The process that runs the program. */
 export const HOME = 0
-/** Another one is another object when it is started again. */
+/** A process: HOME, or the object of another, which is a new one when the process is started again. */
 export type Process = typeof HOME | object
 
 /** An array that a pass needs elsewhere. */
@@ -24,15 +24,15 @@ export interface Needed {
   readonly version: string | undefined
   /** Only its shape is needed: the pass adds to copies, or its elements are sent in boxes. */
   readonly isShape: boolean
-  /** Given where a pass needs the elements only that its blocks read: by these a process has them. */
+  /** The token of the elements that blocks read, where a pass needs only these: a process has them under this token. */
   readonly by?: string
-  /** By which the processes make by themselves what they lack. */
+  /** The description by which processes make elements that they lack by themselves. */
   readonly made?: MadeSpec
-  /** By which they compute all of it by themselves, where they have none of it. */
+  /** The description by which processes that have nothing of the array compute all of it from files. */
   readonly scanned?: () => ScannedSpec | undefined
 }
 
-/** Who keeps count of what processes have: a gang, or one that is made up. */
+/** A gang, or a simulated one, that keeps the record of what processes have. */
 export interface Keeping {
   readonly belongings: Belongings
   numberOf(storage: Storage): number
@@ -41,10 +41,10 @@ export interface Keeping {
 export class Belongings {
   readonly #residences = new Map<number, { readonly version: string | undefined; readonly residence: Residence<Process> }>()
   readonly #held = new Map<object, Map<number, Held>>()
-  /** How many passes under way use an array. */
+  /** The number of passes under way that use each array. */
   readonly #passes = new Map<number, number>()
 
-  /** A pass uses arrays until what this gives is called. */
+  /** Counts a pass as a user of arrays, until the function that it returns is called. */
   begin(storages: readonly number[]): () => void {
     const count = (storage: number, by: number): void => void this.#passes.set(storage, (this.#passes.get(storage) ?? 0) + by)
     for (const storage of storages) count(storage, 1)
@@ -53,14 +53,14 @@ export class Belongings {
     }
   }
 
-  /** Whether several passes under way read an array: what one has brought somewhere is not known of until it is over, and counts. */
+  /** Whether several passes under way read an array: elements that one of them has brought somewhere are on record only when it is over. */
   isShared(storage: number): boolean {
     return (this.#passes.get(storage) ?? 0) > 1
   }
 
   /**
-   * Who has what of an array, as it is by its version; undefined where nobody but this process has any. An array that lies elsewhere is as
-   * it was left, whatever its version: nobody has written it here.
+   * The residence of an array of a version; undefined where nobody but this process has any of that version. For an array that lies
+   * elsewhere the version does not matter: nobody has written it here.
    */
   residence(storage: number, version: string | undefined): Residence<Process> | undefined {
     const known = this.#residences.get(storage)
@@ -68,7 +68,7 @@ export class Belongings {
     return (version !== undefined && known.version === version) || isAway(known.residence) ? known.residence : undefined
   }
 
-  /** What lies elsewhere of an array and not here, if any does. */
+  /** The residence of an array of which some elements lie elsewhere and not here; undefined for all others. */
   away(storage: number): Residence<Process> | undefined {
     const residence = this.#residences.get(storage)?.residence
     return residence !== undefined && isAway(residence) ? residence : undefined
@@ -79,13 +79,13 @@ export class Belongings {
     return this.#residences.get(storage)?.residence.has.get(process)?.includes(1) === true
   }
 
-  /** Without a residence nobody else has anything; without a version that tells of it, what lies elsewhere alone counts. */
+  /** Records a residence; without one nobody else has anything. Without a version it counts only while elements lie elsewhere alone. */
   settle(storage: number, version: string | undefined, residence: Residence<Process> | undefined): void {
     if (residence === undefined) this.#residences.delete(storage)
     else this.#residences.set(storage, { version, residence })
   }
 
-  /** What lay elsewhere is here as well. */
+  /** Records that elements that lay elsewhere are here as well. */
   brought(storage: number): void {
     const known = this.#residences.get(storage)
     if (known !== undefined) this.#residences.set(storage, { ...known, residence: withAll(known.residence, HOME) })
@@ -116,7 +116,7 @@ export class Belongings {
     for (const held of this.#held.values()) held.delete(storage)
   }
 
-  /** What a process lacks of an array for the passes of a loop: boxes where it has some of it. */
+  /** The boxes of an array that a process lacks for the passes of a loop, or `all`. */
   missing(process: object, loop: string, number: number, { storage, version, isShape, by = loop }: Needed): 'all' | readonly Box[] {
     const held = this.held(process, number)
     if (held === undefined) return 'all'
@@ -128,7 +128,7 @@ export class Belongings {
     return boxesOfCells(missingCells(residence, process), residence.bounds)
   }
 
-  /** After that was sent. */
+  /** Records that a process was sent what it lacked. */
   supplied(process: object, number: number, { storage, version, isShape }: Needed): void {
     if (isShape || storage.kind !== 'dense') {
       this.hold(process, number, { version: isShape ? undefined : version })
@@ -143,7 +143,7 @@ function isAway({ has }: Residence<Process>): boolean {
   return has.get(HOME)?.includes(0) !== false
 }
 
-/** Nobody else has anything. */
+/** The residence of an array that only HOME has. */
 export function atHome(shape: readonly number[]): Residence<Process> {
   return { bounds: shape.map((extent) => [0, extent]), has: new Map([[HOME, Uint8Array.of(1)]]) }
 }

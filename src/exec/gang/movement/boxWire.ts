@@ -1,4 +1,4 @@
-/** Boxes of arrays as one stretch of bytes, in the order in which they are told of. */
+/** Boxes of arrays as one stretch of bytes, in the order in which the message lists them. */
 
 import { ARRAY_OF_DTYPE, type DenseStorage } from '../../../core/arrays/storage.ts'
 import type { TypedArray } from '../../../core/data/column.ts'
@@ -23,17 +23,17 @@ export function bytesOfAll(boxes: readonly StoredBox[]): number {
   return boxes.reduce((sum, box) => sum + bytesOfBox(box), 0)
 }
 
-/** Memory that another thread takes without a copy. */
+/** Shared memory, which goes to another thread without a copy. */
 export function sharedBytes(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length))
 }
 
-/** A copy in shared memory. */
+/** Copies the elements of boxes into new shared memory. */
 export function packBoxes(boxes: readonly StoredBox[]): Uint8Array {
   return packInto(boxes, sharedBytes(bytesOfAll(boxes)))
 }
 
-/** A copy in `bytes`, which has as many. */
+/** Copies the elements of boxes into `bytes`, which has room for just these. */
 export function packInto(boxes: readonly StoredBox[], bytes: Uint8Array): Uint8Array {
   let at = 0
   for (const one of boxes) {
@@ -47,7 +47,7 @@ export function packInto(boxes: readonly StoredBox[], bytes: Uint8Array): Uint8A
   return bytes
 }
 
-/** Puts values where they belong. Throws RangeError where there are more or fewer than the boxes have. */
+/** Copies packed values into their boxes. Throws RangeError where there are more or fewer than the boxes have. */
 export function unpackBoxes(boxes: readonly StoredBox[], bytes: Uint8Array): void {
   if (bytes.length !== bytesOfAll(boxes)) throw new RangeError('Elements of an array do not fill their boxes.')
   let at = 0
@@ -61,13 +61,13 @@ export function unpackBoxes(boxes: readonly StoredBox[], bytes: Uint8Array): voi
   }
 }
 
-/** Puts into boxes of an array what it is made with. */
+/** Fills boxes of an array with the values that its description gives. */
 export function makeBoxes(boxes: readonly StoredBox[], spec: MadeSpec): void {
   const fill = fillerOf(spec)
   for (const one of boxes) eachRun(one, fill, { writes: true })
 }
 
-/** Calls `visit` for all stretches of memory that a box has, with the row-major position of the first element. */
+/** Calls `visit` for each contiguous stretch of a box's memory, with the row-major position of its first element. */
 function eachRun(
   { storage, box }: StoredBox,
   visit: (run: TypedArray, first: number) => void,

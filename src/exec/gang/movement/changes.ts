@@ -9,7 +9,7 @@
 
 type Words = Uint8Array | Uint16Array | Uint32Array
 
-/** Compared at once before one looks closer. */
+/** The bytes that are compared by one call before single words are. */
 const PAGE_BYTES = 4096
 
 const MOST_SINGLE_WORDS = 64
@@ -20,14 +20,14 @@ export interface Changes {
   readonly bytes: Uint8Array
 }
 
-/** What the array had before: a copy of all of it, or a page of what it is full of. */
+/** The values that an array had before: a copy of all of it, or a page of the one value that it was full of. */
 export type Before = { readonly kind: 'copy'; readonly bytes: Uint8Array } | { readonly kind: 'filled'; readonly page: Uint8Array }
 
 export function copyOf(array: ArrayBufferView): Before {
   return { kind: 'copy', bytes: Uint8Array.from(bytesOf(array)) }
 }
 
-/** An array in which each element is as the first of `like`. */
+/** The earlier values of an array in which each element was the first of `like`. */
 export function filledWith(like: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Before {
   const page = new Uint8Array(PAGE_BYTES)
   const element = new Uint8Array(like.buffer, like.byteOffset, like.BYTES_PER_ELEMENT)
@@ -39,14 +39,14 @@ export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
 }
 
-/** Words no longer than an element: two elements of one word might be written by two processes. */
+/** Bytes as words of up to 32 bits, no longer than an element: two elements of one word might be written by two processes. */
 export function wordsOf(bytes: Uint8Array, { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number }): Words {
   const { buffer, byteOffset, byteLength } = bytes
   if (BYTES_PER_ELEMENT >= 4) return new Uint32Array(buffer, byteOffset, byteLength / 4)
   return BYTES_PER_ELEMENT === 2 ? new Uint16Array(buffer, byteOffset, byteLength / 2) : bytes
 }
 
-/** Short stretches a word at a time: a call takes as long as some dozens of them. */
+/** Copies words, short stretches one at a time: a call takes as long as some dozens of them. */
 export function copyWords(from: Words, first: number, to: Words, at: number, count: number): void {
   if (count > MOST_SINGLE_WORDS) to.set(from.subarray(first, first + count), at)
   else for (let i = 0; i < count; i++) to[at + i] = from[first + i] as number // words of the same length
@@ -82,25 +82,25 @@ export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT:
   return { runs: Float64Array.from(runs), bytes: changed }
 }
 
-/** Changes of an array of which nobody else has written anything: all of it, where that is less. */
+/** The changes, or all of the array where that is fewer bytes; only for an array of which nobody else has written anything. */
 export function orAll(changes: Changes, array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Changes {
   const bytes = bytesOf(array)
   if (changes.runs.byteLength + changes.bytes.length <= bytesOfAll(bytes)) return changes
   return { runs: Float64Array.of(0, wordsOf(bytes, array).length), bytes: bytes.slice() }
 }
 
-/** Changes of a piece of an array as those of the array, in which it begins at an element. */
+/** The changes of a piece as changes of the array, in which the piece begins at element `from`. */
 export function shifted({ runs, bytes }: Changes, from: number, { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number }): Changes {
   const words = from * (BYTES_PER_ELEMENT / Math.min(4, BYTES_PER_ELEMENT))
   return { runs: runs.map((value, i) => (i % 2 === 0 ? value + words : value)), bytes }
 }
 
-/** What private copies hold before anything is added: see resetLanes. */
+/** The values that reduction copies hold before anything is added: see resetLanes. */
 export function emptyOf(region: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Before {
   return filledWith(region instanceof BigInt64Array ? BigInt64Array.of(0n) : (region.constructor as typeof Float64Array).of(-0)) // a typed array's own class
 }
 
-/** Those of some elements: pairs of where a stretch of them begins, and how long it is, in their order. */
+/** The changes of some elements: `stretches` are pairs of a first element and a length, in ascending order. */
 export function changesWithin(
   { runs, bytes }: Changes,
   stretches: ArrayLike<number>,
@@ -109,7 +109,7 @@ export function changesWithin(
   const width = Math.min(4, BYTES_PER_ELEMENT)
   const perElement = BYTES_PER_ELEMENT / width
   const found: number[] = []
-  /** Where the words of each lie. */
+  /** The position of each found run's words in `bytes`. */
   const places: number[] = []
   let [run, at, stretch, count] = [0, 0, 0, 0]
   while (run < runs.length && stretch < stretches.length) {
@@ -143,18 +143,18 @@ function sameBytes(a: Words, aFirst: number, b: Words, bFirst: number, length: n
   return view(a, aFirst).equals(view(b, bFirst))
 }
 
-/** Of an array that is sent as one run. */
+/** The size of an array that is sent as one run. */
 export function bytesOfAll({ byteLength }: { readonly byteLength: number }): number {
   return byteLength + 16
 }
 
-/** A run of changed words is told by two numbers. */
+/** The most bytes that changes of an array take: every second word is changed, and each run has two numbers. */
 export function mostBytes({ byteLength, BYTES_PER_ELEMENT }: { readonly byteLength: number; readonly BYTES_PER_ELEMENT: number }): number {
   const width = Math.min(4, BYTES_PER_ELEMENT)
   return byteLength + Math.ceil(byteLength / width / 2) * 16
 }
 
-/** Puts the changed words where they belong. Throws RangeError for runs that leave the array, before anything is written. */
+/** Copies changed words into the array. Throws RangeError for runs that leave the array, before anything is written. */
 export function applyChanges(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }, { runs, bytes }: Changes): void {
   const [from, to] = [wordsOf(bytes, array), wordsOf(bytesOf(array), array)]
   let total = 0
