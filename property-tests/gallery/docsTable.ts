@@ -1,4 +1,4 @@
-/** The table of the gallery's verdicts in docs/loops.md, between two marks. */
+/** The table of the gallery's verdicts in docs/gallery.md, between two marks. */
 import type { Verdict } from './runEntry.ts'
 
 const START = '<!-- gallery: made of property-tests/gallery by UPDATE_GALLERY=1 -->\n'
@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<string, string>> = {
 export function withTable(page: string, verdicts: ReadonlyMap<string, readonly Verdict[]>): string {
   const [before, rest] = page.split(START)
   const after = rest?.split(END)[1]
-  if (before === undefined || after === undefined) throw new Error(`docs/loops.md lacks the lines\n${START}${END}`)
+  if (before === undefined || after === undefined) throw new Error(`docs/gallery.md lacks the lines\n${START}${END}`)
   const tables = [...verdicts].map(([family, list]) => tableOf(TITLES[family] ?? family, list))
   return `${before}${START}\n${tables.join('\n')}\n${END}${after}`
 }

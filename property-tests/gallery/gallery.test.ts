@@ -1,7 +1,7 @@
 /**
  * Real loops, each with the verdict that the analysis gives it, run with 1, 2 and 3 workers and compared with plain JavaScript.
  *
- * The verdicts are golden text beside the loops, `stencils.verdicts.txt` for `stencils.ts`, and a table in docs/loops.md made of
+ * The verdicts are golden text beside the loops, `stencils.verdicts.txt` for `stencils.ts`, and a table in docs/gallery.md made of
  * them. Both are changed only by UPDATE_GALLERY=1.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { families } from './families.ts'
 import { runEntry, type Verdict, verdictText } from './runEntry.ts'
 
 const UPDATE = process.env.UPDATE_GALLERY === '1'
-const DOCS = new URL('../../docs/loops.md', import.meta.url)
+const DOCS = new URL('../../docs/gallery.md', import.meta.url)
 const goldenOf = (family: string) => new URL(`./${family}.verdicts.txt`, import.meta.url)
 
 const verdicts = new Map<string, Verdict[]>(Object.keys(families).map((family) => [family, []]))
@@ -56,7 +56,7 @@ describe('verdicts', () => {
     expect(text).toBe(existsSync(goldenOf(family)) ? readFileSync(goldenOf(family), 'utf8') : '')
   })
 
-  test('the table in docs/loops.md is made of them', () => {
+  test('the table in docs/gallery.md is made of them', () => {
     const page = readFileSync(DOCS, 'utf8')
     const wanted = withTable(page, verdicts)
     if (UPDATE && isWhole()) writeFileSync(DOCS, wanted)

@@ -7,10 +7,8 @@ import type { GangSettings } from '../exec/gang/links/settings.ts'
 import { serveGang } from '../exec/gang/node.ts'
 import { threadProgram } from '../exec/workers/threadProgram.ts'
 import { queriesBy } from './arrayQueries.ts'
+import { LOST_STATUS } from './launch.ts'
 import type { Runtime } from './runtime.ts'
-
-/** The exit status of a process that lost its gang and asks to be started again: EX_TEMPFAIL of sysexits.h. */
-const LOST_STATUS = 75
 
 let gang: Promise<Gang> | undefined
 

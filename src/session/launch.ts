@@ -13,7 +13,7 @@ const GRACE_MS = 5000
 const KILL_MS = 2000
 const NOT_FOUND = 127
 /** The exit status of a process that has lost its gang, as after a long freeze, and asks to be started again: EX_TEMPFAIL of sysexits.h. */
-const LOST_STATUS = 75
+export const LOST_STATUS = 75
 /** The most restarts in a row of a process that lives shorter than SHORT_LIFE_MS. */
 const MOST_SHORT_LIVES = 3
 const SHORT_LIFE_MS = 60_000
