@@ -1,16 +1,16 @@
 /**
- * One process's part in what moves during a pass, over all of its rounds: sends what others wait for, and puts what comes where it
- * belongs, be it for a round that is still to come.
+ * One process's part in the movement during a pass, over all of its rounds: sends the elements that blocks of others wait for, and stores
+ * those that come, be it for a round that is still to come.
  */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockGate, Outside } from '../../loops/claims/blockGate.ts'
 import { bytesOfAll, bytesOfBox, packInto, type StoredBox, sharedBytes, unpackBoxes } from './boxWire.ts'
 import type { Moves, NumberedBox, RowsHead, Send, Take } from './moves.ts'
 
-/** Head of `edge`: what blocks that are done leave to others, in their order. */
+/** Head of `edge`: blocks that are done, in their order, whose elements the parts hold. */
 export interface EdgeHead {
   readonly run: number
-  /** Of each the number of its parts: one of what its boxes hold, if anything; of rows there is one for each array. */
+  /** Each block with the number of its parts: one for all of its boxes, if these hold anything; for rows one per array. */
   readonly blocks: readonly (readonly [block: number, parts: number])[]
   /** The smallest rank that had failed when they were done. */
   readonly failed?: number
@@ -21,17 +21,17 @@ export interface Edge {
   readonly parts: readonly Uint8Array[]
 }
 
-/** What waits to go to a process together with more. */
+/** Edges held back for a process, to go in one message with more. */
 interface Held {
   readonly blocks: (readonly [block: number, parts: number])[]
   readonly parts: Uint8Array[]
-  /** Memory for what is still to come. */
+  /** Memory for the edges that are still to join it. */
   room: Uint8Array
 }
 
 export class Edges implements Outside {
   readonly waits: Int32Array
-  /** That were sent from here. */
+  /** Bytes of elements that were sent from here. */
   bytes = 0
   readonly #run: number
   readonly #tables: EdgeTables
@@ -39,13 +39,13 @@ export class Edges implements Outside {
   readonly #putRows: (rows: RowsHead, values: Uint8Array) => void
   readonly #send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
   readonly #early: Edge[] = []
-  /** Of each process what is held back for it. */
+  /** The edges held back for each process. */
   readonly #held = new Map<number, Held>()
   /** The smallest rank that has failed. */
   #failed: number | undefined
   #gate: BlockGate | undefined
 
-  /** `numbers` are those of the portion's blocks in the whole loop. What follows from both is found once for the same `moves`. */
+  /** `numbers` are those of the portion's blocks in the whole loop. Tables that follow from both are made once for the same `moves`. */
   constructor(
     run: number,
     moves: EdgeMoves,
@@ -81,7 +81,7 @@ export class Edges implements Outside {
     for (const edge of this.#early.splice(0)) this.take(edge)
   }
 
-  /** What comes between two rounds is for a pass that may have come to its end: it changes nothing. */
+  /** Closes the gate: edges that come between two rounds are kept, as the pass may have come to its end. */
   closed(): void {
     this.#gate = undefined
   }
@@ -120,7 +120,7 @@ export class Edges implements Outside {
     this.#send(to, { run: this.#run, blocks, ...(this.#failed === undefined ? {} : { failed: this.#failed }) }, parts)
   }
 
-  /** What came from another process: kept until the pass, or the next of its rounds, has begun here. */
+  /** Takes an edge of another process, which is kept until the pass, or the next of its rounds, has begun here. */
   take(edge: Edge): void {
     const { blocks, failed } = edge.head
     for (const [block] of blocks) if (!this.#tables.takes.has(block)) throw new RangeError(`Nothing here waits for block ${block}.`)
@@ -156,13 +156,13 @@ export class Edges implements Outside {
 
 type EdgeMoves = Pick<Moves, 'sends' | 'takes' | 'together'>
 
-/** What passes of the same moves have in common. */
+/** The tables that passes of the same moves share. */
 interface EdgeTables {
   readonly numbers: Int32Array
   readonly placeOf: ReadonlyMap<number, number>
   readonly sends: ReadonlyMap<number, readonly Send[]>
   readonly takes: ReadonlyMap<number, Take>
-  /** How many go together to a process. */
+  /** The number of edges that go to a process in one message. */
   readonly together: ReadonlyMap<number, number>
   readonly waits: Int32Array
   readonly tells: Uint8Array

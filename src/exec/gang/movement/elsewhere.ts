@@ -1,4 +1,4 @@
-/** What lies in other processes and not in this one: how much it is, and how it comes here. */
+/** Elements that lie in other processes and not in this one: which they are, and how they come here. */
 
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { Bug } from '../../../core/errors.ts'
@@ -11,7 +11,7 @@ import type { FetchHead } from './passWire.ts'
 import { missingCells } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
 
-/** Brings what lies elsewhere of some arrays. Rejects with the GangError of a process that was lost on the way, or before. */
+/** Fetches all elements of some arrays that lie elsewhere. Rejects with the GangError of a process that was lost on the way, or before. */
 export async function bringHome(gang: Members, storages: readonly Storage[]): Promise<void> {
   const { belongings } = gang
   const wanted = new Map<Other, NumberedBox[]>()
@@ -25,7 +25,7 @@ export async function bringHome(gang: Members, storages: readonly Storage[]): Pr
   for (const number of away) belongings.brought(number)
 }
 
-/** What lies elsewhere of an array and not here, each box at one of those that have it. */
+/** The boxes of an array that lie elsewhere and not here, each under one of the processes that have it. */
 export function boxesElsewhere(gang: Members, number: number): ReadonlyMap<Other, readonly Box[]> {
   const found = new Map<Other, readonly Box[]>()
   const residence = gang.belongings.away(number)
@@ -41,7 +41,7 @@ export function boxesElsewhere(gang: Members, number: number): ReadonlyMap<Other
   return found
 }
 
-/** Takes elements from those that have them, before a pass or for somebody who uses an array here; they go to their places unless said. */
+/** Fetches elements from processes that have them, before a pass or for another use here; `put` stores them, by default in their arrays. */
 export async function fetchBoxes(
   gang: Members,
   wanted: ReadonlyMap<Other, readonly NumberedBox[]>,

@@ -1,4 +1,4 @@
-/** What the process that runs the program has of arrays, where several have them among them: what its own blocks touch. */
+/** The rows of distributed arrays that the process of the program holds in memory: those that its own blocks touch. */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import { partsOf } from '../../arrays/parted.ts'
 import type { Arena } from '../../memory/arena.ts'
@@ -9,8 +9,8 @@ import { type Residence, rowsWith } from './residence.ts'
 import type { Ends } from './transfers.ts'
 
 /**
- * Before a pass: rows that kernels reach, or where more than these is needed, all of an array. They stay where they are until what it gives
- * is called, whatever passes at the same time need. Throws MemoryError.
+ * Holds, before a pass, the rows that kernels reach, or all of an array where more is needed. They stay where they are until the function
+ * that it returns is called, whatever passes at the same time need. Throws MemoryError.
  */
 export function holdRows(
   { arrays, order }: Placement,
@@ -33,14 +33,14 @@ export function holdRows(
   }
 }
 
-/** After a pass: what lies beside these rows, is somewhere else by now, and is of no other pass under way. */
+/** Frees, after a pass, pages beside the held rows whose last values lie elsewhere. No other pass under way may use these arrays. */
 export function letGo(residences: ReadonlyMap<Storage, Residence<Process>>): void {
   for (const [storage, residence] of residences) {
     if (storage.kind === 'dense') partsOf(storage)?.keepPages(rowsWith(residence, HOME))
   }
 }
 
-/** Arrays of a loop for all of which there is no memory in this process, by their labels. */
+/** The labels of a loop's distributed arrays if this process has no memory for all of them as a whole; undefined if it has. */
 export function tooLarge({ arrays }: Placement, { budgetBytes, usedBytes }: Arena): string | undefined {
   const apart = arrays.filter(({ storage }) => storage.kind === 'dense' && storage.parts?.isWhole === false)
   const bytes = apart.reduce((sum, { storage }) => sum + bytesOfStorage(storage), 0)

@@ -15,9 +15,9 @@ import type { LoadSend, Loads, Moves, RowsHead } from './moves.ts'
 import type { Residence } from './residence.ts'
 import { cellsIn, countOfRows, joined, type Rows } from './servedRows.ts'
 
-/** Of each process. More of them begin sooner, and cost a message each. */
+/** The number of stretches of each process. With more of them blocks begin sooner; each costs a message. */
 export const STRETCHES = 4
-/** The part of all rows that may be for first stretches: beyond that there is little to send while blocks run. */
+/** The largest part of all rows that may be for first stretches: beyond that there is little left to send while blocks run. */
 const MOST_AT_FIRST = 3 / 4
 
 /** Rows that go from one node to another before blocks of a stretch. */
@@ -34,7 +34,7 @@ export interface LoadedArray {
   readonly loads: readonly Load[]
 }
 
-/** The stretch of each block: of about as many iterations each, among the blocks of its node. */
+/** The stretch of each block; the stretches of a node have about as many iterations each. */
 export function stretchesOf(
   { from, to, count }: Pick<BlockSchedule, 'from' | 'to' | 'count'>,
   owners: Int32Array,
@@ -52,8 +52,8 @@ export function stretchesOf(
 }
 
 /**
- * What each node is sent that it does not have, by those of `processes` that have it; undefined where none of these does. Without a
- * residence the first one has all. `stretches` are rows by node and stretch.
+ * The rows that each node lacks, from those of `processes` that have them; undefined where none of these has a row. Without a residence the
+ * first process has all. `stretches` are rows by node and stretch.
  */
 export function loadsOf(
   storage: Pick<DenseStorage, 'shape' | 'strides'>,
@@ -87,7 +87,7 @@ export function loadsOf(
   return loads
 }
 
-/** Why rows had better come before the pass; undefined where they had not. */
+/** The reason to send rows before the pass; undefined where it pays to send them while blocks run. */
 export function whyBefore(loads: readonly Load[], bytesPerElement: number, leastBytes: number): string | undefined {
   const count = loads.reduce((sum, { rows }) => sum + countOfRows(rows), 0)
   const atFirst = loads.reduce((sum, { rows, stretch }) => sum + (stretch === 0 ? countOfRows(rows) : 0), 0)
@@ -95,7 +95,7 @@ export function whyBefore(loads: readonly Load[], bytesPerElement: number, least
   return leastBytes > 0 && atFirst > MOST_AT_FIRST * count ? 'the first blocks read most of them' : undefined
 }
 
-/** What each node sends and takes, in the order of stretches; `ranks` are those of nodes. */
+/** The loads that each node sends and takes, in the order of stretches; `ranks` are those of the nodes. */
 export function plannedLoads(
   id: string,
   arrays: readonly LoadedArray[],
@@ -122,17 +122,17 @@ export function plannedLoads(
   }))
 }
 
-/** What rows of a load are known by, of a loop. */
+/** The name under which both ends know the rows of a load, for loop `id`. */
 export function nameOf(id: string, { from, to, stretch }: Load): string {
   return `${id} ${from} ${to} ${stretch}`
 }
 
-/** Below those of blocks. */
+/** The number of a load as a source that blocks wait for: below 0, where no blocks are. */
 function numberOf({ from, stretch }: Load): number {
   return -1 - (from * STRETCHES + stretch)
 }
 
-/** Blocks of a portion wait for rows as for what others have done. */
+/** Moves with loads added to what blocks take: a portion's blocks wait for rows as for blocks of other processes. */
 export function withLoads(moves: Moves, { takes }: Loads, numbers: Int32Array): Moves {
   if (takes.length === 0) return moves
   const loaded = takes.map(({ block, first, rows }) => ({
@@ -145,7 +145,7 @@ export function withLoads(moves: Moves, { takes }: Loads, numbers: Int32Array): 
   return { ...moves, takes: [...moves.takes, ...loaded] }
 }
 
-/** Sends one after another, while blocks run here as well; no more of them once that is of no use. */
+/** Sends loads one after another, with the event loop free between them as blocks run here as well; stops once `isOver`. */
 export async function sendLoads(sends: readonly LoadSend[], send: (load: LoadSend) => void, isOver: () => boolean): Promise<void> {
   for (const [i, load] of sends.entries()) {
     if (i > 0) await new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,4 +1,4 @@
-/** What the passes of a loop move, given who has what before each: found once for each such state, since passes repeat. */
+/** The movement of a loop's passes, which follows from who has which elements before each: found once for each such state, as passes repeat. */
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import { HOME, type Keeping, type Process } from './belongings.ts'
@@ -12,17 +12,17 @@ export interface Ranked {
   readonly rank: number
 }
 
-/** What a pass moves, and who has what after it. */
+/** The elements that a pass moves, and who has which after it. */
 export interface Movement<Other extends Ranked = Ranked> {
   readonly nodes: readonly NodeMoves[]
-  /** What comes here before the pass. */
+  /** The boxes that come to this process before the pass, by the process that has them. */
   readonly fetches: ReadonlyMap<Other, readonly NumberedBox[]>
   readonly residences: ReadonlyMap<Storage, Residence<Process>>
 }
 
 type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
 
-/** That are known for a loop. */
+/** The most movements that are remembered for a loop. */
 const MOST_MOVEMENTS = 64
 
 export class Movements<Other extends Ranked> {
@@ -30,9 +30,9 @@ export class Movements<Other extends Ranked> {
   readonly #blocks: BlockSchedule
   readonly #placement: Placement
   readonly #others: readonly Other[]
-  /** By who has what before. */
+  /** The movements that were found, by the holders of elements before the pass. */
   readonly #known = new Map<string, Movement<Other>>()
-  /** Cells as they were cut last at what others had. */
+  /** The last refinement of an array's cells by the bounds of its residence. */
   readonly #refined = new Map<Boxed, Cells>()
 
   constructor(keeping: Keeping, blocks: BlockSchedule, placement: Placement, others: readonly Other[]) {
@@ -77,7 +77,7 @@ export class Movements<Other extends Ranked> {
     return movement
   }
 
-  /** Arrays that lie elsewhere and cannot be told apart as they do: they have to be here before the next pass. */
+  /** Arrays that have to come home before the next pass: they lie elsewhere in cells that the placement does not know, or that are too many. */
   get unfit(): readonly Storage[] {
     return this.#placement.arrays.flatMap((placed) => {
       if (placed.kind !== 'boxes') return placed.storage
@@ -86,7 +86,7 @@ export class Movements<Other extends Ranked> {
     })
   }
 
-  /** The cells of an array, cut where others have some of it and not all, and who has which. */
+  /** The cells of an array, refined where other processes have some of it and not all, and their holders. */
   #before(placed: Boxed, version: string | undefined, processes: readonly Process[]): { readonly cells: Cells; readonly holders: Holders } {
     const { cells, storage } = placed
     const residence = this.#keeping.belongings.residence(this.#keeping.numberOf(storage), version)
@@ -95,7 +95,7 @@ export class Movements<Other extends Ranked> {
     return { cells: cut, holders: holdersIn(residence, cut.bounds, processes) }
   }
 
-  /** Undefined where there would be too many. */
+  /** The cells of an array refined by the bounds of its residence; undefined where there would be too many. */
   #cut(placed: Boxed, residence: Residence<Process>): Cells | undefined {
     if (liesIn(residence, placed.cells.bounds)) return placed.cells
     const refined = this.#refined.get(placed)

@@ -1,6 +1,6 @@
 /**
- * What moves in a pass, as each process is told of it: what it sends when a block is done, what it takes and which blocks
- * that releases, and what goes back to rank 0 in the end.
+ * The movement of a pass as each process is told of it: the boxes that it sends when a block is done, those that it takes and
+ * the blocks that they release, and those that go back to rank 0 in the end.
  */
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import { type Box, END, START, type Transfer } from './transfers.ts'
@@ -11,21 +11,21 @@ export interface NumberedBox {
   readonly box: Box
 }
 
-/** What goes to another process when a block is done. */
+/** Boxes that go to another process when a block is done. */
 export interface Send {
   readonly block: number
   readonly to: number
   readonly boxes: readonly NumberedBox[]
 }
 
-/** What comes from the process that ran a block, and the blocks that wait for it. */
+/** Boxes that come from the process that ran a block, and the blocks that wait for them. */
 export interface Take {
   readonly block: number
   readonly boxes: readonly NumberedBox[]
   readonly releases: readonly number[]
-  /** How many times what these blocks need has gone from process to process; 0 of what is read. */
+  /** The hops from process to process behind what these blocks need; 0 for rows that are only read. */
   readonly depth: number
-  /** Of served arrays, instead of boxes: a part for each. */
+  /** Rows of served arrays, instead of boxes; the message has a part for each. */
   readonly rows?: readonly RowsHead[]
 }
 
@@ -35,7 +35,7 @@ export interface RowsHead {
   readonly storage: number
 }
 
-/** What a process sends, and takes, of served arrays while blocks run; numbers lie below those of blocks. */
+/** The rows of served arrays that a process sends and takes while blocks run. `block` is a number below those of blocks. */
 export interface Loads {
   readonly sends: readonly LoadSend[]
   /** Blocks from `first` on wait for each. */
@@ -50,29 +50,29 @@ export interface LoadSend {
   readonly rows: readonly RowsHead[]
 }
 
-/** Of one process. Blocks are numbered as in the whole loop. */
+/** The movement of one process. Blocks are numbered as in the whole loop. */
 export interface Moves {
   readonly sends: readonly Send[]
-  /** How many of these go to a process in one message; to those that are not here, one. */
+  /** The number of sends that go to a process in one message; 1 for processes that are not listed. */
   readonly together: readonly (readonly [to: number, count: number])[]
   readonly takes: readonly Take[]
-  /** Sent to rank 0 after the pass. */
+  /** The boxes that are sent to rank 0 after the pass. */
   readonly ends: readonly NumberedBox[]
 }
 
 /**
- * What blocks of another process wait for goes to it in messages of this part of all that goes there, times the part of its blocks that
- * wait for nothing: it has those to run meanwhile. Of a 2d schedule on two nodes, where a fourth of the blocks wait for nothing, a message
- * has an eighth of the columns.
+ * The part of all sends to a process that one message has, before it is multiplied by the part of that process's blocks that wait for
+ * nothing: it has those to run meanwhile. Of a 2d schedule on two nodes, where a fourth of the blocks wait for nothing, a message has an
+ * eighth of the columns.
  */
 const HELD_PART = 1 / 2
 
 export interface NodeMoves extends Moves {
-  /** Sent by rank 0 before the pass. */
+  /** The boxes that rank 0 sends before the pass. */
   readonly starts: readonly NumberedBox[]
 }
 
-/** For each node; blocks that wait for a block of another node are released by what that one sends, be it nothing. */
+/** The moves of each node. Blocks that wait for a block of another node are released by its message, which is sent even without boxes. */
 export function movesOf(
   { count, successorStart, successors }: Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>,
   owners: Int32Array,
@@ -129,7 +129,7 @@ export function movesOf(
   return nodes
 }
 
-/** How many times what each block needs has gone from process to process. */
+/** The hops from process to process behind what each block waits for. */
 function depthsOf(
   { count, successorStart, successors }: Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>,
   owners: Int32Array,
@@ -151,7 +151,7 @@ function countsOf(sends: readonly Send[]): ReadonlyMap<number, number> {
   return counts
 }
 
-/** How many messages bring to others what a process sends while blocks run. */
+/** The number of messages in which a process sends boxes while blocks run. */
 export function messagesOf({ sends, together }: Pick<Moves, 'sends' | 'together'>): number {
   const held = new Map(together)
   return [...countsOf(sends)].reduce((sum, [to, count]) => sum + Math.ceil(count / (held.get(to) ?? 1)), 0)

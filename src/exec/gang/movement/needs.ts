@@ -1,4 +1,4 @@
-/** What a pass needs of a loop's arrays as they are here, and what the processes have when it is over. */
+/** The arrays that a pass needs, in the version that they have here, and the record of what processes have when it is over. */
 
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { defined } from '../../../core/defined.ts'
@@ -19,12 +19,12 @@ export function versionIn(inputs: LoopInputs, storage: Storage): string | undefi
   return inputOf(inputs, storage)?.version?.()
 }
 
-/** What a dense array of a loop was made by and is still as. */
+/** The description that a dense array of a loop was made by, while it is unchanged. */
 export function madeIn(inputs: LoopInputs, storage: Storage): MadeSpec | undefined {
   return storage.kind === 'dense' ? inputOf(inputs, storage)?.made?.() : undefined
 }
 
-/** What computes an array of a loop elsewhere. */
+/** The description by which other processes compute an array of a loop from files. */
 export function scannedIn(inputs: LoopInputs, storage: Storage): Needed['scanned'] {
   return inputOf(inputs, storage)?.scanned
 }
@@ -34,7 +34,7 @@ function inputOf({ over, arrays, buffers }: LoopInputs, storage: Storage) {
   return inputs.find((input) => input.storage === storage)
 }
 
-/** `by`: of arrays of which a process has only what its blocks read, what tells these elements. */
+/** The needs of a placed loop. `by` gives the token of the elements that blocks read, for arrays of which a process has only these. */
 export function neededOf(
   { arrays }: Placement,
   versionOf: VersionOf,
@@ -54,12 +54,12 @@ export function neededOf(
   })
 }
 
-/** What is sent before a pass without what its receivers make by themselves. */
+/** The moves without elements that their receivers make by themselves before the pass. */
 export function withoutMade(nodes: readonly NodeMoves[], isMade: (storage: number) => boolean): NodeMoves[] {
   return nodes.map((moves) => ({ ...moves, starts: moves.starts.filter(({ storage }) => !isMade(storage)) }))
 }
 
-/** Bytes of what a process lacks of an array. */
+/** Bytes of the boxes of an array that a process lacks. */
 export function bytesMissing(missing: 'all' | readonly Box[], storage: Storage): number {
   if (missing === 'all') return bytesOfStorage(storage)
   return missing.reduce((sum, box) => sum + bytesOfBox({ storage: storage as DenseStorage, box }), 0) // parts of others are not known
@@ -75,11 +75,11 @@ export interface SettledLoop {
   readonly id: string
   readonly inputs: LoopInputs
   readonly placement: Placement
-  /** That take part, but this one. */
+  /** The processes that take part, without this one. */
   readonly others: readonly object[]
 }
 
-/** What the others have after a pass: what it wrote is there as its own blocks left it. Without residences it has come to no end. */
+/** Records what processes have after a pass, which wrote elements as their own blocks left them. Without `residences` it did not come to its end. */
 export function settlePass(
   keeping: Keeping,
   { id, inputs, placement: { arrays }, others }: SettledLoop,
@@ -103,7 +103,7 @@ export function settlePass(
   }
 }
 
-/** What the processes have after a pass of arrays whose elements stay with their owners. Gives those of which a pass can be served where they are. */
+/** Records the residence of arrays whose elements stay with their owners. Returns those that the next pass can be served from where they lie. */
 export function settleOwned(
   keeping: Keeping,
   { others, residences }: { readonly others: readonly object[]; readonly residences: ReadonlyMap<Storage, Residence<Process>> },

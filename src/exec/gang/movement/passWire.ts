@@ -1,4 +1,4 @@
-/** What rank 0 says of a pass, and what comes back of it. */
+/** The messages by which rank 0 asks for a pass, and those that answer it. */
 
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { Primitive } from '../../../core/ir/functionIr.ts'
@@ -22,34 +22,34 @@ export interface ValuesHead {
 }
 
 export interface RunHead {
-  /** Of the pass, for its answer. */
+  /** The number of the pass, which its answer names. */
   readonly run: number
   /** No pass with a smaller number is still to come. */
   readonly least: number
   readonly loop: string
   readonly pass: number
-  /** Which of the pass's rounds, where it has some. */
+  /** The number of the round, where the pass has several. */
   readonly round?: number
   readonly parameters: readonly Primitive[]
-  /** Captured tables, where they are others than the last time. */
+  /** Captured tables, where they differ from those that were sent last. */
   readonly tables?: readonly ArrayLike<Primitive>[]
-  /** The receiver's, where they are others than the last time. */
+  /** The receiver's moves, where they differ from those that were sent last. */
   readonly moves?: Moves
-  /** Of served arrays, where they come while blocks run. */
+  /** The receiver's loads of served arrays, where rows come while blocks run. */
   readonly loads?: Loads
-  /** Whose elements of buffered arrays are whose, told with the first round. */
+  /** The owners of the elements of buffered arrays, told with the first round. */
   readonly sharing?: PlacedSharing
 }
 
 export interface PlacedSharing {
   readonly sharing: Sharing
-  /** The receiver's. */
+  /** The receiver's number among the owners. */
   readonly place: number
-  /** Whether it has been told who reads what. */
+  /** Whether the receiver has been told which elements each process reads. */
   readonly knowsRows: boolean
 }
 
-/** Head of `boxes`: the part is what they hold. */
+/** Head of `boxes`: the part has the elements of the boxes. */
 export interface BoxesHead {
   readonly boxes: readonly NumberedBox[]
 }
@@ -60,7 +60,7 @@ export interface MakeHead {
   readonly boxes: readonly NumberedBox[]
 }
 
-/** Head of `fetch`, whose answer is a `done` with one part: what the boxes hold, or rows that the receiver knows. */
+/** Head of `fetch`, whose answer is a `done` with one part: the elements of the boxes, or of rows that the receiver knows. */
 export interface FetchHead {
   readonly run: number
   readonly boxes?: readonly NumberedBox[]
@@ -76,16 +76,16 @@ export interface ScanHead {
 }
 
 /**
- * Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in
- * boxes. Of a round that is not the pass's last, the regions are the copies that are flushed after it, and the boxes none. Copies of shared
- * arrays are none of them, but in the end their elements of which the process is the owner.
+ * Head of `done`. The parts are two for each compared region, the runs and the bytes of its changes, and then one with the elements of boxes
+ * that go home. In a round that is not the pass's last, the regions are the copies that are flushed after it, and there are no boxes. Shared
+ * arrays have no region for their copies, but in the end one for the elements that the process owns.
  */
 export interface DoneHead {
   readonly run: number
   readonly results: readonly LoopTaskResult[]
-  /** That were sent to others than rank 0 during the pass, or to it. */
+  /** Bytes of edges and shares that the process sent during the pass. */
   readonly bytes: number
-  /** Of these, since the pass began, of shared arrays. */
+  /** The part of `bytes` that was for shared arrays, since the pass began. */
   readonly sharedBytes?: number
 }
 
@@ -106,7 +106,7 @@ export function regionOf(storage: Storage): Region {
   return (storage.kind === 'dense' ? storage.data : (storage.columns[0]?.values ?? new Uint8Array(0))) as Region
 }
 
-/** How large that is, without asking for what does not lie here. */
+/** The size of `regionOf`, found without bringing elements here. */
 export function sizeOfRegion(storage: Storage): Pick<Region, 'byteLength' | 'BYTES_PER_ELEMENT'> {
   if (storage.kind !== 'dense' || storage.parts === undefined) return regionOf(storage)
   const { length, lying } = storage.parts
@@ -114,7 +114,7 @@ export function sizeOfRegion(storage: Storage): Pick<Region, 'byteLength' | 'BYT
   return { byteLength: length * BYTES_PER_ELEMENT, BYTES_PER_ELEMENT }
 }
 
-/** Of the copies of lanes `from` up to `to`, those in which everything is once what the tree joins among them was joined. */
+/** The copies of lanes `from` up to `to` in which all updates are, once the fixed tree has joined these lanes as far as it can. */
 export function regionsOfRoots(lanes: readonly Lanes[], from: number, to: number): readonly Region[] {
   return lanes.flatMap((one) => {
     const { data, touched, length } = one
@@ -125,7 +125,7 @@ export function regionsOfRoots(lanes: readonly Lanes[], from: number, to: number
   })
 }
 
-/** Numbers in their order as stretches of such as follow each other. */
+/** Groups ascending numbers into stretches of consecutive ones. */
 function neighbours(numbers: readonly number[]): (readonly [from: number, to: number])[] {
   const starts = numbers.filter((number, i) => i === 0 || number !== (numbers[i - 1] as number) + 1)
   return starts.map((from, i) => [
@@ -145,7 +145,7 @@ export function applyParts(regions: readonly Region[], parts: readonly Uint8Arra
   }
 }
 
-/** Results with all that they hold in ordinary memory; an error as text. */
+/** Results that can be sent: all of their values in ordinary memory, an error as text. */
 export function sentResults(results: readonly ShareResult[], arena: Arena): LoopTaskResult[] {
   return results.map(({ passes, failure, thrown }) => {
     const own = passes.map((pass) => ({ ...pass, accumulators: pass.accumulators.map((part) => unleased(part, arena)) }))

@@ -1,6 +1,6 @@
 /**
- * How a loop's arrays come to the processes that run its blocks, and back: what follows from the analysis where it knows what
- * blocks touch, and otherwise what is always right.
+ * The way in which each array of a loop comes to the processes that run its blocks, and back: by boxes where the analysis knows what
+ * blocks touch, and otherwise by a way that is always right.
  *
  *     whole      read only: sent as it is, once for each version
  *     added      only its shape is needed: blocks add to copies of their lanes, and read none of it
@@ -35,9 +35,9 @@ export type Placed = {
 export interface Placement {
   readonly arrays: readonly Placed[]
   readonly order: BlockOrder
-  /** The first lane of each process, and how many there are. */
+  /** The first lane of each process, and the number of lanes at the end. */
   readonly bounds: readonly number[]
-  /** What changes between the rounds of a pass, and is read in them. */
+  /** Arrays that are flushed into between the rounds of a pass, and read in them. */
   readonly flushed: readonly DenseStorage[]
 }
 
@@ -46,10 +46,10 @@ interface FirstRows {
   readonly to: number
 }
 
-/** By node: passes ask again and again. */
+/** The rows of each node, kept since each pass asks again. */
 const rowsFound = new WeakMap<Placed, ReadonlyMap<number, FirstRows>>()
 
-/** Rows of the first axis that the blocks of a node touch; none where they touch nothing. */
+/** The range of rows of the first axis that the blocks of a node touch; empty where they touch nothing. */
 export function rowsOf(placed: Placed & { readonly kind: 'boxes' }, order: BlockOrder, node: number): FirstRows {
   const found = rowsFound.get(placed) ?? rowsByNode(placed, order)
   rowsFound.set(placed, found)
@@ -74,10 +74,10 @@ export function labelIn({ arrays }: Placement, storage: Storage): string {
   return arrays.find((one) => one.storage === storage)?.label ?? ''
 }
 
-/** The part of an array that is read by the others, on average, from which they have all of it: of two processes each may read half. */
+/** The part of an array that the others read, on average, above which they are sent all of it: of two processes each may read half. */
 const MOST_READ = 3 / 4
 
-/** How a loop is placed on so many processes, or why it stays in one. */
+/** The placement of a loop on `world` processes, or the reason why it stays in one. */
 export function placementOf(
   inputs: LoopInputs,
   { blocks, space, world }: { readonly blocks: BlockSchedule; readonly space: IterationSpace; readonly world: number },
@@ -117,7 +117,7 @@ function areRead(uses: readonly Use[], { analyzed: { ir } }: LoopInputs): boolea
 
 interface Use {
   readonly array: number
-  /** In the body. */
+  /** The array's name in the body; empty where the loop goes over it. */
   readonly name: string
   readonly label: string
   readonly version?: () => string
@@ -162,7 +162,7 @@ function placedAs(
     isRight ? { ...shared, kind: 'compared', because } : { stays: `Which elements of ${label} go where is not known: ${because}.` }
   if (storage.kind !== 'dense') {
     if (!isInPlace) return { ...shared, kind: 'whole' }
-    // each element of what is iterated over is its own iteration's
+    // an element that the loop goes over is touched by its own iteration alone
     return compared('it is not dense', order.isFree || isAlone)
   }
   if (isBuffered) return compared('a buffer is flushed into it', order.isFree && context.blocks.rounds === undefined)
@@ -175,7 +175,7 @@ function placedAs(
     const because = 'because' in cells ? cells.because : (traffic as { readonly because: string }).because
     return isInPlace ? compared(because, order.isFree) : { ...shared, kind: 'whole' }
   }
-  // who reads most of an array can as well have all of it: other loops find it there
+  // a process that reads most of an array can as well have all of it: other loops find it there
   if (!isInPlace && sizeOf(traffic.transfers) > MOST_READ * (world - 1) * storage.shape.reduce((size, extent) => size * extent, 1))
     return { ...shared, kind: 'whole' }
   return { ...shared, kind: 'boxes', storage, cells, touches }
@@ -194,7 +194,7 @@ function sizeOf(transfers: readonly Transfer[]): number {
   }, 0)
 }
 
-/** The first lane of each part, and how many there are: every part has a lane where there are enough, and about as many iterations. */
+/** Cuts lanes into parts of about as many iterations, each with a lane where there are enough: the first lane of each, and the number of lanes. */
 function evenly({ from, to, lanes, laneCount }: BlockSchedule, parts: number): number[] {
   const sizes = new Float64Array(laneCount)
   for (const [block, lane] of lanes.entries()) sizes[lane]! += (to[block] as number) - (from[block] as number)

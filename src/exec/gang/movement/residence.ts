@@ -1,23 +1,23 @@
 /**
- * Which processes have the last values of which elements of an array, whichever loop has brought them there: what the next loop does not
- * have to be sent.
+ * The processes that have the last values of an array's elements, whichever loop has brought them there: the next loop need not be sent
+ * these.
  *
  *              0        9    18    30     rows, cut where somebody's elements begin or end
  *     home     |########|####|######|     the process that runs the program
  *     rank 1   |........|####|######|
  *     rank 2   |........|....|######|
  *
- * A residence tells of one version of the array. Cells of a loop lie in cells of the residence that it begins with: blocks are told apart
- * by these bounds as well.
+ * A residence tells of one version of the array. Cells of a loop lie in cells of the residence that it begins with: they are cut at these
+ * bounds as well.
  */
 import type { Box, Cells, Holders } from './transfers.ts'
 
 type Bounds = Cells['bounds']
 
 export interface Residence<Process> {
-  /** Along each axis, from 0 to the extent. */
+  /** The bounds of cells along each axis, from 0 to the extent. */
   readonly bounds: Bounds
-  /** Of each cell: 1 where the process has its last values. Who is not there has nothing. */
+  /** For each process, 1 for each cell whose last values it has. A process without an entry has nothing. */
   readonly has: ReadonlyMap<Process, Uint8Array>
 }
 
@@ -25,7 +25,7 @@ export function cellCountOf(bounds: Bounds): number {
   return bounds.reduce((cells, along) => cells * Math.max(0, along.length - 1), 1)
 }
 
-/** What the processes have of a loop's cells, which lie in those of the residence: a row of cells for each process. */
+/** The holders of a loop's cells, each of which lies in a cell of the residence: a row of cells for each process. */
 export function holdersIn<Process>({ bounds, has }: Residence<Process>, inner: Bounds, processes: readonly Process[]): Holders {
   const count = cellCountOf(inner)
   const holders = new Uint8Array(count * processes.length)
@@ -37,7 +37,7 @@ export function holdersIn<Process>({ bounds, has }: Residence<Process>, inner: B
   return holders
 }
 
-/** What holders of cells come to for the whole array, of which `home` has all that lies outside of the cells. */
+/** The residence of the whole array by the holders of a loop's cells; `home` has all elements outside of these. */
 export function residenceOf<Process>(
   inner: Bounds,
   holders: Holders,
@@ -62,13 +62,13 @@ export function residenceOf<Process>(
   return coarsened({ bounds, has })
 }
 
-/** Boxes of the cells that a process does not have. */
+/** Numbers of the cells that a process does not have. */
 export function missingCells<Process>({ bounds, has }: Residence<Process>, process: Process): number[] {
   const own = has.get(process)
   return Array.from({ length: cellCountOf(bounds) }, (_, cell) => cell).filter((cell) => own?.[cell] !== 1)
 }
 
-/** Along the first axis, where a process has any cell. */
+/** Ranges of the first axis in which a process has any cell. */
 export function rowsWith<Process>({ bounds, has }: Residence<Process>, process: Process): (readonly [from: number, to: number])[] {
   const own = has.get(process)
   const [along = [], ...inner] = bounds
@@ -79,7 +79,7 @@ export function rowsWith<Process>({ bounds, has }: Residence<Process>, process: 
   })
 }
 
-/** With all for one process. */
+/** The residence after one process was given all elements. */
 export function withAll<Process>({ bounds, has }: Residence<Process>, process: Process): Residence<Process> {
   return coarsened({ bounds, has: new Map([...has, [process, new Uint8Array(cellCountOf(bounds)).fill(1)]]) })
 }
@@ -88,7 +88,7 @@ export function wholeBox(shape: readonly number[]): Box {
   return shape.flatMap((extent) => [0, extent])
 }
 
-/** Whether all bounds of the one are among those of the other, from end to end. */
+/** Whether all bounds of the residence are among `inner`, so that each inner cell lies in one of its cells. */
 export function liesIn({ bounds }: Pick<Residence<unknown>, 'bounds'>, inner: Bounds): boolean {
   return bounds.every((along, axis) => {
     const own = new Set(inner[axis])
@@ -96,7 +96,7 @@ export function liesIn({ bounds }: Pick<Residence<unknown>, 'bounds'>, inner: Bo
   })
 }
 
-/** For each of the inner cells along an axis, the one of `along` that it lies in. */
+/** The cell of `along` in which each inner cell along an axis lies. */
 function placesIn(inner: readonly number[], along: readonly number[]): number[] {
   let place = 0
   return inner.slice(0, -1).map((from) => {
@@ -105,7 +105,7 @@ function placesIn(inner: readonly number[], along: readonly number[]): number[] 
   })
 }
 
-/** The cell of `outer` by the places along each axis; -1 where there is none. */
+/** The number of the cell of `outer` in which an inner cell lies, by `places` along each axis; -1 where it lies outside. */
 function outerCell(cell: number, inner: Bounds, outer: Bounds, places: readonly (readonly number[])[]): number {
   let [rest, found, factor] = [cell, 0, 1]
   for (let axis = inner.length - 1; axis >= 0; axis--) {
@@ -119,7 +119,7 @@ function outerCell(cell: number, inner: Bounds, outer: Bounds, places: readonly 
   return found
 }
 
-/** Neighbours that all processes have, or have not, are one. */
+/** Merges neighbouring slabs of cells along each axis that the same processes have. */
 function coarsened<Process>(residence: Residence<Process>): Residence<Process> {
   let { bounds, has } = residence
   for (let axis = 0; axis < bounds.length; axis++) {

@@ -1,7 +1,7 @@
 /**
- * Rounds of a pass on several processes: all run their blocks of one; what these added to update buffers comes to the process that the
- * program runs in, which joins it by lanes and brings it in, as in a pass of its own; and what that has changed goes to those whose blocks
- * read it, before they begin the next.
+ * Rounds of a pass on several processes. All run their blocks of a round; the updates that these added to buffers come to the process of the
+ * program, which joins them by lanes and brings them in, as in a pass of its own; and the elements that changed go to the processes whose
+ * blocks read them, before these begin the next round.
  *
  *     rank 0   blocks |            flush | blocks |            flush | ...
  *     rank 1   blocks | updates -->      | blocks | updates -->      |
@@ -15,27 +15,27 @@ import { regionOf, sizeOfRegion } from './passWire.ts'
 import type { Placement } from './placement.ts'
 import { countOfRows, packRows, type Rows } from './servedRows.ts'
 
-/** Head of `flushed`: the parts are two for each array, the runs and the bytes of what a flush has changed. */
+/** Head of `flushed`: the parts are two for each array, the runs and the bytes of the elements that a flush has changed. */
 export interface FlushedHead {
   readonly loop: string
   readonly arrays: readonly {
     readonly storage: number
-    /** The bytes are those of all rows of which the receiver has the keys, and there are no runs. */
+    /** Whether the bytes are those of all rows whose keys the receiver has; there are no runs then. */
     readonly isRows: boolean
   }[]
 }
 
-/** Whether a pass is over with a round, as it is with the whole of one that has none. */
+/** Whether a round is the last of its pass; a pass without rounds is one. */
 export function endsPass({ rounds }: Pick<BlockSchedule, 'rounds'>, round: number | undefined): boolean {
   return rounds === undefined || round === rounds.length - 2
 }
 
-/** The private copies that a round leaves, and a pass's last round all. */
+/** The reduction copies that are joined after a round: all after the last one, else those of buffers that flush between rounds. */
 export function lanesOfRound(lanes: readonly Lanes[], isLast: boolean): readonly Lanes[] {
   return isLast ? lanes : lanes.filter(({ late }) => late !== undefined)
 }
 
-/** What the private copies of processes take to be sent, at the most, joined as far as each can: `bounds` are the first lane of each, and the last. */
+/** The most bytes in which processes send their reduction copies, joined as far as each can. `bounds` are the first lane of each, and the end. */
 export function mostBytesOfCopies(lanes: readonly Lanes[], bounds: readonly number[]): number {
   return lanes.reduce((sum, one) => {
     const { data, touched, length } = one
@@ -45,7 +45,7 @@ export function mostBytesOfCopies(lanes: readonly Lanes[], bounds: readonly numb
   }, 0)
 }
 
-/** How often a pass has a round before another one, and bytes at the most of what comes from all others then and of what goes to each. */
+/** The number of flushes between rounds of a pass, and the most bytes of `updates` from all others and of `flushed` elements to each at one. */
 export function betweenRounds(
   { blocks, lanes }: { readonly blocks: BlockSchedule; readonly lanes: readonly Lanes[] },
   { bounds, flushed }: Pick<Placement, 'bounds' | 'flushed'>,
@@ -57,16 +57,16 @@ export function betweenRounds(
   }
 }
 
-/** What flushes change in arrays, from one round of a pass to the next. */
+/** The changes that flushes make in arrays, from one round of a pass to the next. */
 export class FlushedChanges {
   readonly #before: ReadonlyMap<Storage, Uint8Array>
 
-  /** As the arrays are when the pass begins. */
+  /** Copies the arrays as they are when the pass begins. */
   constructor(arrays: readonly Storage[]) {
     this.#before = new Map(arrays.map((storage) => [storage, Uint8Array.from(bytesOf(regionOf(storage)))]))
   }
 
-  /** Since the last time. */
+  /** The changes since the last call, or since the pass began; arrays without any are left out. */
   next(): readonly (readonly [Storage, Changes])[] {
     return [...this.#before].flatMap(([storage, bytes]) => {
       const region = regionOf(storage)
@@ -78,7 +78,7 @@ export class FlushedChanges {
   }
 }
 
-/** What of an array's changes a process is sent that reads such rows of it, or all. Undefined: nothing. */
+/** The changes that a process is sent that reads `rows` of an array, or all of it without `rows`; undefined where none of these changed. */
 export function changesFor(
   storage: Storage,
   changes: Changes,

@@ -1,4 +1,4 @@
-/** Rows of served arrays on their way: to who reads them, and home from who has them. Keys are told once. */
+/** The sending of rows of served arrays to processes that read them, and home from those that have them. Keys are told once. */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { Answer, Members, Other } from '../members.ts'
 import { shapeOfStorage } from '../storageWire.ts'
@@ -8,7 +8,7 @@ import type { RowsHead } from './moves.ts'
 import { bytesMissing } from './needs.ts'
 import { countOfRows, packRows, type Rows, unpackRows } from './servedRows.ts'
 
-/** Sends of an array what a process's blocks read, where that is less than what it lacks, or `isAll` that there is here. */
+/** Sends the rows that a process's blocks read, where these are less than what it lacks, or where `isAll`: this process has no more than them. */
 export function serveRows(
   gang: Members,
   other: Other,
@@ -30,7 +30,7 @@ export function serveRows(
   gang.belongings.hold(other, number, { version, by })
 }
 
-/** Takes rows of an array from those that have them, for a loop whose blocks read them. */
+/** Fetches rows of an array from the processes that have them, for a loop whose blocks read them. */
 export async function fetchRows(
   gang: Members,
   loop: string,
@@ -54,7 +54,7 @@ export function knowsRows({ keys }: Other, { loop, storage }: RowsHead, by: stri
   return keys.get(`${loop} ${storage}`) === by
 }
 
-/** Unless it knows them. */
+/** Tells a process which rows a head names, unless it knows. */
 export function tellKeys(gang: Members, other: Other, head: RowsHead, { by, rows }: { readonly by: string; readonly rows: Rows }): void {
   if (!knowsRows(other, head, by)) gang.send(other.rank, 'keys', head, [bytesOf(rows)])
   other.keys.set(`${head.loop} ${head.storage}`, by)

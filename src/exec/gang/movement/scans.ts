@@ -1,6 +1,6 @@
 /**
- * Arrays that are computed from files, in the processes that have these files: nobody sends them. What one has computed counts where its
- * layout and all of its bytes are those that the array has here; else it is sent, as where there is no such file.
+ * Arrays that processes compute from files which they have: nobody sends these. The array that a process has computed counts where its
+ * layout and all of its bytes are those of the array here; else the array is sent, as to a process without the file.
  */
 import { createHash } from 'node:crypto'
 import type { Storage } from '../../../core/arrays/storage.ts'
@@ -11,10 +11,10 @@ import type { Needed } from './belongings.ts'
 import { bytesOf } from './changes.ts'
 import type { FetchHead } from './passWire.ts'
 
-/** By whom each array was computed, and by whom not, for people. */
+/** The file that each array was computed from, and the ranks that were sent it all the same; explain() prints them. */
 export type Scans = ReadonlyMap<Storage, { readonly file: string; readonly sent: readonly number[] }>
 
-/** Of processes that have nothing of such an array yet. Rejects with the GangError of one that was lost. */
+/** Has processes compute the arrays of which they have nothing yet. Rejects with the GangError of one that was lost. */
 export async function scanElsewhere(gang: Members, others: readonly Other[], needed: readonly Needed[]): Promise<Scans> {
   const scans = new Map<Storage, { readonly file: string; readonly sent: readonly number[] }>()
   for (const one of needed) {
@@ -43,7 +43,7 @@ export async function scanElsewhere(gang: Members, others: readonly Other[], nee
   return scans
 }
 
-/** Tells arrays apart that differ in any bit, or in how they lie. */
+/** A digest of all bits and of the layout of an array. */
 export function digestOf(storage: Storage): Uint8Array {
   const hash = createHash('sha256').update(toBytes(shapeOfStorage(storage), 'The shape of an array'))
   for (const buffer of buffersOf(storage)) hash.update(bytesOf(buffer))

@@ -1,6 +1,6 @@
 /**
- * The arrays of which a loop's processes are sent what their blocks read, from the second version of an array on: in a pass in rounds, from its
- * first flush on.
+ * Served arrays: a loop's processes are sent only the elements that their blocks read, from the second version of an array on; in a pass in
+ * rounds, from its first flush on.
  */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { defined } from '../../../core/defined.ts'
@@ -22,17 +22,17 @@ export interface ServedLoop {
   readonly placement: Placement
 }
 
-/** What each node is sent of an array, and what tells whether it knows which elements these are. */
+/** The rows of an array that each node is sent; `by` is the token of these rows, by which a node that knows them is found. */
 export interface ServedArray {
   readonly by: string
   readonly rows: readonly Rows[]
-  /** Before the pass all of it is sent: the rows tell what goes where between its rounds. */
+  /** Whether all of the array is sent before the pass: the rows then tell which changes go where between its rounds. */
   readonly isFirst: boolean
-  /** What has to come here before, of an array that lies elsewhere. */
+  /** The rows that have to come here first, of an array that lies elsewhere. */
   readonly fetches?: ReadonlyMap<Other, Rows>
-  /** What is sent while blocks run. */
+  /** The rows that are sent while blocks run. */
   readonly loads?: readonly Load[]
-  /** Why it is all sent before them. */
+  /** The reason why all rows are sent before blocks run. */
   readonly because?: string
 }
 
@@ -47,24 +47,24 @@ export type Served = ReadonlyMap<Storage, ServedArray>
 export const NOTHING_SERVED: Served = new Map()
 
 export class ServedArrays {
-  /** Versions of arrays that were sent. */
+  /** The version of each array that was sent last, and the number of versions so far. */
   readonly #sent = new Map<Storage, { readonly version: string; readonly count: number }>()
   #found: { readonly of: Placement; readonly by: string; readonly rows: ReadonlyMap<DenseStorage, ReadRows> | undefined } | undefined
 
-  /** By who has what. */
+  /** The arrays cut by `cutRows`, by the residence that they were cut at. */
   readonly #cuts = new WeakMap<Residence<Process>, { readonly of: string; readonly cut: ServedArray }>()
-  /** The same of what is sent while blocks run. */
+  /** The same for rows that are sent while blocks run. */
   readonly #loads = new WeakMap<object, { readonly of: string; readonly cut: ServedArray }>()
   #lastCut = 0
-  /** Of arrays whose elements lie with their owners: what a pass has left, there and with who reads it. */
+  /** The arrays whose elements a pass has left with their owners and readers. */
   readonly #left = new Map<Storage, Left>()
 
-  /** A pass has left elements with their owners, and with those whose blocks read them. */
+  /** Records that a pass has left elements with their owners, and with those whose blocks read them. */
   stays(storage: Storage, left: Left): void {
     this.#left.set(storage, left)
   }
 
-  /** What a pass is sent. What has to lie here for it comes here. */
+  /** The arrays that a pass is served; brings home what the subscript slice reads. */
   async next(loop: ServedLoop, id: string, gang: Members, others: readonly Other[]): Promise<Served> {
     const { inputs, placement } = loop
     const slice = inputs.analyzed.served
@@ -100,7 +100,7 @@ export class ServedArrays {
     )
   }
 
-  /** Whether everybody has of an array what its blocks read, and its owners the rest; not where another loop's rows were sent since. */
+  /** Whether every process still has the elements that its blocks read, and owners the rest; not where another loop's rows were sent since. */
   #isLeft(storage: Storage, by: string, inputs: LoopInputs, gang: Members): boolean {
     const left = this.#left.get(storage)
     if (left === undefined) return false
@@ -113,7 +113,7 @@ export class ServedArrays {
     return version === versionIn(inputs, storage) && gang.belongings.away(number) === residence && [...residence.has.keys()].every(has)
   }
 
-  /** Rows go from who has them to who reads them while blocks run, where that is worth it. */
+  /** Plans rows to go from processes that have them to readers while blocks run; without `loads`, and with a reason, where that is not worth it. */
   #inStretches(
     storage: DenseStorage,
     { stretches, ...one }: ServedArray & ReadRows,
@@ -127,7 +127,7 @@ export class ServedArrays {
     const known = this.#loads.get(key)
     if (known?.of === one.by) return known.cut
     const { bounds } = placement
-    // who runs nothing of the loop sends nothing either
+    // a process that runs nothing of the loop sends nothing either
     const processes = ([HOME, ...others] as readonly Process[]).map((process, node) =>
       bounds[node] === bounds[node + 1] ? undefined : process,
     )
@@ -142,7 +142,7 @@ export class ServedArrays {
     return cut
   }
 
-  /** Of an array that lies elsewhere, rows come here that others read, unless that is most of it. */
+  /** Has rows that others read come here first, where the array lies elsewhere and they are no more than half of it. */
   #asItLies(storage: DenseStorage, served: ServedArray, gang: Members, others: readonly Other[]): ServedArray {
     const residence = gang.belongings.away(gang.numberOf(storage))
     const count = served.rows.reduce((sum, rows) => sum + countOfRows(rows), 0)
@@ -155,7 +155,7 @@ export class ServedArrays {
     return cut
   }
 
-  /** Arrays that are read whole otherwise, and are not sent for the first time, or change before the pass is over. */
+  /** The arrays to serve: they would be sent whole, and this is not the first time, or they change before the pass is over. */
   #wanted({ inputs, placement }: ServedLoop, touched: ReadonlySet<number>) {
     return placement.arrays.flatMap(({ kind, storage }): { readonly storage: DenseStorage; readonly isFirst: boolean }[] => {
       const version = this.#servedVersion(inputs, storage, touched)
@@ -167,7 +167,7 @@ export class ServedArrays {
     })
   }
 
-  /** Undefined where the slice does not tell all that is read of an array, under whatever name. */
+  /** The version of an array; undefined where the slice does not tell all elements that are read of it, under whatever name. */
   #servedVersion({ over, arrays, buffers }: LoopInputs, storage: Storage, touched: ReadonlySet<number>): string | undefined {
     const all = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
     const own = all.filter((one) => one.storage === storage)
@@ -175,7 +175,7 @@ export class ServedArrays {
   }
 }
 
-/** What others are sent, for people. */
+/** The sentences of explain() about served arrays. */
 export function servedText(served: Served, placement: Placement): string {
   return [...served]
     .map(([storage, { rows, loads, because }]) => {

@@ -1,6 +1,6 @@
 /**
- * Which elements of arrays the blocks of each process read that no block writes in place, where the data decides on it: the subscript slice
- * is run over all iterations, and the finding kept as long as nothing changes that the slice reads.
+ * The elements that the blocks of each process read of arrays that no block writes in place, where data decides on them (an inspector): the
+ * subscript slice is run over all iterations, and the inspection result kept as long as nothing changes that the slice reads.
  *
  *     w.get(f.get(i, k))       rank 1 runs rows 40 … 79 of f       -->       w[3] w[7] w[8] w[90] …
  *
@@ -19,7 +19,7 @@ import { HOME, type Process } from './belongings.ts'
 import { bytesOf, copyWords, wordsOf } from './changes.ts'
 import type { Residence } from './residence.ts'
 
-/** Pairs of where a stretch of elements begins in memory, and how long it is. */
+/** Stretches of elements in memory: pairs of the first element and the length. */
 export type Rows = Int32Array
 
 /** Arrays that the slice reads, by their names in the body. */
@@ -27,12 +27,12 @@ export function readBySlice(slice: SubscriptSlice): ReadonlySet<string> {
   return dependencesOf(slice).arrays
 }
 
-/** Iterations that are listed at once. */
+/** The number of iterations whose touches are listed at once. */
 const CHUNK = 1024
-/** Touches from which it takes too long to list them: some seconds. */
+/** The number of touches above which listing them takes too long: some seconds. */
 const MOST_TOUCHES = 2 ** 28
 
-/** What the slice's finding depends on, apart from the iterations; undefined where that is not known. */
+/** A token of all that the inspection result depends on, apart from the iterations; undefined where that is not known. */
 export function servedToken(slice: SubscriptSlice, inputs: LoopInputs): string | undefined {
   const { arrays, parameters, readsElement, readsTables } = dependencesOf(slice)
   if (readsTables) return undefined // they may be written between two passes
@@ -51,7 +51,7 @@ function textOf(value: Primitive): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-/** Arrays whose elements the slice reads, and what else it is told. */
+/** The arrays whose elements the slice reads, and its other inputs. */
 function dependencesOf({ ir, touched }: SubscriptSlice) {
   const arrays = new Set<string>()
   const parameters = new Set<string>()
@@ -70,13 +70,13 @@ function dependencesOf({ ir, touched }: SubscriptSlice) {
   return { arrays, parameters, readsElement, readsTables }
 }
 
-/** What the blocks of each node read, and of each of its stretches what none before it does. */
+/** The rows that the blocks of each node read, and for each of its stretches those that no stretch before it reads. */
 export interface ReadRows {
   readonly rows: readonly Rows[]
   readonly stretches: readonly (readonly Rows[])[]
 }
 
-/** By array. Undefined where the elements cannot be listed. What the slice reads lies here. */
+/** The rows of each array; undefined where the elements cannot be listed. All that the slice reads has to lie here. */
 export function servedRowsOf(
   slice: SubscriptSlice,
   inputs: LoopInputs,
@@ -91,7 +91,7 @@ export function servedRowsOf(
     readonly space: IterationSpace
     readonly owners: Int32Array
     readonly world: number
-    /** Of each block, and how many there may be. */
+    /** The stretch of each block, and the number of stretches of a node. */
     readonly stretches: { readonly of: Uint8Array; readonly most: number }
   },
 ): ReadonlyMap<DenseStorage, ReadRows> | undefined {
@@ -116,7 +116,7 @@ export function servedRowsOf(
           continue
         }
         const element = touch / 2
-        // outside of the array the body throws; what is added goes into copies
+        // outside of the array the body throws; odd touches are updates, which go into copies
         if (element >= count || !Number.isInteger(element)) continue
         ;(seen[nodes[position] as number] as Int32Array)[element >>> 5]! |= 1 << (element & 31)
       }
@@ -151,7 +151,7 @@ function byStretch(
   return { all: rowsOf(all, start, storage), each }
 }
 
-/** Who runs each iteration, by who runs blocks; undefined for blocks that are no runs of iterations. */
+/** The reader of each iteration, by that of its block; undefined where blocks are not runs of iterations. */
 function readersOf(
   { boxes, forms, order, from, to, count }: BlockSchedule,
   readerOf: (block: number) => number,
@@ -196,7 +196,7 @@ function indexOf(position: number, shape: readonly number[], strides: readonly n
   return index
 }
 
-/** What of an array that lies elsewhere each node does not have, and what of that has to come here first, by who has it. */
+/** The rows that each node lacks of an array that lies elsewhere, and those of them that have to come here first, by the process that has them. */
 export function cutRows<Other extends object>(
   { shape, strides }: DenseStorage,
   rows: readonly Rows[],
@@ -223,7 +223,7 @@ export function cutRows<Other extends object>(
   return { rows: own, fetches: new Map([...fetched].map(([other, indices]) => [other, joined([...indices].sort((a, b) => a - b))])) }
 }
 
-/** The cell in which an element of memory lies. */
+/** A function from the position of an element in memory to the number of its cell. */
 export function cellsIn(
   { shape, strides }: Pick<DenseStorage, 'shape' | 'strides'>,
   bounds: readonly (readonly number[])[],
@@ -241,7 +241,7 @@ export function cellsIn(
   }
 }
 
-/** Of each place along an axis, the cell that it lies in. */
+/** The cell of each index along an axis. */
 function placesOf(along: readonly number[], extent: number): Int32Array {
   const places = new Int32Array(extent)
   for (let cell = 0; cell + 1 < along.length; cell++) places.fill(cell, along[cell], along[cell + 1])
@@ -258,7 +258,7 @@ export function joined(indices: readonly number[]): Rows {
   return Int32Array.from(rows)
 }
 
-/** Those of elements `from` up to `to`. */
+/** The part of rows within elements `from` up to `to`. */
 export function rowsWithin(rows: Rows, from: number, to: number): Rows {
   const found: number[] = []
   for (let i = 0; i < rows.length; i += 2) {
@@ -268,7 +268,7 @@ export function rowsWithin(rows: Rows, from: number, to: number): Rows {
   return Int32Array.from(found)
 }
 
-/** With elements `from` up to `to`. */
+/** The union of rows and elements `from` up to `to`. */
 export function rowsWith(rows: Rows, from: number, to: number): Rows {
   if (from === to) return rows
   const before = rowsWithin(rows, 0, from)
@@ -278,7 +278,7 @@ export function rowsWith(rows: Rows, from: number, to: number): Rows {
 
 const counts = new WeakMap<Rows, number>()
 
-/** Rows do not change once they are found. */
+/** The number of elements in rows, which do not change once they are found. */
 export function countOfRows(rows: Rows): number {
   const known = counts.get(rows)
   if (known !== undefined) return known
@@ -288,7 +288,7 @@ export function countOfRows(rows: Rows): number {
   return count
 }
 
-/** The values of rows, in shared memory. */
+/** Copies the values of rows into new shared memory. */
 export function packRows({ data }: DenseStorage, rows: Rows): Uint8Array {
   const packed = new Uint8Array(new SharedArrayBuffer(countOfRows(rows) * data.BYTES_PER_ELEMENT))
   const [from, to] = [wordsOf(bytesOf(data), data), wordsOf(packed, data)]
@@ -297,7 +297,7 @@ export function packRows({ data }: DenseStorage, rows: Rows): Uint8Array {
   return packed
 }
 
-/** Puts values where they belong. Throws RangeError where there are more or fewer than the rows have, or rows lie outside of the array. */
+/** Copies packed values into their rows. Throws RangeError where there are more or fewer than the rows have, or rows lie outside of the array. */
 export function unpackRows({ data }: DenseStorage, rows: Rows, packed: Uint8Array): void {
   if (packed.length !== countOfRows(rows) * data.BYTES_PER_ELEMENT) throw new RangeError('Elements of an array do not fill their rows.')
   const [from, to] = [wordsOf(packed, data), wordsOf(bytesOf(data), data)]

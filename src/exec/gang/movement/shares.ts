@@ -1,6 +1,6 @@
 /**
- * Buffered arrays whose elements have owners: what blocks of a process have added goes to who owns the elements, and what a flush has
- * changed to who reads them. Nobody brings in all of it.
+ * Buffered arrays whose elements have owners: updates that blocks of a process have added go to the owner of the elements, and elements that
+ * a flush has changed to those that read them. No process flushes all of an array.
  *
  *     process 0   blocks | updates of 1's and 2's elements  ->  | flushes its own | what changed, to its readers ->  | blocks
  *     process 1   blocks | updates of 0's and 2's elements  ->  | flushes its own | what changed, to its readers ->  | blocks
@@ -25,32 +25,32 @@ import {
 import { applyChanges, bytesOf, type Changes, changesOf, changesWithin, emptyOf, orAll, shifted } from './changes.ts'
 import { countOfRows, packRows, type Rows, rowsWithin, unpackRows } from './servedRows.ts'
 
-/** Who has which part in a pass, by their places in it. */
+/** The division of lanes and elements among the processes of a pass, which are numbered from 0 (their place). */
 export interface Sharing {
   readonly ranks: readonly number[]
-  /** The first lane of each, and how many there are. */
+  /** The first lane of each process, and the number of lanes. */
   readonly lanes: readonly number[]
   readonly arrays: readonly {
     readonly storage: number
-    /** The first element of each, and how many there are. */
+    /** The first element that each process owns, and the number of elements. */
     readonly cuts: readonly number[]
   }[]
-  /** After the pass elements are with their owners, and those that others read with these as well; or else the first process has all. */
+  /** Whether after the pass elements are with their owners and readers alone; otherwise the first process has all. */
   readonly stays: boolean
 }
 
 /**
- * Of `share`: the parts are two for each region of `updates`, or each array of `fresh`, the runs and the bytes of changes; one for each array
- * of `sizes`, those of its largest updates that wait.
+ * Head of `share`. The parts are two for each region of `updates` and each array of `fresh`, the runs and the bytes of changes; of `sizes` one
+ * for each array, the sizes of its largest updates that wait.
  */
 export interface ShareHead {
   readonly run: number
   readonly round: number
   readonly place: number
   readonly kind: 'updates' | 'sizes' | 'fresh'
-  /** Of arrays whose bytes are those of all rows that the receiver reads there, without runs. */
+  /** For each array of `fresh`, whether its bytes are those of all rows that the receiver reads of the sender's, without runs. */
   readonly isRows?: readonly boolean[]
-  /** Of `sizes`: how many updates wait. */
+  /** For each array of `sizes`, the number of updates that wait. */
   readonly counts?: readonly number[]
 }
 
@@ -65,7 +65,7 @@ export interface SharedPassOptions {
   readonly sharing: Sharing
   readonly lanes: readonly Lanes[]
   readonly storageOf: (number: number) => DenseStorage
-  /** What a process reads of an array, where that is known. */
+  /** The rows that a process reads of an array; undefined where they are not known. */
   readonly rowsOf: (place: number, storage: number) => Rows | undefined
   readonly send: (rank: number, head: ShareHead, parts: readonly Uint8Array[]) => void
 }
@@ -81,17 +81,17 @@ interface SharedArray {
   readonly last: Uint8Array
 }
 
-/** One process's part in a pass. */
+/** One process's part in a pass over shared arrays. */
 export class SharedPass {
   readonly #options: SharedPassOptions
   readonly #arrays: readonly SharedArray[]
   readonly #come: Share[] = []
   #wake: (() => void) | undefined
   #isOver = false
-  /** That were sent from here. */
+  /** Bytes that were sent from here. */
   bytes = 0
 
-  /** When values and copies are as the pass begins with them. */
+  /** Begins a pass: values and copies are those that it begins with. */
   constructor(options: SharedPassOptions) {
     this.#options = options
     const { place, sharing, lanes, storageOf } = options
@@ -108,19 +108,19 @@ export class SharedPass {
     return this.#arrays.some(({ storage }) => storage === target)
   }
 
-  /** From another process, whenever it comes. */
+  /** Takes a message of another process, which may come at any time. */
   take(share: Share): void {
     this.#come.push(share)
     this.#wake?.()
   }
 
-  /** Nobody is waited for any more. */
+  /** Ends all waiting for other processes. */
   stop(): void {
     this.#isOver = true
     this.#wake?.()
   }
 
-  /** Before the blocks of a round: what the last one has changed elsewhere is there, and there are no updates. */
+  /** Prepares a round: takes in what the last one has changed elsewhere, and empties the copies. */
   async ready(round: number): Promise<void> {
     if (round === 0) return
     await this.#takeFresh(round - 1)
@@ -128,7 +128,7 @@ export class SharedPass {
     for (const { lanes, cuts } of this.#arrays) resetPiece(lanes, { lanes: pairAt(sharing.lanes, place), elements: pairAt(cuts, place) })
   }
 
-  /** What a round has changed elsewhere. */
+  /** Waits for the elements that a round has changed elsewhere, and stores them. */
   async #takeFresh(round: number): Promise<void> {
     for (const { head, parts } of await this.#from('fresh', round)) {
       for (const [i, { number, storage, cuts }] of this.#arrays.entries()) {
@@ -139,7 +139,7 @@ export class SharedPass {
     }
   }
 
-  /** After the blocks of a round. */
+  /** Exchanges updates after the blocks of a round, flushes the own elements, and sends those that changed to their readers. */
   async flush(round: number, { isLast }: { readonly isLast: boolean }): Promise<void> {
     const { sharing, place } = this.#options
     for (const to of this.#others) {
@@ -164,7 +164,7 @@ export class SharedPass {
     if (isLast && sharing.stays) await this.#takeFresh(round)
   }
 
-  /** In the middle of a pass: what is due, as far as budgets have room. */
+  /** Flushes the updates that are due in the middle of a pass, as far as budgets have room. */
   async #flushRound(round: number): Promise<void> {
     const waiting = this.#arrays.flatMap(({ piece, lanes }) => {
       const found = waitingOfRound(piece)
@@ -188,7 +188,7 @@ export class SharedPass {
     }
   }
 
-  /** What has changed of the own elements since the pass began, where they do not stay: of each array, as of an array of these. */
+  /** The changes of the own elements since the pass began, counted from the first of them; none where elements stay. */
   changed(): Changes[] {
     return (this.#options.sharing.stays ? [] : this.#arrays).map(({ piece, first: bytes }) =>
       orAll(changesOf(piece.target.data as Region, { kind: 'copy', bytes }), piece.target.data as Region),
@@ -218,7 +218,7 @@ export class SharedPass {
     }
   }
 
-  /** What one reads of the elements that another owns. */
+  /** The rows that one process reads of the elements that another owns; undefined where they are not known. */
   #rowsOf(reader: number, owner: number, number: number, cuts: readonly number[]): Rows | undefined {
     const rows = this.#options.rowsOf(reader, number)
     return rows && rowsWithin(rows, cuts[owner] as number, cuts[owner + 1] as number)
@@ -243,7 +243,7 @@ export class SharedPass {
     send(sharing.ranks[to] as number, { ...head, run, place }, parts)
   }
 
-  /** Of all others, once they are there; none after `stop`. */
+  /** The messages of all others for a round, once they are there; none after `stop`. */
   async #from(kind: ShareHead['kind'], round: number): Promise<readonly Share[]> {
     const count = this.#others.length
     for (;;) {
@@ -258,7 +258,7 @@ export class SharedPass {
   }
 }
 
-/** By which an owner is told the rows that one reads. */
+/** The name under which an owner is told the rows that the process at `place` reads. */
 export function loopOfReader(loop: string, place: number): string {
   return `${loop} for ${place}`
 }
@@ -269,7 +269,7 @@ function pairAt(bounds: readonly number[], place: number): [number, number] {
   return [bounds[place] as number, bounds[place + 1] as number] // one more than there are processes
 }
 
-/** Of the copies of one process's lanes, as far as all is in them, the elements that another owns. */
+/** The elements that one process owns, in the copies of another's lanes in which all updates are once these lanes were joined. */
 function regionsOf(lanes: Lanes, bounds: readonly number[], place: number, cuts: readonly number[], owner: number): Region[] {
   const [from, to] = pairAt(cuts, owner)
   return rootsOf(lanes.count, ...pairAt(bounds, place)).flatMap((lane) => {

@@ -1,4 +1,4 @@
-/** Which buffered arrays the processes of a loop flush among them, and what each needs for it. */
+/** The choice of buffered arrays that the processes of a loop flush among them, and the owners of their elements. */
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { cutEqual } from '../../../core/loop/partitioning.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
@@ -10,27 +10,27 @@ import { mostBytesOfCopies } from './rounds.ts'
 import { type Rows, rowsWith } from './servedRows.ts'
 import type { Sharing } from './shares.ts'
 
-/** Fewer elements are joined sooner than two messages have come. */
+/** The least number of elements of such an array: fewer are joined sooner than two messages have come. */
 const LEAST_ELEMENTS = 2 ** 14
 
 export interface SharingOptions {
   readonly blocks: BlockSchedule
   readonly lanes: readonly Lanes[]
-  /** Of which is known what the processes read. */
+  /** The arrays of which is known which elements each process reads. */
   readonly served: ReadonlyMap<Storage, unknown>
-  /** Of those that take part, and where their lanes begin. */
+  /** The ranks that take part; `bounds` are their first lanes, and the number of lanes. */
   readonly ranks: readonly number[]
   readonly bounds: readonly number[]
   readonly numberOf: (storage: DenseStorage) => number
-  /** However few elements there are. */
+  /** Whether arrays are shared however few elements they have. */
   readonly isForced: boolean
-  /** Whose updates are brought in by a function of the program that was not sent. */
+  /** Numbers of the arrays whose updates are brought in by a function of the program that was not sent. */
   readonly appliedHere: ReadonlySet<number>
   /** Whether elements may stay with their owners. */
   readonly stays: boolean
 }
 
-/** Undefined where there are none: a function of the program that was not sent is in one process, with all that it brings in. */
+/** The sharing of a pass; undefined where no array can be shared. A function that was not sent runs in one process, which then flushes all. */
 export function sharingOf({
   blocks,
   lanes,
@@ -69,7 +69,7 @@ function cutsOf({ target, length }: Lanes, processes: number): number[] {
   return [...cutEqual(rows, processes)].map((row) => row * (length / rows))
 }
 
-/** Where arrays lie after a pass whose elements stay with their owners; `processes` are these, in their order. */
+/** The residences after a pass of arrays whose elements stay with their owners; `processes` are these, in their order. */
 export function residencesOf(
   { arrays }: Sharing,
   processes: readonly Process[],
@@ -87,7 +87,7 @@ export function residencesOf(
   )
 }
 
-/** Bytes at the most that a pass sends of such arrays and others do not: what lanes of rank 0 add, how large updates are that wait, elements that go home or to who reads them, and where each begins. */
+/** The most bytes that sharing adds to a pass: updates of rank 0's lanes, sizes of waiting updates, elements for home or readers, and positions. */
 export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks' | 'lanes'>, bounds: readonly number[]): number {
   const buffered = lanes.filter(({ late }) => (late !== undefined) === (blocks.rounds !== undefined))
   const rounds = (blocks.rounds?.length ?? 2) - 1
@@ -101,7 +101,7 @@ export function mostSharedBytes({ blocks, lanes }: Pick<SharingOptions, 'blocks'
   )
 }
 
-/** What is sent with the elements that the processes own, which they flush into. `nodes` are those that take part. */
+/** Served arrays with the elements that each process owns added to its rows, as it flushes into them. `nodes` are those that take part. */
 export function withOwned<T extends { readonly rows: readonly Rows[] }>(
   served: ReadonlyMap<Storage, T>,
   { arrays }: Sharing,

@@ -1,4 +1,4 @@
-/** What another process is told and sent before a pass, as far as it lacks it. What arrays were made with is made there, and not sent. */
+/** The sending of arrays and loop definitions that another process lacks before a pass. Elements that a description gives are made there. */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
 import type { LoopDefinition } from '../definition.ts'
@@ -11,7 +11,7 @@ import type { NumberedBox } from './moves.ts'
 import type { BoxesHead, MakeHead, ValuesHead } from './passWire.ts'
 import { wholeBox } from './residence.ts'
 
-/** Sends what is missing of whole arrays, and of what the loop is. Throws the GangError of a process that was lost. */
+/** Sends what a process lacks of whole arrays, and the loop's definition once. Throws the GangError of a process that was lost. */
 export function supply(gang: Members, other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
   gang.checkThere([other])
   for (const one of needed) {
@@ -43,7 +43,7 @@ export function supply(gang: Members, other: Other, needed: readonly Needed[], d
   other.loops.add(definition.id)
 }
 
-/** Elements that another process does not have yet, by what their arrays were made by and are still as. */
+/** Sends boxes that another process lacks; of arrays that are still as their description made them, it has the process make them. */
 export function supplyBoxes(
   gang: Members,
   { rank }: Other,

@@ -1,5 +1,5 @@
 /**
- * What each block of a loop touches of its arrays, as boxes: the footprints of an iteration, over all iterations of the block.
+ * The elements that each block of a loop touches, as boxes: the footprints of an iteration, over all iterations of the block.
  *
  *     block  i = 4 … 7, j = 0 … 9        g.get(i + 1, j)   -->   rows 5 … 8, columns 0 … 9
  */
@@ -12,12 +12,12 @@ import { type BlockSchedule, extentsOf, type IterationSpace } from '../../loops/
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import type { Touch } from './transfers.ts'
 
-/** Iterations that lie between bounds along each axis; `to` is not included. */
+/** A box of iterations: bounds along each axis; `to` is not included. */
 interface Part {
   readonly bounds: readonly (readonly [from: number, to: number])[]
 }
 
-/** A block of slanted sides is a part for each piece up to so many; then one around them all. */
+/** The most pieces of a block with slanted sides that are parts of their own; a block of more is one part around them all. */
 const MOST_PIECES = 64
 
 /** For each block, the boxes that it touches of an array. `schedule` has no steps. */
@@ -38,7 +38,7 @@ export function touchesOf(
   )
 }
 
-/** Undefined for a box that is empty. */
+/** The box that a footprint covers over the iterations of a part; undefined where it is empty. */
 function boxOf({ along }: Footprint, part: Part, shape: readonly number[]): number[] | undefined {
   const box: number[] = []
   for (const [axis, extent] of shape.entries()) {
@@ -51,7 +51,7 @@ function boxOf({ along }: Footprint, part: Part, shape: readonly number[]): numb
   return box
 }
 
-/** The least and the greatest place of a reach over the iterations of a part. */
+/** The least and the greatest index of a reach over the iterations of a part. */
 function rangeOver({ key, low, high }: Reach, { bounds }: Part): readonly [number, number] {
   let [least, most] = [0, 0]
   for (const [axis, factor] of key.entries()) {
@@ -116,7 +116,7 @@ function piecesAsParts(blocks: BlockSchedule, extents: readonly number[], block:
   return [{ bounds: around }]
 }
 
-/** A run of a box in row-major order: its ragged first and last row along the first axis, and what lies between. */
+/** A run of iterations of a box in row-major order as parts: its ragged first and last row along the first axis, and the rows between. */
 function runAsParts(from: number, to: number, extents: readonly number[]): Part[] {
   if (from >= to) return []
   if (extents.length === 1) return [{ bounds: [[from, to]] }]
@@ -136,7 +136,7 @@ function runAsParts(from: number, to: number, extents: readonly number[]): Part[
   return parts
 }
 
-/** A run of sorted elements: from the first key's to the last one's component along the first axis. */
+/** A run of sorted keys as one part: from the first key's to the last one's component along the first axis. */
 function runOfKeys(
   { from, to }: BlockSchedule,
   block: number,

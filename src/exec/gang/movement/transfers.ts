@@ -1,6 +1,6 @@
 /**
- * Which elements of an array go from one process to another in a pass, and when: made of what each block touches, which blocks
- * must be done before which, and who runs them. All values lie at node 0 before a pass, and after it.
+ * The transfers of an array's elements between processes in a pass: found from the boxes that each block touches, the order
+ * among blocks, and the nodes that run them. All values lie at node 0 before a pass, and after it.
  *
  *     2d, rows of blocks on two nodes           the columns of H, by the blocks that read them
  *          t0  t1  t2  t3
@@ -37,7 +37,7 @@ export interface BlockOrder {
   readonly isFree: boolean
 }
 
-/** Before the pass, or after it. */
+/** Block numbers that stand for before the pass and after it. */
 export const START = -1
 export const END: number = Number.MAX_SAFE_INTEGER
 
@@ -45,9 +45,9 @@ export interface Transfer {
   readonly box: Box
   readonly from: number
   readonly to: number
-  /** The block that wrote it, or START. */
+  /** The block that wrote the box, or START. */
   readonly after: number
-  /** The first block that touches it there, or END. */
+  /** The first block of the receiver that touches the box, or END. */
   readonly before: number
 }
 
@@ -56,23 +56,23 @@ export type Holders = Uint8Array
 
 export interface Traffic {
   readonly transfers: readonly Transfer[]
-  /** What node 0 has to get before the pass, since it sends it or needs it: boxes by who has them. */
+  /** Boxes that node 0 has to get before the pass, since it sends or needs them; `from` has them. */
   readonly fetches: readonly { readonly box: Box; readonly from: number }[]
-  /** After the pass. */
+  /** The holders after the pass. */
   readonly holders: Holders
 }
 
-/** What goes to node 0 after a pass: all that it does not have, or of that what another node needs first when the pass is run again. */
+/** The elements that go to node 0 after a pass: all that it lacks, or those of them that another node needs first when the pass is run again. */
 export type Ends = 'all' | 'needed'
 
-/** More cells are no help. */
+/** The most cells of an array; with more of them, cells cost more than they save. */
 const MOST_CELLS = 2 ** 19
-/** Cells that are touched, by all blocks together. */
+/** The most cells that all blocks together touch, each counted once per block. */
 const MOST_VISITS = 2 ** 23
 
 export type NoTraffic = { readonly because: string }
 
-/** Who has what at first: node 0 has all, and nobody else anything, or everything. */
+/** The holders at first: each node has all cells or none. */
 export function firstHolders(cells: number, hasAll: readonly boolean[]): Holders {
   const holders = new Uint8Array(cells * hasAll.length)
   for (const [node, has] of hasAll.entries()) if (has) holders.fill(1, node * cells, (node + 1) * cells)
@@ -83,13 +83,13 @@ export function firstHolders(cells: number, hasAll: readonly boolean[]): Holders
 export interface Cells {
   readonly count: number
   readonly bounds: readonly (readonly number[])[]
-  /** Of each block: cells, each once. */
+  /** The cells that each block touches, without duplicates. */
   readonly touched: readonly Int32Array[]
-  /** Of each block: those that it may write. */
+  /** The cells that each block may write. */
   readonly written: readonly Int32Array[]
 }
 
-/** The cells of what blocks touch, given for each block, cut at other bounds as well. */
+/** The cells of the boxes that blocks touch, cut at the bounds `others` as well; a reason where there are too many. */
 export function cellsOf(touches: readonly (readonly Touch[])[], others: Cells['bounds'] = []): Cells | NoTraffic {
   const rank = (touches.find((list) => list.length > 0)?.[0]?.box.length ?? 0) / 2
   const bounds = Array.from({ length: rank }, (_, axis) => {
@@ -137,7 +137,7 @@ function addCells(
   walk(0, 0)
 }
 
-/** The transfers of a pass that begins with such holders. */
+/** The transfers of a pass that begins with the holders `before`; a reason where blocks without an order touch the same elements. */
 export function transfersOf(
   { count, bounds, touched, written }: Cells,
   order: BlockOrder,
@@ -170,7 +170,7 @@ export function transfersOf(
     else moved.set(key, { from, to, after, before: beforeBlock, cells: [cell] })
     holders[to * count + cell] = 1
   }
-  // where none waits, blocks of one node may share what only that node touches
+  // where no block waits, blocks of one node may share elements that only that node touches
   const areOrdered = (earlier: number, later: number): boolean =>
     earlier === START || earlier === later || (isFree ? owners[earlier] === owners[later] : order.precedes(earlier, later))
   for (let block = 0; block < owners.length; block++) {
@@ -202,7 +202,7 @@ export function transfersOf(
 
 const unordered: NoTraffic = { because: 'blocks without an order may touch the same elements, by what is known of them' }
 
-/** Boxes of cells: neighbours along the last axis are one, and so are rows of them that lie one above the other. */
+/** Merges cells into boxes: neighbours along the last axis become one, and so do rows of them that lie one above the other. */
 export function boxesOfCells(cells: readonly number[], bounds: readonly (readonly number[])[]): Box[] {
   const rows: number[][] = []
   let last = Number.NaN
@@ -233,7 +233,7 @@ export function boxesOfCells(cells: readonly number[], bounds: readonly (readonl
   return boxes
 }
 
-/** Whether two boxes have the same bounds along all axes before the one that ends there. */
+/** Whether two boxes have the same bounds along all axes but the last, whose bounds end at `end`. */
 function sameBut(a: readonly number[], b: readonly number[], end: number): boolean {
   for (let i = 0; i < end - 1; i++) if (a[i] !== b[i]) return false
   return true
@@ -254,8 +254,8 @@ function boxOfCell(cell: number, bounds: readonly (readonly number[])[]): number
 }
 
 /**
- * Whether a block is done before another begins: by the blocks that each waits for, all of which are earlier in plan order. Those before
- * a block are found downwards, as far as they are asked for: what blocks share is mostly with near ones.
+ * The order among blocks: whether one is done before another begins, by the blocks that each waits for, all of which are earlier in plan
+ * order. Predecessors of a block are found downwards, as far as they are asked for, since blocks share elements mostly with near ones.
  */
 export function precedence(
   count: number,
@@ -266,7 +266,7 @@ export function precedence(
     for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++)
       waitsFor[successors[i] as number]?.push(block)
   }
-  /** Of the block that was asked for last: its number, and one more, where another one is known to come before it. */
+  /** For each block that is known to come before the one asked for last: the latter's number plus one. */
   const isBefore = new Int32Array(count)
   let last = -1
   let down = 0
