@@ -1,5 +1,5 @@
 /**
- * What engines that start processes say of them, as the variables of a gang.
+ * Environment variables of engines that start processes, translated to the variables of a gang.
  *
  *     Slurm       SLURM_PROCID SLURM_NTASKS SLURM_STEP_NODELIST …       rank 0 is on the first node of the step
  *     torchrun    RANK WORLD_SIZE MASTER_ADDR MASTER_PORT               its own store has that port: the gang takes the next
@@ -16,7 +16,7 @@ const PORTS = 10_000
 
 interface Engine {
   readonly name: string
-  /** The variable that says that it is this one. */
+  /** The environment variable by which the engine is recognized. */
   readonly sign: string
   variables(env: Environment): Readonly<Record<string, string | undefined>>
 }
@@ -29,7 +29,7 @@ const ENGINES: readonly Engine[] = [
   { name: 'Kubernetes', sign: 'JOB_COMPLETION_INDEX', variables: kubernetes },
 ]
 
-/** The engine that has started this process, and its DA_ variables; undefined where nothing says that there is one. */
+/** The engine that has started this process, and the DA_ variables; undefined where no variable names an engine or a rank. */
 export function engineOf(env: Environment): { readonly name: string; readonly variables: Variables } | undefined {
   const engine = ENGINES.find(({ sign }) => env[sign] !== undefined && env[sign] !== '')
   const own = Object.entries(env).filter(([name, value]) => name.startsWith('DA_') && value !== '')
@@ -58,7 +58,7 @@ function slurm(env: Environment): Readonly<Record<string, string | undefined>> {
   }
 }
 
-/** The first name of a list as `gpu[03-07,9],login`. */
+/** The first host of a Slurm list such as `gpu[03-07,9],login`; undefined for an empty list. */
 function firstHost(list: string): string | undefined {
   const [, prefix = '', number] = /^([^[,]+)(?:\[(\d+))?/.exec(list) ?? []
   return prefix === '' ? undefined : `${prefix}${number ?? ''}`

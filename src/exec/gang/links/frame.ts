@@ -1,6 +1,6 @@
 /**
- * Frames: what travels between the processes of a gang. A message of any length is cut into frames of at most a mebibyte, and
- * a frame that is not what it says it is ends the link.
+ * Frames, which travel between the processes of a gang. A message of any length is cut into frames of at most a mebibyte, and
+ * a malformed frame ends the link.
  *
  *     magic 4 | type 2 | flags 2 | epoch 4 | from 4 | to 4 | number 8 | meta bytes 4 | body bytes 4 | crc 4 | meta | body
  *
@@ -18,10 +18,10 @@ export const MOST_FRAME_BYTES: number = HEADER_BYTES + MOST_META_BYTES + MOST_BO
 
 const MAGIC = 0x31_41_44_47 // "GDA1"
 const CRC_AT = 36
-/** The last frame of a message. */
+/** The flag of the last frame of a message. */
 export const LAST = 1
 
-/** What a frame is about, by its number on the wire; a new kind goes to the end. */
+/** The kinds of frames by their number on the wire; a new kind goes to the end. */
 export const FRAME_TYPES = [
   'hello',
   'challenge',
@@ -57,17 +57,17 @@ export type FrameType = (typeof FRAME_TYPES)[number]
 export interface Frame {
   readonly type: FrameType
   readonly flags: number
-  /** Of the gang; frames of another one are refused. */
+  /** The epoch of the gang; frames of another epoch are refused. */
   readonly epoch: number
   readonly from: number
   readonly to: number
-  /** Counts the frames of a link from 0. */
+  /** The number of the frame on its link, from 0. */
   readonly number: number
   readonly meta: Uint8Array
   readonly body: Uint8Array
 }
 
-/** A frame that was refused, with what is wrong with it. */
+/** The error for a frame that is refused; its message says why. */
 export class FrameFault extends Error {
   constructor(message: string) {
     super(message)
@@ -94,7 +94,7 @@ export function encodeFrame(frame: Frame): Buffer {
   return bytes
 }
 
-/** The frame that `bytes` are. Throws FrameFault for bytes that are no frame: cut, too long, flipped, of a kind that nobody knows. */
+/** Decodes a frame. Throws FrameFault for bytes that are no frame: cut, too long, flipped, of a kind that nobody knows. */
 export function decodeFrame(bytes: Buffer): Frame {
   if (bytes.length < HEADER_BYTES) throw new FrameFault('It is shorter than its header.')
   if (bytes.readUInt32LE(0) !== MAGIC) throw new FrameFault('It does not begin as a frame.')
@@ -124,13 +124,13 @@ function checksumOf(bytes: Buffer): number {
 
 const NOTHING = new Uint8Array(0)
 
-/** A frame by itself, whose meta is JSON: calls before a link stands. */
+/** Encodes a call, which comes before a link stands: one frame whose meta is JSON. */
 export function encodeCall(type: FrameType, from: number, to: number, meta: object): Buffer {
   const text = Buffer.from(JSON.stringify(meta))
   return encodeFrame({ type, flags: LAST, epoch: 0, from, to, number: 0, meta: text, body: NOTHING })
 }
 
-/** The object that is the meta of such a frame. */
+/** Parses the meta of a frame as a JSON object. Throws FrameFault where it is none. */
 export function metaOf(frame: Frame): Readonly<Record<string, unknown>> {
   try {
     const meta: unknown = JSON.parse(Buffer.from(frame.meta).toString())

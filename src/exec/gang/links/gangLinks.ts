@@ -1,12 +1,12 @@
-/** Links as a gang uses them: those of `links.ts`, or others in a test. */
+/** The interface of links that a gang uses: those of `links.ts`, or others in a test. */
 import type { OutMessage } from './messages.ts'
 
 export interface GangLinks {
-  /** Parts are sent from where they lie: they must not change before the message is answered. */
+  /** Sends a message; its parts are read where they lie and must not change before the message is answered. */
   send(to: number, message: OutMessage): void
-  /** Nothing more is said to a process, or heard from it. */
+  /** Ends the link to a process: nothing more is sent to it, or taken from it. */
   part(rank: number): void
-  /** The process stays alive for messages until this is let go as often as it was taken. */
+  /** Keeps this process alive for messages, until `letGo` was called as often. */
   hold(): void
   letGo(): void
   releaseNow(code: number): void

@@ -1,9 +1,9 @@
-/** What all processes of a gang have in common, and how they prove that they belong to it. */
+/** The identity that all processes of a gang have in common, and the proof that a process belongs to it. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { GangError, type GangFault } from '../../../core/errors.ts'
 import type { GangSettings } from './settings.ts'
 
-/** Changes with every frame or message that another version would not understand. */
+/** The version of the protocol; it changes with every frame or message that another version would not understand. */
 const PROTOCOL = 1
 
 export interface Identity {
@@ -11,15 +11,15 @@ export interface Identity {
   readonly job: string
   readonly world: number
   readonly attempt: number
-  /** Node's major version and that of its engine: on them depend the bits of Math.exp and of NaN. */
+  /** Node's major version; with `engine`, the version of V8, the bits of Math.exp and of NaN depend on it. */
   readonly node: string
   readonly engine: string
   readonly architecture: string
-  /** Of what threads run. */
+  /** A digest of the program of worker threads; `sources` where that is a file. */
   readonly code: string
 }
 
-/** `program` is the text of what threads run; a file's address says nothing about it, and all run the files that they have. */
+/** The identity of this process. `program` is the text of what worker threads run, or a file, whose address says nothing about its content. */
 export function identityOf({ job, world, attempt }: GangSettings, program: string | URL): Identity {
   const isText = typeof program === 'string'
   return {
@@ -41,7 +41,7 @@ interface Check {
   readonly cure: string
 }
 
-/** In the order in which they are told: a gang of another job needs no further look. */
+/** The checks in the order in which mismatches are told: a gang of another job needs no further look. */
 const CHECKS: readonly Check[] = [
   { field: 'job', fault: 'job', what: 'job', cure: 'Processes of one gang have one DA_JOB, and no two gangs one address.' },
   { field: 'attempt', fault: 'job', what: 'attempt', cure: 'A process of an earlier attempt is still there: end it.' },
@@ -73,7 +73,7 @@ export interface Mismatch {
   readonly fault: GangFault
 }
 
-/** Why a process cannot be one of the gang that rank 0 has; undefined if it can. */
+/** The reason why a process cannot belong to rank 0's gang; undefined if it can. */
 export function mismatchOf(rank: number, own: Identity, other: Readonly<Record<string, unknown>>): Mismatch | undefined {
   for (const { field, fault, what, cure } of CHECKS) {
     if (other[field] === own[field]) continue
@@ -86,7 +86,7 @@ export function errorOf({ message, fault }: Mismatch, rank: number): GangError {
   return new GangError(message, fault, { rank })
 }
 
-/** What only who knows the secret can say; `about` keeps an answer to one question from being one to another. */
+/** A proof (HMAC) that only those who know the secret can make; `about` keeps a proof for one question from serving for another. */
 export function proofOf(token: string, about: readonly (string | number)[]): string {
   return createHmac('sha256', token).update(JSON.stringify(about)).digest('hex')
 }

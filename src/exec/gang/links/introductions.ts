@@ -1,6 +1,6 @@
 /**
- * How processes of a gang come to know each other: rank 0 introduces those that have joined, at first all at once, later each that
- * comes in the place of one that was lost. In a round every two of whom one is new link, with a key that rank 0 made for them.
+ * The protocol by which processes of a gang come to know each other: rank 0 introduces those that have joined, at first all at once, later
+ * each that comes in the place of one that was lost. In a round every two of which one is new link, with a key that rank 0 made for them.
  *
  *     rank 0                                           a process
  *       members: round, rank, host, port and key of each ─>
@@ -15,10 +15,10 @@ export interface Place {
   readonly port: number
 }
 
-/** Another process, as rank 0 tells of it. */
+/** A process of the gang that rank 0 introduces to another. */
 export interface Member extends Place {
   readonly rank: number
-  /** That it shares with the one who is told. */
+  /** The secret key of the link between the two. */
   readonly key: string
 }
 
@@ -29,14 +29,14 @@ export interface MembersHead {
 
 export interface IntroductionEvents {
   say(to: number, type: 'members' | 'dial', value: unknown): void
-  /** Who is new has links to all that are there. */
+  /** Called when a new process has links to all that are there. */
   met(rank: number): void
 }
 
 interface Round {
   readonly number: number
   readonly fresh: Set<number>
-  /** Who has not said yet that it knows, and that its links stand. */
+  /** Ranks that have not sent `known` yet; `unlinked` are those that have not sent `linked`. */
   readonly unknowing: Set<number>
   readonly unlinked: Set<number>
   hasDialled: boolean
@@ -44,7 +44,7 @@ interface Round {
 
 export class Introductions {
   readonly #events: IntroductionEvents
-  /** Those who have met or are about to, and the round in which they came. */
+  /** The processes that have met or are about to, each with the round in which it came. */
   readonly #there = new Map<number, Place & { readonly round: number }>()
   readonly #waiting = new Map<number, Place>()
   #round: Round | undefined
@@ -54,7 +54,7 @@ export class Introductions {
     this.#events = events
   }
 
-  /** Processes that have a link to rank 0 are new. */
+  /** Introduces new processes that have a link to rank 0, in this round or the next. */
   introduce(newcomers: ReadonlyMap<number, Place>): void {
     for (const [rank, place] of newcomers) this.#waiting.set(rank, place)
     this.#next()
@@ -71,7 +71,7 @@ export class Introductions {
     this.#go(this.#round)
   }
 
-  /** A process is out. */
+  /** Forgets a process that is out of the gang; a round under way goes on without it. */
   lost(rank: number): void {
     this.#there.delete(rank)
     this.#waiting.delete(rank)
@@ -83,7 +83,7 @@ export class Introductions {
     this.#go(round)
   }
 
-  /** Whether what is said of a link to a process, made in that round, is said of the one that is there now. */
+  /** Whether a report about a link to rank `rank`, made in `round`, concerns the process that has this rank now. */
   isOfNow(rank: number, round: number): boolean {
     return round >= (this.#there.get(rank)?.round ?? Number.POSITIVE_INFINITY)
   }
@@ -111,7 +111,7 @@ export class Introductions {
     }
   }
 
-  /** The next step of a round, if all have made the one before. */
+  /** Takes the next step of a round, if all have made the one before. */
   #go(round: Round): void {
     if (round.unknowing.size > 0) return
     if (!round.hasDialled) for (const rank of round.unlinked) this.#events.say(rank, 'dial', round.number)

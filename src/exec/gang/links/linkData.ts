@@ -1,14 +1,14 @@
-/** What a process and the thread of its links tell each other. */
+/** The messages between a process's main thread and the thread of its links. */
 import type { GangFault } from '../../../core/errors.ts'
 import type { Identity } from './identity.ts'
 import type { InMessage, OutMessage } from './messages.ts'
 import type { GangSettings } from './settings.ts'
 
-/** What the thread is started with. */
+/** The data that the link thread is started with. */
 export interface LinkData {
   readonly settings: GangSettings
   readonly identity: Identity
-  /** 1 when all were told that the program has ended: waited for by a process that exits. */
+  /** 1 once all were told that the program has ended; a process that exits waits for it. */
   readonly released: Int32Array
 }
 
@@ -19,7 +19,7 @@ export type ToLink =
   /** Rank 0's program has ended with this exit code. */
   | { readonly kind: 'release'; readonly code: number }
 
-/** An error on its way between threads. */
+/** A GangError in the form in which it goes between threads. */
 export interface FaultText {
   readonly message: string
   readonly fault: GangFault
@@ -29,10 +29,10 @@ export interface FaultText {
 export type FromLink =
   /** All links of this process stand. */
   | { readonly kind: 'up' }
-  /** They never will. */
+  /** The links of this process will never stand. */
   | { readonly kind: 'failed'; readonly error: FaultText }
   | { readonly kind: 'message'; readonly from: number; readonly message: InMessage }
   | { readonly kind: 'lost'; readonly error: FaultText }
-  /** One has come in the place of a process that was lost. */
+  /** A process has come in the place of one that was lost. */
   | { readonly kind: 'joined'; readonly rank: number }
   | { readonly kind: 'released'; readonly code: number }

@@ -5,7 +5,7 @@
 import { READS_TYPESCRIPT, sourceText } from '../../workers/sourceProgram.ts'
 
 const MAIN = new URL('./linkMain.ts', import.meta.url)
-/** What that file does, by a name: a file whose names nobody uses would be left out of a text. */
+/** The same program with an import by name: a file without used names would be left out of the bundled text. */
 const TEXT = `
 import { parentPort, workerData } from 'node:worker_threads'
 import { runLink } from './linkThread.ts'

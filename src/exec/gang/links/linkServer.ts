@@ -1,5 +1,5 @@
 /**
- * gRPC as links use it: one service of raw frames, and options of both ends.
+ * The use that links make of gRPC: one service of raw frames, and options of both ends.
  *
  *     Feed(feed frame) -> stream of frames        Call(frame) -> frame
  *
@@ -44,7 +44,7 @@ export interface Handlers {
   readonly call: handleUnaryCall<Buffer, Buffer>
 }
 
-/** Both ends ask whether the other is there; a proxy of the environment is for the web. */
+/** The gRPC options of both ends. Each sends keepalives; a proxy that the environment names is for the web, and not used. */
 function optionsOf({ patienceMs }: GangSettings): ChannelOptions {
   return {
     'grpc.keepalive_time_ms': Math.floor(patienceMs * 0.4),
@@ -60,7 +60,7 @@ function optionsOf({ patienceMs }: GangSettings): ChannelOptions {
   }
 }
 
-/** A server at `host`, and its port; 0 asks for any that is free. */
+/** Starts a server at `host` and returns its port; 0 asks for any that is free. */
 export async function serve(settings: GangSettings, host: string, port: number, handlers: Handlers): Promise<number> {
   const server = new Server(optionsOf(settings))
   server.addService({ feed: method(FEED, true), call: method(CALL, false) }, { feed: handlers.feed, call: handlers.call })
@@ -70,7 +70,7 @@ export async function serve(settings: GangSettings, host: string, port: number, 
   })
 }
 
-/** What dials a server. */
+/** A client of another process's server. */
 export class Dialled {
   readonly #client: Client
   constructor(settings: GangSettings, host: string, port: number) {
@@ -89,7 +89,7 @@ export class Dialled {
     })
   }
 
-  /** `ended` is called once, with the reason if there is one. */
+  /** Opens the feed of frames from the server. `ended` is called with the reason when it ends. */
   feed(frame: Buffer, { took, ended }: { readonly took: (frame: Buffer) => void; readonly ended: (why: string) => void }): void {
     const stream = this.#client.makeServerStreamRequest(FEED, raw.serialize, raw.deserialize, frame)
     stream.on('data', took)
@@ -123,7 +123,7 @@ function certificatesIn(folder: string): Certificates {
   return { ca: read('ca.pem'), certificate: read('cert.pem'), key: read('key.pem') }
 }
 
-/** Who calls has to show a certificate of the same authority. */
+/** Credentials of a server, whose callers have to show a certificate of the same authority. */
 function serverCredentials(folder: string): ServerCredentials {
   const { ca, certificate, key } = certificatesIn(folder)
   return ServerCredentials.createSsl(ca, [{ cert_chain: certificate, private_key: key }], true)

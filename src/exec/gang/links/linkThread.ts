@@ -28,11 +28,11 @@ import { addressOf, publish } from './rendezvous.ts'
 
 const CALL_MS = 2000
 const RETRY_MS = 50
-/** Numbers given to those who said hello; more than there are processes to come. */
+/** The most challenges that are open at a time; more than there are processes to come. */
 const MOST_CHALLENGES = 10_000
-/** How long a process that exits waits for the others to have heard of it, on a machine that may be busy. */
+/** The time that a process that exits waits until the others have heard of it, on a machine that may be busy. */
 const RELEASE_MS = 4000
-/** A thread that fails ends at once: who was refused hears of it before. */
+/** The delay before this thread fails, and ends, so that a refused process hears of it before. */
 const ANSWER_MS = 200
 const NOTHING = new Uint8Array(0)
 
@@ -48,15 +48,15 @@ class Link {
   readonly #peers = new Map<number, Peer>()
   readonly #challenges = new Set<string>()
   readonly #nearby = new Nearby()
-  /** Of rank 0: where those listen that have joined and were not introduced yet. */
+  /** On rank 0, the addresses of processes that have joined and were not introduced yet. */
   readonly #places = new Map<number, Place>()
   readonly #introductions = new Introductions({
     say: (to, type, value) => this.#say(to, type, value),
     met: (rank) => this.#met(rank),
   })
-  /** Of rank 0: those who have links to all. */
+  /** On rank 0, the processes that have links to all. */
   readonly #there = new Set<number>()
-  /** Of the others: whom to link to in a round. */
+  /** On other ranks, the processes to link to in the round under way. */
   #round: (MembersHead & { hasDialled: boolean }) | undefined
   #strangers = 0
   #isUp = false
@@ -92,7 +92,7 @@ class Link {
     else void this.#release(message.code)
   }
 
-  /** There will be no gang. */
+  /** Reports that there will be no gang; does nothing once this process is linked. */
   fail(error: unknown): void {
     if (this.#isUp || this.#isOver) return
     this.#isOver = true
@@ -138,7 +138,7 @@ class Link {
     const other = typeof meta.identity === 'object' && meta.identity !== null ? (meta.identity as Record<string, unknown>) : {} // of JSON
     const mismatch = mismatchOf(rank, identity, other) ?? this.#misplaced(rank)
     if (mismatch !== undefined) {
-      // who knows the secret is one of ours, and will not come back as another
+      // a process that knows the secret is one of ours, and will not come back as another
       if (mismatch.fault !== 'job') setTimeout(() => this.fail(errorOf(mismatch, rank)), ANSWER_MS)
       return refusal(rank, { ...mismatch, rank }, this.#isUp && mismatch.fault === 'rank')
     }
@@ -256,7 +256,7 @@ class Link {
     ) // arrays of their own
   }
 
-  /** One end of a link stands, perhaps both. */
+  /** Goes on when an end of a link stands: introduces processes on rank 0 once all have joined. */
   #stands(peer: Peer): void {
     if (!peer.isUp || this.#isOver) return
     const { world, rank } = this.#data.settings
@@ -287,7 +287,7 @@ class Link {
     this.#tell({ kind: 'up' })
   }
 
-  /** Whether all links of a round stand, or never will. */
+  /** Tells rank 0 when each link of the round stands or never will. */
   #lookWhetherLinked(): void {
     const round = this.#round
     if (round === undefined || !round.hasDialled || this.#peers.get(0)?.isUp !== true) return
@@ -297,7 +297,7 @@ class Link {
     if (!this.#isUp) this.#up()
   }
 
-  /** Whether a message was one of those by which links come about and end. */
+  /** Obeys a message by which links come about or end; false for any other message. */
   #heard(from: number, { type, head }: InMessage): boolean {
     const { rank } = this.#data.settings
     const value = (): unknown => JSON.parse(Buffer.from(head).toString()) // as #say writes it
@@ -386,7 +386,7 @@ class Link {
   }
 }
 
-/** `later` where asking again may help. */
+/** Encodes a refusal; `later` says that asking again may help. */
 function refusal(rank: number, fault: FaultText, later = false): Buffer {
   return encodeCall('refused', 0, rank, { ...fault, later })
 }

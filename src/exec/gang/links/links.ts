@@ -1,4 +1,4 @@
-/** The links of this process, as its own thread sees them: they live on another one. */
+/** The links of this process as its main thread uses them: they live on a thread of their own. */
 import { Worker } from 'node:worker_threads'
 import { GangError } from '../../../core/errors.ts'
 import { isError } from '../../../core/isError.ts'
@@ -10,15 +10,15 @@ import type { GangSettings } from './settings.ts'
 
 export interface LinkEvents {
   took(from: number, message: InMessage): void
-  /** Told once for each process. */
+  /** Called once for each process that is lost. */
   lost(error: GangError): void
-  /** One has come in the place of a process that was lost. */
+  /** Called when a process has come in the place of one that was lost. */
   joined?(rank: number): void
-  /** Rank 0's program has ended. */
+  /** Called when rank 0's program has ended. */
   released(code: number): void
 }
 
-/** Longer than the thread needs to tell the others. */
+/** The time that the end waits for the link thread to tell the others, which needs less. */
 const RELEASE_MS = 5000
 
 export class Links {
@@ -35,7 +35,7 @@ export class Links {
     this.#released = released
   }
 
-  /** Resolves when all links of this process stand. `code` is the text of what worker threads run, as `identityOf` wants it. */
+  /** Starts the link thread; resolves when all links stand. `code` is the program of worker threads, for `identityOf`. */
   static async start(settings: GangSettings, code: string | URL, events: LinkEvents): Promise<Links> {
     const released = new Int32Array(new SharedArrayBuffer(4))
     const data: LinkData = { settings, identity: identityOf(settings, code), released }
@@ -66,17 +66,17 @@ export class Links {
     return links
   }
 
-  /** Parts are sent from where they lie: they must not change before the message is answered. */
+  /** Sends a message; its parts are read where they lie and must not change before the message is answered. */
   send(to: number, message: OutMessage): void {
     this.#post({ kind: 'send', to, message })
   }
 
-  /** Nothing more is said to a process, or heard from it; the others hear that it is out. */
+  /** Ends the link to a process: nothing more is sent to it, or taken from it; the others hear that it is out. */
   part(rank: number): void {
     this.#post({ kind: 'part', rank })
   }
 
-  /** The process stays alive for messages until this is let go as often as it was taken. */
+  /** Keeps this process alive for messages, until `letGo` was called as often. */
   hold(): void {
     if (this.#holds++ === 0) this.#thread.ref()
   }

@@ -1,5 +1,5 @@
 /**
- * Messages over a link: a head of structured values, and parts, which are long arrays that are sent from where they lie.
+ * Messages over a link: a head of structured values, and parts, which are long arrays that are read where they lie.
  *
  *     head | part | part | …        one behind the other, cut into the bodies of frames; the first frame's meta tells the lengths
  */
@@ -24,13 +24,13 @@ export interface Address {
   readonly to: number
 }
 
-/** A meta of a frame has room for the lengths of so many parts. */
+/** The most parts of a message: the meta of a frame has room for their lengths. */
 export const MOST_PARTS = 4096
-/** More than any machine that a gang runs on has memory. */
+/** The longest message that is believed: more than the memory of any machine that a gang runs on. */
 const MOST_MESSAGE_BYTES = 2 ** 42
 const NOTHING = new Uint8Array(0)
 
-/** The frames of a message, the first with number `first`; each is made when it is asked for. */
+/** Yields the frames of a message, the first with number `first`; each is made when it is asked for. Returns the next number. */
 export function* framesOf(message: OutMessage, address: Address, first: number): Generator<Buffer, number, undefined> {
   const { head, parts, type } = message
   if (parts.length > MOST_PARTS) throw new FrameFault('It has too many parts.')
@@ -56,7 +56,7 @@ export function* framesOf(message: OutMessage, address: Address, first: number):
   return number
 }
 
-/** Puts the frames of one link together again. Throws FrameFault for frames that do not follow each other. */
+/** Joins the frames of one link into messages. Throws FrameFault for frames that do not follow each other. */
 export class MessageReader {
   readonly #address: Address
   #number = 0
@@ -95,7 +95,7 @@ function lengthsOf(frame: Frame): { readonly lengths: readonly number[]; left: n
   return { lengths: lengths as number[], left }
 }
 
-/** Arrays of their own, so that each can be handed to another thread. */
+/** Cuts bodies into pieces with buffers of their own, so that each can be handed to another thread. */
 function cutInto(bodies: readonly Uint8Array[], lengths: readonly number[]): Uint8Array[] {
   let [body, at] = [0, 0]
   return lengths.map((length) => {

@@ -8,15 +8,15 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { isError } from '../../../core/isError.ts'
 
-/** A look takes some fifteen microseconds. */
+/** The time between looks, each of which takes some fifteen microseconds. */
 const LOOK_MS = 20
 
-/** What is told once that a process has ended, be it known already. */
+/** The receiver of the news that a process has ended, called once, even if it knows already. */
 export interface Watched {
   end(why: string): void
 }
 
-/** What a process says of itself to those who may look at it. */
+/** The process id and machine by which others can look at this process; without `machine` where the system does not tell. */
 export function whereabouts(): { readonly pid: number; readonly machine?: string } {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -26,7 +26,7 @@ export function whereabouts(): { readonly pid: number; readonly machine?: string
   }
 }
 
-/** Whether a process is there and has not begun to end. What cannot be read for want of something else says nothing of it. */
+/** Whether a process is there and has not begun to end. An error other than its absence says nothing, and counts as there. */
 function isThere(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ')
@@ -41,7 +41,7 @@ export class Nearby {
   readonly #watched = new Map<Watched, number>()
   #timer: NodeJS.Timeout | undefined
 
-  /** `told` is what another process has said of itself, whatever that is. */
+  /** Watches a process by what it has said of itself, unless that names another machine or makes no sense. */
   watch(one: Watched, { pid, machine }: { readonly pid?: unknown; readonly machine?: unknown }): void {
     if (machine === undefined || machine !== this.#machine || typeof pid !== 'number' || !isThere(pid)) return
     this.#watched.set(one, pid)

@@ -1,4 +1,4 @@
-/** One end of the two feeds between this process and another: frames out, with back-pressure, and messages in. */
+/** This process's end of the two feeds between it and another process: frames out, with back-pressure, and messages in. */
 import { once } from 'node:events'
 import type { ServerWritableStream } from '@grpc/grpc-js'
 import { isError } from '../../../core/isError.ts'
@@ -9,17 +9,17 @@ type Stream = ServerWritableStream<Buffer, Buffer>
 
 export interface PeerEvents {
   took(message: InMessage): void
-  /** Once, for whatever reason; nothing follows it. */
+  /** Called once when the link ends, for whatever reason; nothing follows it. */
   lost(why: string, fault: 'lost' | 'frame'): void
 }
 
 export class Peer {
   readonly rank: number
-  /** What both know by now, and nobody else. */
+  /** The secret that only the two processes know. */
   readonly key: string
-  /** In which they were introduced to each other; 0 of a link to rank 0. */
+  /** The round in which the two were introduced to each other; 0 for a link to rank 0. */
   readonly round: number
-  /** The other has said that its end stands. */
+  /** Whether the other process has said that its end stands. */
   isReady = false
   readonly #own: number
   readonly #epoch: number
@@ -59,12 +59,12 @@ export class Peer {
     return this.#isOver
   }
 
-  /** Both ends stand. */
+  /** Whether both ends stand. */
   get isUp(): boolean {
     return this.isReady && this.hasStream && !this.#isOver
   }
 
-  /** The other has dialled: what is to be sent goes there. */
+  /** Takes the stream that the other process has dialled; messages go out on it. */
   open(stream: Stream): void {
     this.#stream = stream
     stream.on('cancelled', () => this.end('its link broke'))
@@ -78,7 +78,7 @@ export class Peer {
     void this.#pump()
   }
 
-  /** A frame that came. */
+  /** Takes a frame that came; one that is malformed ends the link. */
   take(bytes: Buffer): void {
     if (this.#isOver) return
     try {
@@ -99,7 +99,7 @@ export class Peer {
     this.#events.lost(why, fault)
   }
 
-  /** Says no more once all is said. */
+  /** Ends the stream once all queued messages are sent. */
   async close(): Promise<void> {
     if (this.#isPumping && !this.#isOver) await new Promise<void>((resolve) => (this.#emptied = resolve))
     this.#stream?.end()
@@ -113,7 +113,7 @@ export class Peer {
       for (let message = this.#queue.shift(); message !== undefined && !this.#isOver; message = this.#queue.shift()) {
         for (const frame of framesOf(message, { epoch: this.#epoch, from: this.#own, to: this.rank }, this.#number)) {
           this.#number++
-          // what is written beyond that lies in memory until the other takes it
+          // frames that are written beyond that would lie in memory until the other process takes them
           if (!stream.write(frame)) await once(stream, 'drain')
           if (this.#isOver) break
         }

@@ -1,9 +1,9 @@
-/** Where rank 0 listens, as it says so in a file or everybody was told. */
+/** The address at which rank 0 listens: from a file that it writes, or from the settings. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Place } from './introductions.ts'
 import type { Rendezvous } from './settings.ts'
 
-/** Whole, or not there. */
+/** Writes the address to a file, which appears as a whole or not at all. */
 export function publish(path: string, address: string): void {
   writeFileSync(`${path}.part`, address, { mode: 0o600 })
   renameSync(`${path}.part`, path)

@@ -1,6 +1,6 @@
 /**
- * The place of this process in a gang, as the environment says it (`DA_*`), which `distarray run` writes from what an engine
- * says or starts processes with.
+ * The place of this process in a gang by variables of the environment (`DA_*`), which `distarray run` sets, from an engine's
+ * variables or for processes that it starts.
  *
  *     DA_WORLD    how many processes; without it, or with 1, there is no gang
  *     DA_RANK     the number of this one; 0 runs the program
@@ -25,7 +25,7 @@ export interface GangSettings {
   readonly host: string
   readonly tls?: string
   readonly joinMs: number
-  /** A process that has not answered for so long is lost. */
+  /** The time without an answer after which a process counts as lost. */
   readonly patienceMs: number
 }
 
@@ -38,7 +38,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const MOST_PROCESSES = 4096
 const LEAST_TOKEN = 16
 
-/** What the environment says; undefined where this process is alone. Throws GangError for variables that make no sense. */
+/** The settings by the environment; undefined where this process is alone. Throws GangError for variables that make no sense. */
 export function settingsOf(env: Environment): GangSettings | undefined {
   if (env.DA_WORLD === undefined || env.DA_WORLD === '') return undefined
   const world = wholeNumber(env, 'DA_WORLD', { least: 1, most: MOST_PROCESSES })
@@ -66,7 +66,7 @@ export function settingsOf(env: Environment): GangSettings | undefined {
   return settings
 }
 
-/** Beyond the loopback anybody could listen: only with certificates. */
+/** Throws GangError for addresses beyond the loopback without certificates, since anybody could listen there. */
 function checkHost({ host, tls, rendezvous }: GangSettings): void {
   if (tls !== undefined) return
   const open = [host, ...(rendezvous.kind === 'address' ? [rendezvous.host] : [])].find((one) => !isLoopback(one))
