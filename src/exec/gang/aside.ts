@@ -68,7 +68,7 @@ async function gathered(gang: Members, storage: DenseStorage, from: number, to: 
   return data
 }
 
-/** What a journal asks of the gang. `file` names a new file for an array that is put aside; without it, arrays are brought home instead. */
+/** The gang's operations for a journal. `file` names a new file for an array that is put aside; without it, arrays are brought home instead. */
 export function elsewhereOf(gang: Members, file?: () => string): Elsewhere {
   return {
     bringHome: (storages) => bringHome(gang, storages),

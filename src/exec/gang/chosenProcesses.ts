@@ -23,7 +23,7 @@ export interface SharedPass {
   readonly storageOf: (number: number) => DenseStorage
   /** Bytes of whole arrays that other processes lack. */
   readonly missingBytes: number
-  /** How often a round follows another, and the bytes that are sent then, all told. */
+  /** The number of flushes between rounds, and the bytes that are sent at all of them together. */
   readonly rounds: { readonly count: number; readonly bytes: number }
   readonly links: LinkCost
 }

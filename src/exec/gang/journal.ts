@@ -7,8 +7,8 @@
  *
  * Statement: what arrays hold follows from what they held and from the passes, in the order in which they ended; passes at the same time
  * have no array in common that one of them writes. So the arrays as they were, and the passes run again on the processes that are left, give
- * the bits that were lost. For that nobody else may write what the passes read or wrote, or read what they wrote, as long as the journal
- * has them: who is about to, has it closed, which brings home what lies elsewhere.
+ * the bits that were lost. For that nothing else may write arrays that the passes read or wrote, or read those that they wrote, as long as
+ * the journal has them: before such a use the journal is closed, which brings home the elements that lie elsewhere.
  *
  * A pass holds the journal's lock as a reader; what changes the journal as a whole holds it as a writer.
  */

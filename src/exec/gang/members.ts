@@ -140,7 +140,7 @@ export class Members {
     return number
   }
 
-  /** An array by its number, while somebody holds on to it. */
+  /** The array of a number. Throws Bug where it was garbage-collected: callers hold on to the array meanwhile. */
   storageOf(number: number): Storage {
     const found = this.#storages.get(number)?.deref()
     if (found === undefined) throw new Bug(`Array ${number} of a gang is gone.`)

@@ -33,7 +33,7 @@ export interface ColumnDetail {
   readonly changes: LeafChanges
   /** The leaves of the column: one for each chunk that it has in a row group. */
   readonly leaves: readonly LeafDetail[]
-  /** For columns with INT96 leaves: the type to ask the decoder for, which has microseconds there. */
+  /** The type to ask the decoder for, with microseconds for INT96; present for columns with such leaves. */
   readonly int96?: ColumnType
 }
 export type LeafDetail = Pick<ChunkMeta, 'physical' | 'path'>

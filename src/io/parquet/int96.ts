@@ -1,8 +1,8 @@
-/** INT96 timestamps, which are read as microseconds: what they lose is found by reading them as nanoseconds too. */
+/** INT96 timestamps, which are read as microseconds: lost digits are found by reading them as nanoseconds too. */
 import type { Column } from '../../core/data/column.ts'
 import { columnError, type Place } from '../arrow/arrowTypes.ts'
 
-/** INT96 has nanoseconds; digits that microseconds would lose are refused. Both readings wrap alike at 64 bits. */
+/** Throws SourceError for timestamps with digits that microseconds lose. Both readings wrap alike at 64 bits, so they can be compared. */
 export function checkInt96(micros: Column, nanos: Column, place: Place): void {
   const a = leavesOf(micros)
   const b = leavesOf(nanos)

@@ -1,5 +1,5 @@
 /**
- * How much of a Parquet file is decoded at once.
+ * Limits on the parts of a Parquet file that are decoded at once.
  *
  * A few bytes can become any size, which is known only when they are decoded. So the decoder's memory has a limit that
  * follows from the session's budget: all amounts together leave the process within its budget and half a GiB. A session

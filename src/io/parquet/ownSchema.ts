@@ -117,7 +117,7 @@ function isUnit(value: unknown): boolean {
 
 const PER_SECOND: { readonly [U in TimeUnit]: bigint } = { s: 1n, ms: 1000n, us: 1_000_000n, ns: 1_000_000_000n }
 
-/** How many units of `finer` make one of `coarser`, for timestamps and times; 1 for all else. */
+/** The number of units of `finer` in one of `coarser`, for timestamps and times; 1 for all else. */
 export function unitRatio(coarser: ColumnType, finer: ColumnType): bigint {
   if (coarser.kind !== 'timestamp' && coarser.kind !== 'time') return 1n
   if (finer.kind !== coarser.kind) return 1n

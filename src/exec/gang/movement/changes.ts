@@ -1,6 +1,6 @@
 /**
- * What a pass has changed in an array, found by comparing it with a copy: how the processes of a gang bring together what each
- * of them wrote.
+ * The changes of an array in a pass, found by comparing it with a copy: by these the processes of a gang merge the elements that
+ * each of them wrote.
  *
  * Statement: blocks that need not wait for each other write no element in common, nor does one read what another writes. So the
  * elements that any of them changed, put into the array as it was before the pass, are the array after it, in whatever order they

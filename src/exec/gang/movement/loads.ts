@@ -1,9 +1,9 @@
 /**
- * Served elements that come while blocks run. A process's blocks are cut into stretches of plan order; who has elements sends those of
- * which a stretch is the first to read them, while blocks of the stretches before it run:
+ * Served elements that come while blocks run. A process's blocks are cut into stretches of plan order; the elements that a stretch is the
+ * first to read are sent, by the process that has them, while blocks of the stretches before it run:
  *
- *     who has them    |rows 0|rows 1|rows 2|  its own blocks ……
- *     who reads them         |  stretch 0  |  stretch 1  |  stretch 2  |
+ *     sender          |rows 0|rows 1|rows 2|  its own blocks ……
+ *     reader                 |  stretch 0  |  stretch 1  |  stretch 2  |
  *
  * Statement: nobody writes such an array during the pass, so that rows are the same whenever they are read; a block waits for all rows of
  * its own stretch and of those before it, so that it finds what it reads.

@@ -12,7 +12,7 @@ export interface Ranked {
   readonly rank: number
 }
 
-/** The elements that a pass moves, and who has which after it. */
+/** The boxes that a pass moves, and the residences of arrays after it. */
 export interface Movement<Other extends Ranked = Ranked> {
   readonly nodes: readonly NodeMoves[]
   /** The boxes that come to this process before the pass, by the process that has them. */
@@ -56,7 +56,7 @@ export class Movements<Other extends Ranked> {
     const traffic = boxed.map(({ storage }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
       const { cells, holders } = before[i] as (typeof before)[number] // as many
       const found = transfersOf(cells, order, holders, ends)
-      if ('because' in found) return { storage: 0, transfers: [] } // whoever placed the array has found some
+      if ('because' in found) return { storage: 0, transfers: [] } // as `placedAs` has found some
       residences.set(storage, residenceOf(cells.bounds, found.holders, { processes, home: HOME, shape: storage.shape }))
       const number = this.#keeping.numberOf(storage)
       for (const { box, from } of found.fetches) {

@@ -89,7 +89,7 @@ export class ServedArrays {
         const one = { by, rows: own.rows, isFirst }
         if (this.#isLeft(storage, by, inputs, gang))
           return [[storage, { ...one, fetches: new Map(), because: 'what changes comes with each flush' }] as const]
-        // who owns elements of it has to be sent them from here
+        // owners of its elements have to be sent them from here
         if (flushed.has(storage)) return [[storage, { ...one, because: 'it changes between rounds' }] as const]
         const loaded = isFirst
           ? { ...one, because: 'all of it, the first time' }

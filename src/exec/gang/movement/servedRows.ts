@@ -214,7 +214,7 @@ export function cutRows<Other extends object>(
         if (has.get(process)?.[cell] === 1) continue
         lacking.push(index)
         if (has.get(HOME)?.[cell] === 1) continue
-        const holder = others.find((other) => has.get(other)?.[cell] === 1) as Other // nobody is lost
+        const holder = others.find((other) => has.get(other)?.[cell] === 1) as Other // no process is lost, so one has it
         fetched.set(holder, (fetched.get(holder) ?? new Set()).add(index))
       }
     })

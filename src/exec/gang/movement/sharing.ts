@@ -10,7 +10,7 @@ import { mostBytesOfCopies } from './rounds.ts'
 import { type Rows, rowsWith } from './servedRows.ts'
 import type { Sharing } from './shares.ts'
 
-/** The least number of elements of such an array: fewer are joined sooner than two messages have come. */
+/** The least number of elements of a shared array: fewer are joined sooner than two messages have come. */
 const LEAST_ELEMENTS = 2 ** 14
 
 export interface SharingOptions {

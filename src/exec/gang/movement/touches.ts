@@ -20,7 +20,7 @@ interface Part {
 /** The most pieces of a block with slanted sides that are parts of their own; a block of more is one part around them all. */
 const MOST_PIECES = 64
 
-/** For each block, the boxes that it touches of an array. `schedule` has no steps. */
+/** The boxes of an array that each block touches, by block. `schedule` has no steps. */
 export function touchesOf(
   { analyzed }: Pick<LoopInputs, 'analyzed'>,
   { blocks, space }: { readonly blocks: BlockSchedule; readonly space: IterationSpace },

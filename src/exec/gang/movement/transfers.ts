@@ -51,7 +51,7 @@ export interface Transfer {
   readonly before: number
 }
 
-/** Which nodes have the last version of each cell: a row of cells for each node. */
+/** The nodes that have the last version of each cell: a row of cells for each node, 1 where it has. */
 export type Holders = Uint8Array
 
 export interface Traffic {

@@ -14,7 +14,7 @@ import { codesOf, hasCodes } from './codes.ts'
 import { hasFewValues } from './fewValues.ts'
 import { joinedColumns, type Opened, openedFile } from './joinedColumns.ts'
 
-/** How a row group is encoded. */
+/** The options by which a row group is encoded. */
 export interface GroupEncoding {
   readonly compression: ParquetCompression
   readonly compatibility?: 'v1'
