@@ -1,6 +1,7 @@
 /**
  * Law: a body whose variables and lists hold arrays of its own one after another - swapped, handed on, chosen, made again by loops,
- * changed under every name - is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript.
+ * changed under every name - gives the bits of plain JavaScript. It is compiled to WebAssembly and runs in parallel, but for a few: those
+ * that hold arrays in too many places, and those whose rows of lists get other names while something is written to them.
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -16,6 +17,9 @@ const ROWS = 20
 const doubles = Float64Array.from({ length: ROWS }, (_, i) => [0.5, -0, Number.NaN, -3, 1e9][i] ?? ((i * 37) % 19) / 4 - 2)
 const x = session.fromTypedArray(doubles, [ROWS])
 const out = session.zeros([ROWS])
+
+/** Why a body may run as it stands all the same. */
+const REFUSED: readonly string[] = ['local-arrays-held', 'mutates-literal', 'reassigns-value']
 
 type Body = (key: readonly [number], env: Record<string, unknown>) => void
 
@@ -148,18 +152,19 @@ test('bodies that move arrays are compiled, run in parallel, and give the bits o
       const expected = plain(bodyOf(text))
       const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
       const { kernel, schedule } = loop.plan
-      const isHeldByTooMany = kernel?.target === 'as-is' && loop.explain().includes('too many variables or places of lists')
-      if (!isHeldByTooMany) expect(`${kernel?.target}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm/)
+      const code = kernel?.target === 'as-is' ? kernel.because?.[0]?.code : undefined
+      const isRefused = code !== undefined && REFUSED.includes(code)
+      if (!isRefused) expect(`${kernel?.target}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm/)
       await loop.run()
-      if (!isHeldByTooMany) expect(schedule.kind, text).toBe('independent')
+      if (!isRefused) expect(schedule.kind, text).toBe('independent')
       expect(await out.toTypedArray(), text).toStrictEqual(expected)
-      for (const one of [...used, isHeldByTooMany ? 'held by too many' : 'compiled']) counts[one] = (counts[one] ?? 0) + 1
+      for (const one of [...used, isRefused ? 'refused' : 'compiled']) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,
   )
   console.log(`moved arrays: ${JSON.stringify(counts)}`)
   if (RUN.numRuns < 500) return
-  const { 'held by too many': refused = 0, ...others } = counts
+  const { refused = 0, ...others } = counts
   expect(Math.min(...Object.values(others))).toBeGreaterThan(RUN.numRuns / 50)
   expect(refused).toBeLessThan(RUN.numRuns / 20)
 }, 600_000)

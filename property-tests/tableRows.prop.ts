@@ -1,6 +1,6 @@
 /**
  * Law: a body that reads rows of tables in env, in whatever way it is written, gives the bits of plain JavaScript, and is compiled where
- * it asks for columns of numbers, with nulls or without, and truth values alone; where a key lies outside of the table the iteration fails that fails in plain
+ * it asks for columns of numbers and truth values alone, with nulls or without; where a key lies outside of the table the iteration fails that fails in plain
  * JavaScript.
  */
 import fc from 'fast-check'
@@ -22,6 +22,7 @@ const ROWS = Array.from({ length: SIZE }, (_, i) => ({
   sold: i % 3 === 0,
   name: `x${i % 2}`,
   note: i % 5 === 0 ? null : i / 2,
+  maybe: i % 4 === 0 ? null : i % 4 === 1,
 }))
 const COLUMNS = {
   id: Int32Array.from(ROWS, ({ id }) => id),
@@ -29,6 +30,7 @@ const COLUMNS = {
   sold: ROWS.map(({ sold }) => sold),
   name: ROWS.map(({ name }) => name),
   note: ROWS.map(({ note }) => note),
+  maybe: ROWS.map(({ maybe }) => maybe),
 }
 const prepared = await Promise.all(
   sessions.map(async (session) => ({
@@ -75,6 +77,10 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
         `(${row}.note === null ? 3 : ${row}.note)`,
         `(${row}.note ? 1 : s)`,
         `Number(${row}.note > 1)`,
+        `(${row}.maybe === null ? 1 : ${row}.maybe ? 2 : 3)`,
+        `(${row}.maybe === false ? 1 : 2)`,
+        `(${row}.maybe ?? s > 1 ? 1 : s)`,
+        `Number(${row}.maybe)`,
       ])
     needsRows = true
     return `(${row}.name === 'x1' ? 1 : 2)`

@@ -86,7 +86,7 @@ function arrayOfColumn(l: Lowering, table: string, field: Field, part?: ColumnPa
   return name
 }
 
-/** Whether the column's values lie in memory as elements of a typed array. */
+/** Whether one array has the column's values; numbers with nulls are two, so that they stay numbers. */
 function isPlain({ type, nullable }: Field): boolean {
-  return !nullable && type.kind in ARRAY_OF_DTYPE
+  return (!nullable || type.kind === 'bool') && type.kind in ARRAY_OF_DTYPE
 }
