@@ -34,7 +34,7 @@ test('the verifier takes what engines take', () => {
     RUN,
   )
   console.log(`verified: ${JSON.stringify(counts)}`)
-  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(0.2 * RUN.numRuns)
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(0.1 * RUN.numRuns)
 })
 
 test('trees are written as the code that they were made of', () => {
