@@ -122,8 +122,8 @@ const lastOf = new WeakMap<FunctionIr, { readonly of: string; readonly code: Com
 
 function codeOf(target: WasmTarget): Compiled {
   const { ir, shape, ...rest } = target
-  // Values of parameters belong to the IR, which is the cache's key. The reach is left out on purpose: it decides on software prefetch alone,
-  // and passes whose cuts take turns would be compiled anew, which costs more than a prefetch for other cuts.
+  // Values of parameters belong to the IR, which is the cache's key. The reach is left out: it decides on software prefetch alone, so that code
+  // that was made for other cuts gives the same bits.
   const of = JSON.stringify([
     shape.space,
     shape.extents,
