@@ -6,16 +6,12 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('chosenObjects.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
-
-const ROWS = 20
-const doubles = Float64Array.from({ length: ROWS }, (_, i) => [0.5, -0, Number.NaN, -3, 1e9][i] ?? ((i * 37) % 19) / 4 - 2)
-const x = session.fromTypedArray(doubles, [ROWS])
-const out = session.zeros([ROWS])
 
 class Point {
   readonly a: number
@@ -32,9 +28,7 @@ class Point {
   }
 }
 
-type Body = (key: readonly [number], env: Record<string, unknown>) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const names: string[] = []
@@ -68,27 +62,14 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join('\n;')}\nout.set(i, s + n)\n}`, used }
 }
 
-const bodyOf = (text: string): Body => new Function('Point', `return ${text}`)(Point) as Body
-
-function plain(body: Body): Float64Array {
-  const written = new Float64Array(ROWS)
-  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
-  for (let i = 0; i < ROWS; i++) body([i], env)
-  return written
-}
-
 test('bodies that choose between objects are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 60 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text))
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      const { kernel, schedule } = loop.plan
-      expect(`${kernel?.target}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm/)
-      expect(schedule.kind, text).toBe('independent')
-      await loop.run()
-      expect(await out.toTypedArray(), text).toStrictEqual(expected)
+      const { outcome, plan } = await looped(session, bodyOf(text, { Point }))
+      expectCompiled(plan, text)
+      expect(outcome, text).toStrictEqual(plain(bodyOf(text, { Point })))
       for (const one of used) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,

@@ -7,23 +7,17 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
+import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('movedArrays.prop.ts')
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
 
-const ROWS = 20
-const doubles = Float64Array.from({ length: ROWS }, (_, i) => [0.5, -0, Number.NaN, -3, 1e9][i] ?? ((i * 37) % 19) / 4 - 2)
-const x = session.fromTypedArray(doubles, [ROWS])
-const out = session.zeros([ROWS])
-
 /** Why a body may run as it stands all the same. */
 const REFUSED: readonly string[] = ['local-arrays-held', 'mutates-literal', 'reassigns-value']
 
-type Body = (key: readonly [number], env: Record<string, unknown>) => void
-
-function bodyText(numbers: readonly number[]): { readonly text: string; readonly used: ReadonlySet<string> } {
+function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
   const used = new Set<string>()
   const use = <T>(kind: string, text: T): T => {
@@ -135,29 +129,16 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   return { text: `([i], { x, out }) => {\n${lines.join('\n;')}\nout.set(i, s)\n}`, used }
 }
 
-const bodyOf = (text: string): Body => new Function(`return ${text}`)() as Body
-
-function plain(body: Body): Float64Array {
-  const written = new Float64Array(ROWS)
-  const env = { x: { get: (i: number) => doubles[i] }, out: { set: (i: number, value: number) => (written[i] = value) } }
-  for (let i = 0; i < ROWS; i++) body([i], env)
-  return written
-}
-
 test('bodies that move arrays are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 90 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text))
-      const loop = session.loop(session.range(ROWS), { x, out }, bodyOf(text) as never)
-      const { kernel, schedule } = loop.plan
-      const code = kernel?.target === 'as-is' ? kernel.because?.[0]?.code : undefined
+      const { outcome, plan } = await looped(session, bodyOf(text, {}))
+      const code = plan.kernel?.target === 'as-is' ? plan.kernel.because?.[0]?.code : undefined
       const isRefused = code !== undefined && REFUSED.includes(code)
-      if (!isRefused) expect(`${kernel?.target}`, `${text}\n${JSON.stringify(kernel?.because)}`).toMatch(/^wasm/)
-      await loop.run()
-      if (!isRefused) expect(schedule.kind, text).toBe('independent')
-      expect(await out.toTypedArray(), text).toStrictEqual(expected)
+      if (!isRefused) expectCompiled(plan, text)
+      expect(outcome, text).toStrictEqual(plain(bodyOf(text, {})))
       for (const one of [...used, isRefused ? 'refused' : 'compiled']) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,

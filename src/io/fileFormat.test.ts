@@ -102,6 +102,44 @@ test('many counted rows go through the kernels of workers', async () => {
   expect(await table.take(1)).toEqual([{ id: 0, kind: 'tea' }])
 })
 
+test('arrays that a format fills again for the next piece are copied', async () => {
+  const scratch = new Float64Array(1000)
+  const format: FileFormat<{ rows: number; at: number }> = {
+    name: 'one buffer',
+    open: () => ({ columns: { id: 'f64' }, pieces: Array.from({ length: 50 }, (_, i) => ({ rows: 1000, at: i * 1000 })) }),
+    read(_file, { at }) {
+      for (let i = 0; i < 1000; i++) scratch[i] = at + i
+      return { id: scratch }
+    },
+  }
+  const table = await session.readFiles<{ id: number }>(path, format)
+  const doubled = await table.map((r) => r.id * 2).collect()
+  const listed = await table.flatMap((r) => [r.id]).collect()
+  expect([doubled.length, doubled.findIndex((value, i) => value !== 2 * i)]).toEqual([50_000, -1])
+  expect([listed.length, listed.findIndex((value, i) => value !== i)]).toEqual([50_000, -1])
+})
+
+test('a function that fails when a signal has come fails nothing else', async () => {
+  const abort = new AbortController()
+  const format: FileFormat = {
+    ...PAIRS,
+    open: async () => {
+      abort.abort(new Error('enough'))
+      throw new Error('for nobody')
+    },
+  }
+  await expect(session.readFiles(path, format, { signal: abort.signal })).rejects.toThrow('enough')
+})
+
+test('a column of Arrow that may be null and holds none is one that may not', async () => {
+  const { Field, Float64, RecordBatch, Schema, Struct, makeData } = await import('apache-arrow')
+  const schema = new Schema([new Field('id', new Float64(), false)])
+  const id = makeData({ type: new Float64(), length: 3, nullCount: 0, nullBitmap: Uint8Array.of(7), data: Float64Array.of(1, 2, 3) })
+  const batch = new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length: 3, nullCount: 0, children: [id] }))
+  const format: FileFormat = { name: 'arrow', open: () => ({ columns: schema, pieces: [{}] }), read: () => batch }
+  expect(await (await session.readFiles(path, format)).collect()).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+})
+
 describe('what a format does wrong', () => {
   const reading = (format: unknown) => session.readFiles(path, format as FileFormat)
   const opened = (contents: unknown) => reading({ ...PAIRS, open: () => contents })
@@ -120,7 +158,11 @@ describe('what a format does wrong', () => {
       "open() of pairs gives what a file has, as { columns: { id: 'i32' }, pieces: [{}] }; it gave undefined.",
     ],
     ['no pieces', () => opened({ columns: { id: 'i32' } }), 'The pieces of pairs is an array; it was given undefined.'],
-    ['no columns', () => opened({ columns: {}, pieces: [] }), 'open() of pairs gave no columns.'],
+    [
+      'no columns',
+      () => opened({ columns: {}, pieces: [] }),
+      "open() of pairs gave no columns. It gives one at least, as { columns: { id: 'i32' }, pieces: [{}] }.",
+    ],
     [
       'a type that is none',
       () => opened({ columns: { id: 'i23' }, pieces: [] }),
@@ -139,7 +181,7 @@ describe('what a format does wrong', () => {
     [
       'statistics of another kind',
       () => opened({ columns: { id: 'i32' }, pieces: [{ statistics: { id: { min: '1', max: '2' } } }] }),
-      'The statistics of column "id" of pairs are of kind number; one is "1".',
+      'The statistics of column "id" of pairs are of kind number, as its values; one is "1". Leave out what is not known.',
     ],
     [
       'statistics of no column',
@@ -154,7 +196,11 @@ describe('what a format does wrong', () => {
     ['open() throws', () => reading({ ...PAIRS, open: () => Promise.reject(new Error('no magic bytes')) }), 'no magic bytes'],
     ['rows of another type', () => given([{ id: 'x' }]), 'Column "id" is i32, and the value "x" at row 0 does not fit it.'],
     ['a row that is none', () => given([1]), 'Row 0 that read() gave is 1, and rows are objects.'],
-    ['a column that is missing', () => given({ id: [1] }), 'read() gave no column "name".'],
+    [
+      'a column that is missing',
+      () => given({ id: [1] }),
+      'read() gave no column "name", which open() names: its third argument says which are wanted.',
+    ],
     [
       'columns of several lengths',
       () => given({ id: [1], name: ['a', 'b'] }),
@@ -165,7 +211,11 @@ describe('what a format does wrong', () => {
       () => given('text'),
       'read() gives rows, as [{ id: 1 }], or columns, as { id: [1] }, or a record batch of Arrow; it gave "text".',
     ],
-    ['another number of rows', () => given([{ id: 1, name: 'a' }], { rows: 2 }), 'read() gave 1 rows of a piece that has 2.'],
+    [
+      'another number of rows',
+      () => given([{ id: 1, name: 'a' }], { rows: 2 }),
+      'read() gave 1 rows of a piece that has 2. Say the right number in open(), or none.',
+    ],
     [
       'a value that its type has not',
       () => given({ id: Float64Array.of(1.5), name: ['a'] }),

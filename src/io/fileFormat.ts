@@ -23,11 +23,21 @@ import type { Bounds } from '../core/plan/predicate.ts'
 import type { Access, ReadSplit } from '../core/ports.ts'
 import type { SourceSplit } from '../core/sourceParts.ts'
 import { openBytes } from './bytes/byteSource.ts'
+import { inGroups, OPENED_AT_ONCE } from './bytes/inGroups.ts'
 import { filesOf } from './bytes/paths.ts'
 import type { ByteSource } from './bytes/source.ts'
 import { type CsvType, checkCsvType, typeOfCsv } from './csv/csvValues.ts'
 import { checkExpected, type ExpectOptions } from './expected.ts'
-import { batchesOfArrow, type ColumnValues, columnOfValues, isArrow, isSchema, isValues, wantedFields } from './memory/memory.ts'
+import {
+  batchesOfArrow,
+  type ColumnValues,
+  columnOfValues,
+  isArrow,
+  isSchema,
+  isValues,
+  sharedColumn,
+  wantedFields,
+} from './memory/memory.ts'
 import { type PartitionOptions, withPartitions } from './partitions/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 
@@ -39,7 +49,7 @@ import { checkReading, type FileSource, type ReadOptions, requestsOf } from './r
 export interface FileFormat<Piece extends FilePiece = FilePiece> {
   /** The format's name in messages, as 'access log'. */
   readonly name: string
-  /** Says what a file has. It should read as little of it as that takes. */
+  /** Says what a file has. It should read as little of it as that takes. Called for several files at a time. */
   open(file: FormatFile): FileContents<Piece> | Promise<FileContents<Piece>>
   /** The rows of a piece in their order, with the columns that are asked for at least. May be called for several pieces at a time, and for one as often as results are asked for. */
   read(file: FormatFile, piece: Piece, columns: readonly string[]): PieceRows | Promise<PieceRows>
@@ -85,18 +95,14 @@ interface Opened {
   readonly splits: readonly SourceSplit[]
 }
 
-/** A table of one or more files, opened one after another. SourceError where they do not have the same columns. */
+/** A table of one or more files, several of which are opened at a time. SourceError where they do not have the same columns. */
 export async function openFiles(source: FileSource, format: FileFormat, options: FilesOptions = {}): Promise<ArraySource> {
   checkFormat(format)
   checkReading('readFiles', options, ['partitions', 'expect'])
   const named = await filesOf(source, options)
   const access = { ...options, given: named.given }
-  const opened: Opened[] = []
-  for (const [file, path] of named.paths.entries()) {
-    const one = await openOne(path, { format, file, access })
-    checkAlike(one, opened[0])
-    opened.push(one)
-  }
+  const opened = await inGroups([...named.paths.entries()], OPENED_AT_ONCE, ([file, path]) => openOne(path, { format, file, access }))
+  for (const one of opened) checkAlike(one, opened[0])
   const splits = opened.flatMap((one) => one.splits)
   const rows = splits.every((split) => split.rows !== undefined) ? splits.reduce((sum, split) => sum + (split.rows ?? 0), 0) : undefined
   const table: ArraySource = {
@@ -154,7 +160,7 @@ interface Place {
 /** Calls a function of the format. What it throws becomes a SourceError, but for the reason of a signal. */
 async function asSource<R>({ path, format, signal }: Place, call: () => R | Promise<R>): Promise<R> {
   try {
-    return await untilAborted(Promise.resolve(call()), signal)
+    return await untilAborted(async () => await call(), signal)
   } catch (error) {
     if (error instanceof SourceError || signal?.aborted === true) throw error
     const said = isError(error) ? error.message : valueText(error)
@@ -162,20 +168,17 @@ async function asSource<R>({ path, format, signal }: Place, call: () => R | Prom
   }
 }
 
-/** Awaits a promise, or rejects with the signal's reason if that comes first: functions of programs need not know signals. */
-async function untilAborted<R>(promised: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
-  if (signal === undefined) return await promised
+/** Awaits what a function promises, or rejects with the signal's reason if that comes first: functions of programs need not know signals. */
+function untilAborted<R>(call: () => Promise<R>, signal: AbortSignal | undefined): Promise<R> {
+  if (signal === undefined) return call()
   signal.throwIfAborted()
-  let stop = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error) // whatever it is
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error) // whatever it is
     signal.addEventListener('abort', stop, { once: true })
+    void call()
+      .then(resolve, reject) // after an abort neither does anything
+      .finally(() => signal.removeEventListener('abort', stop))
   })
-  try {
-    return await Promise.race([promised, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
 function checkedContents(contents: unknown, format: FileFormat): FileContents {
@@ -194,7 +197,8 @@ function fieldsOfColumns(columns: FileContents['columns'], format: FileFormat): 
     checkCsvType(name, type, `${format.name} says`)
     return { name, type: typeOfCsv(type), nullable: true }
   })
-  if (fields.length === 0) throw new PlanError(`open() of ${format.name} gave no columns.`)
+  if (fields.length === 0)
+    throw new PlanError(`open() of ${format.name} gave no columns. It gives one at least, as { columns: { id: 'i32' }, pieces: [{}] }.`)
   return fields
 }
 
@@ -224,7 +228,9 @@ function checkStatistics(statistics: unknown, fields: readonly Field[], format: 
     for (const one of [min, max]) {
       const found = kindOfValue(one)
       if (found !== kind || Number.isNaN(one))
-        throw new PlanError(`The statistics of column "${name}" of ${format.name} are of kind ${kind}; one is ${valueText(one)}.`)
+        throw new PlanError(
+          `The statistics of column "${name}" of ${format.name} are of kind ${kind}, as its values; one is ${valueText(one)}. Leave out what is not known.`,
+        )
     }
   }
 }
@@ -262,7 +268,7 @@ export const readFormatSplit: ReadSplit = async (source, split, columns, _predic
       const given: unknown = await format.read(fileOf(path, bytes), piece, columns)
       const batch = batchOf(given, fields)
       if (piece.rows !== undefined && piece.rows !== batch.length)
-        throw new Error(`read() gave ${batch.length} rows of a piece that has ${piece.rows}.`)
+        throw new Error(`read() gave ${batch.length} rows of a piece that has ${piece.rows}. Say the right number in open(), or none.`)
       return [batch]
     })
   } finally {
@@ -284,8 +290,9 @@ function batchOf(given: unknown, fields: readonly Field[]): Batch {
       ? columnsOfArrow(given, fields)
       : columnsOfValues(given, fields)
   const wrong = fields.findIndex(({ nullable }, i) => !nullable && columns[i]?.validity !== undefined)
-  if (wrong >= 0) throw new Error(`Column "${fields[wrong]?.name}" is not nullable in its schema, and has nulls.`)
-  return { element, length: lengthOf(given, columns), columns }
+  if (wrong >= 0) throw new Error(`Column "${fields[wrong]?.name}" is not nullable in its schema, and has nulls. Make it nullable there.`)
+  // a program may fill its arrays again for the next piece; in shared memory they go to threads without another copy
+  return { element, length: lengthOf(given, columns), columns: columns.map(sharedColumn) }
 }
 
 /** The number of rows that were given, which need not have any column that was asked for. */
@@ -307,7 +314,7 @@ function columnsOfArrow(given: RecordBatch | Table, fields: readonly Field[]): r
   const batches = batchesOfArrow(given)
   return fields.map(({ name, type }) => {
     const at = given.schema.fields.findIndex((field) => field.name === name)
-    if (at < 0) throw new Error(`read() gave no column "${name}".`)
+    if (at < 0) throw new Error(`read() gave no column "${name}", which open() names: its third argument says which are wanted.`)
     const pieces = batches.map(({ columns }) => columns[at] as Column) // a column for each field
     const column = pieces.length === 1 ? (pieces[0] as Column) : concatColumns(pieces.length === 0 ? [emptyColumn(type)] : pieces)
     return sameType(column.type, type) ? column : castTo(column, type, name)
@@ -326,7 +333,8 @@ function columnsOfValues(given: unknown, fields: readonly Field[]): readonly Col
       throw new Error(`read() gave columns of different lengths: "${firstName}" has ${first.length} values, and "${name}" has ${length}.`)
   return fields.map(({ name, type }) => {
     const values = columns.get(name)
-    if (values === undefined) throw new Error(`read() gave no column "${name}".`)
+    if (values === undefined)
+      throw new Error(`read() gave no column "${name}", which open() names: its third argument says which are wanted.`)
     return columnOfValues(name, values, type)
   })
 }

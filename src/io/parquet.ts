@@ -12,7 +12,7 @@ import type { ArraySource } from '../core/plan/logicalPlan.ts'
 import type { Access } from '../core/ports.ts'
 import type { SourceSplit } from '../core/sourceParts.ts'
 import { openBytes } from './bytes/byteSource.ts'
-import { inGroups } from './bytes/inGroups.ts'
+import { inGroups, OPENED_AT_ONCE } from './bytes/inGroups.ts'
 import { filesOf } from './bytes/paths.ts'
 import { checkExpected, type ExpectOptions } from './expected.ts'
 import { INT64_OPTIONS, type Int64 } from './int64.ts'
@@ -24,9 +24,6 @@ import { type PartitionOptions, partitionNames, withPartitions } from './partiti
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 
 export { readParquetSplit } from './parquet/readGroup.ts'
-
-/** Files whose footers are read at the same time: most of it is waiting, where they lie behind an address. */
-const OPENED_AT_ONCE = 16
 
 export interface ParquetOptions extends ReadOptions, PartitionOptions, ExpectOptions {
   /** The columns to have, in this order; all of them when absent. */

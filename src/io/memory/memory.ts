@@ -322,7 +322,7 @@ function sourceOfPieces(
 }
 
 /** A copy of a column in shared buffers, of exactly its length. */
-function sharedColumn(column: Column): Column {
+export function sharedColumn(column: Column): Column {
   return {
     type: column.type,
     length: column.length,
