@@ -109,16 +109,20 @@ const REASONS = {
     cure: 'Give it a number, or a captured one, from 1 on.',
   },
   'local-arrays-large': {
-    message: 'The arrays that it makes take more than 1 MiB, which each worker has, {name} among them.',
+    message: 'The arrays that it makes take more than 1 MiB each or 4 MiB together, which each worker has, {name} among them.',
     cure: 'Put an array in env, and give each iteration a part of it.',
   },
   'local-array-value': {
     message: 'It puts something into {name} that may not be a number.',
     cure: 'Convert it first, as Number(x).',
   },
+  'local-array-truth': {
+    message: 'It puts something into {name}, a list of truth values, that may be none.',
+    cure: 'Put true or false into it, as x !== 0, or fill it with numbers, as new Array(n).fill(0).',
+  },
   'local-array-grows': {
-    message: 'It makes {name} longer, by how much is not known before the run.',
-    cure: 'Make it as long as it may become, as new Float64Array(n), and count its elements.',
+    message: 'It makes {name} longer, which is no literal.',
+    cure: 'Begin with a literal, as [] or [first], and push onto that.',
   },
   'local-arrays-held': {
     message: 'It makes arrays like {name} again and again, and too many variables or places of lists may hold one of them.',

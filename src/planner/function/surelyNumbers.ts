@@ -8,6 +8,9 @@ import { type Counters, isWithin } from './lower/indexRanges.ts'
 interface Known extends Counters {
   /** Locals that are surely numbers. */
   readonly numbers: Set<string>
+  /** Elements of captured lists, undefined outside of these, and the constant locals that hold one. */
+  readonly lookups: WeakSet<Expr>
+  readonly lookedUp: Set<string>
   readonly tables: readonly { readonly name: string; readonly value: ArrayLike<Primitive> }[]
 }
 
@@ -20,9 +23,15 @@ export function isNumber(l: Known, expr: Expr): boolean {
   return table !== undefined && expr.kind === 'Lookup' && holdsNumbers(table) && isWithin(l, expr.index, table.length)
 }
 
-/** Records that a constant local is a number, if its initial value is one. */
+/** Records that a constant local is a number, or an element of a captured list, if its initial value is one. */
 export function noteNumber(l: Known, local: string, init: Expr | undefined): void {
   if (init !== undefined && isNumber(l, init)) l.numbers.add(local)
+  if (init !== undefined && isLookedUp(l, init)) l.lookedUp.add(local)
+}
+
+/** Whether an expression is an element of a captured list, which is undefined only where its index is outside. */
+export function isLookedUp(l: Known, expr: Expr): boolean {
+  return expr.kind === 'Lookup' || l.lookups.has(expr) || (expr.kind === 'Local' && l.lookedUp.has(expr.name))
 }
 
 function holdsNumbers(table: ArrayLike<Primitive>): boolean {

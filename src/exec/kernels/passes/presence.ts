@@ -43,7 +43,7 @@ export function withPresence(ir: FunctionIr): FunctionIr {
     const { local, span } = original
     const given = original.kind === 'Let' ? original.init : original.value
     const there = given === undefined ? literal(false, span) : p.isThere(given)
-    const value = given === undefined ? numberOf(absent.get(local), span) : p.value(given)
+    const value = given === undefined ? numberOf(absent.get(local), span) : p.held(given)
     const set = { span, local: thereOf(local) }
     if (original.kind === 'Let')
       return [
@@ -211,6 +211,14 @@ class Presence {
       default:
         return literal(true, span)
     }
+  }
+
+  /** Rewrites the value of a local; a number that may be absent is held as one. */
+  held(expr: Expr): Expr {
+    const value = this.value(expr)
+    return value.kind === 'Lookup' && this.#isOfNumbers(value.table)
+      ? { kind: 'Unary', operator: '+', operand: value, span: value.span }
+      : value
   }
 
   #isOfNumbers(name: string): boolean {

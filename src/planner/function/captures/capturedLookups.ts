@@ -174,9 +174,14 @@ export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNo
   const at = binary('+', start, column, span)
   const found = inTable(l, { kind: 'Lookup', table, index: at, span })
   const columns = length.kind === 'Literal' ? Number(length.value) : undefined
-  if (columns === undefined) return exprValue(conditional(isInside(l, column, length), found, literal(undefined, span), span))
-  if (isWithin(l, column, columns)) return exprValue(found)
-  return exprValue(conditional(outside(l, column, columns, { whole: false }), literal(undefined, span), found, span))
+  if (columns !== undefined && isWithin(l, column, columns)) return exprValue(found)
+  const nothing = literal(undefined, span)
+  const element =
+    columns === undefined
+      ? conditional(isInside(l, column, length), found, nothing, span)
+      : conditional(outside(l, column, columns, { whole: false }), nothing, found, span)
+  l.lookups.add(element)
+  return exprValue(element)
 }
 
 /** Returns a test that the index is inside a list of a length that only the run tells. */
@@ -197,24 +202,31 @@ export function windowOf(l: Lowering, of: Data | TableRow, name: string, node: C
   const table = of.kind === 'data' ? tableOf(l, of) : of.table
   if (table === undefined) return undefined
   const row = of.kind === 'data' ? { start: literal(0, span), length: lengthOfTable(l, table, span) } : rowThatIsThere(l, of, node)
-  const ends = l.inOrder([from, ...(to === undefined ? [] : [to])].map((one) => () => l.verbs.value(l, one)))
+  const part = partBetween(l, row.length, [from, ...(to === undefined ? [] : [to])], name, node)
+  if (part === undefined) return REFUSED
+  return { kind: 'tableRow', table, start: l.stabilized(binary('+', row.start, part.first, span)), length: part.count, name: of.name }
+}
+
+/** Lowers the arguments of `slice` to the first index of a part and the number of its elements; undefined where one is refused. */
+export function partBetween(
+  l: Lowering,
+  length: Expr,
+  args: readonly Expression[],
+  name: string,
+  node: CallExpression,
+): { readonly first: Expr; readonly count: Expr } | undefined {
+  const span = l.span(node)
+  const ends = l.inOrder(args.map((one) => () => l.verbs.value(l, one)))
   const place = (value: Value | undefined, unsaid: Expr): Expr | undefined => {
-    if (value === undefined) return row.length
-    const args = [value, exprValue(row.length), exprValue(unsaid)]
-    const found = l.verbs.inline(l, libraryFunction(l, endOf as never, name, node), args, node)
+    if (value === undefined) return length
+    const found = l.verbs.inline(l, libraryFunction(l, endOf as never, name, node), [value, exprValue(length), exprValue(unsaid)], node)
     const at = l.scalarOrNothing(found, node)
     return at && l.stabilized(at, 'end')
   }
-  const [first, last] = [place(ends[0], literal(0, span)), place(ends[1], row.length)]
-  if (first === undefined || last === undefined) return REFUSED
+  const [first, last] = [place(ends[0], literal(0, span)), place(ends[1], length)]
+  if (first === undefined || last === undefined) return undefined
   const count: Expr = { kind: 'Call', callee: 'Math.max', args: [literal(0, span), binary('-', last, first, span)], span }
-  return {
-    kind: 'tableRow',
-    table,
-    start: l.stabilized(binary('+', row.start, first, span)),
-    length: l.stabilized(count, 'count'),
-    name: of.name,
-  }
+  return { first, count: l.stabilized(count, 'count') }
 }
 
 function lengthOfTable(l: Lowering, table: string, span: Span): Expr {

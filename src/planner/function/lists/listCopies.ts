@@ -5,7 +5,8 @@
  *     x.row(i).filter((v) => v > 0)                    one with room for all, and how many there are
  */
 import type { AnyNode, ArrayExpression, CallExpression, Expression, SpreadElement } from 'acorn'
-import { asTest, makeIf } from '../lower/build.ts'
+import { partBetween } from '../captures/capturedLookups.ts'
+import { asTest, binary, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
@@ -17,19 +18,38 @@ export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, 
   const { node } = what
   const source = elementsOf(l, over, node)
   const length = source && constantOf(l, source.length)
-  if (source === undefined || length === undefined || length === 0) return undefined
+  if (source === undefined || length === 0) return undefined
+  if (length === undefined) return what.isList === true ? grownCopy(l, what, { source, by }) : undefined
   const list = made(l, what, [length])
   if (list === undefined) return REFUSED
   copyInto(l, { list, first: 0 }, { source, length, by }, node)
   return list
 }
 
-function copyInto(
-  l: Lowering,
-  { list, first }: { readonly list: View; readonly first: number },
-  from: { readonly source: ByIndex; readonly length: number; readonly by?: ((item: Value, index: Value) => Value) | undefined },
-  node: AnyNode,
-): void {
+/** Makes a list of as many elements as only the run tells. */
+function grownCopy(l: Lowering, what: Made, { source, by }: Pick<Copied, 'source' | 'by'>): Value {
+  const { node } = what
+  const list = emptyList(l, what, Number.POSITIVE_INFINITY)
+  if (list === undefined) return REFUSED
+  pushEach(l, list, { source, by }, node)
+  return list
+}
+
+function pushEach(l: Lowering, list: View, { source, by }: Pick<Copied, 'source'> & Partial<Pick<Copied, 'by'>>, node: AnyNode): void {
+  eachIndex(l, source.length, node, (at) => {
+    const item = source.item(at)
+    const value = l.scalarOrNothing(by === undefined ? item : by(item, exprValue(at)), node)
+    if (value !== undefined) pushed(l, list, value, node)
+  })
+}
+
+interface Copied {
+  readonly source: ByIndex
+  readonly length: number
+  readonly by?: ((item: Value, index: Value) => Value) | undefined
+}
+
+function copyInto(l: Lowering, { list, first }: { readonly list: View; readonly first: number }, from: Copied, node: AnyNode): void {
   const span = l.span(node)
   eachIndex(l, from.length, node, (at) => {
     const item = from.source.item(at)
@@ -51,28 +71,31 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   const parts = values.map((value, i) => {
     if (nodes[i]?.type !== 'SpreadElement') return value.kind === 'expr' ? { value, length: 1 } : undefined
     const source = elementsOf(l, value, node)
-    const length = source && constantOf(l, source.length)
-    return source === undefined || length === undefined ? undefined : { source, length }
+    return source && { source, length: constantOf(l, source.length) }
   })
   const total = parts.reduce<number>((sum, part) => sum + (part?.length ?? Number.NaN), 0)
-  if (!(total > 0)) {
+  const isGrown = parts.every((part) => part !== undefined) && Number.isNaN(total)
+  if (!(total > 0 || isGrown)) {
     l.out.length = before // the spread value is lowered again with the items
     return undefined
   }
-  const list = made(l, { name, dtype: 'f64', node, isList: true }, [total])
+  const what: Made = { name, dtype: 'f64', node, isList: true }
+  const list = isGrown ? emptyList(l, what, Number.POSITIVE_INFINITY) : made(l, what, [total])
   if (list === undefined) return REFUSED
   const span = l.span(node)
   let first = 0
   for (const part of parts) {
     if (part === undefined) continue
-    if (part.source !== undefined) copyInto(l, { list, first }, part, node)
+    if (part.source !== undefined && isGrown) pushEach(l, list, part, node)
+    else if (part.source !== undefined) copyInto(l, { list, first }, { source: part.source, length: part.length ?? 0 }, node)
     else {
       const value = l.scalarOrNothing(part.value, node)
       if (value === undefined) return REFUSED
       checkNumber(l, list.array, value, node)
-      l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, { kind: 'Literal', value: first, span }], value, span })
+      if (isGrown) pushed(l, list, value, node)
+      else l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, { kind: 'Literal', value: first, span }], value, span })
     }
-    first += part.length
+    first += part.length ?? 0
   }
   return list
 }
@@ -80,6 +103,7 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
 /** Lowers `list.slice()`, `list.map(f)`, `list.filter(f)`; undefined for other methods. */
 export function copyingMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
   const [given, another] = node.arguments
+  if (name === 'slice' && given !== undefined) return sliced(l, over, node)
   if (l.context.kind !== 'loop' || another !== undefined || given?.type === 'SpreadElement') return undefined
   const what = madeOf(l, over, node)
   if (name === 'slice' && given === undefined) return copied(l, what, over)
@@ -88,6 +112,21 @@ export function copyingMethod(l: Lowering, over: Value, name: string, node: Call
   if (f.kind !== 'closure') return undefined
   const called = (item: Value, index: Value): Value => l.verbs.inline(l, f, [item, index, over], node)
   return name === 'map' ? copied(l, what, over, called) : filtered(l, what, over, called)
+}
+
+/** Lowers `list.slice(from, to)`. */
+function sliced(l: Lowering, over: Value, node: CallExpression): Value | undefined {
+  const what = madeOf(l, over, node)
+  const args = node.arguments.flatMap((one) => (one.type === 'SpreadElement' ? [] : [one]))
+  const source = elementsOf(l, over, node)
+  if (source === undefined || what.isList !== true || args.length < node.arguments.length || args.length > 2) return undefined
+  const length = l.stabilized(source.length, 'length')
+  const part = partBetween(l, length, args, 'slice', node)
+  const list = part && emptyList(l, what, constantOf(l, source.length) ?? Number.POSITIVE_INFINITY)
+  if (part === undefined || list === undefined) return REFUSED
+  const first = l.stabilized(part.first)
+  pushEach(l, list, { source: { length: part.count, item: (at) => source.item(binary('+', first, at, at.span)) } }, node)
+  return list
 }
 
 /** Returns the description of a copy: a typed array of a typed array, a list of any other. */
@@ -100,11 +139,11 @@ function madeOf(l: Lowering, over: Value, node: AnyNode): Made {
 function filtered(l: Lowering, what: Made, over: Value, test: (item: Value, index: Value) => Value): Value | undefined {
   const { node } = what
   const source = elementsOf(l, over, node)
-  const length = source && constantOf(l, source.length)
-  if (source === undefined || length === undefined) return undefined
-  const list = emptyList(l, what, length)
+  if (source === undefined) return undefined
+  const length = constantOf(l, source.length)
+  const list = emptyList(l, what, length ?? Number.POSITIVE_INFINITY)
   if (list === undefined) return REFUSED
-  eachIndex(l, length, node, (at) => {
+  eachIndex(l, length ?? source.length, node, (at) => {
     const item = l.stabilizedValue(source.item(at))
     const kept = l.scalarOrNothing(test(item, exprValue(at)), node)
     const value = l.scalarOrNothing(item, node)

@@ -7,7 +7,7 @@ import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
-import { lengthIn, MOST_BYTES } from './madeArrays.ts'
+import { elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {
@@ -32,7 +32,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   // below the length every element exists
   const item = (index: Expr): Value =>
     isElement
-      ? exprValue({ kind: 'Read', array: over.array, subscripts: [...over.prefix, index], span })
+      ? exprValue(elementRead(l, over.array, [...over.prefix, placeIn(l, over.array, index)], span))
       : memberValue(l, over, exprValue(index), node)
   return { length: lengthIn(l, over, node), item }
 }

@@ -3,12 +3,12 @@ import type { AnyNode, CallExpression } from 'acorn'
 import { libraryFunction } from '../captures/libraryFunctions.ts'
 import { elements } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { REFUSED, type Value } from '../lower/value.ts'
+import { exprValue, REFUSED, type Site, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
 import { copyingMethod } from './listCopies.ts'
-import { elementsOf } from './listElements.ts'
+import { type ByIndex, elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
-import { growingMethod } from './madeArrays.ts'
+import { eachIndex, growingMethod, lengthIn, pushed, type View } from './madeArrays.ts'
 import { keptView } from './movedArrays.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
@@ -25,17 +25,18 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
   if (name === 'reduce' && node.arguments.length === 1) return written(l, over, { name, f: reduceFirst as AnyFunction }, node)
   const reads = Object.hasOwn(LIST_METHODS, name) ? LIST_METHODS[name] : undefined
   if (reads !== undefined) return written(l, over, { name, f: reads }, node)
-  if (isOwn && l.sizes.has(over.array) && (name === 'push' || name === 'pop')) {
-    const args = elements(l, node.arguments)
+  if (isOwn && l.lists.has(over.array) && (name === 'push' || name === 'pop' || name === 'shift')) {
+    const site = l.madeIn.get(over.array) ?? l.madeAt.get(over.array)
     // so that each try counts the room for the elements
-    const turns = l.turnsInside(l.madeIn.get(over.array)?.loops ?? 0)
-    const site = l.madeIn.get(over.array)
-    if (name === 'push' && site !== undefined) {
-      if (turns === undefined) return l.refuse('local-array-grows', node, over.array)
-      l.foundGrowing.push({ site, count: turns * node.arguments.length })
-    }
-    if (name === 'push' && site === undefined) return l.refuse('local-array-grows', node, over.array)
-    return args === undefined ? REFUSED : growingMethod(l, over, name, args, node)
+    if (site !== undefined) l.foundGrowing.push({ site, count: name === 'push' ? pushesOf(l, site, node) : 0 })
+    if (name === 'shift' && site !== undefined) l.foundShifted.push(site)
+    if (!l.sizes.has(over.array)) return l.refuse('local-array-grows', node, over.array)
+    const [only, another] = node.arguments
+    const spread = name === 'push' && only?.type === 'SpreadElement' && another === undefined ? only.argument : undefined
+    const items = spread && elementsOf(l, l.verbs.value(l, spread), node)
+    if (items !== undefined) return pushedAll(l, over, items, node)
+    const args = elements(l, node.arguments)
+    return args === undefined ? REFUSED : (growingMethod(l, over, name, args, node) ?? l.refuse('local-array-grows', node, over.array))
   }
   if (isOwn && name === 'sort') return sorted(l, over, node)
   if (isOwn && Object.hasOwn(CHANGING_METHODS, name) && name !== 'sortBy') {
@@ -43,6 +44,20 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
     return done.kind === 'refused' ? REFUSED : over
   }
   return copyingMethod(l, over, name, node)
+}
+
+/** Returns the most elements that a push adds to a list, whenever it runs in the loops around the list's literal. */
+export function pushesOf(l: Lowering, { loops = 0 }: Site, { arguments: items }: CallExpression): number {
+  const isSpread = items.some(({ type }) => type === 'SpreadElement')
+  return isSpread ? Number.POSITIVE_INFINITY : (l.turnsInside(loops) ?? Number.POSITIVE_INFINITY) * items.length
+}
+
+function pushedAll(l: Lowering, list: View, { length, item }: ByIndex, node: AnyNode): Value {
+  eachIndex(l, length, node, (at) => {
+    const expr = l.scalarOrNothing(item(at), node)
+    if (expr !== undefined) pushed(l, list, expr, node)
+  })
+  return exprValue(l.temporary(lengthIn(l, list, node), 'size'))
 }
 
 function written(l: Lowering, over: Value, { name, f }: { readonly name: string; readonly f: AnyFunction }, node: CallExpression): Value {

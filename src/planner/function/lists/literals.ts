@@ -10,7 +10,8 @@ import { fieldsOfElementRow } from '../lower/tableRows.ts'
 import { exprValue, REFUSED, type RecordField, type Value } from '../lower/value.ts'
 import { spreadLiteral } from './listCopies.ts'
 import { listLiteral } from './localArrays.ts'
-import { emptyList, growingMethod } from './madeArrays.ts'
+import { emptyList, growingMethod, typeLike } from './madeArrays.ts'
+import { listOfPlaces } from './places.ts'
 import { storedLiteral } from './stored.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
@@ -22,7 +23,7 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
   if (list !== undefined) return list
   const room = l.capacityOf({ unit: l.unit, start: node.start })
   if (room !== undefined) return growingLiteral(l, name, room, node)
-  const spread = spreadLiteral(l, name, node)
+  const spread = listOfPlaces(l, node, { name }) ?? spreadLiteral(l, name, node)
   if (spread !== undefined) return spread
   const items = elements(l, nodes)
   return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
@@ -32,9 +33,12 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
 function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpression): Value {
   const items = elements(l, node.elements as (Expression | SpreadElement)[]) // holes were refused
   if (items === undefined) return REFUSED
-  const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, room + items.length)
+  const site = { unit: l.unit, start: node.start }
+  const [first] = items
+  const type = first?.kind === 'expr' ? typeLike(first.expr) : ({ dtype: 'f64' } as const)
+  const list = emptyList(l, { name, node, isList: true, ...type }, room + items.length, { isShifted: l.isShifted(site) })
   if (list === undefined) return REFUSED
-  l.madeIn.set(list.array, { unit: l.unit, start: node.start, loops: l.loops.length })
+  l.madeIn.set(list.array, { ...site, loops: l.loops.length })
   return growingMethod(l, list, 'push', items, node)?.kind === 'refused' ? REFUSED : list
 }
 

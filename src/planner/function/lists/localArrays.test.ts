@@ -121,7 +121,7 @@ test('what is not known of them is refused', () => {
       x.set(i, t[i])
     }),
   ).toMatchInlineSnapshot(
-    `"The arrays that it makes take more than 1 MiB, which each worker has, new Float64Array(2e5) among them. Put an array in env, and give each iteration a part of it."`,
+    `"The arrays that it makes take more than 1 MiB each or 4 MiB together, which each worker has, new Float64Array(2e5) among them. Put an array in env, and give each iteration a part of it."`,
   )
   expect(
     body(([i], { x }) => {
@@ -131,12 +131,10 @@ test('what is not known of them is refused', () => {
   ).toMatchInlineSnapshot(`"It puts something into t that may not be a number. Convert it first, as Number(x)."`)
   expect(
     body(([i], { x }) => {
-      const t = [i]
+      const t = new Array(2).fill(i)
       while (t[t.length - 1] > 0) t.push(t[t.length - 1] - x.get(i))
     }),
-  ).toMatchInlineSnapshot(
-    `"It makes a list longer, by how much is not known before the run. Make it as long as it may become, as new Float64Array(n), and count its elements."`,
-  )
+  ).toMatchInlineSnapshot(`"It makes t longer, which is no literal. Begin with a literal, as [] or [first], and push onto that."`)
   expect(
     body(([i], { x }) => {
       let t: Float64Array | Float32Array = new Float64Array(2)

@@ -15,11 +15,12 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import { literal } from '../lower/build.ts'
 import { elements } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { REFUSED, type Value } from '../lower/value.ts'
 import { copied } from './listCopies.ts'
 import { lengthOf } from './listElements.ts'
-import { checkNumber, eachIndex, fill, type Made, put, type View } from './madeArrays.ts'
+import { fill, type Made, put, typeLike, type View } from './madeArrays.ts'
 import { listOfArrays, listOfRows, made } from './movedArrays.ts'
+import { listOfPlaces, platformValue } from './places.ts'
 import { partsOf } from './stored.ts'
 
 const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
@@ -37,13 +38,6 @@ const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
   ] as const),
 ])
 
-/** Returns the platform's function or class that a name stands for; undefined for the user's own. */
-function platformValue(l: Lowering, node: AnyNode): unknown {
-  if (node.type !== 'Identifier' || l.unit.names.bindingOf.get(node) !== undefined) return undefined
-  const free = l.unit.freeOf(node)
-  return free.kind === 'global' ? free.value : undefined
-}
-
 /** Lowers `new Float64Array(8)`, `new Int32Array([1, 2, 3])`; undefined for other constructors. */
 export function newTypedArray(l: Lowering, node: NewExpression): Value | undefined {
   const dtype = DTYPES.get(platformValue(l, node.callee))
@@ -60,7 +54,7 @@ export function newTypedArray(l: Lowering, node: NewExpression): Value | undefin
   return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
 }
 
-/** Lowers `new Array(8).fill(0)`, `Array(8).fill(0)`, `Float64Array.of(1, 2)`; undefined for other calls. */
+/** Lowers `new Array(8).fill(0)`, `Float64Array.of(1, 2)`, `Array.from(row)`; undefined for other calls. */
 export function calledArray(l: Lowering, node: CallExpression): Value | undefined {
   const { callee } = node
   if (l.context.kind !== 'loop' || callee.type !== 'MemberExpression' || callee.computed || callee.property.type !== 'Identifier')
@@ -72,81 +66,11 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
     const items = elements(l, node.arguments)
     return items === undefined ? REFUSED : holding(l, { name, dtype: of, node }, items)
   }
-  if (property.name === 'from' && platformValue(l, object) === Array)
-    return arrayFrom(l, { dtype: 'f64', isList: true }, node) ?? copyFrom(l, { dtype: 'f64', isList: true }, node)
-  const copyAs = property.name === 'from' ? DTYPES.get(platformValue(l, object)) : undefined
-  if (copyAs !== undefined) return arrayFrom(l, { dtype: copyAs }, node) ?? copyFrom(l, { dtype: copyAs }, node)
-  const makes = object.type === 'NewExpression' || object.type === 'CallExpression'
-  if (property.name !== 'fill' || !makes || platformValue(l, object.callee) !== Array) return undefined
-  const [size, ...moreSizes] = object.arguments
-  const [value, ...moreValues] = node.arguments
-  if (size === undefined || value === undefined || moreSizes.length + moreValues.length > 0) return undefined
-  if (size.type === 'SpreadElement' || value.type === 'SpreadElement') return undefined
-  const name = l.takeName('local')
-  const length = lengthOf(l, l.verbs.value(l, size))
-  if (length === undefined) return l.refuse('local-array-length', size, l.span(object).text)
-  const given = l.scalarOrNothing(l.verbs.value(l, value), value)
-  return given === undefined ? REFUSED : filled(l, { name, dtype: 'f64', node, isList: true }, length, given)
-}
-
-/** Lowers `Array.from({ length: n }, (_, k) => …)`, `Float64Array.from({ length: n }, …)`; undefined for other calls. */
-function arrayFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
-  const [like, make, another] = node.arguments
-  if (like?.type !== 'ObjectExpression' || make === undefined || make.type === 'SpreadElement' || another !== undefined) return undefined
-  const [property, ...more] = like.properties
-  if (property?.type !== 'Property' || property.computed || more.length > 0) return undefined
-  if (property.key.type !== 'Identifier' || property.key.name !== 'length') return undefined
-  const name = l.takeName('local')
-  const length = lengthOf(l, l.verbs.value(l, property.value as Expression)) // of an object that is no pattern
-  if (length === undefined) return l.refuse('local-array-length', property, l.span(node).text)
-  const f = l.verbs.value(l, make)
-  if (f.kind !== 'closure') return f.kind === 'refused' ? REFUSED : l.refuse('unknown-method', node, 'Array.from')
-  const span = l.span(node)
-  const nothing = exprValue(literal(undefined, span))
-  let list: View | undefined
-  eachIndex(l, length, node, (at) => {
-    const before = new Set(l.locals.keys()) // an array that existed before would be every row
-    const item = l.verbs.inline(l, f, [nothing, exprValue(at)], node)
-    const row = as.isList === true && item.kind === 'view' && !before.has(item.array) ? rowIn(l, item) : undefined
-    if (row !== undefined) {
-      list = made(l, { name, dtype: row.dtype, node, ...(row.isList ? { isList: true } : {}) }, [length, row.length])
-      const copy = (k: Expr): void => {
-        const value: Expr = { kind: 'Read', array: row.array, subscripts: [k], span }
-        if (list !== undefined) l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, at, k], value, span })
-      }
-      eachIndex(l, row.length, node, copy)
-      return
-    }
-    const parts = item.kind === 'stored' ? partsOf(item, span) : item
-    if (as.isList === true && parts.kind === 'tuple' && parts.items.length > 0) {
-      list = made(l, { name, dtype: 'f64', node, isList: true }, [length, parts.items.length])
-      for (const [k, part] of parts.items.entries()) {
-        const value = l.scalarOrNothing(part, node)
-        if (value === undefined || list === undefined) return
-        checkNumber(l, list.array, value, node)
-        l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, at, literal(k, span)], value, span })
-      }
-      return
-    }
-    const value = l.scalarOrNothing(item, node)
-    list = value && made(l, { name, node, ...as }, [length])
-    if (value === undefined || list === undefined) return
-    checkNumber(l, list.array, value, node)
-    l.emit({ kind: 'Write', array: list.array, subscripts: [...list.prefix, at], value, span })
-  })
-  return (list && listOfRows(l, list, node)) ?? REFUSED
-}
-
-/** Returns an array of one axis that can be the next row of an array of two axes; undefined for other values. */
-function rowIn(
-  l: Lowering,
-  item: Value,
-): { readonly array: string; readonly dtype: DType; readonly length: number; readonly isList: boolean } | undefined {
-  if (item.kind !== 'view' || item.prefix.length > 0 || l.sizes.has(item.array)) return undefined
-  const [shape, dtype] = [l.locals.get(item.array), l.dtypes.get(item.array)]
-  const [length] = shape ?? []
-  if (length === undefined || shape?.length !== 1 || dtype === undefined) return undefined
-  return { array: item.array, dtype: dtype as DType, length, isList: l.lists.has(item.array) }
+  const isFrom = property.name === 'from'
+  const dtype = isFrom ? DTYPES.get(platformValue(l, object)) : undefined
+  const copies = dtype !== undefined || (isFrom && platformValue(l, object) === Array)
+  const as = dtype === undefined ? ({ dtype: 'f64', isList: true } as const) : { dtype }
+  return listOfPlaces(l, node, { dtype }) ?? (copies ? copyFrom(l, as, node) : undefined)
 }
 
 /** Lowers `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for other calls. */
@@ -166,7 +90,7 @@ function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExp
 export function listLiteral(l: Lowering, name: string, given: readonly Value[], node: AnyNode): Value | undefined {
   if (l.context.kind !== 'loop' || given.length === 0) return undefined
   const items = given.map((item) => (item.kind === 'stored' ? partsOf(item, l.span(node)) : item))
-  if (items.every((item) => item.kind === 'expr')) return holding(l, { name, dtype: 'f64', node, isList: true }, items)
+  if (items.every((item) => item.kind === 'expr')) return listOf(l, items, node, name)
   const arrays = listOfArrays(l, name, given, node)
   if (arrays !== undefined) return arrays
   const rows = items.flatMap((item) => (item.kind === 'tuple' ? [item.items] : []))
@@ -182,9 +106,10 @@ export function listLiteral(l: Lowering, name: string, given: readonly Value[], 
   return put(l, list, values, node).kind === 'refused' ? REFUSED : (listOfRows(l, list, node) ?? REFUSED)
 }
 
-/** Makes a list of these numbers. */
-export function listOf(l: Lowering, items: readonly Value[], node: AnyNode): Value {
-  return holding(l, { name: l.takeName('list'), dtype: 'f64', node, isList: true }, items)
+/** Makes a list of these numbers or truth values. */
+export function listOf(l: Lowering, items: readonly Value[], node: AnyNode, name: string = l.takeName('list')): Value {
+  const [first] = items
+  return holding(l, { name, node, isList: true, ...(first?.kind === 'expr' ? typeLike(first.expr) : { dtype: 'f64' }) }, items)
 }
 
 function holding(l: Lowering, what: Made, items: readonly Value[]): Value {

@@ -4,16 +4,22 @@ import { sizeOfShape } from '../../../core/arrays/indexSpace.ts'
 import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
-import { binary, literal } from '../lower/build.ts'
+import { exprId } from '../../../core/ir/irFacts.ts'
+import type { Span } from '../../../core/span.ts'
+import { binary, isBoolean, literal, logical, makeIf, truth } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
-import { isNumber } from '../surelyNumbers.ts'
+import { isLookedUp, isNumber } from '../surelyNumbers.ts'
 
 export type View = Value & { readonly kind: 'view' }
 
-/** Most bytes of all arrays that a body makes: each worker has a copy in every pass. */
+/** Most bytes of an array that a body makes, and of all together: each worker has a copy in every pass. */
 export const MOST_BYTES: number = 2 ** 20
+const MOST_TOGETHER = 4 * MOST_BYTES
+
+/** Room of a list that grows by as much as only the run tells; one more element is an error of the run. */
+const MOST_GROWN = 2 ** 16
 
 /** Most elements that are filled one by one; more are filled in a loop. */
 const WRITTEN_OUT = 8
@@ -24,6 +30,8 @@ export interface Made {
   readonly node: AnyNode
   /** Whether it is a plain array, which keeps what it is given. */
   readonly isList?: true
+  /** Whether its elements are true and false, for which memory has 1 and 0. */
+  readonly isBoolean?: true
   /** The array in messages; the text of the node unless said otherwise. */
   readonly text?: string
 }
@@ -31,14 +39,14 @@ export interface Made {
 /** Makes the storage of an array that is not moved, and returns its name; undefined where it is refused. */
 export function arrayOfBody(
   l: Lowering,
-  { name, dtype, node, isList, text = l.span(node).text }: Made,
+  { name, dtype, node, isList, isBoolean: areTruths, text = l.span(node).text }: Made,
   shape: readonly number[],
 ): string | undefined {
   const { context } = l
   const bytes = sizeOfShape(shape) * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT
   l.localBytes += bytes
   const handle = context.kind === 'loop' ? context.localArray?.({ number: l.localArrays++, text, dtype, shape }) : undefined
-  if (handle === undefined || l.localBytes > MOST_BYTES) {
+  if (handle === undefined || bytes > MOST_BYTES || l.localBytes > MOST_TOGETHER) {
     if (handle === undefined) l.refuse('mutates-literal', node)
     else l.refuse('local-arrays-large', node, text)
     return undefined
@@ -49,6 +57,7 @@ export function arrayOfBody(
   l.dtypes.set(array, dtype)
   l.locals.set(array, shape)
   if (isList) l.lists.add(array)
+  if (areTruths) l.booleans.add(array)
   return array
 }
 
@@ -79,16 +88,16 @@ export function fill(l: Lowering, { array, prefix }: View, length: number, given
   else eachIndex(l, length, node, write)
 }
 
-/** Emits a loop over the indices of a list of this length. */
-export function eachIndex(l: Lowering, length: number, node: AnyNode, turn: (at: Expr) => void): void {
+/** Emits a loop over the indices of a list of this length, which is the one that the list has when the loop begins. */
+export function eachIndex(l: Lowering, length: number | Expr, node: AnyNode, turn: (at: Expr) => void): void {
   const span = l.span(node)
+  const [from, to] = [literal(0, span), typeof length === 'number' ? literal(length, span) : l.stabilized(length, 'count')]
   const local = l.newName('at')
   const at: Expr = { kind: 'Local', name: local, span }
-  const [from, to] = [literal(0, span), literal(length, span)]
   l.stableLocals.add(local)
-  l.counters.set(local, { low: 0, high: length - 1 })
+  if (typeof length === 'number') l.counters.set(local, { low: 0, high: length - 1 })
   const body = l.inLoop(() => {
-    l.noteTurns(length)
+    if (typeof length === 'number') l.noteTurns(length)
     return l.collect(() => turn(at))
   })
   l.stableLocals.delete(local)
@@ -106,8 +115,20 @@ export function eachIndex(l: Lowering, length: number, node: AnyNode, turn: (at:
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+const TRUTHS: ReadonlySet<string> = new Set(['bool'])
 
-/** Checks that a value put into a list is a number: a list keeps undefined, where a typed array makes it NaN. */
+/** Returns the type of a list whose elements are like this one. */
+export function typeLike(item: Expr): Pick<Made, 'dtype' | 'isBoolean'> {
+  return isBoolean(item) ? { dtype: 'u8', isBoolean: true } : { dtype: 'f64' }
+}
+
+/** Returns the read of an element. */
+export function elementRead(l: Lowering, array: string, subscripts: readonly Expr[], span: Span): Expr {
+  const read: Expr = { kind: 'Read', array, subscripts, span }
+  return l.booleans.has(array) ? truth(read) : read
+}
+
+/** Checks that a value put into a list is what its elements are: a list keeps undefined, where a typed array makes it NaN. */
 export function checkNumber(
   l: Lowering,
   array: string,
@@ -115,77 +136,160 @@ export function checkNumber(
   node: AnyNode,
   { always = false }: { readonly always?: boolean } = {},
 ): void {
-  if ((!l.lists.has(array) && !always) || isNumber(l, expr)) return
+  const areTruths = l.booleans.has(array)
+  if ((!l.lists.has(array) && !always) || (areTruths ? isBoolean(expr) : isNumber(l, expr))) return
+  const allowed = areTruths ? TRUTHS : NUMBERS
+  const [span, site] = [l.span(node), { unit: l.unit, start: node.start }]
+  const isGuarded = l.isGuarded(site) && isLookedUp(l, expr)
+  if (isGuarded) {
+    const message = literal(`${array} holds no undefined or null. Put a default in its place, as x ?? ${areTruths ? 'false' : '0'}.`, span)
+    l.emit(...makeIf(binary('==', expr, literal(null, span), span), [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
+  }
   l.checks.push({
     expr,
-    holds: (kinds) => kinds?.every((kind) => NUMBERS.has(kind)) === true,
-    refusal: refusalOf('local-array-value', l.span(node), array),
+    ...(isLookedUp(l, expr) ? { guard: site } : {}),
+    holds: (kinds) => kinds?.every((kind) => allowed.has(kind) || (isGuarded && kind === 'null')) === true,
+    refusal: refusalOf(areTruths ? 'local-array-truth' : 'local-array-value', span, array),
   })
 }
 
-/** Makes an empty list with room for this many elements; undefined where it is refused. */
-export function emptyList(l: Lowering, what: Made, room: number): View | undefined {
-  const array = arrayOfBody(l, what, [Math.max(1, room)])
+/** Makes an empty list with room for this many elements; undefined where it is refused. `isShifted`: elements are taken from its start. */
+export function emptyList(l: Lowering, what: Made, room: number, how: { readonly isShifted?: boolean } = {}): View | undefined {
+  const array = arrayOfBody(l, what, [Math.min(Math.max(1, room), MOST_GROWN)])
   if (array === undefined) return undefined
   const span = l.span(what.node)
-  const size = l.newName(`${array}_length`)
-  l.sizes.set(array, size)
-  l.emit({ kind: 'Let', local: size, init: literal(0, span), span })
+  const counter = (wanted: string): string => {
+    const local = l.newName(`${array}_${wanted}`)
+    l.emit({ kind: 'Let', local, init: literal(0, span), span })
+    return local
+  }
+  const first = how.isShifted === true ? { first: counter('first') } : {}
+  l.sizes.set(array, { end: counter('length'), room, ...first })
   return { kind: 'view', array, prefix: [], rank: 1 }
 }
 
-/** Emits the write of a value after the last element of a list that grows, for which there is room. */
-export function pushed(l: Lowering, list: View, value: Expr, node: AnyNode): void {
-  const [span, local] = [l.span(node), l.sizes.get(list.array) ?? '']
-  const size: Expr = { kind: 'Local', name: local, span }
-  checkNumber(l, list.array, value, node)
-  l.emit({ kind: 'Write', array: list.array, subscripts: [size], value, span })
-  l.emit({ kind: 'Assign', local, value: binary('+', size, literal(1, span), span), span })
+/** Returns the places of the first element of a list that grows, and of the one behind its last. */
+function endsOf(l: Lowering, array: string, span: Span): { readonly first: Expr; readonly end: Expr } | undefined {
+  const size = l.sizes.get(array)
+  if (size === undefined) return undefined
+  const local = (name: string): Expr => ({ kind: 'Local', name, span })
+  return { first: size.first === undefined ? literal(0, span) : local(size.first), end: local(size.end) }
+}
+
+/** Emits the write of a value after the last element of a list that grows. */
+export function pushed(l: Lowering, list: View, given: Expr, node: AnyNode): void {
+  const span = l.span(node)
+  const { array } = list
+  const [size, ends] = [l.sizes.get(array), endsOf(l, array, span)]
+  if (size === undefined || ends === undefined) return
+  const isKept = size.first !== undefined || size.room > MOST_GROWN || l.isGuarded({ unit: l.unit, start: node.start })
+  const value = isKept ? l.stabilized(given) : given
+  checkNumber(l, array, value, node)
+  const isFull = binary('>=', ends.end, literal(Math.min(size.room, MOST_GROWN), span), span)
+  if (size.first !== undefined) l.emit(...makeIf(isFull, movedDown(l, array, node), [], span))
+  if (size.room > MOST_GROWN) {
+    const message = `${array} has more than ${MOST_GROWN.toLocaleString('en')} elements. Make it as long as it may become, as new Float64Array(n), and count them.`
+    l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), span }], [], span))
+  }
+  l.emit({ kind: 'Write', array, subscripts: [ends.end], value, span })
+  l.emit({ kind: 'Assign', local: size.end, value: binary('+', ends.end, literal(1, span), span), span })
+}
+
+/** Moves the elements of a list to its start, from which others were taken. */
+function movedDown(l: Lowering, array: string, node: AnyNode): Stmt[] {
+  const span = l.span(node)
+  return l.collect(() => {
+    const [size, ends] = [l.sizes.get(array), endsOf(l, array, span)]
+    if (size?.first === undefined || ends === undefined) return
+    const count = l.temporary(binary('-', ends.end, ends.first, span), 'count')
+    eachIndex(l, count, node, (at) => {
+      const value: Expr = { kind: 'Read', array, subscripts: [binary('+', ends.first, at, span)], span }
+      l.emit({ kind: 'Write', array, subscripts: [at], value, span })
+    })
+    l.emit({ kind: 'Assign', local: size.first, value: literal(0, span), span }, { kind: 'Assign', local: size.end, value: count, span })
+  })
 }
 
 /** Returns the number of elements of the array. */
 export function lengthIn(l: Lowering, view: View, node: AnyNode): Expr {
-  const [size, span] = [l.sizes.get(view.array), l.span(node)]
-  return size === undefined ? { kind: 'Extent', array: view.array, axis: view.prefix.length, span } : { kind: 'Local', name: size, span }
+  const span = l.span(node)
+  const ends = endsOf(l, view.array, span)
+  return ends === undefined ? { kind: 'Extent', array: view.array, axis: view.prefix.length, span } : lengthBetween(ends, span)
 }
 
-/** Emits the check of a subscript of a list that grows: behind its last element lie old values. */
+function lengthBetween({ first, end }: { readonly first: Expr; readonly end: Expr }, span: Span): Expr {
+  return first.kind === 'Literal' ? end : binary('-', end, first, span)
+}
+
+/** Returns the place of an element that a list has. */
+export function placeIn(l: Lowering, array: string, index: Expr): Expr {
+  const { span } = index
+  const first = endsOf(l, array, span)?.first
+  return first === undefined || first.kind === 'Literal' ? index : binary('+', first, index, span)
+}
+
+/** Emits the check of a subscript of a list that grows, since other values lie around its elements; returns the element's place. */
 export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyNode): Expr {
-  const [size, span] = [l.sizes.get(array), l.span(node)]
-  if (size === undefined || l.frame.isLibrary === true) return index
+  const span = l.span(node)
+  const ends = endsOf(l, array, span)
+  if (ends === undefined || l.frame.isLibrary === true) return placeIn(l, array, index)
   const at = l.stabilized(index, 'at')
-  const test = binary('>=', at, { kind: 'Local', name: size, span }, span)
+  const isBehind = binary('>=', at, lengthBetween(ends, span), span)
+  const test = ends.first.kind === 'Literal' ? isBehind : logical('||', binary('<', at, literal(0, span), span), isBehind, span)
   const message = literal(`A subscript of ${array} is not below its length.`, span)
-  // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-  l.emit({ kind: 'If', test, then: [{ kind: 'Throw', error: 'RangeError', message, span }], else: [], span })
-  return at
+  l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
+  return placeIn(l, array, at)
 }
 
-/** Lowers `list.push(…)`, `list.pop()`; undefined for other methods. */
+/** Lowers `list.push(…)`, `list.pop()`, `list.shift()`; undefined for other methods. */
 export function growingMethod(l: Lowering, list: View, name: string, args: readonly Value[], node: AnyNode): Value | undefined {
-  const [span, local] = [l.span(node), l.sizes.get(list.array)]
-  if (local === undefined) return undefined
-  const size: Expr = { kind: 'Local', name: local, span }
+  const span = l.span(node)
+  const [size, ends] = [l.sizes.get(list.array), endsOf(l, list.array, span)]
+  if (size === undefined || ends === undefined) return undefined
   if (name === 'push') {
     const exprs = args.map((arg) => l.scalarOrNothing(arg, node))
     for (const expr of exprs) if (expr !== undefined) pushed(l, list, expr, node)
-    return exprs.includes(undefined) ? REFUSED : exprValue(l.temporary(size, 'size'))
+    return exprs.includes(undefined) ? REFUSED : exprValue(l.temporary(lengthIn(l, list, node), 'size'))
   }
-  if (name !== 'pop' || args.length > 0) return undefined
-  const less = binary('-', size, literal(1, span), span)
-  const last = l.newName('last')
-  l.emit({ kind: 'Let', local: last, span })
-  const read: Expr = { kind: 'Read', array: list.array, subscripts: [size], span }
-  l.emit({
-    kind: 'If',
-    test: binary('>', size, literal(0, span), span),
-    // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-    then: [
-      { kind: 'Assign', local, value: less, span },
-      { kind: 'Assign', local: last, value: read, span },
-    ],
-    else: [],
-    span,
-  })
-  return exprValue({ kind: 'Local', name: last, span })
+  const isShift = name === 'shift' && size.first !== undefined
+  if ((name !== 'pop' && !isShift) || args.length > 0) return undefined
+  const isThere = l.holdingSome.get(list.array) === (l.loops.at(-1) ?? 'no loop')
+  l.holdingSome.delete(list.array)
+  const taken = l.newName(isShift ? 'first' : 'last')
+  const { first, end } = ends
+  const one = literal(1, span)
+  const value = elementRead(l, list.array, [isShift ? first : end], span)
+  const less: Stmt = { kind: 'Assign', local: size.end, value: binary('-', end, one, span), span }
+  const more: Stmt = { kind: 'Assign', local: size.first ?? '', value: binary('+', first, one, span), span }
+  const take: Stmt = { kind: 'Assign', local: taken, value, span }
+  if (isThere) {
+    l.emit(...(isShift ? [] : [less]), { kind: 'Let', local: taken, init: value, span }, ...(isShift ? [more] : []))
+    l.stableLocals.add(taken)
+    return exprValue({ kind: 'Local', name: taken, span })
+  }
+  l.emit({ kind: 'Let', local: taken, span })
+  l.emit(...makeIf(binary('>', end, first, span), isShift ? [take, more] : [less, take], [], span))
+  return exprValue({ kind: 'Local', name: taken, span })
+}
+
+/** Runs `work`, which lowers what runs only where a test holds: a list that the test finds to have elements has one to take. */
+export function whereHolds<T>(l: Lowering, test: Expr | undefined, work: () => T): T {
+  const arrays = test === undefined ? [] : [...l.sizes.keys()].filter((array) => asksForSome(l, array, test))
+  for (const array of arrays) l.holdingSome.set(array, l.loops.at(-1) ?? 'no loop')
+  try {
+    return work()
+  } finally {
+    for (const array of arrays) l.holdingSome.delete(array)
+  }
+}
+
+/** Whether a test holds only where the list has elements: `list.length`, `list.length > 0`. */
+function asksForSome(l: Lowering, array: string, test: Expr): boolean {
+  if (test.kind === 'Logical') return test.operator === '&&' && (asksForSome(l, array, test.left) || asksForSome(l, array, test.right))
+  const ends = endsOf(l, array, test.span)
+  const isLength = (expr: Expr): boolean => ends !== undefined && exprId(expr) === exprId(lengthBetween(ends, test.span))
+  if (test.kind !== 'Binary' || isLength(test)) return isLength(test)
+  const isZero = (expr: Expr): boolean => expr.kind === 'Literal' && expr.value === 0
+  const [more, less] = test.operator === '<' ? [test.right, test.left] : [test.left, test.right]
+  return /^(>|<|!==?)$/.test(test.operator) && isLength(more) && isZero(less)
 }

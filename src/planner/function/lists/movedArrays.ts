@@ -25,7 +25,7 @@ const MOST_HOLDERS = 24
 
 /** Makes an array of the body; undefined where it is refused. */
 export function made(l: Lowering, what: Made, shape: readonly number[]): View | undefined {
-  const site = { unit: l.unit, start: what.node.start }
+  const site = { unit: l.unit, start: what.node.start, loops: l.loops.length }
   if (l.isMoved(site)) return bankRow(l, what, shape)
   const array = arrayOfBody(l, what, shape)
   if (array === undefined) return undefined
@@ -35,8 +35,8 @@ export function made(l: Lowering, what: Made, shape: readonly number[]): View | 
 
 /** Makes a moved array as a row of its bank; undefined where it is refused. */
 function bankRow(l: Lowering, what: Made, shape: readonly number[]): View | undefined {
-  const { dtype, isList, node } = what
-  const key = `${dtype} ${isList === true} ${shape.join(' ')}`
+  const { dtype, isList, isBoolean, node } = what
+  const key = `${dtype} ${isList === true} ${isBoolean === true} ${shape.join(' ')}`
   const known = l.rowsNeeded.get(key) ?? { again: 0, once: 1 }
   const rows = [known.again + known.once, ...shape]
   const array = l.banks.get(key)?.array ?? arrayOfBody(l, { ...what, name: `${what.name}_rows` }, rows)

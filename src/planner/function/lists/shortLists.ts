@@ -11,7 +11,7 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Builtin, Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { nestedRow } from '../captures/capturedLookups.ts'
-import { binary, conditional, literal, logical, makeIf, truth } from '../lower/build.ts'
+import { binary, conditional, isBoolean, literal, logical, makeIf, truth } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
 import { comparesObjects } from '../lower/dates.ts'
 import type { Lowering } from '../lower/lowering.ts'
@@ -184,24 +184,6 @@ function firstThat(l: Lowering, { length, node }: Short, search: Search, test: (
 
 function asBoolean(expr: Expr): Expr {
   return isBoolean(expr) ? expr : truth(expr)
-}
-
-function isBoolean(expr: Expr): boolean {
-  switch (expr.kind) {
-    case 'Literal':
-      return typeof expr.value === 'boolean'
-    case 'Unary':
-      return expr.operator === '!'
-    case 'Binary':
-      return /^[<>]=?$|^[=!]==?$/.test(expr.operator)
-    case 'Logical':
-      return isBoolean(expr.left) && isBoolean(expr.right)
-    case 'Matches':
-    case 'Has':
-      return true
-    default:
-      return false
-  }
 }
 
 /** Lowers to the element found: a value, or a row of a captured list of lists or objects. */

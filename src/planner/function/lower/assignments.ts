@@ -6,7 +6,7 @@ import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Patte
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
-import { checkedIndex, checkNumber } from '../lists/madeArrays.ts'
+import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
 import { assignView, keptView, placeRow } from '../lists/movedArrays.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
@@ -159,9 +159,7 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
 function read(place: Scalar, l: Lowering, node: AnyNode): Expr {
   const span = l.span(node)
   if (place.kind === 'accessor') return l.scalar(l.verbs.member(l, place.object, place.name, node), node)
-  return place.kind === 'local'
-    ? { kind: 'Local', name: place.name, span }
-    : { kind: 'Read', array: place.array, subscripts: place.subscripts, span }
+  return place.kind === 'local' ? { kind: 'Local', name: place.name, span } : elementRead(l, place.array, place.subscripts, span)
 }
 
 function logicalAssignment(

@@ -163,3 +163,22 @@ export function isPlain(expr: Expr): boolean {
       return false
   }
 }
+
+/** Whether an expression is surely true or false. */
+export function isBoolean(expr: Expr): boolean {
+  switch (expr.kind) {
+    case 'Literal':
+      return typeof expr.value === 'boolean'
+    case 'Unary':
+      return expr.operator === '!'
+    case 'Binary':
+      return /^[<>]=?$|^[=!]==?$/.test(expr.operator)
+    case 'Logical':
+      return isBoolean(expr.left) && isBoolean(expr.right)
+    case 'Matches':
+    case 'Has':
+      return true
+    default:
+      return false
+  }
+}

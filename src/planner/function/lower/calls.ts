@@ -13,13 +13,14 @@ import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
-import { listMethod, OF_LISTS } from '../lists/lists.ts'
+import { listMethod, OF_LISTS, pushesOf } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
+import { elementRead } from '../lists/madeArrays.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { refusalOf } from '../refusals.ts'
 import { classSourceOf } from '../source/source.ts'
 import type { AnyFunction } from '../unit.ts'
-import { binary, literal, logical, truth } from './build.ts'
+import { binary, literal, logical } from './build.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
@@ -167,7 +168,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       if (short !== undefined) return short
       // arrays in memory have loops for these methods; the next try puts the literal there
       if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
-      if (name === 'push' || name === 'pop') return notYetGrowing(l, object, name, node)
+      if (name === 'push' || name === 'pop' || name === 'shift') return notYetGrowing(l, object, name, node)
       return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
     }
     case 'key':
@@ -181,12 +182,11 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
   }
 }
 
-/** Refuses a push onto a literal, and notes how many elements are pushed, if known: the next try makes an array with room for them. */
+/** Refuses a push onto a literal, and notes how many elements are pushed, if known: the next try makes a list with room for them. */
 function notYetGrowing(l: Lowering, { site }: Value & { kind: 'tuple' | 'stored' }, name: string, node: CallExpression): Value {
-  const turns = site === undefined ? undefined : l.turnsInside(site.loops ?? 0)
-  if (site === undefined || turns === undefined || node.arguments.some(({ type }) => type === 'SpreadElement'))
-    return l.refuse('local-array-grows', node, 'a list')
-  l.foundGrowing.push({ site, count: name === 'push' ? turns * node.arguments.length : 0 })
+  if (site === undefined) return l.refuse('local-array-grows', node, 'a list')
+  l.foundGrowing.push({ site, count: name === 'push' ? pushesOf(l, site, node) : 0 })
+  if (name === 'shift') l.foundShifted.push(site)
   return l.refuse('local-array-grows', node, 'a list')
 }
 
@@ -279,8 +279,7 @@ function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, name: str
     if (args.length === 0) return wrong()
     const row = isArray ? rowOfTable(l, array, args) : undefined
     if (row !== undefined) return row
-    const element: Expr = { kind: 'Read', array, subscripts: args, span }
-    return exprValue(l.booleans.has(array) ? truth(element) : element)
+    return exprValue(elementRead(l, array, args, span))
   }
   if (name === 'has' && isArray) return args.length === 0 ? wrong() : exprValue({ kind: 'Has', array, subscripts: args, span })
   if (name === 'row') return { kind: 'view', array, prefix: args.map((arg) => l.stabilized(arg, 'row')) }
@@ -301,7 +300,7 @@ function viewMethod(l: Lowering, view: Value & { kind: 'view' }, name: string, n
   const wrong = (): Value => l.refuse('method-arity', node, `${array}.row(…).${name}`)
   if (name === 'get') {
     if (index === undefined || parts.args.length !== 1) return wrong()
-    return exprValue({ kind: 'Read', array, subscripts: [...view.prefix, index], span })
+    return exprValue(elementRead(l, array, [...view.prefix, index], span))
   }
   if (name === 'set' || name === 'add') {
     if (index === undefined || value === undefined || parts.args.length !== 2) return wrong()

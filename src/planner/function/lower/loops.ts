@@ -7,6 +7,7 @@
 import type { DoWhileStatement, Expression, ForStatement, Statement, WhileStatement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { constantOf } from '../lists/listElements.ts'
+import { whereHolds } from '../lists/madeArrays.ts'
 import { someNode } from '../source/ast.ts'
 import type { Binding } from '../source/scope.ts'
 import { asTest, makeIf, negated } from './build.ts'
@@ -93,7 +94,8 @@ function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts
   })
   if (parts.local !== undefined) l.stableLocals.add(parts.local)
   l.noteTurns(turnsOf(l, parts, test))
-  const inner = inTarget(l, { kind: 'loop', sourceLabels: labels, label, plainBreak: true }, () => l.verbs.statements(l, [parts.body]))
+  const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
+  const inner = whereHolds(l, test, () => inTarget(l, target, () => l.verbs.statements(l, [parts.body])))
   if (parts.local !== undefined) l.stableLocals.delete(parts.local)
   const update = l.collect(() => {
     if (parts.update !== undefined) lowerEffect(l, parts.update)

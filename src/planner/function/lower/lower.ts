@@ -54,15 +54,12 @@ export interface Lowered {
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
-  const [changing, indexed, growing] = [
-    new Map<unknown, Set<number>>(),
-    new Map<unknown, Set<number>>(),
-    new Map<unknown, Map<number, number>>(),
-  ]
+  const [changing, indexed, shifted, guarded] = [new Map(), new Map(), new Map(), new Map()] as [Sets, Sets, Sets, Sets]
+  const growing = new Map<unknown, Map<number, number>>()
   const recursive = new Map<unknown, Map<number, boolean>>()
   const checkedColumns = new Map<string, string>()
   const [moved, placed, rowsNeeded] = [new Map<unknown, Set<number>>(), new Map<unknown, Set<number>>(), new Map<string, RowCounts>()]
-  const known = { changing, indexed, growing, recursive, moved, placed, rowsNeeded, checkedColumns }
+  const known = { changing, indexed, growing, shifted, guarded, recursive, moved, placed, rowsNeeded, checkedColumns }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
   while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
@@ -70,6 +67,8 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
     const isNew = [
       learn(changing, tried.foundChanging),
       learn(indexed, tried.foundIndexed),
+      learn(shifted, tried.foundShifted),
+      learn(guarded, tried.foundGuarded),
       learnCapacities(growing, tried.foundGrowing),
       learnRecursive(recursive, tried.foundRecursive),
       learn(moved, tried.foundMoved),
@@ -86,8 +85,10 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   return again.refusals.length < lowered.refusals.length ? again : lowered
 }
 
+type Sets = Map<unknown, Set<number>>
+
 /** Adds found literals to the known ones; whether one was new. */
-function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolean {
+function learn(known: Sets, found: readonly Site[]): boolean {
   let isNew = false
   for (const { unit, start } of found) {
     const starts = known.get(unit.f) ?? new Set()
@@ -159,6 +160,8 @@ interface Tried {
   readonly noNumbers: ReadonlySet<string>
   readonly foundChanging: readonly Site[]
   readonly foundIndexed: readonly Site[]
+  readonly foundShifted: readonly Site[]
+  readonly foundGuarded: readonly Site[]
   readonly foundGrowing: Lowering['foundGrowing']
   readonly foundRecursive: Lowering['foundRecursive']
   readonly foundMoved: readonly Site[]
@@ -170,6 +173,7 @@ interface Tried {
 function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering>, 'verbs'>): Tried {
   const l = new Lowering(context, unit, { verbs: VERBS, ...given })
   const noNumbers = new Set<string>()
+  const foundGuarded: Site[] = []
   const { node } = unit
   const span = wholeSpan(unit)
   l.frames.push({ node, unit, targets: [] })
@@ -192,6 +196,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     const { type, nullable } = found
     const kinds = type.kind === 'unknown' ? undefined : nullable ? [type.kind, 'null' as const] : [type.kind]
     if (check.holds(kinds)) continue
+    if (check.guard !== undefined && nullable && check.holds([type.kind])) foundGuarded.push(check.guard)
     l.refuseWith(check.refusal)
     if (check.incremented !== undefined) noNumbers.add(check.incremented)
   }
@@ -205,6 +210,8 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     noNumbers,
     foundChanging: l.foundChanging,
     foundIndexed: l.foundIndexed,
+    foundShifted: l.foundShifted,
+    foundGuarded,
     foundGrowing: l.foundGrowing,
     foundRecursive: l.foundRecursive,
     foundMoved: l.foundMoved,

@@ -108,6 +108,15 @@ export class Lowering extends LoweringState<Lowering> {
     return this.growing.get(unit.f)?.get(start)
   }
 
+  isGuarded({ unit, start }: Site): boolean {
+    return this.guarded.get(unit.f)?.has(start) === true
+  }
+
+  /** Whether elements are taken from the start of the list that a literal makes. */
+  isShifted({ unit, start }: Site): boolean {
+    return this.shifted.get(unit.f)?.has(start) === true
+  }
+
   /** Whether a function calls itself, as far as earlier tries have found. */
   isRecursive({ unit, start }: Site): boolean {
     return this.recursive.get(unit.f)?.has(start) === true

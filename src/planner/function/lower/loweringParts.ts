@@ -6,7 +6,7 @@ import type { Refusal, Span } from '../../../core/span.ts'
 import type { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
-import type { Bound, Method, Origin, Stored, Value } from './value.ts'
+import type { Bound, Method, Origin, Site, Stored, Value } from './value.ts'
 
 /** A statement that `break` or `continue` can leave. */
 export interface Target {
@@ -103,6 +103,14 @@ export type Rows = ReadonlyMap<string, { readonly again: number; readonly once: 
 /** Functions that call themselves, by the function in which they are written and their offset; true where a call is not the last action. */
 export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
 
+/** The size of a list that grows: locals with the places of its first element, if that is ever taken, and behind its last. */
+export interface ListSize {
+  readonly first?: string
+  readonly end: string
+  /** Most elements that are put into it; infinite where only the run tells. */
+  readonly room: number
+}
+
 export interface Missing {
   readonly name: string
   /** The table whose rows lack the column; absent where it is the iterated one. */
@@ -115,6 +123,8 @@ export interface Check {
   readonly expr: Expr
   readonly holds: (types: readonly ColumnType['kind'][] | undefined) => boolean
   readonly refusal: Refusal
+  /** The place where the next try checks that the value is not null, if it may be null but is right otherwise. */
+  readonly guard?: Site
   /** The local that `++` or `--` changes, where the check is whether it is a number. */
   readonly incremented?: string
 }

@@ -7,7 +7,7 @@ import type { FunctionNode } from '../source/ast.ts'
 import type { AnyFunction, Unit } from '../unit.ts'
 import type { LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
-import type { Bank, Capacities, Check, Frame, Missing, Recursive, Rows, Sites, StackArrays, Verbs } from './loweringParts.ts'
+import type { Bank, Capacities, Check, Frame, ListSize, Missing, Recursive, Rows, Sites, StackArrays, Verbs } from './loweringParts.ts'
 import type { Bound, HandleKind, Origin, Owner, Site, Value } from './value.ts'
 
 /** The inputs of a lowering: its verbs, and what earlier tries have found. */
@@ -17,6 +17,8 @@ export interface Given<L> {
   readonly changing: Sites
   readonly indexed: Sites
   readonly growing: Capacities
+  readonly shifted: Sites
+  readonly guarded: Sites
   readonly recursive: Recursive
   readonly moved: Sites
   readonly placed: Sites
@@ -84,7 +86,7 @@ export abstract class LoweringState<L> {
   readonly foundPlaced: Site[] = []
   readonly rowsOf: Map<string, string> = new Map()
   /** Locals that hold the number of elements, by arrays that grow. */
-  readonly sizes: Map<string, string> = new Map()
+  readonly sizes: Map<string, ListSize> = new Map()
   /** The literals that arrays were made of, for those that are pushed onto. */
   readonly madeIn: Map<string, Site> = new Map()
   /** Trip counts of the enclosing loops, where they are known. */
@@ -94,6 +96,13 @@ export abstract class LoweringState<L> {
   /** Functions that call themselves; true where a call is not their last action. */
   readonly recursive: Recursive
   readonly foundRecursive: { readonly site: Site; readonly isDeep: boolean }[] = []
+  /** Lists that surely have an element, until one is taken, by the loop in which that is known. */
+  readonly holdingSome: Map<string, number | 'no loop'> = new Map()
+  /** Places where a list is given what may be undefined or null, which is checked there. */
+  readonly guarded: Sites
+  /** Literals from whose start elements are taken. */
+  readonly shifted: Sites
+  readonly foundShifted: Site[] = []
   readonly foundGrowing: { readonly site: Site; readonly count: number }[] = []
   /** The arrays made by the body that are plain arrays, not typed ones. */
   readonly lists: Set<string> = new Set()
@@ -103,6 +112,9 @@ export abstract class LoweringState<L> {
   readonly rowTexts: Set<string> = new Set()
   /** Locals that are surely numbers, and never anything else. */
   readonly numbers: Set<string> = new Set()
+  /** Elements of captured lists, undefined outside of these, and the constant locals that hold one. */
+  readonly lookups: WeakSet<Expr> = new WeakSet()
+  readonly lookedUp: Set<string> = new Set()
   /** Ranges of the counters of enclosing loops whose bounds are written out. */
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */
@@ -128,7 +140,7 @@ export abstract class LoweringState<L> {
   nameHint: string | undefined
 
   constructor(context: LowerContext, unit: Unit, given: Given<L>) {
-    const { verbs, bigints, changing, indexed, growing, recursive, moved, placed, rowsNeeded, checkedColumns } = given
+    const { verbs, bigints, changing, indexed, growing, shifted, guarded, recursive, moved, placed, rowsNeeded, checkedColumns } = given
     this.context = context
     this.unit = unit
     this.verbs = verbs
@@ -136,6 +148,8 @@ export abstract class LoweringState<L> {
     this.changing = changing
     this.indexed = indexed
     this.growing = growing
+    this.shifted = shifted
+    this.guarded = guarded
     this.recursive = recursive
     this.moved = moved
     this.placed = placed

@@ -6,7 +6,7 @@ import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
-import { checkedIndex, lengthIn } from '../lists/madeArrays.ts'
+import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
@@ -159,7 +159,7 @@ function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, n
   const subscripts = [...view.prefix, index]
   if (view.rank !== undefined && view.rank > subscripts.length) return { ...view, prefix: [...view.prefix, l.stabilized(index, 'row')] }
   const last = checkedIndex(l, view.array, index, node)
-  return exprValue({ kind: 'Read', array: view.array, subscripts: [...view.prefix, last], span: l.span(node) })
+  return exprValue(elementRead(l, view.array, [...view.prefix, last], l.span(node)))
 }
 
 function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {

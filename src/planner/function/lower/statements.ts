@@ -2,6 +2,7 @@
 import type { AnyNode, Expression, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
+import { whereHolds } from '../lists/madeArrays.ts'
 import { isAggregate, returnStored } from '../lists/stored.ts'
 import { lowerSwitch } from '../normalize/switches.ts'
 import { someNode } from '../source/ast.ts'
@@ -65,7 +66,7 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
       return
     case 'IfStatement': {
       const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
-      const then = l.collect(() => lowerStatement(l, node.consequent, []))
+      const then = whereHolds(l, test, () => l.collect(() => lowerStatement(l, node.consequent, [])))
       const other = l.collect(() => {
         if (node.alternate) lowerStatement(l, node.alternate, [])
       })
