@@ -52,6 +52,8 @@ export interface Access extends WriteAccess {
   readonly packed?: Scratch | undefined
   /** Texts may come as dictionary codes. */
   readonly dictionaries?: true
+  /** The rows of the split that alone are wanted, ascending; `readSplit` gives these and no others. */
+  readonly rows?: Int32Array | undefined
 }
 
 /** Kernels over a memory other than the session's, such as a decoder's. */

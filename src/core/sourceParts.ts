@@ -22,6 +22,8 @@ export interface SourceSplit {
   readonly file?: number
   /** The columns that the names of the file's folders give (hive partitioning): one value for all of its rows. */
   readonly constants?: ReadonlyMap<string, Constant> | undefined
+  /** A column of the numbers of its rows, the first of which is `from`: no part of the file, but made for a plan (`fetchRows.ts`). */
+  readonly rowNumbers?: { readonly column: string; readonly from: number } | undefined
   /** The reader's own data for each column, beside `detail`; a read is sent that of its columns only. */
   readonly columns?: ReadonlyMap<string, unknown> | undefined
   readonly detail: unknown

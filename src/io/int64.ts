@@ -39,11 +39,11 @@ export function fileType(type: ColumnType): ColumnType {
 type RowOf = (index: number) => number | undefined
 
 /**
- * Converts a column of a file to the type that it is read as. Its first row is `firstRow` of the file. SourceError for an
- * integer that no number holds.
+ * Converts a column of a file to the type that it is read as. Its first row is `firstRow` of the file, or it has the
+ * `rows` behind that one. SourceError for an integer that no number holds.
  */
-export function readColumn(column: Column, type: ColumnType, place: Place, firstRow = 0): Column {
-  return asNumbers(column, type, place, (index) => firstRow + index)
+export function readColumn(column: Column, type: ColumnType, place: Place, firstRow = 0, rows?: Int32Array): Column {
+  return asNumbers(column, type, place, (index) => firstRow + (rows?.[index] ?? index))
 }
 
 function asNumbers(column: Column, type: ColumnType, place: Place, rowOf: RowOf): Column {

@@ -1,4 +1,5 @@
 /** Reads one split of any source, in any thread: the table of source kinds. */
+import { takeColumn } from '../core/data/columnSlices.ts'
 import { Bug } from '../core/errors.ts'
 import type { ArraySource } from '../core/plan/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
@@ -13,13 +14,28 @@ import { readTextSplit } from './text.ts'
 
 const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   parquet: readParquetSplit,
-  arrow: readArrowSplit,
+  arrow: takingRows(readArrowSplit),
   csv: readCsvSplit,
   ndjson: readNdjsonSplit,
   text: readTextSplit,
   format: readFormatSplit,
   memory: readMemorySplit,
   spark: ({ name }) => Promise.reject(new Bug(`The server was not asked for ${name}.`)),
+}
+
+/** The reader, with the rows that alone are wanted taken from what it reads. */
+function takingRows(read: ReadSplit): ReadSplit {
+  return async (source, split, columns, predicate, access) => {
+    const batches = await read(source, split, columns, predicate, access)
+    const rows = access?.rows
+    if (rows === undefined) return batches
+    let first = 0
+    return batches.map(({ element, length, columns: all }) => {
+      const own = rows.filter((row) => row >= first && row < first + length).map((row) => row - first)
+      first += length
+      return { element, length: own.length, columns: all.map((column) => takeColumn(column, own)) }
+    })
+  }
 }
 
 export const readSplit: ReadSplit = readWithConstants((source, split, columns, predicate, access) => {

@@ -9,7 +9,7 @@ import type { ExplainedFunction } from '../../core/ir/kernelCode.ts'
 import type { ExecFunction, PhysicalPlan, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { fallbacksOf, functionsIn } from '../kernels/fallbacks.ts'
 import { explainedColumns } from './explainColumns.ts'
-import { scanToLoad, withoutPartialGroups } from './loadedScan.ts'
+import { scanToLoad, withoutPartialStep } from './loadedScan.ts'
 
 type Options = Parameters<typeof explainedColumns>[1]
 
@@ -33,6 +33,7 @@ function functionsOf(plan: PhysicalPlan, options: Options, not: string | undefin
       return functionsOf(plan.input, options, 'a limit takes partition after partition')
     case 'OffsetExec':
       return functionsOf(plan.input, options, 'an offset takes partition after partition')
+    case 'FetchExec':
     case 'IndexBuildExec':
       return functionsOf(plan.input, options, undefined)
     case 'IndexLookupExec':
@@ -59,7 +60,7 @@ function pipelineFunctions(steps: readonly Step[], columns: () => How): readonly
 
 function columnsOf(plan: PhysicalPlan, options: Options, not: string | undefined): How {
   if (not !== undefined) return { runs: 'JavaScript', because: not }
-  const scan = scanToLoad(withoutPartialGroups(plan), options)
+  const scan = scanToLoad(withoutPartialStep(plan), options)
   if (scan !== undefined)
     return 'because' in scan ? { runs: 'JavaScript', because: scan.because } : { runs: 'WebAssembly', because: 'they are read whole first' }
   const columns = explainedColumns(plan, options)

@@ -73,6 +73,12 @@ export function scanToLoad(
   return hasRoom(scan, arena) ? scan : { because: 'there is no room for whole columns in the session’s memory' }
 }
 
+/** The pipeline without a last step that leaves less of each partition for the operator above: where columns are in memory, that takes all rows at once. */
+export function withoutPartialStep(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'TopKExec') return withoutPartialGroups(plan)
+  return { ...plan, steps: plan.steps.slice(0, -1) }
+}
+
 /** Whether the columns of a scan take no more than the free memory divided by `parts`. */
 export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
   return bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) * parts <= budgetBytes - usedBytes

@@ -17,7 +17,7 @@ import {
   type Scan,
   scanToLoad,
   splitsRead,
-  withoutPartialGroups,
+  withoutPartialStep,
 } from './loadedScan.ts'
 
 /** A scan of all columns that inputs of wide operators read of the same rows. */
@@ -33,7 +33,7 @@ export function plannedLoads(
 ): readonly PlannedLoad[] {
   const found: PlannedLoad[] = []
   for (const input of wideInputs(plan)) {
-    const scan = scanToLoad(withoutPartialGroups(input), options)
+    const scan = scanToLoad(withoutPartialStep(input), options)
     if (scan === undefined || 'because' in scan) continue
     const reader = { input, scan }
     const at = found.findIndex((known) => readsTheSame(known.scan, scan))

@@ -170,6 +170,12 @@ export class PlanRecord {
     })
   }
 
+  /** Notes that columns of a scan were read for some rows, which lie in `read` splits. */
+  addFetched(plan: Fetch, read: number): void {
+    const { scan } = plan
+    this.add(plan, { ran: 'read in workers for these rows alone', pieces: { ...piecesOf(scan), read } })
+  }
+
   /** Notes a stored node that stands for the result of a wide operator, for the pipeline above it. */
   addTable(stored: PhysicalPlan, wide: PhysicalPlan): void {
     this.ranAs(stored, wide)
@@ -251,6 +257,7 @@ export class PlanRecord {
   }
 }
 
+type Fetch = Extract<PhysicalPlan, { kind: 'FetchExec' }>
 type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 type Stored = LoadedScan['plan']
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>

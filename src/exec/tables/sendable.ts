@@ -68,8 +68,8 @@ function asofWork(work: AsofWork): AsofWork {
 }
 
 /** The split with what a read of these columns needs: for a wide table, the facts of all columns are larger than the rest of the task. */
-function splitFor(columns: readonly string[], { rows, bytes, columns: known, constants, detail }: SourceSplit): SourceSplit {
-  return { rows, bytes, columns: known && new Map(columns.map((name) => [name, known.get(name)])), constants, detail }
+function splitFor(columns: readonly string[], { rows, bytes, columns: known, constants, rowNumbers, detail }: SourceSplit): SourceSplit {
+  return { rows, bytes, columns: known && new Map(columns.map((name) => [name, known.get(name)])), constants, rowNumbers, detail }
 }
 
 /** The source without splits; the same object for all tasks, since an object that a message has twice is written once. */

@@ -25,6 +25,8 @@ export type TaskInput =
       readonly split: SourceSplit
       readonly columns: readonly string[]
       readonly predicate?: ColumnPredicate
+      /** The rows of the split that alone are read, ascending. */
+      readonly rows?: Int32Array
     }
   | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
   | SpilledInput

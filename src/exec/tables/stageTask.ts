@@ -162,7 +162,7 @@ async function readInput(
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
   if (input.kind === 'spilled') return unspilled(input, newArray)
-  return await readSplit(input.source, input.split, input.columns, input.predicate, { ...reading(signal), ...to })
+  return await readSplit(input.source, input.split, input.columns, input.predicate, { ...reading(signal), rows: input.rows, ...to })
 }
 
 /** The options with which a worker reads splits. */

@@ -70,7 +70,7 @@ function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows
 }
 
 /** The part that a column is of the file that the decoder reads. */
-function partOf({ detail: { elements }, chunks }: ReadyColumn): GroupPart {
+export function partOf({ detail: { elements }, chunks }: ReadyColumn): GroupPart {
   return { elements: elements.map(decodeThrift), chunks }
 }
 
@@ -108,11 +108,11 @@ function decodedTogether(file: FileDetail, columns: readonly ReadyColumn[], { ro
   }
 }
 
-function placeOf(file: FileDetail, column: ReadyColumn): Place {
+export function placeOf(file: FileDetail, column: ReadyColumn): Place {
   return { source: file.path, column: column.name }
 }
 
-function converted(file: FileDetail, { name, detail }: ReadyColumn, column: Column): Column {
+export function converted(file: FileDetail, { name, detail }: ReadyColumn, column: Column): Column {
   return changedColumn(column, detail.changes, { source: file.path, column: name })
 }
 
@@ -179,7 +179,7 @@ function tablesOf(file: FileDetail, columns: readonly ReadyColumn[], { rows, hin
 }
 
 /** Concatenates column `index` of tables that hold consecutive rows. */
-function columnOfTables(tables: readonly Table[], index: number, rows: number, place: Place): Column {
+export function columnOfTables(tables: readonly Table[], index: number, rows: number, place: Place): Column {
   const vectors = tables.map((table) => table.getChildAt(index))
   const decodedRows = vectors.reduce((sum, vector) => sum + (vector?.length ?? 0), 0)
   if (vectors.includes(null) || decodedRows !== rows)

@@ -11,6 +11,7 @@ import { openBytes } from '../bytes/byteSource.ts'
 import { type Range, RangeReads } from '../bytes/rangeReads.ts'
 import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
+import { columnsAtRows } from './columnsAtRows.ts'
 import { decodeColumns, fitTogether } from './decode.ts'
 import type { ChunkDetail, ColumnDetail, FileDetail, GroupColumn, GroupDetail, LeafDetail } from './describe.ts'
 import type { ReadyColumn } from './nativeColumns.ts'
@@ -37,7 +38,9 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     return { name, type, nullable }
   })
   const element = { kind: 'row' as const, fields }
-  if (columns.length === 0) return [{ element, length: rows, columns: [] }]
+  const wanted = access?.rows
+  const length = wanted?.length ?? rows
+  if (columns.length === 0) return [{ element, length, columns: [] }]
   const bytes = await openBytes(file.path, access)
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
@@ -52,11 +55,11 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     const flush = (): void => {
       const first = decoded.length
       const rest = first === 0 ? access : { ...access, into: access?.into && ((column: number) => access.into?.(first + column)) }
-      for (const column of decodeColumns(file, waiting, rows, rest)) {
+      for (const column of wanted === undefined ? decodeColumns(file, waiting, rows, rest) : columnsAtRows(file, waiting, rows, wanted)) {
         decodedBytes += bytesOfColumn(column)
         if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
         const { name: of, type } = fields[decoded.length] as Field // columns come in the order of the fields
-        decoded.push(readColumn(column, type, { source: file.path, column: of }, group.firstRow))
+        decoded.push(readColumn(column, type, { source: file.path, column: of }, group.firstRow, wanted))
       }
       waiting = []
       waitingBytes = 0
@@ -69,7 +72,7 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
       waitingBytes += ready.likelyBytes
     }
     flush()
-    return [{ element, length: rows, columns: decoded }]
+    return [{ element, length, columns: decoded }]
   } finally {
     await bytes.close()
   }

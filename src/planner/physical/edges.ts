@@ -45,6 +45,7 @@ export function edgeToAction(plan: PhysicalPlan, { first }: { readonly first: bo
     case 'WideExec':
       return isKnown(plan.element) ? { kind: 'stored', because: `${plan.operator.kind} makes them together` } : UNTYPED
     case 'OffsetExec':
+    case 'FetchExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return isKnown(plan.element) ? { kind: 'stored', because: `${plan.kind} makes them together` } : UNTYPED
@@ -82,6 +83,7 @@ export function readsFiles(plan: PhysicalPlan): boolean {
     case 'StoredExec':
     case 'WideExec':
     case 'OffsetExec':
+    case 'FetchExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return false

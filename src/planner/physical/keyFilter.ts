@@ -60,6 +60,8 @@ function likelyWithout(plan: PhysicalPlan): Likely {
       const input = likely(plan.input)
       return input.rows === 0 ? input : shared(input, Math.min(1, plan.count / input.rows))
     }
+    case 'FetchExec':
+      return likely(plan.input)
     case 'OffsetExec': {
       const input = likely(plan.input)
       const rows = plan.offset < 0 ? Math.min(-plan.offset, input.rows) : Math.max(0, input.rows - plan.offset)

@@ -97,6 +97,7 @@ function tableOf(plan: PhysicalPlan, name: string, whole: PhysicalPlan = plan): 
       return plan.where === 'caller' ? [] : belowWide(plan.operator, plan.inputs, name)
     case 'LimitExec':
     case 'OffsetExec':
+    case 'FetchExec':
     case 'UnionExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':

@@ -216,6 +216,19 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
+  /**
+   * The input's rows with `columns` of `scan` as well, which are read now that few rows are left (late materialization). The rows of the
+   * scan are told by the column `rows` of the input, which ends here.
+   */
+  | {
+      readonly kind: 'FetchExec'
+      readonly input: PhysicalPlan
+      readonly scan: Extract<PhysicalPlan, { kind: 'ScanExec' }>
+      readonly columns: readonly string[]
+      readonly rows: string
+      readonly element: ElementType
+      readonly keys: Keys
+    }
   /** `names`: those of the inputs, for messages. */
   | {
       readonly kind: 'UnionExec'
@@ -244,6 +257,7 @@ export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
     case 'PipelineExec':
     case 'LimitExec':
     case 'OffsetExec':
+    case 'FetchExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return [plan.input]
@@ -265,6 +279,7 @@ export function withInputs(plan: PhysicalPlan, inputs: readonly PhysicalPlan[]):
     case 'PipelineExec':
     case 'LimitExec':
     case 'OffsetExec':
+    case 'FetchExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return { ...plan, input: first }

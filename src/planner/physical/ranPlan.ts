@@ -13,7 +13,7 @@ import { bytesText } from '../../core/bytesText.ts'
 import { fallbackOf } from '../../core/ir/functionUse.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import type { PhysicalPlan, Step } from './physicalPlan.ts'
-import { leafText, lookupText, offsetText, stepText, wideText } from './stages.ts'
+import { fetchText, leafText, lookupText, offsetText, stepText, wideText } from './stages.ts'
 
 /** The way in which a node's result was computed. */
 export type Ran =
@@ -31,6 +31,7 @@ export type Ran =
   | 'read whole into the arena'
   | 'read whole into the arena, once for several scans'
   | 'read in workers'
+  | 'read in workers for these rows alone'
   /** The tasks of the pipeline above read the source. */
   | 'read as it is needed'
   | 'columns handed on as they are'
@@ -132,6 +133,8 @@ function operatorText(plan: Exclude<PhysicalPlan, { kind: 'PipelineExec' }>): st
       return `LimitExec ${plan.count}`
     case 'OffsetExec':
       return offsetText(plan)
+    case 'FetchExec':
+      return fetchText(plan)
     case 'UnionExec':
       return 'UnionExec'
     case 'IndexBuildExec':

@@ -48,6 +48,11 @@ export function offsetText({ offset }: Extract<PhysicalPlan, { kind: 'OffsetExec
   return offset < 0 ? `OffsetExec to the last ${-offset}` : `OffsetExec ${offset}`
 }
 
+/** Prints `FetchExec of ratings.parquet [title, genres]`. */
+export function fetchText({ scan, columns }: Extract<PhysicalPlan, { kind: 'FetchExec' }>): string {
+  return `FetchExec of ${scan.source.name} [${columns.join(', ')}]`
+}
+
 function addStage(plan: PhysicalPlan, stages: Stage[]): number {
   const streamed = plan.edge?.kind === 'streamed'
   switch (plan.kind) {
@@ -72,6 +77,8 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
       return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
     case 'OffsetExec':
       return push(stages, { operators: [offsetText(plan)], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
+    case 'FetchExec':
+      return push(stages, { operators: [fetchText(plan)], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
     case 'UnionExec':
       return push(stages, {
         operators: ['UnionExec'],

@@ -23,7 +23,7 @@ import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
 import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
-import { loadedScan, scanToLoad, withoutPartialGroups } from '../loadedScan.ts'
+import { loadedScan, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
 import { LoadsAhead, type TimedLoad } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
@@ -55,7 +55,7 @@ export class ColumnInputs {
 
   /** The plan over columns that are read whole, where it reads files and a column program can run over them; else the plan itself. */
   async loaded(plan: PhysicalPlan): Promise<LoadedPlan> {
-    const bare = withoutPartialGroups(plan)
+    const bare = withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
     const scan = begun?.scan ?? scanToLoad(bare, this.state.options)
     if (scan !== undefined && 'because' in scan) this.state.record?.refuse(plan, scan.because)

@@ -30,6 +30,7 @@ import { partitionsBeyond } from '../spill/expected.ts'
 import { storedBatches } from '../storedBatches.ts'
 import { checkUnion } from '../unionCheck.ts'
 import type { ColumnInputs } from './columnInputs.ts'
+import { fetchedRows } from './fetchedRows.ts'
 import type { Pipelines } from './pipelines.ts'
 import { keptError } from './runErrors.ts'
 import { inputOf, isStreamed, limitedPipeline, runsTogether, stageName } from './runPlans.ts'
@@ -100,6 +101,7 @@ export class PlanResults {
       }
       case 'StoredExec':
       case 'OffsetExec':
+      case 'FetchExec':
       case 'IndexBuildExec':
       case 'IndexLookupExec': {
         const { partitions, blocks } = await this.wholeOf(plan)
@@ -183,6 +185,8 @@ export class PlanResults {
       }
       case 'OffsetExec':
         return await this.fromOffset(plan)
+      case 'FetchExec':
+        return await fetchedRows(plan, await this.whole(plan.input), this.state)
       case 'UnionExec': {
         const datasets: Dataset[] = []
         for (const input of plan.inputs) datasets.push(await (isStreamed(input) ? this.handedOn(input) : this.whole(input)))

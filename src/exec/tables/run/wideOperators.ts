@@ -21,7 +21,7 @@ import {
   rowsIn,
   type Wide,
 } from '../dataset.ts'
-import { withoutPartialGroups } from '../loadedScan.ts'
+import { withoutPartialStep } from '../loadedScan.ts'
 import { plannedLoads } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
@@ -68,7 +68,7 @@ export class WideOperators {
    * program, the plan itself, with that result in `ready`.
    */
   private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
-    const bare = withoutPartialGroups(plan)
+    const bare = withoutPartialStep(plan)
     if (!isOverWide(bare) || this.state.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec'))
       return plan
     return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, held))
