@@ -2,10 +2,12 @@
  * Law 7 for links: a message that was cut into frames comes out as it went in, and no frame that was cut, lengthened, flipped or mixed
  * up is taken for another. What changes make of an array is the array after them.
  */
+import { existsSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeFrame, encodeFrame, FRAME_TYPES, type Frame, FrameFault, MOST_BODY_BYTES } from '../src/exec/gang/links/frame.ts'
 import { framesOf, type InMessage, MessageReader, type OutMessage } from '../src/exec/gang/links/messages.ts'
+import { RingReader, RingWriter } from '../src/exec/gang/links/sharedRing.ts'
 import { applyChanges, changesOf, copyOf, filledWith } from '../src/exec/gang/movement/changes.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -93,6 +95,89 @@ test('messages come out as they went in; a frame that is missing, doubled or in 
     RUN,
   )
 })
+
+/** As `contents`, quickly for long parts. */
+const texts = ({ type, head, parts }: OutMessage) => [type, ...[head, ...parts].map((part) => Buffer.from(part).toString('latin1'))]
+
+/** Of these lengths some go by a ring, and some are several times as long as a frame may be. */
+const ringMessage = fc.record({
+  type: fc.constantFrom(...FRAME_TYPES),
+  lengths: fc.array(fc.oneof(fc.nat(60), fc.integer({ min: 8_000, max: 30_000 }), fc.constant(8192)), { minLength: 1, maxLength: 5 }),
+  seed: fc.nat(255),
+  /** How many of the frames under way the reader takes before the next message is written. */
+  takes: fc.nat(4),
+})
+const RING_BYTES = 60_000
+const hasRings = existsSync('/dev/shm') && existsSync('/proc/self/fd')
+if (!hasRings) console.log('frames.prop.ts: laws of rings are skipped, as this system has no files in memory that other processes can open')
+
+test.skipIf(!hasRings)('messages whose bodies go by a ring come out as they went in, however far the reader lags behind', () => {
+  fc.assert(
+    fc.property(fc.array(ringMessage, { minLength: 1, maxLength: 12 }), (drawn) => {
+      const [reads, writes] = ringPair()
+      const messages = drawn.map(({ type, lengths, seed }): OutMessage => {
+        const [head = new Uint8Array(0), ...parts] = lengths.map((length, i) =>
+          Uint8Array.from({ length }, (_, k) => (k * 7 + seed + i) & 255),
+        )
+        return { type, head, parts }
+      })
+      const reader = new MessageReader(address, reads)
+      const underWay: Buffer[] = []
+      const back: InMessage[] = []
+      const take = (count: number): void => void back.push(...read(underWay.splice(0, count), reader))
+      let number = 0
+      const send = (one: OutMessage): void => {
+        for (const next of framesOf(one, address, number, writes)) {
+          underWay.push(next)
+          number++
+        }
+      }
+      for (const [i, one] of messages.entries()) {
+        send(one)
+        take(drawn[i]?.takes ?? 0)
+      }
+      take(underWay.length)
+      // a ring of which all is taken has room again
+      const last: OutMessage = { type: 'rows', head: new Uint8Array(0), parts: [new Uint8Array(RING_BYTES - 16).fill(3)] }
+      send(last)
+      expect(underWay.map(({ length }) => length < 200)).toEqual([true])
+      take(1)
+      expect(back.map(texts)).toEqual([...messages, last].map(texts))
+      reads.close()
+      writes.close()
+    }),
+    RUN,
+  )
+})
+
+test.skipIf(!hasRings)('a place in a ring at which the body of that frame is not is refused', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -9, max: 90_000 }), fc.integer({ min: 0, max: 20_000 }), fc.nat(3), (at, length, number) => {
+      const [reads, writes] = ringPair()
+      const body = new Uint8Array(10_000).fill(1)
+      const first = writes.put(0, [body]) as number
+      const second = writes.put(1, [body]) as number
+      const taken = (position: number, of: number, bytes: number) => () => reads.take(position, of, [new Uint8Array(bytes)])
+      const isThere = length === body.length && ((at === first && number === 0) || (at === second && number === 1))
+      if (!isThere) expect(taken(at, number, length)).toThrow(FrameFault)
+      expect(taken(first, 1, body.length)).toThrow('Its body is not in the ring.')
+      expect(taken(first, 0, body.length - 1)).toThrow('Its body is not in the ring.')
+      taken(first, 0, body.length)()
+      expect(taken(first, 0, body.length)).toThrow('Its body lies outside of the ring.')
+      taken(second, 1, body.length)()
+      reads.close()
+      writes.close()
+    }),
+    RUN,
+  )
+})
+
+function ringPair(): readonly [RingReader, RingWriter] {
+  const reads = RingReader.create(RING_BYTES)
+  const writes = reads && RingWriter.open(reads.place)
+  if (reads === undefined || writes === undefined) throw new Error('There is no ring.')
+  return [reads, writes]
+}
 
 test('a message of several frames', () => {
   const long = Uint8Array.from({ length: 2 * MOST_BODY_BYTES + 5 }, (_, i) => i * 31)

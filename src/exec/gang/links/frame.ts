@@ -20,6 +20,8 @@ const MAGIC = 0x31_41_44_47 // "GDA1"
 const CRC_AT = 36
 /** The flag of the last frame of a message. */
 export const LAST = 1
+/** The flag of a frame whose body is in the ring between its two processes, and which holds the place. */
+export const IN_RING = 2
 
 /** The kinds of frames by their number on the wire; a new kind goes to the end. */
 export const FRAME_TYPES = [

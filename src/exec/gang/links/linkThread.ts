@@ -25,6 +25,7 @@ import type { InMessage } from './messages.ts'
 import { Nearby, whereabouts } from './nearby.ts'
 import { Peer } from './peer.ts'
 import { addressOf, publish } from './rendezvous.ts'
+import { ringFor } from './sharedRing.ts'
 
 const CALL_MS = 2000
 const RETRY_MS = 50
@@ -34,7 +35,6 @@ const MOST_CHALLENGES = 10_000
 const RELEASE_MS = 4000
 /** The delay before this thread fails, and ends, so that a refused process hears of it before. */
 const ANSWER_MS = 200
-const NOTHING = new Uint8Array(0)
 
 export function runLink(data: LinkData, port: MessagePort): void {
   const link = new Link(data, port)
@@ -203,9 +203,9 @@ class Link {
   // ------------------------------------------------------------------ links that stand
 
   #peer(rank: number, key: string, round = 0): Peer {
-    const { rank: own, attempt } = this.#data.settings
+    const { rank: own, attempt, world } = this.#data.settings
     const peer = new Peer(
-      { rank, own, epoch: attempt, key, round },
+      { rank, own, epoch: attempt, key, round, ring: ringFor(world) },
       { took: (message) => this.#took(peer, message), lost: (why, fault) => this.#lost(peer, why, fault) },
     )
     this.#peers.set(rank, peer)
@@ -230,7 +230,7 @@ class Link {
       const isOurs = frame.type === 'feed' && peer !== undefined && isProof(metaOf(frame).proof, peer.key, ['feed', frame.from, rank])
       if (!isOurs || peer.hasStream) throw new FrameFault('It is nobody of the gang.')
       peer.open(stream)
-      peer.send({ type: 'ready', head: NOTHING, parts: [] })
+      peer.sayReady()
       this.#stands(peer)
     } catch {
       this.#strangers++
@@ -240,7 +240,7 @@ class Link {
 
   #took(peer: Peer, message: InMessage): void {
     if (message.type === 'ready') {
-      peer.isReady = true
+      peer.heardReady(message.head)
       this.#stands(peer)
       return
     }

@@ -4,6 +4,10 @@ import type { ServerWritableStream } from '@grpc/grpc-js'
 import { isError } from '../../../core/isError.ts'
 import { decodeFrame, FrameFault } from './frame.ts'
 import { framesOf, type InMessage, MessageReader, type OutMessage } from './messages.ts'
+import { type RingReader, type RingWriter, ringOffer, ringOffered } from './sharedRing.ts'
+
+/** Frames that are written in one turn of the thread. */
+const TURN_FRAMES = 4
 
 type Stream = ServerWritableStream<Buffer, Buffer>
 
@@ -20,11 +24,15 @@ export class Peer {
   /** The round in which the two were introduced to each other; 0 for a link to rank 0. */
   readonly round: number
   /** Whether the other process has said that its end stands. */
-  isReady = false
+  #isReady = false
   readonly #own: number
   readonly #epoch: number
   readonly #events: PeerEvents
   readonly #reader: MessageReader
+  /** The ring by which the other process sends long bodies, if it is one of this machine. */
+  readonly #ring: RingReader | undefined
+  /** The ring of the other process. */
+  #writes: RingWriter | undefined
   readonly #queue: OutMessage[] = []
   #stream: Stream | undefined
   #number = 0
@@ -39,7 +47,16 @@ export class Peer {
       epoch,
       key,
       round,
-    }: { readonly rank: number; readonly own: number; readonly epoch: number; readonly key: string; readonly round: number },
+      ring,
+    }: {
+      readonly rank: number
+      readonly own: number
+      readonly epoch: number
+      readonly key: string
+      readonly round: number
+      /** Taken over: it is closed when the link ends. */
+      readonly ring?: RingReader | undefined
+    },
     events: PeerEvents,
   ) {
     this.rank = rank
@@ -48,7 +65,8 @@ export class Peer {
     this.#own = own
     this.#epoch = epoch
     this.#events = events
-    this.#reader = new MessageReader({ epoch, from: rank, to: own })
+    this.#ring = ring
+    this.#reader = new MessageReader({ epoch, from: rank, to: own }, ring)
   }
 
   get hasStream(): boolean {
@@ -61,7 +79,18 @@ export class Peer {
 
   /** Whether both ends stand. */
   get isUp(): boolean {
-    return this.isReady && this.hasStream && !this.#isOver
+    return this.#isReady && this.hasStream && !this.#isOver
+  }
+
+  /** Tells the other process that this end of the link stands, and where its ring is. */
+  sayReady(): void {
+    this.send({ type: 'ready', head: ringOffer(this.#ring), parts: [] })
+  }
+
+  /** Hears that the other end stands: long bodies go by its ring from now on, if this process finds it. */
+  heardReady(head: Uint8Array): void {
+    this.#isReady = true
+    this.#writes ??= ringOffered(head)
   }
 
   /** Takes the stream that the other process has dialled; messages go out on it. */
@@ -95,6 +124,8 @@ export class Peer {
     this.#isOver = true
     this.#queue.length = 0
     this.#stream?.end()
+    this.#ring?.close()
+    this.#writes?.close()
     this.#emptied?.()
     this.#events.lost(why, fault)
   }
@@ -111,10 +142,12 @@ export class Peer {
     this.#isPumping = true
     try {
       for (let message = this.#queue.shift(); message !== undefined && !this.#isOver; message = this.#queue.shift()) {
-        for (const frame of framesOf(message, { epoch: this.#epoch, from: this.#own, to: this.rank }, this.#number)) {
+        for (const frame of framesOf(message, { epoch: this.#epoch, from: this.#own, to: this.rank }, this.#number, this.#writes)) {
           this.#number++
           // frames that are written beyond that would lie in memory until the other process takes them
           if (!stream.write(frame)) await once(stream, 'drain')
+          // frames leave between two turns of this thread, and the other process is to take out of the ring meanwhile
+          else if (this.#number % TURN_FRAMES === 0) await new Promise(setImmediate)
           if (this.#isOver) break
         }
       }
