@@ -1,6 +1,6 @@
 /**
  * Laws: a column of numbers or of texts that kernels find in unpacked pages is the one that the decoder makes of the same file,
- * for pages of any cut, encoding, codec and version; and where the file is damaged, the outcome is the decoder's: its error, or
+ * for pages of any cut, encoding, codec and version, and so are the answers of texts that got numbers from them; and where the file is damaged, the outcome is the decoder's: its error, or
  * what it reads. The kernel of indices does what a reader of one bit after another does, and writes nothing behind its values; that
  * of texts what a reader of one after another does. Bytes are copied into the arena wherever they begin.
  */
@@ -15,18 +15,21 @@ import { valueReader } from '../src/core/data/columnReaders.ts'
 import { FIXED_FORMS, isFixedKind } from '../src/core/data/fixedValues.ts'
 import { fieldsOf } from '../src/core/data/schema.ts'
 import { SourceError } from '../src/core/errors.ts'
-import type { ArraySource } from '../src/core/plan/logicalPlan.ts'
+import type { ArraySource, LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import type { Access } from '../src/core/ports.ts'
 import { numberKernels } from '../src/exec/kernels/tables/numberKernels.ts'
 import { entriesKernel, MOST_PLACE_BITS, plainTextsKernel, READ_BEHIND } from '../src/exec/kernels/tables/pageKernels.ts'
 import { ArenaScratch } from '../src/exec/memory/arenaScratch.ts'
 import { pageKernels } from '../src/exec/tables/columns/pageValues.ts'
+import { AnsweredTexts, askedTexts } from '../src/exec/tables/columns/texts/askedTexts.ts'
 import { arenaKernel } from '../src/exec/tables/operators/arenaKernels.ts'
 import { copyBytes } from '../src/exec/tables/operators/gather/copyBytes.ts'
 import { loadArrow } from '../src/io/arrow/arrowLibrary.ts'
 import { openParquet, readParquetSplit } from '../src/io/parquet.ts'
+import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
 import {
   CODEC,
   ENCODING,
@@ -239,7 +242,7 @@ function handColumn(
 
 type Outcome = { readonly values: readonly (readonly unknown[])[] } | { readonly error: string }
 
-async function outcomeOf(source: ArraySource, access: Access): Promise<Outcome> {
+async function outcomeOf(source: ArraySource, access: Access, read = shown): Promise<Outcome> {
   const [split] = source.splits
   if (split === undefined) return { values: [] }
   try {
@@ -250,7 +253,7 @@ async function outcomeOf(source: ArraySource, access: Access): Promise<Outcome> 
       undefined,
       access,
     )
-    return { values: batch?.columns.map(shown) ?? [] }
+    return { values: batch?.columns.map((column) => read(column)) ?? [] }
   } catch (error) {
     if (error instanceof SourceError) return { error: error.message }
     throw error
@@ -319,6 +322,108 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
     expect(Math.min(counts.found, counts.texts, counts.plain, counts.left * 5, counts.damaged)).toBeGreaterThan(run.numRuns * 0.1)
 })
 
+/** Questions about a text, of one or two others. */
+const ASKED = {
+  same: (a: string) => `r.s === ${a}`,
+  other: (a: string) => `r.s !== ${a}`,
+  'one of two': (a: string, b: string) => `r.s === ${a} || r.s === ${b}`,
+  'in a list': (a: string, b: string) => `[${a}, ${b}, 'x'].includes(r.s)`,
+  longer: () => "(r.s ?? '').length > 2",
+  empty: () => "r.s === '' || r.s === null",
+  containing: () => "(r.s ?? '').includes('e')",
+} as const
+const textForm = FORMS.findIndex(({ named }) => named)
+const askedCase = fc.record({
+  drawn: fc.record({ drawn: drawnColumn, isSound: fc.boolean() }).map(
+    ({ drawn, isSound }): Drawn => ({
+      ...{ ...drawn, form: textForm },
+      ...(isSound && {
+        damage: 'none',
+        codec: drawn.codec === 'none' ? 'none' : 'snappy',
+        pages: drawn.pages.map((one) => ({ ...one, named: true })),
+      }),
+    }),
+  ),
+  // what the empty text answers, null has to answer as well
+  pool: fc.array(
+    fc.oneof(
+      { weight: 60, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }) },
+      { weight: 1, arbitrary: fc.constant('') },
+      { weight: 1, arbitrary: fc.constant('long '.repeat(30)) },
+    ),
+    { minLength: 1, maxLength: 12 },
+  ),
+  /** Entries beside these, of which some have indices of two bytes. */
+  more: fc.constantFrom(0, 0, 0, 120, 250, 400),
+  rows: fc.integer({ min: 1, max: 90 }),
+  questions: fc.array(fc.tuple(fc.constantFrom(...(Object.keys(ASKED) as (keyof typeof ASKED)[])), fc.nat(4), fc.nat(14)), {
+    minLength: 1,
+    maxLength: 2,
+  }),
+})
+
+test('rows have the numbers of the texts that the decoder reads', async () => {
+  const counts = { numbered: 0, compared: 0, kept: 0, texts: 0, refused: 0, wide: 0 }
+  const path = join(folder, 'asked.parquet')
+  const arena = lawArena(2 ** 22)
+  await fc.assert(
+    fc.asyncProperty(askedCase, async ({ drawn, pool, more, rows, questions }) => {
+      const entries = [...pool, ...Array.from({ length: more }, (_, i) => `entry ${i}`)]
+      const { column, values } = handColumn(drawn, entries, rows, 's')
+      writeFileSync(path, handFile([column], { rows }))
+      const source = await openParquet(path)
+      const constant = (i: number): string => JSON.stringify(entries[i] ?? 'nowhere')
+      const tests = questions.map(([kind, a, b]) => new Function('r', `return ${ASKED[kind](constant(a), constant(b))}`)) as ((row: {
+        readonly s: unknown
+      }) => boolean)[]
+      const plan = tests.reduce<LogicalPlan>(
+        (input, ask) => {
+          const { fn } = lowerFunction(ask as never, { kind: 'row', method: 'filter', inputs: [input.element] })
+          return { kind: 'Filter', input, f: fn, element: input.element, keys: { kind: 'rowNumber' } }
+        },
+        { kind: 'Scan', source, columns: ['s'], element: source.element, keys: { kind: 'rowNumber' } },
+      )
+      const asked = askedTexts(lower({ kind: 'Project', input: plan, columns: [], element: plan.element, keys: plan.keys })).get('s')
+      if (asked === undefined) return
+      const held = arena.usedBytes
+      const place = arena.allocate(rows, 'law')
+      const out = arena.view('u8', place, rows) as Uint8Array
+      const packed = new ArenaScratch(arena, READ_BEHIND)
+      const numbers = new AnsweredTexts(asked)
+      const access: Access = {
+        ...{ numbers: numberKernels, into: () => out, dictionaries: true, pages: pageKernels(arena, []), packed },
+        numbered: () => numbers,
+      }
+      const decoded = await outcomeOf(source, { numbers: numberKernels, waits: true })
+      let isNumbered = false
+      const answers = (texts: readonly unknown[]): unknown => tests.map((ask) => texts.map((s) => ask({ s })))
+      const found = await outcomeOf(source, access, (made) => {
+        isNumbered = made.dictionary === undefined && made.offsets === undefined
+        return isNumbered ? Array.from(out, (number) => numbers.texts[number] ?? null) : shown(made)
+      })
+      packed.free()
+      arena.free(place)
+      expect(arena.usedBytes).toBe(held)
+      if ('error' in decoded || 'error' in found) {
+        const isBehind = 'error' in decoded && decoded.error.includes('not enough data for RLE') && drawn.damage === 'byte'
+        if (!isBehind || 'error' in found) expect(found).toStrictEqual(decoded)
+        counts.refused++
+        return
+      }
+      expect(answers(found.values[0] ?? [])).toStrictEqual(answers(decoded.values[0] ?? []))
+      if (drawn.damage === 'none') expect(answers(decoded.values[0] ?? [])).toStrictEqual(answers(values))
+      counts[isNumbered ? 'numbered' : 'texts']++
+      if (isNumbered && asked.compared !== undefined) counts.compared++
+      if (isNumbered && entries.length > 256) counts.wide++
+      if (out.some((number) => number !== 0)) counts.kept++
+    }),
+    run,
+  )
+  console.log(`numbered texts: ${JSON.stringify(counts)}`)
+  const { numbered, compared, kept, texts, wide } = counts
+  if (run.numRuns >= 500) expect(Math.min(numbered, compared, kept, texts, 2 * wide)).toBeGreaterThan(run.numRuns * 0.1)
+})
+
 const indexCase = fc.record({
   bits: fc.integer({ min: 0, max: MOST_PLACE_BITS }),
   entries: fc.oneof(
@@ -328,7 +433,7 @@ const indexCase = fc.record({
   // of few values no sixteen would lie side by side
   raw: fc.array(fc.nat(2 ** 29), { minLength: 1, maxLength: 200, size: 'max' }),
   cuts: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
-  log2: fc.constantFrom(0, 2, 3) as fc.Arbitrary<0 | 2 | 3>,
+  written: fc.constantFrom('index' as const, 0 as const, 2 as const, 3 as const),
   odd: fc.constantFrom('no', 'no', 'no', 'far', 'short', 'none'),
 })
 
@@ -336,17 +441,18 @@ test('indices of any number of bits name the entries that they are the numbers o
   const arena = lawArena(2 ** 23)
   const counts = { sound: 0, odd: 0 }
   fc.assert(
-    fc.property(indexCase, ({ bits, entries: drawn, raw: some, cuts: drawnCuts, log2, odd }) => {
+    fc.property(indexCase, ({ bits, entries: drawn, raw: some, cuts: drawnCuts, written, odd }) => {
+      const log2 = written === 'index' ? 0 : written
       // without entries sixteen values side by side, which nothing looks at one by one
       const [raw, cuts] = odd === 'none' ? [Array.from({ length: 16 }, (_, i) => some[i % some.length] as number), [15]] : [some, drawnCuts]
-      const entries = log2 === 0 ? 1 + (drawn % 256) : drawn
+      const entries = written === 'index' ? 1 + (drawn % 256) : drawn
       const most = Math.min(entries, 2 ** bits)
       const isFar = odd === 'far' && 2 ** bits > entries
       const indices = raw.map((index, i) => (isFar && i === raw.length >> 1 ? entries : index % most))
       const bytes = hybrid(indices, bits, cuts)
       // all of the last group may be padding, but not the last value
       const lastBits = odd === 'short' && bits > 0 ? bytes.length - 1 - Math.floor((7 * bits) / 8) : bytes.length
-      const kernel = arenaKernel(arena, `law ${log2}`, () => entriesKernel(log2))
+      const kernel = arenaKernel(arena, `law ${written}`, () => entriesKernel(written))
       const width = 2 ** log2
       const [source, dictionary, out] = [bytes.length + READ_BEHIND, entries * width, (indices.length + 1) * width].map((size) =>
         arena.allocate(size, 'law'),
@@ -354,8 +460,8 @@ test('indices of any number of bits name the entries that they are the numbers o
       try {
         ;(arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
         const dtype = ({ 0: 'u8', 2: 'i32', 3: 'f64' } as const)[log2]
-        const values = arena.view(dtype, dictionary, entries) as Float64Array | Int32Array
-        const nameOf = (index: number) => (log2 === 0 ? index : index * 3 + 1)
+        const values = arena.view(dtype, dictionary, entries) as Float64Array | Int32Array | Uint8Array
+        const nameOf = (index: number) => (written === 'index' ? index : log2 === 0 ? (index * 3 + 1) % 256 : index * 3 + 1)
         for (let i = 0; i < entries; i++) values[i] = nameOf(i)
         const to = arena.view(dtype, out, indices.length + 1) as Float64Array | Int32Array
         to[indices.length] = 77

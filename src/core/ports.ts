@@ -54,6 +54,14 @@ export interface Access extends WriteAccess {
   readonly dictionaries?: true
   /** The rows of the split that alone are wanted, ascending; `readSplit` gives these and no others. */
   readonly rows?: Int32Array | undefined
+  /** The numbers of a column's texts, by its number among those that are read. Where its pages allow it, such a column has the numbers of its rows' texts, at the place that `into` gives, and no texts. */
+  readonly numbered?: ((column: number) => TextNumbers | undefined) | undefined
+}
+
+/** Numbers for texts of which nothing else is asked. */
+export interface TextNumbers {
+  /** The number of each of `count` texts that lie behind their lengths, and 0 behind them; undefined where a text has none, or the bytes are no such texts. */
+  ofPlain(texts: Uint8Array, count: number): Uint16Array | undefined
 }
 
 /** Kernels over a memory other than the session's, such as a decoder's. */
@@ -120,6 +128,8 @@ export interface PageKernels {
   decode(parts: readonly Uint8Array[], column: PagedColumn): boolean
   /** Reads texts of pages, each stored behind its length, into blocks of the session's memory that the maker of the kernels frees; undefined where a page is malformed or memory is short. Of UTF-8 only one thing is checked: no text begins with a continuation byte. */
   texts(parts: readonly Uint8Array[], pages: readonly PageOfValues[]): Required<Pick<Column, 'offsets' | 'values'>> | undefined
+  /** Writes the number of each value of a page of dictionary indices, a byte each; false where the page is malformed, or not in the kernels' memory. */
+  numbers(page: NumberedPage, out: Uint8Array): boolean
   /** Unpacks pages that Snappy packed, one behind the other, and hands the bytes to `use`; undefined where a page does not unpack to its stated size, or memory is short. */
   unpack<R>(pages: readonly PackedPage[], use: (unpacked: Uint8Array) => R): R | undefined
 }
@@ -128,6 +138,14 @@ export interface PageKernels {
 export interface PackedPage {
   readonly bytes: Uint8Array
   readonly unpackedBytes: number
+}
+
+/** A page of dictionary indices without levels: their bit width in the first byte, and behind it runs. */
+export interface NumberedPage {
+  readonly bytes: Uint8Array
+  readonly values: number
+  /** The number of each entry of the dictionary, and that of null behind them. */
+  readonly numbers: Uint16Array
 }
 
 /** A column's values in pages. Positions (`at`, `end`) count over the bytes of all parts. */

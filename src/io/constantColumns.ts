@@ -14,8 +14,9 @@ export function readWithConstants(read: ReadSplit): ReadSplit {
     if (constants.size === 0 && rowNumbers === undefined) return await read(source, split, columns, predicate, access)
     const inFile = columns.flatMap((name, i) => (constants.has(name) || name === rowNumbers?.column ? [] : [{ name, i }]))
     const into = access?.into && ((column: number) => access.into?.(inFile[column]?.i ?? -1))
+    const numbered = access?.numbered && ((column: number) => access.numbered?.(inFile[column]?.i ?? -1))
     const names = inFile.map(({ name }) => name)
-    const batches = await read(fileOf(source, split), split, names, predicate, { ...access, into })
+    const batches = await read(fileOf(source, split), split, names, predicate, { ...access, into, numbered })
     let from = rowNumbers?.from ?? 0
     return batches.map((batch) => {
       const numbers = rowNumbers && { ...rowNumbers, from }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { rowReader } from '../core/data/columnReaders.ts'
 import { fieldsOf, typeText } from '../core/data/schema.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
@@ -403,4 +403,24 @@ test('of a row group that is written nothing is kept, so that its bytes can go',
     return readFileSync(path)
   }
   expect((await written((bytes) => bytes.fill(0))).equals(await written(() => undefined))).toBe(true)
+})
+
+test('a file that is left alone is described once, and again where it changed or other columns are wanted', async () => {
+  const [one, other] = ['one.parquet', 'other.parquet'].map((name) => join(folder, name)) as [string, string]
+  await write(one, sourceFromRows([{ id: 1, name: 'a' }]))
+  await write(other, sourceFromRows([{ id: 2, name: 'b' }]))
+  const soon = await openParquet(one)
+  expect((await openParquet(one)).splits[0]).not.toBe(soon.splits[0]) // it may be written again within one tick of the clock
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10_000 })
+  try {
+    const source = await openParquet(one)
+    expect((await openParquet(one)).splits[0]).toBe(source.splits[0])
+    expect(await rowsOf(await openParquet(one, { columns: ['name'] }))).toStrictEqual([{ name: 'a' }])
+    expect(await rowsOf(await openParquet(one, { columns: ['id'] }))).toStrictEqual([{ id: 1 }])
+    expect((await openParquet([other, one])).splits.map((split) => split.file)).toStrictEqual([0, 1])
+    cpSync(other, one)
+    expect(await rowsOf(await openParquet(one))).toStrictEqual([{ id: 2, name: 'b' }])
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -18,6 +18,7 @@ import { checkExpected, type ExpectOptions } from './expected.ts'
 import { INT64_OPTIONS, type Int64 } from './int64.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
+import { type KeptFile, keepFile, keptFile } from './parquet/keptFiles.ts'
 import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
 import { loadParquet } from './parquet/parquetLibrary.ts'
 import { type PartitionOptions, partitionNames, withPartitions } from './partitions/partitions.ts'
@@ -52,8 +53,12 @@ export async function openParquet(
   const files = await inGroups(named.paths, OPENED_AT_ONCE, (path) => openOne(path, { ...access, ofPaths }, limits))
   const [first, ...more] = files
   if (first === undefined) throw new SourceError('No file was named.', '')
-  const fields = more.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
-  const splits: SourceSplit[] = files.flatMap(splitsOf)
+  const fields = more.reduce((known, { columns }) => agreedFields(known, first.columns.path, columns), first.columns.fields)
+  const splits = files.flatMap((file, number): readonly SourceSplit[] => {
+    const known = file.splits.get(number) ?? splitsOf(file.columns, number)
+    file.splits.set(number, known)
+    return known
+  })
   const table: ArraySource = {
     kind: 'parquet',
     name: named.name,
@@ -69,9 +74,13 @@ async function openOne(
   path: string,
   { ofPaths, ...options }: ParquetOptions & Access & { readonly ofPaths: ReadonlySet<string> },
   limits: DecodeLimits,
-): Promise<FileColumns> {
+): Promise<KeptFile> {
   const bytes = await openBytes(path, options)
+  const int64 = options.int64 ?? 'number'
+  const key = bytes.version && JSON.stringify([path, bytes.version, int64, options.columns, [...ofPaths], limits])
+  const kept = key && keptFile(key)
   try {
+    if (kept) return kept
     const footer = await readFooter(bytes, path, limits)
     if (footer.rows > mostRows(bytes.size)) {
       throw new SourceError(
@@ -92,7 +101,8 @@ async function openOne(
     })
     if (new Set(names).size !== names.length)
       throw new PlanError(`A column is named twice in { columns: [${names.map((name) => JSON.stringify(name)).join(', ')}] }.`)
-    return describeFile({ path, stamp: bytes.stamp, footer, columns, int64: options.int64 ?? 'number', limits })
+    const described = describeFile({ path, stamp: bytes.stamp, footer, columns, int64, limits })
+    return key ? keepFile(key, described) : { columns: described, splits: new Map() }
   } finally {
     await bytes.close()
   }

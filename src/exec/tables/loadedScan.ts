@@ -48,9 +48,19 @@ export interface LoadServices {
 }
 
 /** The splits that a scan reads: all that its predicate does not rule out. */
-export function splitsRead({ source, predicate }: Scan): readonly SourceSplit[] {
-  return predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+export function splitsRead(scan: Scan): readonly SourceSplit[] {
+  const { source, predicate } = scan
+  if (predicate === undefined) return source.splits
+  let known = read.get(scan)
+  if (known === undefined) {
+    known = source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+    read.set(scan, known)
+  }
+  return known
 }
+
+/** The splits of scans with predicates, which are asked for several times before a scan is read. */
+const read = new WeakMap<Scan, readonly SourceSplit[]>()
 
 /** The scan, itself or below a pipeline, to be read whole for a column program; or why it is not; undefined for a plan that is none over a file. */
 export function scanToLoad(

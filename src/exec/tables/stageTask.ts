@@ -184,7 +184,8 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
       let [rows, before]: [number | undefined, number] = [undefined, 0]
       // one object for all splits, so that V8's accesses to it stay monomorphic
       const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
-      const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages }
+      const numbered = (i: number) => answered[i]
+      const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages, numbered }
       for (const { split, firstRow } of splits) {
         rows = split.rows
         before = firstRow

@@ -7,8 +7,8 @@
  * https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
  */
 import type { ArrowCompression } from '../../core/engine.ts'
-import { packedPages } from '../parquet/packedPages.ts'
 import { pageGroups } from '../parquet/pageGroups.ts'
+import { packedPages } from '../parquet/writing/packedPages.ts'
 import { PREFIX_BYTES } from './arrowLayout.ts'
 import { BufferRegion, CompressionType, RecordBatchFileWriter } from './arrowLibrary.ts'
 

@@ -5,7 +5,7 @@
  * the two.
  */
 
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { SourceError } from '../../core/errors.ts'
@@ -47,9 +47,11 @@ async function openOwn(path: string, access: Access): Promise<ByteSource> {
   return isUrl(path) ? openHttp(path, access) : openFile(path, access)
 }
 
+type Info = Pick<Stats, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino' | 'dev' | 'isFile' | 'isDirectory'>
+
 /** The operations on files: while the thread goes on, or while it waits. */
 interface Files {
-  readonly stat: (path: string) => Awaitable<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean }>
+  readonly stat: (path: string) => Awaitable<Info>
   readonly open: (path: string) => Awaitable<OpenFile>
 }
 
@@ -84,6 +86,7 @@ async function openFile(path: string, { signal, waits }: Access): Promise<ByteSo
   const files = waits === true ? WAITING : GOING_ON
   try {
     // Before open(): opening a named pipe would wait for a writer.
+    const asked = Date.now()
     const info = await files.stat(path)
     if (info.isDirectory())
       throw new SourceError(`${path} is a directory. Name the files in it, for example ${path.replace(/\/$/, '')}/*.`, path)
@@ -97,6 +100,7 @@ async function openFile(path: string, { signal, waits }: Access): Promise<ByteSo
     return {
       size: info.size,
       stamp: `${info.size}:${info.mtimeMs}`,
+      version: versionOf(info, asked),
       async read(start, end, into) {
         const bytes = into !== undefined && into.length >= end - start ? into.subarray(0, end - start) : new Uint8Array(end - start)
         let done = 0
@@ -113,6 +117,14 @@ async function openFile(path: string, { signal, waits }: Access): Promise<ByteSo
   } catch (error) {
     throw fileError(path, error)
   }
+}
+
+/** Milliseconds after which a change has another time than the one before it, whatever clock ticks a file system has. */
+const SETTLED_MS = 2_500
+
+/** The version of a file that was looked at at `asked`; undefined where a change after that might have the time of the last one. */
+export function versionOf({ dev, ino, size, mtimeMs, ctimeMs }: Omit<Info, 'isFile' | 'isDirectory'>, asked: number): string | undefined {
+  return asked - Math.max(mtimeMs, ctimeMs) < SETTLED_MS ? undefined : `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`
 }
 
 /** SourceError for a file that says it is empty and is not: some systems make files as they are read. */

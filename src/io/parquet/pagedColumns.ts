@@ -101,12 +101,16 @@ function byCodec(
 
 /** Whether all values are entries of one dictionary whose codes fit in a byte. */
 function hasByteCodes({ isCoded, pages: [page] }: ReadyColumn): boolean {
-  if (!isCoded || page?.kind !== 'dictionary' || page.values > BYTE_CODES) return false
-  return page.encoding === PLAIN || page.encoding === PLAIN_DICTIONARY
+  return isCoded && page !== undefined && isPlainDictionary(page) && page.values <= BYTE_CODES
+}
+
+/** Whether a page has the entries of a dictionary one behind the other. */
+export function isPlainDictionary({ kind, encoding }: Page): boolean {
+  return kind === 'dictionary' && (encoding === PLAIN || encoding === PLAIN_DICTIONARY)
 }
 
 /** The form in which kernels write a column's values; undefined for columns that they do not make: nested, INT96, of another type or change. */
-function formOf(physical: number, { type, changes: [change, another], elements, int96 }: ColumnDetail): Form | undefined {
+export function formOf(physical: number, { type, changes: [change, another], elements, int96 }: ColumnDetail): Form | undefined {
   if (elements.length !== 1 || another !== undefined || int96 !== undefined) return undefined
   const width = physical === PHYSICAL.INT32 || physical === PHYSICAL.FLOAT ? 4 : 8
   if (change?.kind === 'decimal') {
@@ -223,11 +227,11 @@ function isOfValues({ kind, encoding }: Page): boolean {
 }
 
 /** The packed bytes of a page: without its levels in the second version of pages, which does not pack them, and with them in the first. */
-function valueBytes({ body, second }: Page): Uint8Array {
+export function valueBytes({ body, second }: Page): Uint8Array {
   return second === undefined ? body : body.subarray(second.levelBytes)
 }
 
-function unpackedBytes({ uncompressedBytes, second }: Page): number {
+export function unpackedBytes({ uncompressedBytes, second }: Page): number {
   return uncompressedBytes - (second?.levelBytes ?? 0)
 }
 
@@ -254,7 +258,7 @@ function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[
 }
 
 /** The position of the values in a page of the first version that begins `at`; undefined unless its levels are one run without nulls. */
-function afterLevels(bytes: Uint8Array, at: number, values: number): number | undefined {
+export function afterLevels(bytes: Uint8Array, at: number, values: number): number | undefined {
   const begin = LENGTH_BYTES + lengthAt(bytes, 0)
   if (begin > bytes.length) return undefined
   let header = 0

@@ -5,21 +5,20 @@ import { crc32 } from 'node:zlib'
 import type { Batch, Column } from '../../core/data/column.ts'
 import type { Field } from '../../core/data/schema.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
-import type { ReadSplit } from '../../core/ports.ts'
+import type { Access, ReadSplit, TextNumbers } from '../../core/ports.ts'
 import { columnError, type Place } from '../arrow/arrowTypes.ts'
 import { openBytes } from '../bytes/byteSource.ts'
 import { type Range, RangeReads } from '../bytes/rangeReads.ts'
+import type { ByteSource } from '../bytes/source.ts'
 import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { columnsAtRows } from './columnsAtRows.ts'
 import { decodeColumns, fitTogether } from './decode.ts'
 import type { ChunkDetail, ColumnDetail, FileDetail, GroupColumn, GroupDetail, LeafDetail } from './describe.ts'
 import type { ReadyColumn } from './nativeColumns.ts'
+import { mayBeNumbered, numberedTexts, SNAPPY } from './numberedTexts.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
-
-/** The highest codec that kernels unpack, by Parquet's number; the one below it is uncompressed. */
-const SNAPPY = 1
 
 /** Some old writers leave the dictionary page's header out of a chunk's size. */
 const SLACK_BYTES = 128
@@ -44,38 +43,89 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
   const bytes = await openBytes(file.path, access)
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
-    const chunks = known.map(({ chunks }) => chunks.map((chunk) => rangeOf(chunk, bytes.size)))
-    const ranges = chunks.flat()
-    const isForKernels = access?.packed !== undefined && ranges.every(({ chunk }) => chunk.codec <= SNAPPY)
-    const reads = new RangeReads(bytes, ranges, isForKernels ? access.packed : access?.scratch)
-    const decoded: Column[] = []
-    let decodedBytes = 0
-    let waiting: ReadyColumn[] = []
-    let waitingBytes = 0
-    const flush = (): void => {
-      const first = decoded.length
-      const rest = first === 0 ? access : { ...access, into: access?.into && ((column: number) => access.into?.(first + column)) }
-      for (const column of wanted === undefined ? decodeColumns(file, waiting, rows, rest) : columnsAtRows(file, waiting, rows, wanted)) {
-        decodedBytes += bytesOfColumn(column)
-        if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
-        const { name: of, type } = fields[decoded.length] as Field // columns come in the order of the fields
-        decoded.push(readColumn(column, type, { source: file.path, column: of }, group.firstRow, wanted))
-      }
-      waiting = []
-      waitingBytes = 0
-    }
+    const read: (Column | undefined)[] = []
     for (const [i, name] of columns.entries()) {
-      const { column } = known[i] as GroupColumn // one a name
-      const ready = await readyColumn(reads, { name, detail: column, ranges: chunks[i] as readonly ChunkRange[] }, group)
-      if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
-      waiting.push(ready)
-      waitingBytes += ready.likelyBytes
+      const numbers = access?.numbered?.(i)
+      const column = known[i] as GroupColumn // one a name
+      read.push(numbers && (await numberedColumn(bytes, { ...column, name, number: i }, { group, access, numbers })))
     }
-    flush()
-    return [{ element, length, columns: decoded }]
+    const left = columns.flatMap((name, i) => (read[i] === undefined ? [{ ...(known[i] as GroupColumn), name, number: i }] : []))
+    if (left.length > 0)
+      for (const [i, column] of (await decodedGroup(bytes, left, group, access)).entries()) read[left[i]?.number ?? 0] = column
+    return [{ element, length, columns: read as Column[] }] // each came as numbers or was left
   } finally {
     await bytes.close()
   }
+}
+
+interface WantedColumn extends GroupColumn {
+  readonly name: string
+  /** Its number among the columns that are read. */
+  readonly number: number
+}
+
+interface NumberedReading {
+  readonly group: GroupDetail
+  readonly access: Access | undefined
+  readonly numbers: TextNumbers
+}
+
+/** A column that has the numbers of its texts; undefined where its pages do not allow it. */
+async function numberedColumn(
+  bytes: ByteSource,
+  { column: detail, chunks: [chunk], name, number }: WantedColumn,
+  { group: { file, rows }, access, numbers }: NumberedReading,
+): Promise<Column | undefined> {
+  const [out, kernels] = [access?.into?.(number), access?.pages]
+  if (chunk === undefined || out?.length !== rows || kernels === undefined || !mayBeNumbered(detail, chunk.codec)) return undefined
+  const range = rangeOf(chunk, bytes.size)
+  const place = { source: file.path, column: name }
+  const most = file.limits.columnBytes
+  if (Math.max(chunk.bytes, chunk.values * 8) > most) return undefined
+  const read = checked(await bytes.read(range.start, range.end, access?.packed?.bytes(range.end - range.start)), chunk, place)
+  const { pages, uncompressedBytes } = checkPages(read, chunk.codec, chunk.values, place)
+  const isNumbered = uncompressedBytes <= most && numberedTexts({ detail, codec: chunk.codec, pages }, { numbers, kernels, out })
+  return isNumbered ? { type: detail.type, length: rows, values: out } : undefined
+}
+
+/** Fetches and decodes columns of a row group. */
+async function decodedGroup(
+  bytes: ByteSource,
+  columns: readonly WantedColumn[],
+  group: GroupDetail,
+  access: Access | undefined,
+): Promise<readonly Column[]> {
+  const { file, rows } = group
+  const wanted = access?.rows
+  const chunks = columns.map(({ chunks }) => chunks.map((chunk) => rangeOf(chunk, bytes.size)))
+  const ranges = chunks.flat()
+  const isForKernels = access?.packed !== undefined && ranges.every(({ chunk }) => chunk.codec <= SNAPPY)
+  const reads = new RangeReads(bytes, ranges, isForKernels ? access.packed : access?.scratch)
+  const decoded: Column[] = []
+  let decodedBytes = 0
+  let waiting: ReadyColumn[] = []
+  let waitingBytes = 0
+  const flush = (): void => {
+    const first = decoded.length
+    const into = access?.into && ((column: number) => access.into?.(columns[first + column]?.number ?? 0))
+    const to = { ...access, into }
+    for (const column of wanted === undefined ? decodeColumns(file, waiting, rows, to) : columnsAtRows(file, waiting, rows, wanted)) {
+      decodedBytes += bytesOfColumn(column)
+      if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
+      const { name, column: detail } = columns[decoded.length] as WantedColumn // columns come in their order
+      decoded.push(readColumn(column, detail.type, { source: file.path, column: name }, group.firstRow, wanted))
+    }
+    waiting = []
+    waitingBytes = 0
+  }
+  for (const [i, { name, column }] of columns.entries()) {
+    const ready = await readyColumn(reads, { name, detail: column, ranges: chunks[i] as readonly ChunkRange[] }, group)
+    if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
+    waiting.push(ready)
+    waitingBytes += ready.likelyBytes
+  }
+  flush()
+  return decoded
 }
 
 function tooMuch({ path, limits }: FileDetail, group: number, bytes: number): SourceError {
@@ -116,7 +166,7 @@ async function readyColumn(
     const { chunk } = range
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
-    const read = await checkedChunk(reads, range, place)
+    const read = checked(await reads.read(range), chunk, place)
     const found = checkPages(read, chunk.codec, chunk.values, place)
     decodedBytes += Math.max(found.uncompressedBytes, chunk.values * 8)
     likelyBytes += Math.max(found.likelyBytes, chunk.values * 8)
@@ -130,9 +180,8 @@ async function readyColumn(
   return { name, detail, chunks, pages, likelyBytes, isCoded }
 }
 
-async function checkedChunk(reads: RangeReads<ChunkRange>, range: ChunkRange, place: Place): Promise<Uint8Array> {
-  const read = await reads.read(range)
-  const { checksum } = range.chunk
-  if (checksum !== undefined && crc32(read) !== checksum) throw columnError(place, 'the checksum does not match: the file is damaged.')
-  return read
+/** The bytes of a chunk, once its checksum was compared, where it has one. */
+function checked(bytes: Uint8Array, { checksum }: ChunkDetail, place: Place): Uint8Array {
+  if (checksum !== undefined && crc32(bytes) !== checksum) throw columnError(place, 'the checksum does not match: the file is damaged.')
+  return bytes
 }

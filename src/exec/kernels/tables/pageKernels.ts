@@ -40,8 +40,9 @@ const SPREAD_BITS = 8
 const eachLane = (lane: (i: number) => number): Code =>
   vectorConst(new Uint8Array(Uint16Array.from({ length: 8 }, (_, i) => lane(i)).buffer))
 
-/** run(source, length, width, count, entries, dictionary, out): writes entries of 2 ** log2 bytes, or for log2 = 0 the indices as bytes. */
-export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
+/** run(source, length, width, count, entries, dictionary, out): writes entries of 2 ** log2 bytes, or the indices themselves as bytes. */
+export function entriesKernel(written: 'index' | 0 | 2 | 3): KernelModule {
+  const log2 = written === 'index' ? 0 : written
   const { source, length, width, count, entries, dictionary, out, ...locals } = numbered(
     ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out'] as const),
     ...([
@@ -66,8 +67,8 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
   )
   const { at, done, header, shift, byte, groups, end, last, index, mask, far, target, bits, word, step, whole } = locals
   const { first, second, factors, kept, most, vector } = locals
-  const [load, store] = log2 === 0 ? [OP.i32Load, OP.i32Store8] : log2 === 2 ? [OP.i32Load, OP.i32Store] : [OP.i64Load, OP.i64Store]
-  const entry = log2 === 0 ? get(index) : [...element(dictionary, index, log2), ...I.memory(load)]
+  const [load, store] = ({ 0: [OP.i32Load8U, OP.i32Store8], 2: [OP.i32Load, OP.i32Store], 3: [OP.i64Load, OP.i64Store] } as const)[log2]
+  const entry = written === 'index' ? get(index) : [...element(dictionary, index, log2), ...I.memory(load)]
   const isFar = [...get(index), ...get(entries), OP.i32GeU]
   const noted = [...get(far), ...isFar, OP.i32Or, ...set(far)]
   const trapIf = (test: Code): Code => [...test, ...I.if(), OP.unreachable, OP.end]
@@ -129,7 +130,7 @@ export function entriesKernel(log2: 0 | 2 | 3): KernelModule {
     ...[...eachLane((i) => 2 ** (8 - i)), ...get(vector), ...eachLane(() => 7), SIMD.and, ...eachLane(() => 0x202), SIMD.i16Mul],
     ...[...eachLane(() => 0x100), SIMD.i16Add, SIMD.i8Swizzle, ...set(factors), ...splat(get(mask)), ...set(kept)],
   ]
-  const byWidth: Code = log2 > 0 ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), byLane, spread, OP.end, byWords]
+  const byWidth: Code = written !== 'index' ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), byLane, spread, OP.end, byWords]
   const single = [
     ...[...wordAt([...get(last), ...get(width), OP.i32Mul]), ...nextPlace, ...noted, ...moved(last, num(1))],
     ...[...element(out, done, log2), ...entry, ...I.memory(store), ...moved(done, num(1))],

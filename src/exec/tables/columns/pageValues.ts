@@ -4,12 +4,13 @@
  *     page     3 0 0 2   indices of a dictionary's entries      place   d a a c
  *     page     x y z     values                          -->    place   x y z
  *     page     3 0 0 2   indices of a dictionary of texts       place   3 0 0 2   a byte each
+ *     page     3 0 0 2   indices of texts with numbers          place   5 0 0 1   the number of each
  *     page     1 x 2 yz  texts behind their lengths             texts   xyz       0 1 3
  *
  * Integers that are read as scaled numbers are divided: entries of a dictionary once each, before the indices are resolved.
  */
 import { MemoryError } from '../../../core/errors.ts'
-import type { PackedPage, PagedColumn, PageKernels, PageOfValues } from '../../../core/ports.ts'
+import type { NumberedPage, PackedPage, PagedColumn, PageKernels, PageOfValues } from '../../../core/ports.ts'
 import { scaledBy, scaledKernel } from '../../kernels/tables/numberKernels.ts'
 import { entriesKernel, MOST_PAGE_VALUES, MOST_PLACE_BITS, plainTextsKernel, READ_BEHIND } from '../../kernels/tables/pageKernels.ts'
 import { snappyKernel } from '../../kernels/tables/snappyKernel.ts'
@@ -17,9 +18,11 @@ import type { Arena } from '../../memory/arena.ts'
 import type { Block } from '../block.ts'
 import { arenaKernel } from '../operators/arenaKernels.ts'
 import { beginAlike, copyBytes } from '../operators/gather/copyBytes.ts'
+import { writeCodes } from './texts/loadedTexts.ts'
 
 const OPERATOR = 'pages of files'
-const LOG2 = { 1: 0, 4: 2, 8: 3 } as const
+/** What the kernel of entries writes for values of so many bytes: of texts, indices. */
+const WRITTEN = { 1: 'index', 4: 2, 8: 3 } as const
 /** The most entries of a dictionary whose indices fit a byte. */
 const MOST_BYTE_ENTRIES = 256
 /** Bytes of a word; blocks begin at whole words. */
@@ -40,6 +43,7 @@ export function pageKernels(arena: Arena, held: Block[]): PageKernels {
       }
     },
     texts: (parts, pages) => texts(arena, held, parts, pages),
+    numbers: (page, out) => numbered(arena, page, out),
     unpack(pages, use) {
       const packed = pages.reduce((most, { bytes }) => (arena.owns(bytes) ? most : Math.max(most, bytes.length)), 0)
       const size = pages.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
@@ -113,6 +117,28 @@ function texts(
   } finally {
     if (room !== undefined && room > 0) arena.free(room)
   }
+}
+
+/** Writes the numbers of a page's values: their indices as bytes, which then become numbers, or where bytes do not hold them the numbers at once. */
+function numbered(arena: Arena, { bytes, values, numbers }: NumberedPage, out: Uint8Array): boolean {
+  const entries = numbers.length - 1
+  const [indexBits = MOST_PLACE_BITS + 1] = bytes
+  if (!arena.owns(bytes) || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES || out.length !== values) return false
+  const isBytes = entries <= MOST_BYTE_ENTRIES
+  const room = isBytes ? 0 : reserved(arena, entries)
+  if (room === undefined) return false
+  try {
+    if (!isBytes) (arena.view('u8', room, entries) as Uint8Array).set(numbers.subarray(0, entries))
+    const kernel = arenaKernel(arena, `page entries ${isBytes ? 'index' : 0}`, () => entriesKernel(isBytes ? 'index' : 0))
+    kernel(bytes.byteOffset + 1, bytes.length - 1, indexBits, values, entries, room, out.byteOffset)
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) return false
+    throw error
+  } finally {
+    if (!isBytes) arena.free(room)
+  }
+  if (isBytes) writeCodes({ length: values, values: out }, numbers, out, { firstRow: 0, arena })
+  return true
 }
 
 /** Copies plain values straight to their places; false where pages are damaged, undefined where some need decoding or scaling. */
@@ -193,8 +219,9 @@ function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
   // for texts only indices are written: kernels need no entries
   const given = dictionary === undefined || width === 1 ? 0 : bodies.address(dictionary.at, entryBytes(column))
   if (given === undefined) return false
-  const isWider = outWidth > width && dictionary !== undefined
-  const entries = isWider ? reserved(arena, outWidth * dictionary.entries) : given
+  // entries become numbers elsewhere, since another decoder may read the bytes of the file again
+  const isElsewhere = numbers !== undefined && dictionary !== undefined
+  const entries = isElsewhere ? reserved(arena, outWidth * dictionary.entries) : given
   if (entries === undefined) return false
   try {
     const isMade =
@@ -208,7 +235,7 @@ function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
         if (width === 1 || end - at < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
       } else {
         if (dictionary === undefined || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES) return false
-        const kernel = arenaKernel(arena, `page entries ${outWidth}`, () => entriesKernel(LOG2[outWidth]))
+        const kernel = arenaKernel(arena, `page entries ${WRITTEN[outWidth]}`, () => entriesKernel(WRITTEN[outWidth]))
         kernel(from, end - at, indexBits, values, dictionary.entries, entries, to)
       }
       to += values * outWidth
@@ -218,7 +245,7 @@ function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
     if (error instanceof WebAssembly.RuntimeError) return false
     throw error
   } finally {
-    if (isWider) arena.free(entries)
+    if (isElsewhere) arena.free(entries)
   }
 }
 

@@ -12,6 +12,7 @@ import { fieldsOf, plainType, sameType } from '../../../core/data/schema.ts'
 import type { PhysicalPlan, Step } from '../../../planner/physical/physicalPlan.ts'
 import { byteSetKernel, TABLE_BYTES } from '../../kernels/tables/byteKernels.ts'
 import { SEMI_FRAME, type SemiShape, semiKernel } from '../../kernels/tables/semiKernel.ts'
+import type { KernelModule } from '../../kir/kernelModule.ts'
 import { putAddress } from '../../memory/addressWords.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { kernelType } from '../operators/groupBy/groupMemory.ts'
@@ -143,10 +144,21 @@ export function boundSemi(
   const shape: SemiShape = { type, nullable: key.validity !== undefined, anti: set.anti, narrows: places.narrows }
   const { base, span } = set.window
   const isOfBytes = type === 'u8' && base === 0 && span > 0 && span <= 2 ** 8
-  const kernel = isOfBytes ? byteSetKernel(shape, Math.ceil(span / TABLE_BYTES)) : semiKernel(shape)
+  const kernel = filterKernel(shape, isOfBytes ? Math.ceil(span / TABLE_BYTES) : 0)
   const values = { ...set.window, ...places, key: address, keyBits: bits }
   const frame = new Float64Array(SEMI_FRAME.length)
   const words = new Int32Array(frame.buffer)
   for (const [i, name] of SEMI_FRAME.entries()) putAddress(words, 2 * i, values[name])
   return { ...sentModule(kernel, arena), functions: [], frame, outputs: [] }
+}
+
+/** The kernels by shape and tables, so that each is made and encoded once. */
+const filterKernels = new Map<string, KernelModule>()
+
+/** The kernel that filters rows by a set: of bytes in so many tables of vectors, or of places in a range where there are none. */
+function filterKernel(shape: SemiShape, tables: number): KernelModule {
+  const key = JSON.stringify([shape, tables])
+  let kernel = filterKernels.get(key)
+  if (kernel === undefined) filterKernels.set(key, (kernel = tables > 0 ? byteSetKernel(shape, tables) : semiKernel(shape)))
+  return kernel
 }

@@ -8,15 +8,18 @@
  *
  * Number 0 has the answers of the empty text, which are also those of null. Statement: filters keep the same rows as over the file's texts.
  */
+import { isUtf8 } from 'node:buffer'
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
-import { valueReader } from '../../../../core/data/columnReaders.ts'
 import type { FunctionIr } from '../../../../core/ir/functionIr.ts'
 import { columnsRead } from '../../../../core/ir/functionUse.ts'
+import { once } from '../../../../core/once.ts'
+import type { TextNumbers } from '../../../../core/ports.ts'
 import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { callable } from '../../operators/rows/rowKernel.ts'
 import type { ResultBlocks } from '../resultBlocks.ts'
+import { type ComparedTexts, comparedTexts } from './comparedTexts.ts'
 import { writeCodes } from './loadedTexts.ts'
 import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, giveCodes } from './textCodes.ts'
@@ -27,6 +30,8 @@ export interface Asked {
   readonly questions: readonly FunctionIr[]
   /** The answers of the empty text, a bit for each question. */
   readonly base: number
+  /** Present where the questions only compare a text with constants. */
+  readonly compared?: ComparedTexts
 }
 
 /** The most questions: one vector has a byte for each combination of answers. */
@@ -53,7 +58,12 @@ export function askedTexts(plan: PhysicalPlan): ReadonlyMap<string, Asked> {
   for (const [column, own] of questions) {
     const answer = answering(own)
     const base = own.length > MOST_QUESTIONS || read.has(column) ? undefined : answer('')
-    if (base !== undefined && answer(null) === base) asked.set(column, { questions: own, base })
+    if (base === undefined || answer(null) !== base) continue
+    const compared = comparedTexts(own, (text) => {
+      const bits = answer(text)
+      return bits === undefined ? undefined : bits ^ base
+    })
+    asked.set(column, { questions: own, base, ...(compared && { compared }) })
   }
   return asked
 }
@@ -106,22 +116,29 @@ function answering(questions: readonly FunctionIr[]): (text: unknown) => number 
 }
 
 /** Numbers the texts of splits by their answers. */
-export class AnsweredTexts {
+export class AnsweredTexts implements TextNumbers {
   /** A text for each number that was seen. */
   readonly texts: string[] = []
-  private readonly answer: (text: unknown) => number | undefined
+  private readonly answer: () => (text: unknown) => number | undefined
   private readonly base: number
   /** The numbers of texts, by their bytes as Latin-1 characters. */
   private readonly known = new Map<string, number>()
+  /** The constants' bytes and numbers, and the number of all other texts; undefined where more is asked than whether a text is a constant. */
+  private readonly compared: { readonly constants: readonly NumberedBytes[]; readonly other: number } | undefined
 
-  constructor({ questions, base }: Asked) {
-    this.answer = answering(questions)
+  constructor({ questions, base, compared }: Asked) {
+    this.answer = once(() => answering(questions))
     this.base = base
+    if (compared === undefined) return
+    const { constants, other } = compared
+    this.compared = { constants: constants.map(({ text, number }) => ({ bytes: Buffer.from(text), number })), other: other.number }
+    for (const { text, number } of [...constants, other]) this.texts[number] = text
   }
 
   /** Writes the numbers of a part's rows; false where it is not dictionary encoded, or an entry has no number. May overwrite the part's indices. */
   write(part: Column, numbers: Uint8Array, { firstRow, arena }: { readonly firstRow: number; readonly arena: Arena }): boolean {
-    const { dictionary, values, length } = part
+    const { dictionary, values, offsets, length } = part
+    if (dictionary === undefined && offsets === undefined && values !== undefined) return true // the numbers are there
     const map = dictionary && this.numbersOf(dictionary)
     if (map === undefined) return false
     const places = values as Codes // indices, as it is dictionary encoded
@@ -133,31 +150,67 @@ export class AnsweredTexts {
     return true
   }
 
+  ofPlain(texts: Uint8Array, count: number): Uint16Array | undefined {
+    const { compared } = this
+    const bytes = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength)
+    const map = new Uint16Array(count + 1)
+    let at = 0
+    for (let entry = 0; entry < count; entry++) {
+      const from = at + LENGTH_BYTES
+      const length = from > bytes.length ? MOST_LENGTH : bytes.readUInt32LE(at)
+      if (length >= MOST_LENGTH || length > bytes.length - from) return undefined
+      at = from + length
+      const number = compared === undefined ? this.numberOf(bytes, from, at) : comparedNumber(compared, bytes, from, at)
+      if (number === undefined) return undefined
+      map[entry] = number
+    }
+    // lengths are characters of one byte, so each text by itself is UTF-8 if all bytes together are
+    return isUtf8(bytes.subarray(0, at)) ? map : undefined
+  }
+
   /** The number of each entry, and behind them that of null; undefined where an entry has none. */
-  private numbersOf(dictionary: Column): Uint16Array | undefined {
-    const { length, values, offsets } = dictionary
-    const read = valueReader(dictionary)
+  private numbersOf({ length, values, offsets }: Column): Uint16Array | undefined {
     const map = new Uint16Array(length + 1)
-    const bytes =
-      values === undefined || offsets === undefined ? undefined : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
-    const all = bytes?.toString('latin1', 0, offsets?.[length]) ?? ''
+    const bytes = values === undefined ? Buffer.alloc(0) : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
     for (let entry = 0; entry < length; entry++) {
-      const key = all.slice(offsets?.[entry], offsets?.[entry + 1])
-      const number = this.known.get(key) ?? this.numbered(key, read(entry))
+      const number = this.numberOf(bytes, offsets?.[entry] ?? 0, offsets?.[entry + 1] ?? 0)
       if (number === undefined) return undefined
       map[entry] = number
     }
     return map
   }
 
-  private numbered(key: string, text: unknown): number | undefined {
-    const bits = this.answer(text)
+  /** The number of the text of these bytes; undefined where it has no answers. */
+  private numberOf(bytes: Buffer, from: number, to: number): number | undefined {
+    const key = bytes.toString('latin1', from, to)
+    const known = this.known.get(key)
+    if (known !== undefined) return known
+    const text = bytes.toString('utf8', from, to)
+    const bits = this.answer()(text)
     if (bits === undefined) return undefined
     const number = bits ^ this.base
     this.known.set(key, number)
-    this.texts[number] ??= String(text)
+    this.texts[number] ??= text
     return number
   }
+}
+
+/** Bytes of the length before a text of a page, and the least length whose bytes are not all ASCII. */
+const [LENGTH_BYTES, MOST_LENGTH] = [4, 128]
+
+interface NumberedBytes {
+  readonly bytes: Buffer
+  readonly number: number
+}
+
+function comparedNumber(
+  { constants, other }: { readonly constants: readonly NumberedBytes[]; readonly other: number },
+  texts: Buffer,
+  from: number,
+  to: number,
+): number {
+  for (const { bytes, number } of constants) if (bytes.length === to - from && bytes.compare(texts, from, to) === 0) return number
+  return other
 }
 
 /** The column of texts that the numbers of rows stand for, dictionary encoded by these numbers. */

@@ -120,10 +120,23 @@ const STRIDE = 65_536
 const MOST_TABLES = 8
 
 /** Writes the codes of a part's rows to their places in the arena, where the part's indices may lie already. */
-export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
+export function writeCodes(
+  { length, values }: Pick<Column, 'length' | 'values'>,
+  map: Uint16Array,
+  codes: Codes,
+  { firstRow, arena }: CodesPlace,
+): void {
   const places = values as Codes // indices, as it is dictionary encoded
   const isThere = !(places instanceof Int32Array) && places.buffer === codes.buffer && places.byteOffset === codes.byteOffset + firstRow
-  const isSame = map.subarray(0, -1).every((code, place) => code === place) // but for the last, which null has
+  const entries = map.length - 1 // the last is null's
+  let [isSame, only, last] = [true, -1, -1]
+  for (let place = 0; place <= entries; place++) {
+    const code = map[place] as number // place < length
+    if (code !== place && place < entries) isSame = false
+    if (code === 0) continue
+    if (only < 0) only = place
+    last = place
+  }
   if (isThere && isSame) return
   if (!arena.owns(places)) {
     for (let i = 0; i < length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
@@ -132,8 +145,7 @@ export function writeCodes({ length, values }: Column, map: Uint16Array, codes: 
   const width = codes.BYTES_PER_ELEMENT
   const to = codes.byteOffset + width * firstRow
   const isBytes = width === 1 && places.BYTES_PER_ELEMENT === 1
-  const only = map.findIndex((code) => code !== 0)
-  if (isBytes && map.findLastIndex((code) => code !== 0) === only) {
+  if (isBytes && last === only) {
     const kernel = arenaKernel(arena, 'bytes that are one', byteIsKernel)
     for (let from = 0; from < length; from += STRIDE)
       kernel(places.byteOffset + from, Math.min(STRIDE, length - from), to + from, only, map[only] ?? 0)

@@ -1,14 +1,14 @@
 /**
- * Bytes packed by the encoder's codecs: the inverse of `unpackedPages.ts`.
+ * Bytes packed by the encoder's codecs: the inverse of `../unpackedPages.ts`.
  *
  *     bytes of any lengths        one after another
  *     what the encoder sees       one row, with a column for each of them
  *     what is taken of its file   the body of the one page of each column
  */
-import { Bug } from '../../core/errors.ts'
-import { Field, FixedSizeBinary, makeData, RecordBatch, Schema, Struct, Table, tableToIPC } from '../arrow/arrowLibrary.ts'
-import { decodeThrift, intOf, structOf, structsOf, ThriftReader } from './thrift.ts'
-import { WasmFailure, withParquetWasm } from './wasm.ts'
+import { Bug } from '../../../core/errors.ts'
+import { Field, FixedSizeBinary, makeData, RecordBatch, Schema, Struct, Table, tableToIPC } from '../../arrow/arrowLibrary.ts'
+import { decodeThrift, intOf, structOf, structsOf, ThriftReader } from '../thrift.ts'
+import { WasmFailure, withParquetWasm } from '../wasm.ts'
 
 /** Packs each of `parts`, in their order; none of them may be empty. Callers have awaited `loadParquet`. */
 export function packedPages(parts: readonly Uint8Array[], codec: 'ZSTD' | 'LZ4_RAW'): readonly Uint8Array[] {
