@@ -77,7 +77,7 @@ test('the first rows by an order have the columns that are read for them alone',
       }
       const file = await (format === 'parquet'
         ? session.readParquet<Row>(path, { int64: 'bigint' })
-        : session.readArrow<Row>(path, { int64: 'bigint' })) // prettier-ignore
+        : session.readArrow<Row>(path, { int64: 'bigint' }))
       const all = await file.collect()
       const kept = isFiltered ? file.filter((row) => row.group !== 2) : file
       const order = isDescending ? 'descending' : 'ascending'

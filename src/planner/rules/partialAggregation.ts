@@ -50,15 +50,19 @@ function isOverTable(plan: LogicalPlan): boolean {
   }
 }
 
-/** Whether a kernel computes the aggregate: counts of rows and of numbers, and extremes of numbers. */
+/** Whether the aggregate is computed from the groups of all rows at once: counts of rows and of numbers, extremes of numbers, bigints and dates, firsts and lasts. */
 function hasKernel({ element, input }: Extract<LogicalPlan, { kind: 'GroupBy' }>, { name, kind, of }: AggregateCall): boolean {
   if (kind === 'count') return of === undefined || isNumber(input.element, columnOf(of))
-  return (kind === 'min' || kind === 'max') && isNumber(element, name)
+  if (kind === 'first' || kind === 'last') return true
+  return (kind === 'min' || kind === 'max') && ['number', 'bigint', 'Date'].includes(classOf(element, name))
 }
 
 function isNumber(element: ElementType, name: string | undefined): boolean {
-  const type = fieldsOf(element).find((field) => field.name === name)?.type
-  return type !== undefined && valueClassOf(type) === 'number'
+  return classOf(element, name) === 'number'
+}
+
+function classOf(element: ElementType, name: string | undefined): ReturnType<typeof valueClassOf> {
+  return valueClassOf(fieldsOf(element).find((field) => field.name === name)?.type ?? { kind: 'unknown' })
 }
 
 /** Returns the column that a function returns unchanged; undefined where it computes anything. */

@@ -329,7 +329,9 @@ class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' |
       this.distinct.push({ ...compared, hashes: memory.room(4 * column.length), out: values.byteOffset })
       return () => numbersColumn(values)
     }
-    const type = valueClassOf(column.type) === 'number' || column.type.kind === 'bool' ? kernelType(column.type.kind) : undefined
+    const isDay = column.type.kind === 'date' && (kind === 'min' || kind === 'max') // a number of days
+    const isFolded = valueClassOf(column.type) === 'number' || column.type.kind === 'bool' || isDay
+    const type = isFolded ? kernelType(column.type.kind) : undefined
     if (type === undefined) return undefined
     const place = { type, values: memory.addressOf(column.values), bits: memory.addressOf(column.validity) }
     const present = (): number => memory.room(4 * groups.length)

@@ -28,8 +28,8 @@ export class PassSources {
     return column
   }
 
-  /** The source of a fold's values; undefined where the output is no number, or may be null. */
-  added(output: ProgramOutput): { readonly list: number } | { readonly address: number } | undefined {
+  /** The source of a fold's values; undefined where the output is no number, for extremes no day either, or may be null. */
+  added(output: ProgramOutput, isExtreme: boolean): { readonly list: number } | { readonly address: number } | undefined {
     const { program, arena } = this.run
     const known = this.copied.findIndex(({ name }) => name === output.name)
     if (known >= 0) return { list: known }
@@ -42,7 +42,8 @@ export class PassSources {
     const column = program.columns[output.column]
     const address = addressOf(column?.values, arena)
     if (column === undefined || address === undefined) return undefined
-    if (valueClassOf(column.type) !== 'number' && column.type.kind !== 'bool') return undefined
+    if (valueClassOf(column.type) !== 'number' && column.type.kind !== 'bool' && !(isExtreme && column.type.kind === 'date'))
+      return undefined
     if (column.type.kind === 'f64' && !program.shape.filters) return { address }
     return this.copy({ from: { address }, type: kernelType(column.type.kind) ?? 'f64', name: output.name })
   }
@@ -87,7 +88,7 @@ export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sour
     }
     const hidden = shape.hidden?.[column + 1]
     const output = hidden?.kind === 'value' ? shape.outputs.find(({ name }) => name === hidden.output) : undefined
-    const from = output === undefined ? undefined : sources.added(output)
+    const from = output === undefined ? undefined : sources.added(output, kind === 'min' || kind === 'max')
     if (output === undefined || from === undefined) return undefined
     const type: ColumnType = output.kind === 'computed' ? computedType(output.type) : (columns[output.column]?.type ?? { kind: 'f64' })
     const fold = kind === 'mean' || kind === 'variance' || kind === 'stddev' ? 'sum' : kind
