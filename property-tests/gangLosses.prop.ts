@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { SpareLoop } from '../src/exec/gang/spareLoop.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { reductions, runReduction } from './arbitraries/reduction.ts'
 import { buildScheduled, type Part, scheduledLoop } from './arbitraries/scheduledLoop.ts'
@@ -17,7 +18,15 @@ vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 let alone: Machine
 let [lost, shared] = [0, 0]
+/** How often a process went on with a loop that it had, for other blocks. */
+let again = 0
 beforeAll(() => {
+  const { takenOver } = SpareLoop.prototype
+  vi.spyOn(SpareLoop.prototype, 'takenOver').mockImplementation(function (this: SpareLoop, ...inputs) {
+    const loop = takenOver.apply(this, inputs)
+    if (loop !== undefined) again++
+    return loop
+  })
   alone = startMachine([1, 2])
 })
 afterAll(async () => {
@@ -80,6 +89,7 @@ test('whoever is lost on the way, passes give the bits of one process', async ()
     }),
     RUN,
   )
+  if (process.env.LAW_FAULT === undefined) expect(again).toBeGreaterThan(0)
 })
 
 test('accumulators, arrays that are only added to, and buffers have the bits of one process, whoever is lost', async () => {

@@ -44,6 +44,7 @@ import {
 import { endsPass, lanesOfRound } from './movement/rounds.ts'
 import { digestOf } from './movement/scans.ts'
 import { loopOfReader, type Share, SharedPass, type ShareHead } from './movement/shares.ts'
+import { SpareLoop } from './spareLoop.ts'
 
 export interface NodeResources {
   readonly pool: WorkerPool
@@ -95,6 +96,7 @@ export class GangNode {
   readonly #resources: NodeResources
   readonly #loops = new Map<string, KnownLoop>()
   readonly #arrays: HeldArrays
+  readonly #spare = new SpareLoop()
   #running: { readonly run: number; readonly abort: AbortController } | undefined
   /** The edges of passes that have begun here and are not over. */
   readonly #edges = new Map<number, Edges>()
@@ -162,6 +164,7 @@ export class GangNode {
     this.#running?.abort.abort()
     await this.#turn
     this.#forget({ loops: [...this.#loops.keys()], storages: this.#arrays.numbers })
+    this.#spare.drop()
   }
 
   async #handle({ type, head, parts }: InMessage): Promise<void> {
@@ -170,9 +173,9 @@ export class GangNode {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
       if (type === 'fetch') return await this.#fetched(value as FetchHead)
-      if (this.#arrays.take(type, value, parts)) return
+      if (this.#spare.withRoom(() => this.#arrays.take(type, value, parts))) return
       // heads are what rank 0 sends
-      if (type === 'define') this.#define(value as LoopDefinition)
+      if (type === 'define') this.#spare.withRoom(() => this.#define(value as LoopDefinition))
       else if (type === 'forget') this.#forget(value as ForgetHead)
       else throw new Bug(`Rank 0 sent a message of kind ${type}.`)
     } catch (error) {
@@ -218,7 +221,7 @@ export class GangNode {
     if (ir === undefined) throw new Bug('A loop without IR was sent.')
     const { pool, arena, worthThreadsMs } = this.#resources
     const resources = { pool, arena, ...(worthThreadsMs === undefined ? {} : { worthThreadsMs }) }
-    const loop = new KernelLoop(inputs, ir, spaceOf(inputs.over), resources)
+    const loop = this.#spare.takenOver(inputs, ir, resources) ?? new KernelLoop(inputs, ir, spaceOf(inputs.over), resources)
     if (loop.blocks.count !== count) {
       const { count: own } = loop.blocks
       loop.dispose()
@@ -238,7 +241,8 @@ export class GangNode {
 
   #forget({ loops, storages }: ForgetHead): void {
     for (const id of loops) {
-      this.#loops.get(id)?.loop.dispose()
+      const known = this.#loops.get(id)
+      if (known !== undefined) this.#spare.keep(known.loop)
       this.#loops.delete(id)
       this.#arrays.forgetLoop(id)
     }
@@ -247,6 +251,7 @@ export class GangNode {
 
   async #run(head: RunHead): Promise<void> {
     const { run, least } = head
+    this.#spare.drop()
     this.#least = least
     const known = [this.#early, this.#edges, this.#earlyShares, this.#shared].flatMap((runs) => [...runs.keys()])
     for (const old of [...this.#over, ...this.#aborted, ...known]) if (old < least) this.#forgetRun(old)

@@ -168,17 +168,44 @@ function placedAs(
   if (isBuffered) return compared('a buffer is flushed into it', order.isFree && context.blocks.rounds === undefined)
   if (privateArrays.includes(array)) return compared('each worker has a copy of it', true)
   if (uses.some((use) => use.array !== array)) return compared('it has several names', order.isFree)
-  const touches = touchesOf(inputs, context, { array, storage })
-  const cells = cellsOf(touches)
-  const traffic = 'because' in cells ? cells : transfersOf(cells, order, firstHolders(cells.count, onlyFirst(world)))
-  if ('because' in cells || 'because' in traffic) {
-    const because = 'because' in cells ? cells.because : (traffic as { readonly because: string }).because
-    return isInPlace ? compared(because, order.isFree) : { ...shared, kind: 'whole' }
-  }
+  const found = touchedIn(inputs, context, { array, storage })
+  const { touches, cells } = found
+  if ('because' in cells) return isInPlace ? compared(cells.because, order.isFree) : { ...shared, kind: 'whole' }
+  const boxes: Placed = { ...shared, kind: 'boxes', storage, cells, touches }
+  if (found.isOrdered && isInPlace) return boxes
+  const traffic = transfersOf(cells, order, firstHolders(cells.count, onlyFirst(world)))
+  if ('because' in traffic) return isInPlace ? compared(traffic.because, order.isFree) : { ...shared, kind: 'whole' }
+  found.isOrdered = !order.isFree
   // a process that reads most of an array can as well have all of it: other loops find it there
   if (!isInPlace && sizeOf(traffic.transfers) > MOST_READ * (world - 1) * storage.shape.reduce((size, extent) => size * extent, 1))
     return { ...shared, kind: 'whole' }
-  return { ...shared, kind: 'boxes', storage, cells, touches }
+  return boxes
+}
+
+/** What blocks touch of an array, whichever processes run them. */
+interface Touched {
+  readonly touches: readonly (readonly Touch[])[]
+  readonly cells: ReturnType<typeof cellsOf>
+  /** Whether blocks that wait for each other were found to be in order where they touch the same elements. */
+  isOrdered: boolean
+}
+
+/** Kept as long as the blocks: a loop is placed anew whenever a process is lost or joins, which the others wait for. */
+const known = new WeakMap<BlockSchedule, Map<number, Touched>>()
+
+function touchedIn(
+  inputs: LoopInputs,
+  context: { readonly blocks: BlockSchedule; readonly space: IterationSpace },
+  { array, storage }: { readonly array: number; readonly storage: DenseStorage },
+): Touched {
+  const ofBlocks = known.get(context.blocks) ?? new Map<number, Touched>()
+  known.set(context.blocks, ofBlocks)
+  const found = ofBlocks.get(array)
+  if (found !== undefined) return found
+  const touches = touchesOf(inputs, context, { array, storage })
+  const touched = { touches, cells: cellsOf(touches), isOrdered: false }
+  ofBlocks.set(array, touched)
+  return touched
 }
 
 export function onlyFirst(world: number): boolean[] {
