@@ -433,7 +433,7 @@ const indexCase = fc.record({
   // of few values no sixteen would lie side by side
   raw: fc.array(fc.nat(2 ** 29), { minLength: 1, maxLength: 200, size: 'max' }),
   cuts: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
-  written: fc.constantFrom('index' as const, 0 as const, 2 as const, 3 as const),
+  written: fc.constantFrom('index' as const, 'is' as const, 0 as const, 2 as const, 3 as const),
   odd: fc.constantFrom('no', 'no', 'no', 'far', 'short', 'none'),
 })
 
@@ -442,10 +442,12 @@ test('indices of any number of bits name the entries that they are the numbers o
   const counts = { sound: 0, odd: 0 }
   fc.assert(
     fc.property(indexCase, ({ bits, entries: drawn, raw: some, cuts: drawnCuts, written, odd }) => {
-      const log2 = written === 'index' ? 0 : written
+      const isByte = written === 'index' || written === 'is'
+      const log2 = isByte ? 0 : written
       // without entries sixteen values side by side, which nothing looks at one by one
       const [raw, cuts] = odd === 'none' ? [Array.from({ length: 16 }, (_, i) => some[i % some.length] as number), [15]] : [some, drawnCuts]
-      const entries = written === 'index' ? 1 + (drawn % 256) : drawn
+      const entries = isByte ? 1 + (drawn % 256) : drawn
+      const one = drawn % entries
       const most = Math.min(entries, 2 ** bits)
       const isFar = odd === 'far' && 2 ** bits > entries
       const indices = raw.map((index, i) => (isFar && i === raw.length >> 1 ? entries : index % most))
@@ -461,12 +463,13 @@ test('indices of any number of bits name the entries that they are the numbers o
         ;(arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
         const dtype = ({ 0: 'u8', 2: 'i32', 3: 'f64' } as const)[log2]
         const values = arena.view(dtype, dictionary, entries) as Float64Array | Int32Array | Uint8Array
-        const nameOf = (index: number) => (written === 'index' ? index : log2 === 0 ? (index * 3 + 1) % 256 : index * 3 + 1)
+        const nameOf = (index: number) =>
+          written === 'index' ? index : written === 'is' ? Number(index === one) * 201 : log2 === 0 ? (index * 3 + 1) % 256 : index * 3 + 1
         for (let i = 0; i < entries; i++) values[i] = nameOf(i)
         const to = arena.view(dtype, out, indices.length + 1) as Float64Array | Int32Array
         to[indices.length] = 77
         const known = odd === 'none' ? 0 : entries
-        const start = () => kernel(source, Math.max(0, lastBits), bits, indices.length, known, dictionary, out)
+        const start = () => kernel(source, Math.max(0, lastBits), bits, indices.length, known, dictionary, out, one | (201 << 8))
         if (isFar || lastBits < bytes.length || known === 0) {
           counts.odd++
           expect(start).toThrow(WebAssembly.RuntimeError)

@@ -163,7 +163,10 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
     let done = 0
     const all = placedSplits(splits)
     const alone = asked.size === 0 ? 0 : 1 // the first split tells whether there are dictionaries
-    const works = [...(alone === 0 ? [] : [all.slice(0, alone)]), ...piecesOf(all.slice(alone), services.workers)]
+    const works = [
+      ...(alone === 0 ? [] : [all.slice(0, alone)]),
+      ...piecesOf(all.slice(alone), services.workers, leastSplits(rows / all.length, questions)),
+    ]
     const { source, columns: names } = scan
     const tasks = inOrder<StageResult & { readonly splits: number }>({
       next: () => {
@@ -240,10 +243,25 @@ const TASKS = 2
 /** The shortest task has all works divided by the workers and this, since each costs a message and its answer. */
 const MOST_TASKS = 16
 
+/** Values of columns that a task has at least, if that leaves some tasks for each worker: fewer take less time than the task's message. */
+const TASK_VALUES = 2 ** 17
+/** The factor for columns of which only answers are read. */
+const ASKED_VALUES = 1 / 8
+const LEAST_TASKS = 4
+
+/** The number of splits, of so many rows on average, that one task is worth. */
+function leastSplits(rows: number, questions: readonly (Asked | undefined)[]): number {
+  const values = questions.reduce((sum, asked) => sum + rows * (asked === undefined ? 1 : ASKED_VALUES), 0)
+  return Math.ceil(TASK_VALUES / Math.max(1, values))
+}
+
 /** Cuts works, in their order, into lists for tasks: long ones first and short ones last, so that workers end at about the same time. */
-function piecesOf<T>(works: readonly T[], workers: number): T[][] {
+function piecesOf<T>(works: readonly T[], workers: number, enough: number = 1): T[][] {
   const pieces: T[][] = []
-  const least = Math.ceil(works.length / (MOST_TASKS * workers))
+  const least = Math.max(
+    Math.ceil(works.length / (MOST_TASKS * workers)),
+    Math.min(enough, Math.ceil(works.length / (LEAST_TASKS * workers))),
+  )
   for (let from = 0; from < works.length; ) {
     const length = Math.max(least, Math.ceil((works.length - from) / (TASKS * workers)))
     pieces.push(works.slice(from, from + length))

@@ -10,7 +10,8 @@ import type { Aggregate, ExecFunction, Step, WideOperator } from '../../planner/
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { AsofWork } from './asof/asofTask.ts'
 import { type ExecBatch, mapBatch } from './operators/batches.ts'
-import type { StageTask, TaskInput } from './stage.ts'
+import { packed } from './packedValues.ts'
+import { type StageTask, splitsIn, type TaskInput } from './stage.ts'
 
 export function sendable(task: StageTask): StageTask {
   switch (task.kind) {
@@ -33,7 +34,7 @@ export function sendable(task: StageTask): StageTask {
       return {
         ...task,
         source: withoutSplits(task.source),
-        splits: task.splits.map(({ split, firstRow }) => ({ split: splitFor(task.columns, split), firstRow })),
+        splits: packed(splitsIn(task).map(({ split, firstRow }) => ({ split: splitFor(task.columns, split), firstRow }))),
       }
     case 'together':
       return { ...task, batches: task.batches.map(compact) }

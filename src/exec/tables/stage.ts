@@ -15,6 +15,7 @@ import type { PartitionTask } from './operators/groupBy/partitionTask.ts'
 import type { Repeated } from './operators/indexKeys.ts'
 import type { JoinTask } from './operators/join/joinTask.ts'
 import type { SortTask } from './operators/sort/sortTask.ts'
+import { type PackedValues, unpacked } from './packedValues.ts'
 import type { KeySample, Spill, Spilled, SpilledInput, WorkedInput } from './spill/spillTask.ts'
 import type { WindowTask } from './windows/windowTask.ts'
 
@@ -38,6 +39,11 @@ export interface PlacedSplit {
   readonly firstRow: number
 }
 
+/** The splits of a task, on either side of its message. */
+export function splitsIn({ splits }: { readonly splits: readonly PlacedSplit[] | PackedValues }): readonly PlacedSplit[] {
+  return 'kind' in splits ? (unpacked(splits) as readonly PlacedSplit[]) : splits // nothing else was packed
+}
+
 export type StageTask =
   | {
       readonly kind: 'narrow'
@@ -56,7 +62,8 @@ export type StageTask =
       readonly kind: 'load'
       readonly source: ArraySource
       readonly columns: readonly string[]
-      readonly splits: readonly PlacedSplit[]
+      /** Packed where they are sent to another thread. */
+      readonly splits: readonly PlacedSplit[] | PackedValues
       readonly wholes: readonly Column[]
       readonly asked: readonly (Asked | undefined)[]
     }

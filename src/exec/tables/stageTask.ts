@@ -36,7 +36,7 @@ import { RowFailure } from './operators/rows/rowFailure.ts'
 import { runSortTask } from './operators/sort/sortTask.ts'
 import { isOrdered, sampledKeys, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
 import { type Made, ordered, type PartServices, worked } from './spill/workedPart.ts'
-import type { StageResult, StageTask, TaskInput } from './stage.ts'
+import { type StageResult, type StageTask, splitsIn, type TaskInput } from './stage.ts'
 import { runWindowTask } from './windows/windowTask.ts'
 
 export interface StageServices {
@@ -172,7 +172,7 @@ function reading(signal: AbortSignal | undefined): Access {
 
 /** Reads splits one after another into the whole columns. */
 async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
-  const { source, columns, splits, wholes, asked } = task
+  const { source, columns, wholes, asked } = task
   const { readSplit, arena, signal } = services
   const results: StageResult[] = []
   const answered = asked.map((one) => one && new AnsweredTexts(one))
@@ -186,7 +186,7 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
       const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
       const numbered = (i: number) => answered[i]
       const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages, numbered }
-      for (const { split, firstRow } of splits) {
+      for (const { split, firstRow } of splitsIn(task)) {
         rows = split.rows
         before = firstRow
         const batches = await readSplit(source, split, columns, undefined, access)

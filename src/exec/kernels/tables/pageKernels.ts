@@ -1,5 +1,5 @@
 /**
- * Decoders of Parquet pages in WebAssembly over the arena: dictionary indices to entries, or to the indices as bytes, and plain texts.
+ * Decoders of Parquet pages in WebAssembly over the arena: dictionary indices to entries, to themselves as bytes, or to one byte and zeros, and plain texts.
  *
  *     [header of a run] [value] …          header even   repeated: half of it is how often the value comes
  *     [header of a run] [8 values] …       header odd    packed: half of it is the number of groups of eight values, `width` bits each
@@ -40,11 +40,15 @@ const SPREAD_BITS = 8
 const eachLane = (lane: (i: number) => number): Code =>
   vectorConst(new Uint8Array(Uint16Array.from({ length: 8 }, (_, i) => lane(i)).buffer))
 
-/** run(source, length, width, count, entries, dictionary, out): writes entries of 2 ** log2 bytes, or the indices themselves as bytes. */
-export function entriesKernel(written: 'index' | 0 | 2 | 3): KernelModule {
-  const log2 = written === 'index' ? 0 : written
-  const { source, length, width, count, entries, dictionary, out, ...locals } = numbered(
-    ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out'] as const),
+/** What is written for each index: itself as a byte (`index`), a byte for one index and 0 for all others (`is`), or its entry of 2 ** log2 bytes. */
+export type WrittenEntries = 'index' | 'is' | 0 | 2 | 3
+
+/** run(source, length, width, count, entries, dictionary, out, one): `one` is for `is` the index, and 256 times its byte. */
+export function entriesKernel(written: WrittenEntries): KernelModule {
+  const isByte = written === 'index' || written === 'is'
+  const log2 = isByte ? 0 : written
+  const { source, length, width, count, entries, dictionary, out, one, ...locals } = numbered(
+    ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out', 'one'] as const),
     ...([
       'at',
       'done',
@@ -68,7 +72,10 @@ export function entriesKernel(written: 'index' | 0 | 2 | 3): KernelModule {
   const { at, done, header, shift, byte, groups, end, last, index, mask, far, target, bits, word, step, whole } = locals
   const { first, second, factors, kept, most, vector } = locals
   const [load, store] = ({ 0: [OP.i32Load8U, OP.i32Store8], 2: [OP.i32Load, OP.i32Store], 3: [OP.i64Load, OP.i64Store] } as const)[log2]
-  const entry = written === 'index' ? get(index) : [...element(dictionary, index, log2), ...I.memory(load)]
+  const wholeEntry = [...element(dictionary, index, log2), ...I.memory(load)]
+  const oneByte = [...get(one), ...num(8), OP.i32ShrU]
+  const isOne = [...get(index), ...get(one), ...num(255), OP.i32And, OP.i32Eq]
+  const entry = written === 'index' ? get(index) : written === 'is' ? [...isOne, ...oneByte, OP.i32Mul] : wholeEntry
   const isFar = [...get(index), ...get(entries), OP.i32GeU]
   const noted = [...get(far), ...isFar, OP.i32Or, ...set(far)]
   const trapIf = (test: Code): Code => [...test, ...I.if(), OP.unreachable, OP.end]
@@ -117,7 +124,12 @@ export function entriesKernel(written: 'index' | 0 | 2 | 3): KernelModule {
     [
       ...[...get(source), ...get(at), OP.i32Add, ...I.memory(SIMD.load), ...set(vector)],
       ...[...lanes(first), ...lanes(second), SIMD.i8Narrow16U, ...get(kept), SIMD.and, ...set(vector)],
-      ...[...element(out, done, log2), ...get(vector), ...I.memory(SIMD.store)],
+      ...[
+        ...element(out, done, log2),
+        ...get(vector),
+        ...(written === 'is' ? [...splat(get(one)), SIMD.i8Eq, ...splat(oneByte), SIMD.and] : []),
+      ],
+      ...I.memory(SIMD.store),
       ...[...get(most), ...get(vector), SIMD.i8MaxU, ...set(most)],
       ...[...moved(done, num(SPREAD)), ...moved(at, [...get(width), ...num(1), OP.i32Shl])],
     ],
@@ -130,7 +142,7 @@ export function entriesKernel(written: 'index' | 0 | 2 | 3): KernelModule {
     ...[...eachLane((i) => 2 ** (8 - i)), ...get(vector), ...eachLane(() => 7), SIMD.and, ...eachLane(() => 0x202), SIMD.i16Mul],
     ...[...eachLane(() => 0x100), SIMD.i16Add, SIMD.i8Swizzle, ...set(factors), ...splat(get(mask)), ...set(kept)],
   ]
-  const byWidth: Code = written !== 'index' ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), byLane, spread, OP.end, byWords]
+  const byWidth: Code = !isByte ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), byLane, spread, OP.end, byWords]
   const single = [
     ...[...wordAt([...get(last), ...get(width), OP.i32Mul]), ...nextPlace, ...noted, ...moved(last, num(1))],
     ...[...element(out, done, log2), ...entry, ...I.memory(store), ...moved(done, num(1))],
@@ -187,7 +199,7 @@ export function entriesKernel(written: 'index' | 0 | 2 | 3): KernelModule {
   ]
   return {
     imports: [],
-    parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address'],
+    parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address', 'i32'],
     locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(3).fill('i64'), ...new Array<'v128'>(6).fill('v128')],
     body,
   }

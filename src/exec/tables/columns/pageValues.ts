@@ -18,7 +18,7 @@ import type { Arena } from '../../memory/arena.ts'
 import type { Block } from '../block.ts'
 import { arenaKernel } from '../operators/arenaKernels.ts'
 import { beginAlike, copyBytes } from '../operators/gather/copyBytes.ts'
-import { writeCodes } from './texts/loadedTexts.ts'
+import { numberedEntries, writeCodes } from './texts/loadedTexts.ts'
 
 const OPERATOR = 'pages of files'
 /** What the kernel of entries writes for values of so many bytes: of texts, indices. */
@@ -119,25 +119,28 @@ function texts(
   }
 }
 
-/** Writes the numbers of a page's values: their indices as bytes, which then become numbers, or where bytes do not hold them the numbers at once. */
+/** Writes the numbers of a page's values: of indices that fit a byte where one alone has a number, or by way of the indices, of others at once. */
 function numbered(arena: Arena, { bytes, values, numbers }: NumberedPage, out: Uint8Array): boolean {
   const entries = numbers.length - 1
   const [indexBits = MOST_PLACE_BITS + 1] = bytes
   if (!arena.owns(bytes) || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES || out.length !== values) return false
   const isBytes = entries <= MOST_BYTE_ENTRIES
+  const { only, isAlone } = numberedEntries(numbers)
   const room = isBytes ? 0 : reserved(arena, entries)
   if (room === undefined) return false
   try {
     if (!isBytes) (arena.view('u8', room, entries) as Uint8Array).set(numbers.subarray(0, entries))
-    const kernel = arenaKernel(arena, `page entries ${isBytes ? 'index' : 0}`, () => entriesKernel(isBytes ? 'index' : 0))
-    kernel(bytes.byteOffset + 1, bytes.length - 1, indexBits, values, entries, room, out.byteOffset)
+    const written = !isBytes ? 0 : isAlone ? 'is' : 'index'
+    const kernel = arenaKernel(arena, `page entries ${written}`, () => entriesKernel(written))
+    const one = isAlone && only >= 0 ? only | ((numbers[only] ?? 0) << 8) : 0
+    kernel(bytes.byteOffset + 1, bytes.length - 1, indexBits, values, entries, room, out.byteOffset, one)
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) return false
     throw error
   } finally {
     if (!isBytes) arena.free(room)
   }
-  if (isBytes) writeCodes({ length: values, values: out }, numbers, out, { firstRow: 0, arena })
+  if (isBytes && !isAlone) writeCodes({ length: values, values: out }, numbers, out, { firstRow: 0, arena })
   return true
 }
 
@@ -236,7 +239,7 @@ function decoded(arena: Arena, bodies: Bodies, column: PagedColumn): boolean {
       } else {
         if (dictionary === undefined || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES) return false
         const kernel = arenaKernel(arena, `page entries ${WRITTEN[outWidth]}`, () => entriesKernel(WRITTEN[outWidth]))
-        kernel(from, end - at, indexBits, values, dictionary.entries, entries, to)
+        kernel(from, end - at, indexBits, values, dictionary.entries, entries, to, 0)
       }
       to += values * outWidth
     }

@@ -119,6 +119,20 @@ const STRIDE = 65_536
 /** The most vectors of a table for lookups by SIMD; with more, a lookup byte by byte is faster. */
 const MOST_TABLES = 8
 
+/** The first index that has another code than 0, or -1; whether no other has one; and whether each index is its code. The last is null's. */
+export function numberedEntries(map: Uint16Array): { readonly only: number; readonly isAlone: boolean; readonly isSame: boolean } {
+  const entries = map.length - 1
+  let [isSame, only, last] = [true, -1, -1]
+  for (let place = 0; place <= entries; place++) {
+    const code = map[place] as number // place < length
+    if (code !== place && place < entries) isSame = false
+    if (code === 0) continue
+    if (only < 0) only = place
+    last = place
+  }
+  return { only, isAlone: last === only, isSame }
+}
+
 /** Writes the codes of a part's rows to their places in the arena, where the part's indices may lie already. */
 export function writeCodes(
   { length, values }: Pick<Column, 'length' | 'values'>,
@@ -128,15 +142,7 @@ export function writeCodes(
 ): void {
   const places = values as Codes // indices, as it is dictionary encoded
   const isThere = !(places instanceof Int32Array) && places.buffer === codes.buffer && places.byteOffset === codes.byteOffset + firstRow
-  const entries = map.length - 1 // the last is null's
-  let [isSame, only, last] = [true, -1, -1]
-  for (let place = 0; place <= entries; place++) {
-    const code = map[place] as number // place < length
-    if (code !== place && place < entries) isSame = false
-    if (code === 0) continue
-    if (only < 0) only = place
-    last = place
-  }
+  const { only, isAlone, isSame } = numberedEntries(map)
   if (isThere && isSame) return
   if (!arena.owns(places)) {
     for (let i = 0; i < length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
@@ -145,7 +151,7 @@ export function writeCodes(
   const width = codes.BYTES_PER_ELEMENT
   const to = codes.byteOffset + width * firstRow
   const isBytes = width === 1 && places.BYTES_PER_ELEMENT === 1
-  if (isBytes && last === only) {
+  if (isBytes && isAlone) {
     const kernel = arenaKernel(arena, 'bytes that are one', byteIsKernel)
     for (let from = 0; from < length; from += STRIDE)
       kernel(places.byteOffset + from, Math.min(STRIDE, length - from), to + from, only, map[only] ?? 0)
