@@ -120,6 +120,18 @@ const REASONS = {
     message: 'It puts something into {name}, a list of truth values, that may be none.',
     cure: 'Put true or false into it, as x !== 0, or fill it with numbers, as new Array(n).fill(0).',
   },
+  'collection-key': {
+    message: 'It asks {name} for a key that may not be a number.',
+    cure: 'Number what the keys are, and use these numbers.',
+  },
+  'collection-of': {
+    message: 'It makes a Set or Map of what is not a list of numbers, or of pairs of numbers that are written out.',
+    cure: 'Make it empty, and put what it holds into it in a loop.',
+  },
+  'collection-iterated': {
+    message: 'It makes a list of {name}, from which it also removes keys.',
+    cure: 'Go through it, as for (const key of {name}), and push onto a list.',
+  },
   'local-array-grows': {
     message: 'It makes {name} longer, which is no literal.',
     cure: 'Begin with a literal, as [] or [first], and push onto that.',

@@ -7,7 +7,7 @@
  *     return best ?? 1                          return there ? best : 1
  *
  * Legal since an absent value is held as the number to which arithmetic, stores and comparisons convert it: NaN for undefined, 0 for null.
- * Equality with another value could tell the two apart, so it tests presence first; other uses that could are refused: a returned value, a
+ * Equality with another value could tell the two apart, so it tests presence first, of both sides where both may be absent; other uses that could are refused: a returned value, a
  * null that is stored, `Number.isNaN` and its like. Elements of captured lists of numbers are present by their index. A body that tests
  * columns, collections or captured values, or a local that may be either undefined or null, stays as it is.
  */
@@ -29,9 +29,8 @@ const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
 
 /** Returns the body with locals for presence; the body itself where it has no tests, or presence cannot be decided. */
 export function withPresence(ir: FunctionIr): FunctionIr {
-  if (!asks(ir.body)) return ir
   const absent = absentLocals(ir)
-  if (absent === undefined) return ir
+  if (absent === undefined || !asks(ir.body, absent)) return ir
   const names = new Set<string>([...absent.keys()].map(thereOf))
   visitStmts(ir.body, (stmt) => {
     if (stmt.kind === 'Let' && names.has(stmt.local)) names.delete(stmt.local)
@@ -109,12 +108,13 @@ function isAbsentLiteral(expr: Expr): expr is Extract<Expr, { kind: 'Literal' }>
   return expr.kind === 'Literal' && (expr.value === undefined || expr.value === null)
 }
 
-/** Whether the body tests a value for presence. */
-function asks(stmts: readonly Stmt[]): boolean {
+/** Whether the body tests a value for presence, or whether one that may be absent equals another. */
+function asks(stmts: readonly Stmt[], absent: ReadonlyMap<string, Absent>): boolean {
   let found = false
+  const isAsked = (expr: Expr): boolean => isAbsentLiteral(expr) || (expr.kind === 'Local' && absent.has(expr.name))
   const visit = (expr: Expr): void => {
     found ||= expr.kind === 'Logical' && expr.operator === '??'
-    found ||= expr.kind === 'Binary' && EQUALITIES.has(expr.operator) && (isAbsentLiteral(expr.left) || isAbsentLiteral(expr.right))
+    found ||= expr.kind === 'Binary' && EQUALITIES.has(expr.operator) && (isAsked(expr.left) || isAsked(expr.right))
   }
   visitStmts(stmts, (stmt) => {
     for (const top of expressionsOf(stmt)) visitExpr(top, visit)
@@ -277,12 +277,25 @@ class Presence {
       return isEqual ? { kind: 'Unary', operator: '!', operand: there, span } : there
     }
     const other = this.isThere(right)
-    if (!isTrue(there) && !isTrue(other)) this.isLegal = false
+    if (!isTrue(there) && !isTrue(other)) return this.#bothMayBeAbsent(expr, there, other)
     const same = withOperands(expr, (operand) => this.value(operand))
     const asked = isTrue(there) ? other : there
     if (isTrue(asked)) return same
     if (isEqual) return { kind: 'Logical', operator: '&&', left: asked, right: same, span }
     return { kind: 'Logical', operator: '||', left: { kind: 'Unary', operator: '!', operand: asked, span }, right: same, span }
+  }
+
+  /** Rewrites an equality of which both sides may be absent: they are equal as numbers, or as what is absent of both. */
+  #bothMayBeAbsent(expr: Extract<Expr, { kind: 'Binary' }>, left: Expr, right: Expr): Expr {
+    const { span, operator } = expr
+    const areAlike = this.#absentOf(expr.left) === this.#absentOf(expr.right)
+    if (!areAlike && !STRICT.has(operator)) this.isLegal = false
+    const not = (operand: Expr): Expr => ({ kind: 'Unary', operator: '!', operand, span })
+    const joined = (how: '&&' | '||', a: Expr, b: Expr): Expr => ({ kind: 'Logical', operator: how, left: a, right: b, span })
+    const same = withOperands({ ...expr, operator: '===' }, (operand) => this.value(operand))
+    const asNumbers = joined('&&', joined('&&', left, right), same)
+    const equal = areAlike ? joined('||', asNumbers, joined('&&', not(left), not(right))) : asNumbers
+    return operator.startsWith('!') ? not(equal) : equal
   }
 
   /** Returns the absent value of an expression that may be absent. */

@@ -7,6 +7,7 @@
  *     for (const [k, tap] of taps.entries())                                        an element and its index
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
+import { isCollection } from '../lists/collectionValue.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { Value } from '../lower/value.ts'
 import { classOf, isExactly } from './capturedKeys.ts'
@@ -46,8 +47,16 @@ function listOf({ name, origin }: Data, part: string, value: readonly unknown[])
   return { kind: 'data', value: value as unknown[], name: `${name}_${part}`, origin, made: true }
 }
 
+export interface IteratedCall {
+  readonly over: Value
+  /** Whether elements are given with their indices. */
+  readonly withIndex: boolean
+  /** What is iterated over of a collection that the body makes. */
+  readonly part?: 'keys' | 'values' | 'entries'
+}
+
 /** Returns the list of `list.entries()` and of `map.entries()`, `map.keys()`, `map.values()`; undefined for anything else. */
-export function iteratedCall(l: Lowering, node: Expression): { readonly over: Value; readonly withIndex: boolean } | undefined {
+export function iteratedCall(l: Lowering, node: Expression): IteratedCall | undefined {
   if (node.type !== 'CallExpression' || node.arguments.length > 0 || node.optional) return undefined
   const { callee } = node
   if (callee.type !== 'MemberExpression' || callee.computed || callee.optional || callee.property.type !== 'Identifier') return undefined
@@ -60,6 +69,7 @@ export function iteratedCall(l: Lowering, node: Expression): { readonly over: Va
     const values: Iterable<unknown> = over.value[name]()
     return { over: listOf(over, name, [...values]), withIndex: false }
   }
+  if (isCollection(over)) return { over, withIndex: false, part: name }
   const isList =
     over.kind === 'view' || over.kind === 'tableRow' || over.kind === 'tuple' || (over.kind === 'data' && Array.isArray(over.value))
   if (isList && name === 'entries') return { over, withIndex: true }

@@ -9,7 +9,7 @@
  */
 import type { AnyNode, CallExpression, ForInStatement, ForOfStatement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
-import { iterated, iteratedCall, namesOf } from '../captures/capturedLists.ts'
+import { type IteratedCall, iterated, iteratedCall, namesOf } from '../captures/capturedLists.ts'
 import { binary, literal } from '../lower/build.ts'
 import { counted } from '../lower/counted.ts'
 import { forbidden } from '../lower/expressions.ts'
@@ -18,6 +18,8 @@ import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
+import { entriesOf } from './collections.ts'
+import { isCollection } from './collectionValue.ts'
 import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
 import { keptView } from './movedArrays.ts'
 
@@ -36,17 +38,23 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
     l.refuse('for-of', node.right)
     return
   }
-  if (!eachOf(l, over, node, labels, call?.withIndex === true)) l.refuse('for-of', node.right)
+  if (!eachOf(l, over, node, labels, call ?? {})) l.refuse('for-of', node.right)
 }
 
 /** Lowers `for (const name in object)` of a captured plain object. */
 export function lowerForIn(l: Lowering, node: ForInStatement, labels: readonly string[]): void {
   const names = node.left.type === 'VariableDeclaration' ? namesOf(l.verbs.value(l, node.right)) : undefined
-  if (names === undefined || !eachOf(l, names, node, labels, false)) forbidden(l, node)
+  if (names === undefined || !eachOf(l, names, node, labels, {})) forbidden(l, node)
 }
 
 /** Lowers the body for each element, with the declaration bound to it, or to its index and it; false where it has no known elements. */
-function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement, labels: readonly string[], withIndex: boolean): boolean {
+function eachOf(
+  l: Lowering,
+  over: Value,
+  node: ForOfStatement | ForInStatement,
+  labels: readonly string[],
+  { withIndex = false, part }: Partial<Omit<IteratedCall, 'over'>>,
+): boolean {
   const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
   const turn = (item: Value, index: Expr): void => {
     const bound: Value = withIndex ? { kind: 'tuple', items: [exprValue(index), item] } : item
@@ -54,7 +62,7 @@ function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement,
     l.verbs.statements(l, [node.body])
   }
   const isShort = areFewTexts(over) || (l.context.kind === 'row' && (fewOf(over) ?? MOST_IN_ROWS + 1) <= MOST_IN_ROWS)
-  const byIndex = isShort ? undefined : elementsOf(l, over, node.right)
+  const byIndex = isCollection(over) ? entriesOf(l, over, node.right, part) : isShort ? undefined : elementsOf(l, over, node.right)
   if (byIndex !== undefined) eachByIndex(l, byIndex, node, labels, turn)
   else if (!writtenOut(l, over, node, labels, turn)) {
     const rows = rowElements(l, over, node.right)

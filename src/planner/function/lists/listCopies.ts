@@ -9,7 +9,8 @@ import { partBetween } from '../captures/capturedLookups.ts'
 import { asTest, binary, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
-import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
+import { iterableOf } from './collections.ts'
+import { type ByIndex, constantOf, eachElement, elementsOf } from './listElements.ts'
 import { checkNumber, eachIndex, emptyList, type Made, pushed, type View } from './madeArrays.ts'
 import { made } from './movedArrays.ts'
 
@@ -36,8 +37,7 @@ function grownCopy(l: Lowering, what: Made, { source, by }: Pick<Copied, 'source
 }
 
 function pushEach(l: Lowering, list: View, { source, by }: Pick<Copied, 'source'> & Partial<Pick<Copied, 'by'>>, node: AnyNode): void {
-  eachIndex(l, source.length, node, (at) => {
-    const item = source.item(at)
+  eachElement(l, source, node, (item, at) => {
     const value = l.scalarOrNothing(by === undefined ? item : by(item, exprValue(at)), node)
     if (value !== undefined) pushed(l, list, value, node)
   })
@@ -67,7 +67,7 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   if (l.context.kind !== 'loop' || !node.elements.some((one) => one?.type === 'SpreadElement')) return undefined
   const nodes = node.elements as (Expression | SpreadElement)[] // holes were refused
   const before = l.out.length
-  const values = l.inOrder(nodes.map((one) => () => l.verbs.value(l, one.type === 'SpreadElement' ? one.argument : one)))
+  const values = l.inOrder(nodes.map((one) => () => (one.type === 'SpreadElement' ? iterableOf(l, one.argument) : l.verbs.value(l, one))))
   const parts = values.map((value, i) => {
     if (nodes[i]?.type !== 'SpreadElement') return value.kind === 'expr' ? { value, length: 1 } : undefined
     const source = elementsOf(l, value, node)

@@ -7,7 +7,7 @@ import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
-import { elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
+import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {
@@ -35,6 +35,11 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
       ? exprValue(elementRead(l, over.array, [...over.prefix, placeIn(l, over.array, index)], span))
       : memberValue(l, over, exprValue(index), node)
   return { length: lengthIn(l, over, node), item }
+}
+
+/** Emits a loop over the elements that a list has when the loop begins. */
+export function eachElement(l: Lowering, { length, item }: ByIndex, node: AnyNode, turn: (item: Value, at: Expr) => void): void {
+  eachIndex(l, constantOf(l, length) ?? length, node, (at) => turn(item(at), at))
 }
 
 /** Returns the rows of a captured list of lists, or of objects, that are alike; undefined for anything else. */

@@ -6,9 +6,9 @@ import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Site, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
 import { copyingMethod } from './listCopies.ts'
-import { type ByIndex, elementsOf } from './listElements.ts'
+import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
-import { eachIndex, growingMethod, lengthIn, pushed, type View } from './madeArrays.ts'
+import { growingMethod, lengthIn, pushed, type View } from './madeArrays.ts'
 import { keptView } from './movedArrays.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
@@ -52,9 +52,9 @@ export function pushesOf(l: Lowering, { loops = 0 }: Site, { arguments: items }:
   return isSpread ? Number.POSITIVE_INFINITY : (l.turnsInside(loops) ?? Number.POSITIVE_INFINITY) * items.length
 }
 
-function pushedAll(l: Lowering, list: View, { length, item }: ByIndex, node: AnyNode): Value {
-  eachIndex(l, length, node, (at) => {
-    const expr = l.scalarOrNothing(item(at), node)
+function pushedAll(l: Lowering, list: View, items: ByIndex, node: AnyNode): Value {
+  eachElement(l, items, node, (item) => {
+    const expr = l.scalarOrNothing(item, node)
     if (expr !== undefined) pushed(l, list, expr, node)
   })
   return exprValue(l.temporary(lengthIn(l, list, node), 'size'))

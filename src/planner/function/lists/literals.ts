@@ -110,7 +110,8 @@ function literalName(l: Lowering, property: { readonly key: Expression; readonly
 
 /** Returns the fields of a row of known columns, or of a literal; undefined, with a refusal, for anything else. */
 export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
-  if (value.kind === 'record') return value.fields.filter(({ name }) => !isPrivate(name))
+  if (value.kind === 'record' && value.prototype !== Set.prototype && value.prototype !== Map.prototype)
+    return value.fields.filter(({ name }) => !isPrivate(name))
   if (value.kind === 'recordRow' && value.absent === undefined)
     return [...value.tables.keys()].map((name) => ({ name, value: fieldOfRow(value, name, l, node) }))
   if (value.kind === 'data' && Object.getPrototypeOf(value.value) === Object.prototype) {

@@ -16,6 +16,7 @@ import { literal } from '../lower/build.ts'
 import { elements } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { REFUSED, type Value } from '../lower/value.ts'
+import { iterableOf } from './collections.ts'
 import { copied } from './listCopies.ts'
 import { lengthOf } from './listElements.ts'
 import { fill, type Made, put, typeLike, type View } from './madeArrays.ts'
@@ -79,7 +80,7 @@ function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExp
   if (of === undefined || of.type === 'SpreadElement' || by?.type === 'SpreadElement' || another !== undefined) return undefined
   if (of.type === 'ObjectExpression') return undefined
   const what = { name: l.takeName('local'), node, ...as }
-  const over = l.verbs.value(l, of)
+  const over = iterableOf(l, of)
   const f = by === undefined ? undefined : l.verbs.value(l, by)
   if (over.kind === 'refused' || (f !== undefined && f.kind !== 'closure')) return REFUSED
   const copy = copied(l, what, over, f && ((item, index) => l.verbs.inline(l, f, [item, index], node)))

@@ -88,10 +88,16 @@ export function fill(l: Lowering, { array, prefix }: View, length: number, given
   else eachIndex(l, length, node, write)
 }
 
-/** Emits a loop over the indices of a list of this length, which is the one that the list has when the loop begins. */
-export function eachIndex(l: Lowering, length: number | Expr, node: AnyNode, turn: (at: Expr) => void): void {
+/** Emits a loop over the indices of a list of this length: the one that it has when the loop begins, unless the list `grows` meanwhile. */
+export function eachIndex(
+  l: Lowering,
+  length: number | Expr,
+  node: AnyNode,
+  turn: (at: Expr) => void,
+  { grows = false }: { readonly grows?: boolean } = {},
+): void {
   const span = l.span(node)
-  const [from, to] = [literal(0, span), typeof length === 'number' ? literal(length, span) : l.stabilized(length, 'count')]
+  const [from, to] = [literal(0, span), typeof length === 'number' ? literal(length, span) : grows ? length : l.stabilized(length, 'count')]
   const local = l.newName('at')
   const at: Expr = { kind: 'Local', name: local, span }
   l.stableLocals.add(local)
@@ -109,12 +115,12 @@ export function eachIndex(l: Lowering, length: number | Expr, node: AnyNode, tur
     update: [{ kind: 'Assign', local, value: binary('+', at, literal(1, span), span), span }],
     body,
     doWhile: false,
-    counted: { local, from, to, step: 1 },
+    ...(grows ? {} : { counted: { local, from, to, step: 1 } }),
     span,
   } satisfies Stmt)
 }
 
-const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+export const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 const TRUTHS: ReadonlySet<string> = new Set(['bool'])
 
 /** Returns the type of a list whose elements are like this one. */

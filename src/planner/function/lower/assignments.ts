@@ -6,6 +6,7 @@ import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Patte
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
+import { isCollection } from '../lists/collectionValue.ts'
 import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
 import { assignView, keptView, placeRow } from '../lists/movedArrays.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from '../lists/stored.ts'
@@ -145,7 +146,7 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
     l.verbs.inline(l, place.setter, [given], node)
     return given
   }
-  if (l.locals.has(place.array)) checkNumber(l, place.array, value, node)
+  if (l.locals.has(place.array) && l.frame.isLibrary !== true) checkNumber(l, place.array, value, node)
   if (!wanted.value) {
     l.emit({ kind: 'Write', array: place.array, subscripts: place.subscripts, value, span })
     return REFUSED
@@ -306,6 +307,10 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
 /** Returns the place of a part of an object that the function made; undefined where it is refused. */
 function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place | undefined {
   const { property, computed } = target
+  if (isCollection(object) && l.frame.isLibrary !== true) {
+    l.refuse('adds-part', target, l.span(target).text)
+    return undefined
+  }
   const value = computed ? lowerExpression(l, property as Expression) : undefined // a private name is not computed
   const name = value === undefined ? nameOf(l, property) : staticName(l, value)
   if (name === undefined) {

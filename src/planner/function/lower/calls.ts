@@ -12,6 +12,7 @@ import { fromOutside, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
+import { collectionMethod, iterableOf } from '../lists/collections.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
 import { listMethod, OF_LISTS, pushesOf } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
@@ -103,7 +104,7 @@ function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Valu
   const [argument, another] = node.arguments
   if ((callee !== 'Math.max' && callee !== 'Math.min') || argument?.type !== 'SpreadElement' || another !== undefined) return undefined
   const before = l.out.length
-  const value = extremeOf(l, callee, lowerExpression(l, argument.argument), node)
+  const value = extremeOf(l, callee, iterableOf(l, argument.argument), node)
   if (value === undefined) l.out.length = before // the spread value is lowered again with the arguments
   return value
 }
@@ -161,6 +162,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return callMember(l, object, name, node)
     case 'tuple':
     case 'stored': {
+      const ofCollection = collectionMethod(l, object, name, node)
+      if (ofCollection !== undefined) return ofCollection
       if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
       const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)

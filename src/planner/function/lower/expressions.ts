@@ -7,6 +7,7 @@ import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
+import { newCollection } from '../lists/collections.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { chosenView, viewIn } from '../lists/movedArrays.ts'
@@ -90,7 +91,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return objectLiteral(l, node)
     case 'NewExpression':
       if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
-      return newDate(l, node) ?? newTypedArray(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node)
+      return newDate(l, node) ?? newTypedArray(l, node) ?? newCollection(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node)
     case 'ThisExpression':
       return selfOf(l) ?? forbidden(l, node)
     case 'YieldExpression':

@@ -6,6 +6,7 @@ import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
+import { collectionMember } from '../lists/collectionValue.ts'
 import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
 import { partOf } from '../lists/stored.ts'
@@ -68,6 +69,8 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
     }
     case 'stored': {
+      const ofCollection = collectionMember(l, object, name, node)
+      if (ofCollection !== undefined) return ofCollection
       const span = l.span(node)
       const part = partOf(object, name, span)
       const more = part ?? l.verbs.inherited(l, object, name, node)

@@ -1,0 +1,91 @@
+/**
+ * Methods of Sets and Maps that a body makes, written out where it calls them: a hash table with open addressing whose entries lie in
+ * the order in which they were put in. They name nothing that is not their own (`listMethods.ts` says why).
+ *
+ *     slots     for the hash of a key, and those behind it: the number of an entry plus one, or 0
+ *     keys, values, alive     of each entry; what was removed stays, dead, so that loops over entries go on where they are
+ *
+ * Half of the slots in use are free, so that a search ends.
+ */
+
+export interface Collection {
+  readonly keys: number[]
+  readonly values: number[]
+  readonly alive: number[]
+  readonly slots: number[]
+  /** Number of entries, dead ones included. */
+  used: number
+  size: number
+  /** Number of slots in use, less one: a power of two less one. */
+  mask: number
+}
+
+type Hash = (key: number) => number
+/** Returns the slot of a key: that of its entry, or the free one where the search ends. */
+type Place = (map: Collection, key: number, hash: Hash) => number
+
+/** Keys that are equal have one hash: 0 and -0 are both 0 as integers, and so is NaN. */
+export const hash: Hash = (key) => {
+  const whole = key | 0
+  const mixed = whole ^ (((key - whole) * 1048576) | 0)
+  return (((mixed ^ (mixed >>> 16)) & 65535) * 40503) >>> 7
+}
+
+export const place: Place = (map, key, hash) => {
+  let at = hash(key) & map.mask
+  for (let entry = map.slots[at] as number; entry !== 0; entry = map.slots[at] as number) {
+    const held = map.keys[entry - 1] as number
+    // biome-ignore lint/suspicious/noSelfCompare: Number.isNaN is a name of the platform's
+    if (held === key || (held !== held && key !== key)) break
+    at = (at + 1) & map.mask
+  }
+  return at
+}
+
+export const METHODS: { readonly [name: string]: (map: Collection, ...args: never[]) => unknown } = {
+  has: (map: Collection, key: number, place: Place, hash: Hash) => {
+    const entry = map.slots[place(map, key, hash)] as number
+    return entry !== 0 && map.alive[entry - 1] === 1
+  },
+  get: (map: Collection, key: number, place: Place, hash: Hash) => {
+    const entry = map.slots[place(map, key, hash)] as number
+    if (entry !== 0 && map.alive[entry - 1] === 1) return map.values[entry - 1] as number
+    return void 0
+  },
+  set: (map: Collection, key: number, place: Place, hash: Hash, value: number, room: number, isFull: string) => {
+    const at = place(map, key, hash)
+    const entry = map.slots[at] as number
+    if (entry !== 0 && map.alive[entry - 1] === 1) map.values[entry - 1] = value
+    else {
+      if (map.used >= room) throw new RangeError(isFull)
+      map.keys[map.used] = key + 0 // a Map keeps -0 as 0
+      map.values[map.used] = value
+      map.alive[map.used] = 1
+      map.used = map.used + 1
+      map.size = map.size + 1
+      map.slots[at] = map.used
+      if (map.used * 2 > map.mask + 1) {
+        map.mask = map.mask * 2 + 1
+        for (let s = 0; s <= map.mask; s++) map.slots[s] = 0
+        for (let e = 0; e < map.used; e++) {
+          if (map.alive[e] === 1) {
+            let free = hash(map.keys[e] as number) & map.mask
+            while (map.slots[free] !== 0) free = (free + 1) & map.mask
+            map.slots[free] = e + 1
+          }
+        }
+      }
+    }
+  },
+  delete: (map: Collection, key: number, place: Place, hash: Hash) => {
+    const entry = map.slots[place(map, key, hash)] as number
+    if (entry === 0 || map.alive[entry - 1] !== 1) return false
+    map.alive[entry - 1] = 0
+    map.size = map.size - 1
+    return true
+  },
+  clear: (map: Collection) => {
+    for (let e = 0; e < map.used; e++) map.alive[e] = 0
+    map.size = 0
+  },
+}
