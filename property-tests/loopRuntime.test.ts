@@ -8,6 +8,7 @@ import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import type { DType, ElementType } from '../src/core/data/schema.ts'
 import type { TaskError } from '../src/core/errors.ts'
 import type { EnvBinding, LoopOptions } from '../src/core/loop/loopSpec.ts'
+import type { KernelLoop } from '../src/exec/loops/kernelLoop.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
@@ -152,6 +153,25 @@ test('the longest common subsequence by a wavefront', async () => {
   expect(elementsOf(table)).toEqual(plain.flatMap((row) => [...row]))
   expect(await loop.verify(1)).toEqual({ identical: true, iterations: n * n })
   loop.dispose()
+})
+
+test('portions that replace each other take the memory of one, and all of it is free in the end', () => {
+  const a = memory.dense([100_000], 'f64', [])
+  const before = machine.arena.usedBytes
+  const loop = prepare(
+    inputsOf([100_000], { a }, ([i]: [number], { a }: { a: A }): void => a.set(i, i)),
+    EAGER,
+  ) as KernelLoop
+  const { laneCount } = loop.blocks
+  const used = [1, 2, 1, 3, 1].map((lanes) => {
+    const { blocks } = loop.portionOf(laneCount - lanes, laneCount, { isAlone: false })
+    expect(blocks.count).toBe(lanes)
+    return machine.arena.usedBytes
+  })
+  expect([used[2], used[4]]).toEqual([used[0], used[0]])
+  expect(used[0]).toBeGreaterThan(before)
+  loop.dispose()
+  expect(machine.arena.usedBytes).toBe(before)
 })
 
 test('a loop of ten iterations runs on the caller and says so; a long one runs on workers', () => {

@@ -51,6 +51,7 @@ export class KernelLoop extends Prepared {
   #ir: FunctionIr
   readonly #resources: LoopResources
   readonly #allocations: Allocations
+  readonly #ofPortion: Allocations
   #layout: KernelLayout
   /** The places, when the kernel was planned, of the arrays of which only parts may be here. */
   #lying: readonly Lying[]
@@ -73,6 +74,7 @@ export class KernelLoop extends Prepared {
     this.#resources = resources
     this.#weight = weightOf(inputs, ir)
     this.#allocations = new Allocations(resources.arena, this.name)
+    this.#ofPortion = new Allocations(resources.arena, this.name)
     this.#layout = layOut({ inputs, ir, space }, resources, this.#allocations)
     this.inputs = this.#layout.inputs
     this.#lying = this.#parts.map(({ lying }) => lying)
@@ -107,14 +109,11 @@ export class KernelLoop extends Prepared {
 
   /** How the body runs, now that the arrays are known. */
   get kernel(): LoopPlan['kernel'] {
-    const { wasm } = this.#plan
-    if (this.#resources.kernel === 'js') return { target: 'js' }
-    return plannedKernel(wasm)
+    return this.#resources.kernel === 'js' ? { target: 'js' } : plannedKernel(this.#plan.wasm)
   }
 
   get innerLoops(): readonly string[] {
-    const { wasm } = this.#plan
-    return this.#resources.kernel === 'js' ? [] : innerLoopsOf(wasm)
+    return this.#resources.kernel === 'js' ? [] : innerLoopsOf(this.#plan.wasm)
   }
 
   kernelCode(): KernelCode {
@@ -252,12 +251,13 @@ export class KernelLoop extends Prepared {
     return { results, lanes: this.#layout.lanes }
   }
 
-  /** The blocks of lanes `from` up to `to` as a portion of their own; with `isAlone`, they are never claimed in groups. */
+  /** The blocks of lanes `from` up to `to` as a portion, in place of the one before; with `isAlone`, they are never claimed in groups. */
   portionOf(from: number, to: number, { isAlone }: { readonly isAlone: boolean }): Portion {
-    const { allocate } = this.#allocations
+    this.#ofPortion.free()
+    const { allocate } = this.#ofPortion
     const { blocks, numbers } = blocksOfLanes(this.blocks, from, to)
     const portion = layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers, isAlone })
-    this.#runner.portions.push(portion)
+    this.#runner.divide(portion)
     return portion
   }
 
@@ -395,5 +395,6 @@ export class KernelLoop extends Prepared {
 
   dispose(): void {
     this.#allocations.free()
+    this.#ofPortion.free()
   }
 }

@@ -39,8 +39,6 @@ export interface Running {
 }
 
 export class PassRunner {
-  /** The portions that other processes have asked for. */
-  readonly portions: Portion[] = []
   /** The kernel as this thread has it, once it ran here. */
   bound: BoundLoop | undefined
   private readonly resources: LoopResources
@@ -50,12 +48,25 @@ export class PassRunner {
   private readonly workerPasses = new Map<Portion, WorkerPasses>()
   /** The blocks of a portion as this thread runs them by itself. */
   private readonly alone = new Map<Portion, BlockSchedule>()
+  /** The portion that is this process's among several, and the number of those that it had. */
+  private portion: Portion | undefined
+  private portions = 0
   private id = `${++lastId}`
 
   constructor(resources: LoopResources, flushEvery: number, now: () => Running) {
     this.resources = resources
     this.flushEvery = flushEvery
     this.now = now
+  }
+
+  /** From now on this process's portion is another one. */
+  divide(portion: Portion): void {
+    if (this.portion !== undefined) {
+      this.workerPasses.delete(this.portion)
+      this.alone.delete(this.portion)
+    }
+    this.portion = portion
+    this.portions++
   }
 
   /** Forgets what this thread and the workers know of the kernel, which has been planned anew. */
@@ -117,7 +128,7 @@ export class PassRunner {
     const { plan, blocks: all } = this.now()
     const { binding, extents, wasm } = plan
     // workers know each portion of the loop by itself
-    const id = blocks === all ? this.id : `${this.id} ${this.portions.indexOf(portion)}`
+    const id = blocks === all ? this.id : `${this.id} ${this.portions}`
     const task = { id, binding, extents, ...work, claims }
     return 'because' in wasm || this.resources.kernel === 'js' ? { ...task, text: plan.text } : { ...task, text: '', wasm: wasm.plan }
   }
