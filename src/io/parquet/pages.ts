@@ -71,60 +71,136 @@ export function checkPages(chunk: Uint8Array, codec: number, values: number, pla
   const reader = new ThriftReader(chunk)
   while (seen < values) {
     if (offset >= chunk.length) throw damaged(`they hold ${seen} values instead of ${values}`)
-    let header: ThriftStruct
-    try {
-      header = reader.structAt(offset, HEADER)
-    } catch (error) {
-      if (error instanceof ThriftError) throw damaged(`in a page header ${error.message}`)
-      throw error
-    }
-    const type = intOf(header, 1)
-    const uncompressed = intOf(header, 2)
-    const compressed = intOf(header, 3)
-    if (type === undefined || uncompressed === undefined || compressed === undefined || uncompressed < 0 || compressed < 0) {
-      throw damaged('a page header has no sizes')
-    }
-    if (reader.offset + compressed > chunk.length) throw damaged(`a page of ${compressed} bytes is longer than what is left of the column`)
-    const body = chunk.subarray(reader.offset, reader.offset + compressed)
+    const header = quickHeader(chunk, offset) ?? headerAt(reader, offset, damaged)
+    const { kind, compressed, uncompressed, checksum, values: count, encoding, second, end } = header
+    if (end + compressed > chunk.length) throw damaged(`a page of ${compressed} bytes is longer than what is left of the column`)
+    const body = chunk.subarray(end, end + compressed)
     const ratio = LARGEST_RATIO[codec] ?? 1
     if (uncompressed > compressed * ratio + 1024) throw damaged(`a page of ${compressed} bytes declares ${uncompressed} when uncompressed`)
-    const checksum = intOf(header, 4)
     if (checksum !== undefined && crc32(body) !== checksum >>> 0) throw damaged('the checksum of a page does not match')
-    const counted = countsOf(header, type, damaged)
-    if (counted.kind === 'data') seen += counted.values
-    if (counted.kind !== 'index' && pages.length <= MOST_PAGES) {
-      const { kind, values: count, encoding, second } = counted
+    if (kind === 'data') seen += count
+    if (kind !== 'index' && pages.length <= MOST_PAGES)
       pages.push({ kind, body, uncompressedBytes: uncompressed, values: count, encoding, second })
-    }
-    if (counted.kind === 'dictionary' && seen > 0) throw damaged('a dictionary comes after data')
+    if (kind === 'dictionary' && seen > 0) throw damaged('a dictionary comes after data')
     uncompressedBytes += uncompressed
-    if (counted.kind === 'dictionary') entryBytes = uncompressed / Math.max(1, counted.values)
-    const named = counted.kind === 'data' && DICTIONARY_ENCODINGS.includes(counted.encoding)
-    if (counted.kind === 'data' && !named) isCoded = false
-    likelyBytes += counted.kind === 'data' && named ? Math.max(uncompressed, counted.values * entryBytes) : uncompressed
-    offset = reader.offset + compressed
+    if (kind === 'dictionary') entryBytes = uncompressed / Math.max(1, count)
+    const named = kind === 'data' && DICTIONARY_ENCODINGS.includes(encoding)
+    if (kind === 'data' && !named) isCoded = false
+    likelyBytes += kind === 'data' && named ? Math.max(uncompressed, count * entryBytes) : uncompressed
+    offset = end + compressed
   }
   if (seen !== values) throw damaged(`they hold ${seen} values instead of ${values}`)
   return { pages: pages.length > MOST_PAGES ? [] : pages, usedBytes: offset, uncompressedBytes, likelyBytes, isCoded }
 }
 
-function countsOf(
-  header: ThriftStruct,
-  type: number,
-  damaged: (what: string) => Error,
-): Pick<Page, 'kind' | 'values' | 'encoding' | 'second'> | { readonly kind: 'index' } {
-  if (type === INDEX_PAGE) return { kind: 'index' }
-  const field = type === DATA_PAGE ? 5 : type === DICTIONARY_PAGE ? 7 : type === DATA_PAGE_V2 ? 8 : undefined
+/** What a page's header says. */
+export interface PageHeader extends Pick<Page, 'values' | 'encoding' | 'second'> {
+  readonly kind: Page['kind'] | 'index'
+  readonly compressed: number
+  readonly uncompressed: number
+  readonly checksum: number | undefined
+  /** The offset of the page's bytes, behind the header. */
+  readonly end: number
+}
+
+/** Reads any header, or says what is wrong with it. */
+export function headerAt(reader: ThriftReader, offset: number, damaged: (what: string) => Error): PageHeader {
+  let header: ThriftStruct
+  try {
+    header = reader.structAt(offset, HEADER)
+  } catch (error) {
+    if (error instanceof ThriftError) throw damaged(`in a page header ${error.message}`)
+    throw error
+  }
+  const type = intOf(header, 1)
+  const uncompressed = intOf(header, 2)
+  const compressed = intOf(header, 3)
+  if (type === undefined || uncompressed === undefined || compressed === undefined || uncompressed < 0 || compressed < 0)
+    throw damaged('a page header has no sizes')
+  const sizes = { uncompressed, compressed, checksum: intOf(header, 4), end: reader.offset }
+  if (type === INDEX_PAGE) return { ...sizes, kind: 'index', values: 0, encoding: 0, second: undefined }
+  const field = FIELDS.get(type)
   if (field === undefined) throw damaged(`there is no page type ${type}`)
   const page = structOf(header, field)
-  const values = page === undefined ? undefined : intOf(page, 1)
-  const encoding = page === undefined ? undefined : intOf(page, type === DATA_PAGE_V2 ? 4 : 2)
+  const values = page && intOf(page, 1)
+  const encoding = page && intOf(page, type === DATA_PAGE_V2 ? 4 : 2)
   if (values === undefined || values < 0 || encoding === undefined) throw damaged('a page header has no value count or encoding')
   const second = type === DATA_PAGE_V2 && page !== undefined ? secondOf(page) : undefined
-  return { kind: type === DICTIONARY_PAGE ? 'dictionary' : 'data', values, encoding, second }
+  return { ...sizes, kind: type === DICTIONARY_PAGE ? 'dictionary' : 'data', values, encoding, second }
 }
+
+/** The field of a header that says more about pages of a type. */
+const FIELDS: ReadonlyMap<number, number> = new Map([
+  [DATA_PAGE, 5],
+  [DICTIONARY_PAGE, 7],
+  [DATA_PAGE_V2, 8],
+])
 
 function secondOf(page: ThriftStruct): SecondPage {
   const [nulls = -1, definition = -1, repetition = -1] = [2, 5, 6].map((field) => intOf(page, field))
   return { levelBytes: definition < 0 || repetition < 0 ? -1 : definition + repetition, nulls, isCompressed: page.get(7)?.value !== false }
+}
+
+/** Reads a header of 32-bit integers as most writers write it, without an object for each field; undefined for any other, which `headerAt` reads. */
+export function quickHeader(bytes: Uint8Array, offset: number): PageHeader | undefined {
+  const fields: QuickFields = { bytes, at: offset, struct: 0, isFalse: false }
+  const top = integersOf(fields)
+  const [, type, uncompressed, compressed, checksum] = top ?? []
+  const own = fields.own
+  if (own === undefined || type === undefined || uncompressed === undefined || compressed === undefined) return undefined
+  const isSecond = type === DATA_PAGE_V2
+  const [, values, two, , four, definition = -1, repetition = -1] = own
+  const encoding = isSecond ? four : two
+  if (FIELDS.get(type) !== fields.struct || uncompressed < 0 || compressed < 0) return undefined
+  if (values === undefined || values < 0 || encoding === undefined) return undefined
+  const levelBytes = definition < 0 || repetition < 0 ? -1 : definition + repetition
+  const second = isSecond ? { levelBytes, nulls: two ?? -1, isCompressed: !fields.isFalse } : undefined
+  const kind = type === DICTIONARY_PAGE ? ('dictionary' as const) : ('data' as const)
+  return { kind, compressed, uncompressed, checksum, end: fields.at, values, encoding, second }
+}
+
+/** What is known of a header while it is read. */
+interface QuickFields {
+  readonly bytes: Uint8Array
+  at: number
+  /** The number of the field that holds the struct, 0 before it. */
+  struct: number
+  /** The struct's integers, by the numbers of their fields. */
+  own?: readonly (number | undefined)[] | undefined
+  /** Whether the struct says false in IS_COMPRESSED. */
+  isFalse: boolean
+}
+
+/** The wire types of a quick read. */
+const [TRUE, FALSE, I32, STRUCT] = [1, 2, 5, 12]
+const IS_COMPRESSED = 7
+/** The last field that a quick read knows. */
+const LAST_FIELD = 8
+
+/** The integers of the struct that begins at `at`, by the numbers of their fields; undefined where there is something else, but for one struct below and its truth value. */
+function integersOf(fields: QuickFields, isBelow = false): readonly (number | undefined)[] | undefined {
+  const { bytes } = fields
+  const found: (number | undefined)[] = []
+  for (let id = 0; ; ) {
+    const head = bytes[fields.at++]
+    if (head === 0) return found
+    if (head === undefined || head < 16) return undefined
+    id += head >> 4
+    const type = head & 15
+    if (id > LAST_FIELD) return undefined
+    if (type === I32) {
+      let [value, byte] = [0, 128]
+      for (let shift = 0; byte > 127; shift += 7) {
+        byte = bytes[fields.at++] ?? 128
+        if (shift === 35) return undefined
+        value |= (byte & 127) << shift
+      }
+      found[id] = (value >>> 1) ^ -(value & 1)
+    } else if (isBelow && id === IS_COMPRESSED && (type === TRUE || type === FALSE)) fields.isFalse = type === FALSE
+    else if (!isBelow && type === STRUCT && fields.struct === 0) {
+      fields.struct = id
+      fields.own = integersOf(fields, true)
+      if (fields.own === undefined) return undefined
+    } else return undefined
+  }
 }
