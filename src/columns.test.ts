@@ -109,7 +109,7 @@ test('explain says what is computed once for each text', () => {
     .explain()
     .split('Functions\n')
   expect(text).toMatchInlineSnapshot(
-    `"  MapExec r => r.name?.toUpperCase(): WebAssembly over columns, because what depends on one column of text alone is computed once for each of its texts, as long as they are few"`,
+    `"  MapExec r => r.name?.toUpperCase(): WebAssembly over columns, because what depends on one column of texts or dates alone is computed once for each of its values, as long as they are few"`,
   )
 })
 

@@ -134,7 +134,7 @@ export class PlanRecord {
     const { rows, shape, ofTexts = 0 } = program
     const isComputed = shape.filters || shape.outputs.some(({ kind }) => kind === 'computed')
     const computed = shape.zones === true ? 'SIMD over columns, buckets of time zones a row at a time in JavaScript' : 'SIMD over columns'
-    const ran = isComputed ? computed : ofTexts > 0 ? 'once for each text of a column' : 'columns handed on as they are'
+    const ran = isComputed ? computed : ofTexts > 0 ? 'once for each value of a column' : 'columns handed on as they are'
     this.set(plan, {
       rowsIn: [rows],
       ran: keySets.length === 0 ? ran : 'SIMD over columns, rows without a match dropped by the keys of the other side',

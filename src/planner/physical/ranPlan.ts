@@ -35,8 +35,8 @@ export type Ran =
   /** The tasks of the pipeline above read the source. */
   | 'read as it is needed'
   | 'columns handed on as they are'
-  /** JavaScript computes it once per dictionary entry, where it depends on a column of few different texts alone. */
-  | 'once for each text of a column'
+  /** JavaScript computes it once per dictionary entry, or day, where it depends on a column of few different texts or dates alone. */
+  | 'once for each value of a column'
   /** A semi-join runs in the pass over its left side. */
   | 'with the rows that its keys keep'
   /** The node runs together with the one above it. */

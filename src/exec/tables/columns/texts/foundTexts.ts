@@ -16,9 +16,11 @@ export interface FoundText {
   readonly keys?: readonly unknown[]
 }
 
-/** A column of texts, or of numbers by which texts are found. */
+/** A column of texts, of numbers by which texts are found, or of dates. */
 export interface Source {
   readonly column: string
+  /** For dates: the milliseconds of a span within which all give the same result (`dateValues.ts`). */
+  readonly spanMs?: number
   readonly found?: FoundText
 }
 

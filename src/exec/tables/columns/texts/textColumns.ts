@@ -16,6 +16,7 @@ import { callable } from '../../operators/rows/rowKernel.ts'
 import type { ProgramSource, TextColumns, WithTextColumns } from '../columnProgram.ts'
 import { ResultBlocks } from '../resultBlocks.ts'
 import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
+import { datePlaces } from './dateValues.ts'
 import { type FoundText, foundPlaces } from './foundTexts.ts'
 import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
@@ -30,7 +31,8 @@ export const plannedTextColumns: TextColumns = (table, steps) => {
     const column = columnNamed(table, f.column)
     const type = typeOfTextFunction(f, table.element)
     // a table of which only the types are known may have codes later
-    const mayBe = f.found !== undefined || column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
+    const mayBe =
+      f.found !== undefined || f.spanMs !== undefined || column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
     if (type === undefined || !mayBe) return undefined
     const empty = emptyColumn(type.type)
     made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
@@ -48,7 +50,7 @@ export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) =
       const made: Made[] = []
       for (const f of found.functions) {
         const text = columnNamed(table, f.column)
-        const column = f.found === undefined ? ofTexts(f, text, codesNow(text, table, arena), blocks) : ofFound(f, f.found, text, blocks)
+        const column = functionColumn(f, text, () => codesNow(text, table, arena), blocks)
         if (column === undefined) {
           blocks.freeAll()
           return undefined
@@ -91,6 +93,14 @@ interface Places {
   readonly firsts: Int32Array
   /** The first row without a text; -1 where all have one. */
   readonly firstNull: number
+}
+
+/** The column of a function; undefined where its argument has too many values, and as for `textColumn`. */
+function functionColumn(f: TextFunction, given: Column, codes: () => TextCodes | undefined, blocks: ResultBlocks): Column | undefined {
+  if (f.found !== undefined) return ofFound(f, f.found, given, blocks)
+  if (f.spanMs === undefined) return ofTexts(f, given, codes(), blocks)
+  const dates = datePlaces(given, f.spanMs)
+  return dates && textColumn(f, dates.values, { ...dates, firstNull: -1 }, blocks)
 }
 
 /** The column of a function of a column's texts; undefined where they have no codes, and as for `textColumn`. */

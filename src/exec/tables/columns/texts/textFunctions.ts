@@ -1,6 +1,6 @@
 /**
- * Functions of one text: expressions that depend on a single column of text and on nothing else of the row. Where the column has
- * few different texts, they are computed once for each of them, by JavaScript, and are columns like any other from then on:
+ * Functions of one text or date: expressions that depend on a single column of text or dates and on nothing else of the row. Where the
+ * column has few different values, they are computed once for each of them, by JavaScript, and are columns like any other from then on:
  *
  *     FilterExec r => r.city.trim().length > 3 && r.n > 2
  *
@@ -21,15 +21,17 @@ import { inferTypes, isNumberType } from '../../../../core/ir/irTypes.ts'
 import { endlessLoop } from '../../../../core/ir/mayNotEnd.ts'
 import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
+import { instantsIn, spanSource, spansOfDays } from './dateValues.ts'
 import { type FoundText, foundSource, type Source } from './foundTexts.ts'
 
-/** A function of the texts of a column, or of texts that are found by a column's numbers; a text is its only argument. */
+/** A function of the texts or dates of a column, or of texts that are found by a column's numbers; a text or Date is its only argument. */
 export interface TextFunction {
   /** The name of the column for its results, which no column of the user's has. */
   readonly name: string
   readonly column: string
   /** The lookup that finds the text for a number of the column; absent where the column has texts. */
   readonly found?: FoundText
+  readonly spanMs?: number
   readonly ir: FunctionIr
   /** Whether undefined may become null in its results, since they are only stored, or tested as they are. */
   readonly isStored: boolean
@@ -46,7 +48,9 @@ export interface TextFunctions {
 /** The functions of a text in steps over rows of `element`; undefined where there are none. */
 export function textFunctionsOf(element: ElementType, steps: readonly Step[]): TextFunctions | undefined {
   if (element.kind !== 'row') return undefined
-  const texts = textsIn(element)
+  const spans = spansOfDays(element)
+  const texts = new Set([...textsIn(element), ...spans.keys()])
+  const instants = instantsIn(element)
   const numbers = new Set(element.fields.flatMap(({ name, type }) => (isNumberType(type) ? [name] : [])))
   const functions: TextFunction[] = []
   const without: Step[] = []
@@ -55,7 +59,7 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
   const newName = (): string => textFunctionName(names++)
   for (const [i, step] of steps.entries()) {
     const rewritten = withoutTexts(step, (f, how) => {
-      const found = new Extraction(f, { texts, numbers, newName, ...how })
+      const found = new Extraction(f, { texts, spans, instants, numbers, newName, ...how })
       functions.push(
         ...found.functions.map((one) => ({ ...one, guards: guards.flatMap(({ column, ir }) => (column === one.column ? [ir] : [])) })),
       )
@@ -135,7 +139,10 @@ function withoutTexts(step: Step, extract: Without): Step | undefined {
 }
 
 interface ExtractionOptions {
+  /** The columns of texts and of days. */
   readonly texts: ReadonlySet<string>
+  readonly spans: ReadonlyMap<string, number>
+  readonly instants: ReadonlySet<string>
   readonly numbers: ReadonlySet<string>
   readonly newName: () => string
   readonly isStored: boolean
@@ -148,14 +155,18 @@ class Extraction {
   readonly f: ExecFunction
   readonly functions: readonly Unguarded[]
   private readonly texts: ReadonlySet<string>
+  private readonly spans: ReadonlyMap<string, number>
+  private readonly instants: ReadonlySet<string>
   private readonly numbers: ReadonlySet<string>
   private readonly newName: () => string
   /** The original expression of each read of a function's column. */
   private readonly origins = new WeakMap<Expr, Expr>()
   private readonly found = new Map<string, { readonly name: string; readonly expr: Expr } & Source>()
 
-  constructor(f: ExecFunction, { texts, numbers, newName, isStored }: ExtractionOptions) {
+  constructor(f: ExecFunction, { texts, spans, instants, numbers, newName, isStored }: ExtractionOptions) {
     this.texts = texts
+    this.spans = spans
+    this.instants = instants
     this.numbers = numbers
     this.newName = newName
     const ir = rowIrOf(f)
@@ -165,7 +176,7 @@ class Extraction {
     const whole = this.wholeFunction(ir)
     if (whole !== undefined) {
       const name = newName()
-      this.functions = [{ name, column: whole, isStored, ir: ofText(ir, ir.body) }]
+      this.functions = [{ name, ...this.ofColumn(whole), isStored, ir: ofText(ir, ir.body) }]
       this.f = { ...f, ir: { ...ir, body: [{ kind: 'Return', value: columnExpr(name, ir.body[0] ?? ir), span: ir.span }] } }
       return
     }
@@ -213,10 +224,15 @@ class Extraction {
     return field
   }
 
-  /** The source of the one text that the expression depends on; undefined where it depends on more, or on none. */
+  /** The source of the one text or date that the expression depends on; undefined where it depends on more, or on none. */
   private sourceOf(expr: Expr, ir: FunctionIr): Source | undefined {
     const column = columnOf([expr], this.texts, { locals: false })
-    return column === undefined ? foundSource(expr, ir, this.numbers) : { column }
+    return column === undefined ? (foundSource(expr, ir, this.numbers) ?? spanSource(expr, this.instants)) : this.ofColumn(column)
+  }
+
+  private ofColumn(column: string): Source {
+    const spanMs = this.spans.get(column)
+    return { column, ...(spanMs === undefined ? {} : { spanMs }) }
   }
 
   private originOf(expr: Expr): Expr {
