@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ServerWritableStream } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import type { InMessage } from './messages.ts'
@@ -77,7 +78,9 @@ test.skipIf(!hasRings)('long bodies go by the ring of the other process, short o
 
 test.skipIf(!hasRings)('a ring is opened by those of its machine who mean it, and has no name', () => {
   const ring = ringFor(2) as RingReader
-  expect(readdirSync('/dev/shm').filter((name) => name.startsWith(`distarray-${process.pid}-`))).toEqual([])
+  const named = readdirSync('/dev/shm').filter((name) => name.startsWith(`distarray-${process.pid}-`))
+  for (const name of named) rmSync(join('/dev/shm', name)) // nobody else would
+  expect(named).toEqual([])
   const offer = JSON.parse(Buffer.from(ringOffer(ring)).toString())
   const opened = (other: object): RingWriter | undefined => ringOffered(Buffer.from(JSON.stringify({ ...offer, ...other })))
   const writer = opened({})
