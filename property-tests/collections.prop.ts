@@ -1,6 +1,6 @@
 /**
- * Law: a body with Sets and Maps of its own - asked, added to, removed from, gone through while they grow - gives the bits of plain
- * JavaScript, is compiled to WebAssembly and runs in parallel.
+ * Law: a body with Sets and Maps of its own - asked, added to, removed from, gone through while they grow - and with captured lists and
+ * fields that it chooses, gives the bits of plain JavaScript, is compiled to WebAssembly and runs in parallel.
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -13,7 +13,12 @@ const RUN = announcedRun('collections.prop.ts', 300)
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
 
-const HELD = { links: [[1, 2], [2, 3, 4, 2], [], [0], [4, 1]], odd: [0.5, -0, Number.NaN, 1e300, -7, 0, 65536, 131072] }
+const HELD = {
+  links: [[1, 2], [2, 3, 4, 2], [], [0], [4, 1]],
+  odd: [0.5, -0, Number.NaN, 1e300, -7, 0, 65536, 131072],
+  mats: { a: [1, 2.5, -3], b: [4, 5, 6, 7, -0] },
+  rates: { low: 0.5, high: 8, none: -1 },
+}
 
 function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of } = drawing(numbers)
@@ -29,7 +34,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
     of([`seen.has(${key()})`, `counts.has(${key()})`, `!seen.has(${key()})`, 'seen.size > 2', `counts.get(${key()}) === 1`])
   const statement = (depth: number): string => {
     const inner = (): string => (depth > 0 ? statement(depth - 1) : `s += ${value()}`)
-    switch (below(13)) {
+    switch (below(14)) {
       case 0:
         return use('add', of([`seen.add(${key()})`, `seen.add(${key()}).add(${key()})`, `for (const w of links[i % 5]) seen.add(w)`]))
       case 1:
@@ -85,6 +90,15 @@ function bodyText(numbers: readonly number[]): DrawnBody {
         )
       case 10:
         return use('asked for what may not be there', `s += ${of([`seen.has(links[i % 5][${below(4)}])`, `counts.has(odd[i])`])} ? 1 : 2`)
+      case 12:
+        return use(
+          'a captured list is chosen',
+          of([
+            `s += (${test()} ? mats.a : mats.b)[${of(['i % 3', 'i', '1'])}] ?? 3`,
+            `{ const c = ${test()} ? mats.b : mats.a; for (const v of c) s = s * 0.5 + v; s += c.length }`,
+            `s += rates[['low', 'high', 'none'][${of(['i % 3', '(i + 1) % 2'])}]]`,
+          ]),
+        )
       case 11:
         return `for (let q = 0; q < ${1 + below(4)}; q++) { ${inner()} }`
       default:

@@ -12,7 +12,7 @@ import { kernelOutcome, plainOutcome, type RowArray, type RowDType, type RowIter
 
 const RUN = announcedRun('touchAhead.prop.ts')
 /** What `explain` says where the law is about something. */
-const TOUCHED = 'touched ahead'
+const TOUCHED = 'software prefetch'
 /** From so many bytes on an array is touched ahead. */
 const FAR_BYTES = 2 ** 19
 /** Some calls of a kernel are to have more iterations than a batch. */

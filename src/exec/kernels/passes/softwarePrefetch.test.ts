@@ -19,12 +19,12 @@ async function explained(count: number, u: readonly number[]): Promise<{ readonl
   })
   await loop.run()
   const text = loop.explain({ kernel: true })
-  return { text, lines: text.split('\n').filter((line) => line.includes('touched ahead')) }
+  return { text, lines: text.split('\n').filter((line) => line.includes('software prefetch')) }
 }
 
 test('rows of a large array are touched ahead, all of their lines', async () => {
   const { text, lines } = await explained(10_000, [1, 9_999, 0])
-  expect(lines).toEqual(['  iterations: rows of W touched ahead, for 32 iterations at a time'])
+  expect(lines).toEqual(['  iterations: software prefetch of rows of W, 32 iterations at a time'])
   // 80 bytes a row: it need not begin where a line does
   const touches = text.split('\n').filter((line) => line.includes('i32.load8_u'))
   expect(touches.map((line) => /offset=(\d+)/.exec(line)?.[1] ?? '0')).toEqual(['0', '64', '76'])
@@ -44,13 +44,13 @@ async function ofKeys(shape: readonly [number, number], keys: readonly (readonly
   })
   await loop.run()
   const text = loop.explain({ kernel: true })
-  return text.split('\n').filter((line) => line.includes('touched ahead'))
+  return text.split('\n').filter((line) => line.includes('software prefetch'))
 }
 
 test('rows that follow one another are left to the processor', async () => {
   const [rows, columns] = [20_000, 30_000]
   const few = Array.from({ length: 1000 }, (_, i) => [i * 19, (i * 7919) % columns] as const)
-  expect(await ofKeys([rows, columns], few)).toEqual(['  iterations: rows of H and W touched ahead, for 32 iterations at a time'])
+  expect(await ofKeys([rows, columns], few)).toEqual(['  iterations: software prefetch of rows of H and W, 32 iterations at a time'])
   const many = Array.from({ length: rows }, (_, i) => [i, (i * 7919) % columns] as const)
-  expect(await ofKeys([rows, columns], many)).toEqual(['  iterations: rows of H touched ahead, for 32 iterations at a time'])
+  expect(await ofKeys([rows, columns], many)).toEqual(['  iterations: software prefetch of rows of H, 32 iterations at a time'])
 })

@@ -52,7 +52,7 @@ export function touchAhead(w: KernelWriter, limit: number, iteration: () => Iter
   const lines = slice.reached.reduce((sum, { lines }) => sum + lines, 0)
   const batch = Math.min(MOST_ITERATIONS, Math.max(LEAST_ITERATIONS, Math.floor(LINES_OF_A_BATCH / lines)))
   const names = [...new Set(slice.reached.map(({ found }) => found.array))].join(' and ')
-  w.touched = `rows of ${names} touched ahead, for ${batch} iterations at a time`
+  w.touched = `software prefetch of rows of ${names}, ${batch} iterations at a time`
   const touched = w.declare('i32')
   const { at, code } = touches
   return {

@@ -28,7 +28,7 @@ test('a product takes four turns of the loop over k at a time, whether it sets o
   })
   for (const loop of [sets, adds]) {
     expect((await loop.verify()).identical).toBe(true)
-    expect(linesOf(loop.explain({ kernel: true }))).toEqual(['2 lanes of f64, for 4 turns of k at a time'])
+    expect(linesOf(loop.explain({ kernel: true }))).toEqual(['2 lanes of f64, for 4 iterations of k at a time'])
   }
 })
 
@@ -84,6 +84,6 @@ test('rows that lie outside from some turn on are reached until then', async () 
   const loop = session.loop(session.range(1), { B, C }, (_, { B, C }) => {
     for (let k = 0; k < 9; k++) for (let j = 0; j < 30; j++) C.set(j, C.get(j) + 0.5 * B.get(k, j))
   })
-  expect(linesOf(loop.explain({ kernel: true }))).toEqual(['2 lanes of f64, for 4 turns of k at a time'])
+  expect(linesOf(loop.explain({ kernel: true }))).toEqual(['2 lanes of f64, for 4 iterations of k at a time'])
   await expect(loop.run()).rejects.toThrow('The key [6, 0] is outside B')
 })

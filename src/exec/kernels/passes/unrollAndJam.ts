@@ -69,7 +69,7 @@ export function jammedFor(w: KernelWriter, outer: For, index: OuterIndex, plain:
     const at = w.loops.findLastIndex((fate) => fate.place === place)
     const fate = w.loops[at]
     const { local } = outer.counted ?? { local: '' }
-    if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}, for ${turns} turns of ${local} at a time` }
+    if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}, for ${turns} iterations of ${local} at a time` }
     return [jammed, rest]
   }
   return undefined

@@ -53,7 +53,7 @@ function nestedLoop(s: NestScope, stmt: For): Code {
   const { counted, body, init, update, doWhile } = stmt
   if (counted === undefined || doWhile || init.length !== 1 || update.length !== 1) throw new Scalar('a loop inside is not counted')
   const { local, from, to } = counted
-  if (!nest.isShared(from) || !nest.isShared(to)) throw new Scalar('lanes differ in the turns of a loop inside')
+  if (!nest.isShared(from) || !nest.isShared(to)) throw new Scalar('lanes differ in the trip count of a loop inside')
   if (w.readsOf(local) !== readsIn([stmt], local)) throw new Scalar(`${local} is used after its loop`)
   const range = countedRange(w, counted)
   if (range === undefined) throw new Scalar('the index of a loop inside is no integer')

@@ -54,12 +54,13 @@ export function isNameByRow(l: Lowering, data: Data, key: Expr, { own }: { reado
   return exprValue(find(l, data, { of: own ? 'own' : of, keys: Object.keys(data.value) }, key, node))
 }
 
-/** Returns a list or object of constants that a row lambda writes out, as if it were captured; undefined for others. */
+/** Returns a list or object of constants that a row lambda writes out, or a loop's list of texts, as if it were captured; undefined for others. */
 export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' | 'record' }): Data | undefined {
-  if (l.context.kind !== 'row') return undefined
   const parts = value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)
   const constants = parts.flatMap((part) => (part.kind === 'expr' && part.expr.kind === 'Literal' ? [part.expr.value] : []))
+  const areTexts = value.kind === 'tuple' && constants.every((one) => typeof one === 'string')
   if (constants.length < parts.length) return undefined
+  if (l.context.kind !== 'row' && !areTexts) return undefined
   const held = { origin: 'capture', made: true } as const
   if (value.kind === 'tuple') return { kind: 'data', value: constants, name: 'list', ...held }
   const object = Object.fromEntries(value.fields.map(({ name }, i) => [name, constants[i]]))

@@ -50,6 +50,14 @@ export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode, k
   return { kind: 'tableRow', table, start: binary('*', row, literal(columns, span), span), length: literal(columns, span), name, ...rest }
 }
 
+/** Lowers `test ? a : b` of captured lists of primitives to one of the two rows of a table; undefined for other values. */
+export function chosenList(l: Lowering, test: Expr, a: Value, b: Value, node: AnyNode): Value | undefined {
+  if (l.context.kind !== 'loop' || a.kind !== 'data' || b.kind !== 'data' || !isList(a.value) || !isList(b.value)) return undefined
+  const rows: Data = { kind: 'data', value: [a.value, b.value], name: a.name, origin: a.origin, made: true }
+  const [first, second] = [0, 1].map((row) => literal(row, test.span)) as [Expr, Expr]
+  return nestedRow(l, rows, conditional(test, first, second, test.span), node, { absent: literal(false, test.span) })
+}
+
 function isList(row: unknown): row is readonly Primitive[] {
   return Array.isArray(row) && isTable(row)
 }

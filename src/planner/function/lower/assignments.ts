@@ -3,7 +3,7 @@
  * the function, and is refused by name.
  */
 import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Pattern, UpdateExpression } from 'acorn'
-import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
 import { isCollection } from '../lists/collectionValue.ts'
@@ -13,7 +13,7 @@ import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from
 import { refusalOf } from '../refusals.ts'
 import { binary, literal, makeIf, negated } from './build.ts'
 import { isBuffer } from './calls.ts'
-import { lowerExpression, operatorOf } from './expressions.ts'
+import { lowerExpression } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { staticName } from './members.ts'
 import { type Bound, exprValue, REFUSED, type Stored, type Value } from './value.ts'
@@ -345,4 +345,10 @@ function nameOf(l: Lowering, property: AnyNode): string | undefined {
   if (property.type === 'Identifier') return property.name
   const of = classAround(l, l.unit)
   return property.type === 'PrivateIdentifier' && of !== undefined ? privateName(of, property.name) : undefined
+}
+
+/** Returns the operator of `x op= …`; undefined for any other assignment. */
+function operatorOf(assignment: string): BinaryOperator | undefined {
+  const operator = assignment.slice(0, -1)
+  return ['+', '-', '*', '/', '%', '**', '&', '|', '^', '<<', '>>', '>>>'].includes(operator) ? (operator as BinaryOperator) : undefined // one of the listed
 }

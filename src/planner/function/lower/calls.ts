@@ -165,7 +165,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       const ofCollection = collectionMethod(l, object, name, node)
       if (ofCollection !== undefined) return ofCollection
       if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
-      const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
+      const list = l.context.kind === 'row' && object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
       const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
       if (short !== undefined) return short

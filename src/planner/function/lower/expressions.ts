@@ -1,8 +1,9 @@
 /** Lowers expressions: each node type of acorn to its value. */
 import type { AnyNode, Expression, Identifier } from 'acorn'
-import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
+import { chosenList } from '../captures/capturedLookups.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
@@ -226,6 +227,8 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const options = [{ test: l.stabilized(folded), value: then.value }]
     return { kind: 'choice', options, otherwise: other.value, name: span.text }
   }
+  const ofCaptured = then.emitted.length + other.emitted.length > 0 ? undefined : chosenList(l, folded, then.value, other.value, node)
+  if (ofCaptured !== undefined) return ofCaptured
   if (then.value.kind === 'view' || other.value.kind === 'view') {
     const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
     return chosen ?? l.refuse('view-chosen', node)
@@ -391,10 +394,4 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'refused':
       return
   }
-}
-
-/** Returns the operator of `x op= …`; undefined for any other assignment. */
-export function operatorOf(assignment: string): BinaryOperator | undefined {
-  const operator = assignment.slice(0, -1)
-  return ['+', '-', '*', '/', '%', '**', '&', '|', '^', '<<', '>>', '>>>'].includes(operator) ? (operator as BinaryOperator) : undefined // one of the listed
 }
