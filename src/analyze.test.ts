@@ -66,6 +66,29 @@ test('few rows of a file run in JavaScript, and it says why', async () => {
   `)
 })
 
+test('what is taken partition after partition says what kept it from the kernels', async () => {
+  const at = join(folder, 'places.parquet')
+  await session.fromRows(rows(30_000).map(({ a, s }) => ({ a, place: { s } }))).writeParquet(at)
+  const places = await session.readParquet<{ a: number; place: { s: string } }>(at)
+  expect(await ran(places.groupBy((r) => r.place.s).count())).toMatchInlineSnapshot(`
+    "Ran in … ms
+      HashAggregateExec count = count: 30,000 -> 9 rows, … ms, 130 bytes; JavaScript on the caller's thread
+        PartialGroupsExec count = count: 30,000 -> 30,000 rows, … ms, 134 bytes; JavaScript in workers, because it reads s, which is no column
+          EvaluateExec [r => r.place.s]: 30,000 -> 30,000 rows
+            ScanExec places.parquet [place]: 30,000 rows, 1 of 1 row groups; read as it is needed"
+  `)
+  const top = places.sortBy((r) => r.a).limit(2)
+  expect(await ran(top)).toMatchInlineSnapshot(`
+    "Ran in … ms
+      LimitExec 2: 2 -> 2 rows, … ms, 32 bytes
+        LimitExec 2: 2 -> 2 rows, … ms, 32 bytes; JavaScript on the caller's thread, because its rows are taken partition after partition
+          FetchExec of places.parquet [place]: 2 -> 2 rows, 1 of 1 row groups, … ms, 32 bytes; read in workers for these rows alone
+            SortExec first 2: 30,000 -> 2 rows, … ms, 24 bytes; WebAssembly in workers
+              EvaluateExec [r => r.a]: 30,000 -> 30,000 rows, … ms, 586 KiB; columns handed on as they are
+                ScanExec places.parquet [a, row]: 30,000 rows, 1 of 1 row groups, … ms, 352 KiB; read whole into the arena"
+  `)
+})
+
 test('groups, sorts and limits', async () => {
   expect(await ran(large.groupBy((r) => r.s).agg({ a: sum((r) => r.a), n: count() }))).toMatchInlineSnapshot(`
     "Ran in … ms

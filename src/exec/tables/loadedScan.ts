@@ -18,7 +18,7 @@ import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { Block } from './block.ts'
-import { wouldBeProgram } from './columns/columnProgram.ts'
+import { whyNoProgram } from './columns/columnProgram.ts'
 import { isLoadable, isText, textBytes } from './columns/loadTask.ts'
 import type { Placed } from './columns/placed.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
@@ -70,8 +70,7 @@ export function scanToLoad(
   const scan = plan.kind === 'PipelineExec' ? plan.input : plan
   if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
   const splits = splitsRead(scan)
-  const mayBeNull = (column: string): boolean => splits.some((split) => split.mayBeNull?.has(column) !== false)
-  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan, plannedTextColumns, mayBeNull))) return undefined
+  if (scan.columns.length === 0 || programRefused(plan) !== undefined) return undefined
   const fields = fieldsRead(scan)
   const rows = rowsOf(splits)
   if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
@@ -92,6 +91,13 @@ export function withoutPartialStep(plan: PhysicalPlan): PhysicalPlan {
 /** Whether the columns of a scan take no more than the free memory divided by `parts`. */
 export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
   return bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) * parts <= budgetBytes - usedBytes
+}
+
+/** Why no column program runs over the columns of a pipeline over files, were they read whole; undefined where one does, and for other plans. */
+export function programRefused(plan: PhysicalPlan): string | undefined {
+  if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'ScanExec' || plan.input.source.kind === 'memory') return undefined
+  const splits = splitsRead(plan.input)
+  return whyNoProgram(plan, plannedTextColumns, (column) => splits.some((split) => split.mayBeNull?.has(column) !== false))
 }
 
 /** The pipeline without a last PartialGroupsExec: where columns are in memory, the groups of all rows are found at once. */

@@ -85,20 +85,24 @@ export function columnProgramOf(plan: PhysicalPlan, texts?: TextColumns): Column
   return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, [], plan.element)
 }
 
-/** Whether a pipeline over files would be a program if their rows were a table in memory, in which columns that may not be null have none. */
-export function wouldBeProgram(
+/** Why a pipeline over files would be no program if their rows were a table in memory, in which columns that may not be null have none; undefined where it would be one. */
+export function whyNoProgram(
   { input, steps, where, numbered, keys }: Extract<PhysicalPlan, { kind: 'PipelineExec' }>,
   texts: TextColumns,
   mayBeNull: (column: string) => boolean,
-): boolean {
-  if (input.kind !== 'ScanExec' || where === 'caller' || numbered || keys.kind !== 'rowNumber' || input.element.kind === 'unknown')
-    return false
+): string | undefined {
+  if (input.kind !== 'ScanExec') return 'its rows do not come from a file'
+  if (where === 'caller') return 'a function runs on the caller’s thread'
+  if (numbered) return 'a function reads row numbers'
+  if (keys.kind !== 'rowNumber') return 'its elements have explicit keys'
+  if (input.element.kind === 'unknown') return 'the types of its columns are not known'
   const columns = fieldsOf(input.element).map(({ name, type, nullable }): Column => {
     const column = emptyColumn(type)
     return nullable && mayBeNull(name) ? { ...column, validity: new Uint8Array() } : column
   })
   const table = { name: input.source.name, element: input.element, columns, rows: 0 }
-  return isProgram(programOver(table, steps, { kind: 'unknown' }, texts))
+  const program = programOver(table, steps, { kind: 'unknown' }, texts)
+  return isProgram(program) ? undefined : program.because
 }
 
 const UNKNOWN: ColumnType = { kind: 'unknown' }

@@ -23,7 +23,7 @@ import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
 import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
-import { loadedScan, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
+import { loadedScan, programRefused, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
 import { LoadsAhead, type TimedLoad } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
@@ -58,7 +58,8 @@ export class ColumnInputs {
     const bare = withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
     const scan = begun?.scan ?? scanToLoad(bare, this.state.options)
-    if (scan !== undefined && 'because' in scan) this.state.record?.refuse(plan, scan.because)
+    const because = scan === undefined ? this.state.record && programRefused(bare) : 'because' in scan ? scan.because : undefined
+    if (because !== undefined) this.state.record?.refuse(plan, because)
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const own: Block[] = []
     try {
