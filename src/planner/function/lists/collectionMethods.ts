@@ -5,7 +5,7 @@
  *     slots     for the hash of a key, and those behind it: the number of an entry plus one, or 0
  *     keys, values, alive     of each entry; what was removed stays, dead, so that loops over entries go on where they are
  *
- * Half of the slots in use are free, so that a search ends.
+ * Half of the slots in use are free, so that a search ends. Counters are kept as integers of 32 bits, so that no index is converted.
  */
 
 export interface Collection {
@@ -24,11 +24,11 @@ type Hash = (key: number) => number
 /** Returns the slot of a key: that of its entry, or the free one where the search ends. */
 type Place = (map: Collection, key: number, hash: Hash) => number
 
-/** Keys that are equal have one hash: 0 and -0 are both 0 as integers, and so is NaN. */
+/** Keys that are equal have one hash: 0 and -0 are both 0 as integers, and so is NaN. Whole numbers that lie together have slots that do. */
 export const hash: Hash = (key) => {
   const whole = key | 0
-  const mixed = whole ^ (((key - whole) * 1048576) | 0)
-  return (((mixed ^ (mixed >>> 16)) & 65535) * 40503) >>> 7
+  const mixed = whole === key ? whole : whole ^ (((key - whole) * 1048576) | 0)
+  return mixed ^ (mixed >>> 16) ^ (mixed >>> 9)
 }
 
 export const place: Place = (map, key, hash) => {
@@ -61,11 +61,11 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
       map.keys[map.used] = key + 0 // a Map keeps -0 as 0
       map.values[map.used] = value
       map.alive[map.used] = 1
-      map.used = map.used + 1
-      map.size = map.size + 1
+      map.used = (map.used + 1) | 0
+      map.size = (map.size + 1) | 0
       map.slots[at] = map.used
       if (map.used * 2 > map.mask + 1) {
-        map.mask = map.mask * 2 + 1
+        map.mask = (map.mask << 1) | 1
         for (let s = 0; s <= map.mask; s++) map.slots[s] = 0
         for (let e = 0; e < map.used; e++) {
           if (map.alive[e] === 1) {
@@ -81,7 +81,7 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
     const entry = map.slots[place(map, key, hash)] as number
     if (entry === 0 || map.alive[entry - 1] !== 1) return false
     map.alive[entry - 1] = 0
-    map.size = map.size - 1
+    map.size = (map.size - 1) | 0
     return true
   },
   clear: (map: Collection) => {
