@@ -112,9 +112,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   const second = `const counts = new Map(${of(['', '[[i, 2], [0, s]]'])})`
   const lines = ['let s = x.get(i)', first, second, 'seen.add(9)', 'counts.set(9, i)']
   for (let k = 1 + below(3); k > 0; k--) lines.push(statement(1))
+  // a NaN or an infinity would hide how many keys there are
   lines.push(
-    'for (const v of seen) s = s * 0.5 + v',
-    'for (const [k, c] of counts) s = s * 0.5 + k - c',
+    'if (!(Math.abs(s) < 1e300)) s = 0',
+    'for (const v of seen) s = s * 0.5 + (Math.abs(v) < 1e300 ? v : 3)',
+    'for (const [k, c] of counts) s = s * 0.5 + (Math.abs(k) < 1e300 ? k : 5) - (Math.abs(c) < 1e300 ? c : 2)',
     's += seen.size - counts.size * 7',
   )
   return { text: `([i], { x, out }) => {\n${lines.join('\n;')}\nout.set(i, s)\n}`, used }
