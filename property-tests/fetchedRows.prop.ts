@@ -101,6 +101,7 @@ test('the first rows by an order have the columns that are read for them alone',
     run,
   )
   console.log(`rows fetched: ${JSON.stringify(seen)}`)
+  if (run.numRuns < 500) return
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(run.numRuns / 20)
 })
 
