@@ -62,7 +62,7 @@ test('sweeps over keys of two axes do what the JavaScript kernel and the IR do',
   exactlyAsIr('box', numericBody('box', 'sweep'), { 'two rows at a time': 0.3 }, { box: SWEPT, passes: 2 }))
 
 test('turns of a loop that add to one row do what the JavaScript kernel and the IR do', () =>
-  exactlyAsIr('none', numericBody('none', 'jam'), { 'for 4 turns of': 0.1, 'for 2 turns of': 0.2 }))
+  exactlyAsIr('none', numericBody('none', 'jam'), { 'for 4 iterations of': 0.1, 'for 2 iterations of': 0.2 }))
 
 test('in fast precision a WebAssembly kernel does the same wherever its iterations are cut', () =>
   sameWhereverCut('fast', { 'lanes of f32': 0.05 }))
