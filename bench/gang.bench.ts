@@ -10,7 +10,7 @@
  *     served           reads of an array that another loop has written before each pass, against one that nobody writes
  *     checkpoint       passes that are kept in a folder, against those that are not
  *     foreseen         what `simulate()` says of a pass beforehand, against what it takes
- *     messages         what a message between two processes takes, with its threads, and a byte of it: the constants of `linkCost.ts`
+ *     messages         what a message between two processes takes, with its threads, and a byte of it, over links and by memory of the machine: the constants of `linkCost.ts`
  *
  * Each run is a program of its own (`gangPass.ts`) under `distarray run --processes`, in turn; their arrays must have the same bits. Printed are
  * medians over runs of the least that a pass took, from the third on. Needs `npm run build`.
@@ -128,16 +128,18 @@ if (bench.wanted('foreseen')) {
   results.foreseen = lines
 }
 if (bench.wanted('messages')) {
-  const found = await messages()
+  const found = [await messages({ hasNoRings: true }), await messages({})]
+  const [byLinks, byMemory] = found.map(({ msPerByte }) => msPerByte * 1e6) as [number, number]
+  const each = found.map(({ messageMs }) => (messageMs * 1000).toFixed(0)).join(' and ')
   console.log(
-    `\nmessages: ${(found.messageMs * 1000).toFixed(0)} microseconds of processor time each, and ${(found.msPerByte * 1e6).toFixed(2)} ns a byte`,
+    `\nmessages: ${each} microseconds of processor time each; ${byLinks.toFixed(2)} ns a byte over links, ${byMemory.toFixed(2)} by memory, ${(byLinks / byMemory).toFixed(2)} times as fast`,
   )
-  results.messages = found
+  results.messages = { byLinks: found[0], byMemory: found[1] }
 }
 save('gang', results)
 
 /** Between two links of this process, there and back, by its processor time: threads of both ends are its own. */
-async function messages(): Promise<{ readonly messageMs: number; readonly msPerByte: number }> {
+async function messages(how: { readonly hasNoRings?: true }): Promise<{ readonly messageMs: number; readonly msPerByte: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'distarray-links-'))
   const rendezvous = { kind: 'file', path: join(folder, 'address') } as const
   const common = { world: 2, job: 'bench', attempt: 0, rendezvous, token: 'a secret of a bench', host: '127.0.0.1' }
@@ -152,7 +154,7 @@ async function messages(): Promise<{ readonly messageMs: number; readonly msPerB
     released: () => undefined,
   })
   const links: readonly Links[] = await Promise.all(
-    [0, 1].map((rank) => Links.start({ ...common, rank, joinMs: 20_000, patienceMs: 20_000 }, threadProgram(), events(rank))),
+    [0, 1].map((rank) => Links.start({ ...common, rank, joinMs: 20_000, patienceMs: 20_000, ...how }, threadProgram(), events(rank))),
   )
   for (const one of links) one.hold()
   const times: number[] = []

@@ -2,11 +2,11 @@
  * Law: a body with Sets and Maps of its own - asked, added to, removed from, gone through while they grow - and with captured lists and
  * fields that it chooses, gives the bits of plain JavaScript, is compiled to WebAssembly and runs in parallel.
  */
-import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
-import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
+import { bodyOf, type DrawnBody, looped } from './drawnBodies.ts'
+import { expectBitsOfPlain } from './lawOfBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('collections.prop.ts', 300)
@@ -123,20 +123,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
 }
 
 test('bodies with Sets and Maps are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
-  const counts: Record<string, number> = {}
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 90 }), async (numbers) => {
-      const { text, used } = bodyText(numbers)
-      const { outcome, plan } = await looped(session, bodyOf(text, HELD))
-      expectCompiled(plan, text)
-      expect(outcome, text).toStrictEqual(plain(bodyOf(text, HELD)))
-      for (const one of used) counts[one] = (counts[one] ?? 0) + 1
-    }),
-    RUN,
-  )
-  console.log(`collections: ${JSON.stringify(counts)}`)
-  if (RUN.numRuns < 200) return
-  expect(Math.min(...Object.values(counts))).toBeGreaterThan(RUN.numRuns / 100)
+  await expectBitsOfPlain(session, { name: 'collections', draw: bodyText, held: HELD, run: RUN, least: 200 })
 })
 
 test('a collection whose room is used up is an error, and what it cannot hold is refused by name', async () => {

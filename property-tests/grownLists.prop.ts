@@ -2,11 +2,11 @@
  * Law: a body with lists of truth values, lists that are made by their number of places, lists that grow as long as they are pushed onto
  * and are taken from at either end, gives the bits of plain JavaScript, is compiled to WebAssembly and runs in parallel.
  */
-import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
-import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
+import { bodyOf, type DrawnBody, looped, plain } from './drawnBodies.ts'
+import { expectBitsOfPlain } from './lawOfBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('grownLists.prop.ts')
@@ -134,20 +134,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
 }
 
 test('bodies with lists that grow are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
-  const counts: Record<string, number> = {}
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 90 }), async (numbers) => {
-      const { text, used } = bodyText(numbers)
-      const { outcome, plan } = await looped(session, bodyOf(text, HELD))
-      expectCompiled(plan, text)
-      expect(outcome, text).toStrictEqual(plain(bodyOf(text, HELD)))
-      for (const one of used) counts[one] = (counts[one] ?? 0) + 1
-    }),
-    RUN,
-  )
-  console.log(`grown lists: ${JSON.stringify(counts)}`)
-  if (RUN.numRuns < 500) return
-  expect(Math.min(...Object.values(counts))).toBeGreaterThan(RUN.numRuns / 100)
+  await expectBitsOfPlain(session, { name: 'grown lists', draw: bodyText, held: HELD, run: RUN, least: 500 })
 })
 
 test('a list whose room is used up is an error, and one from whose start elements were taken goes on', async () => {

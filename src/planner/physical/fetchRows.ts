@@ -12,6 +12,7 @@
  * these numbers. The rows, and their order, are those of the sort: it sees the same keys of the same rows.
  */
 import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
+import { defined } from '../../core/defined.ts'
 import { columnsRead } from '../../core/ir/functionUse.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
 import { inputsOf, type PhysicalPlan, type Step, withInputs } from './physicalPlan.ts'
@@ -40,18 +41,8 @@ export function withFetchedRows(plan: PhysicalPlan): PhysicalPlan {
   const row = below.columns.at(-1) as string // the last
   const { edge, element, ...sort } = inside
   const keyed: Pipeline & PhysicalPlan = { ...input, input: below, element: below.element }
-  return {
-    ...{
-      kind: 'FetchExec',
-      input: { ...sort, inputs: [keyed], element: below.element },
-      scan,
-      columns,
-      rows: row,
-      element,
-      keys: plan.keys,
-    },
-    ...(edge === undefined ? {} : { edge }),
-  }
+  const sorted: PhysicalPlan = { ...sort, inputs: [keyed], element: below.element }
+  return { kind: 'FetchExec', input: sorted, scan, columns, rows: row, element, keys: plan.keys, ...defined({ edge }) }
 }
 
 /** Returns the columns that a sort's steps read; undefined where they take elements as a whole, or make others. */

@@ -203,9 +203,9 @@ class Link {
   // ------------------------------------------------------------------ links that stand
 
   #peer(rank: number, key: string, round = 0): Peer {
-    const { rank: own, attempt, world } = this.#data.settings
+    const { rank: own, attempt, world, hasNoRings } = this.#data.settings
     const peer = new Peer(
-      { rank, own, epoch: attempt, key, round, ring: ringFor(world) },
+      { rank, own, epoch: attempt, key, round, ring: hasNoRings ? undefined : ringFor(world) },
       { took: (message) => this.#took(peer, message), lost: (why, fault) => this.#lost(peer, why, fault) },
     )
     this.#peers.set(rank, peer)

@@ -27,6 +27,8 @@ export interface GangSettings {
   readonly joinMs: number
   /** The time without an answer after which a process counts as lost. */
   readonly patienceMs: number
+  /** Whether long bodies go over links even within a machine, as benches compare. */
+  readonly hasNoRings?: true
 }
 
 export type Rendezvous =

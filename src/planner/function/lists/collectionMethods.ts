@@ -24,10 +24,14 @@ type Hash = (key: number) => number
 /** Returns the slot of a key: that of its entry, or the free one where the search ends. */
 type Place = (map: Collection, key: number, hash: Hash) => number
 
-/** Keys that are equal have one hash: 0 and -0 are both 0 as integers, and so is NaN. Whole numbers that lie together have slots that do. */
+/**
+ * Keys that are equal have one hash: 0 and -0 are both 0 as integers, and so is NaN. Whole numbers that lie together have slots that do. Of
+ * others the bits beside the integer count: twenty behind the point, twenty more, and those above the 32nd.
+ */
 export const hash: Hash = (key) => {
   const whole = key | 0
-  const mixed = whole === key ? whole : whole ^ (((key - whole) * 1048576) | 0)
+  const rest = key - whole
+  const mixed = whole === key ? whole : whole ^ ((rest * 1048576) | 0) ^ ((rest * 1099511627776) | 0) ^ ((rest / 4294967296) | 0)
   return mixed ^ (mixed >>> 16) ^ (mixed >>> 9)
 }
 
