@@ -195,8 +195,9 @@ export async function runSteps(
       for (const [i, storage] of storages.entries()) {
         const { dtype, array } = loop.arrays[i] as RandomArray // as many
         await machine.gang?.journal(machine.arena).use(storage, 'write')
-        if (storage.kind !== 'dense' || dtype !== 'f64') continue // others may be subscripts
-        for (let at = 0; at < storage.data.length; at += 3) storage.data[at] = ((storage.data[at] as number) * 0.75 + 1) as never // numbers
+        if (dtype !== 'f64') continue // others may be subscripts
+        const data = (storage.kind === 'dense' ? storage.data : storage.columns[0]?.values) as Float64Array // of this dtype
+        for (let at = 0; at < data.length; at += 3) data[at] = (data[at] as number) * 0.75 + 1
         wrote(array)
       }
     }

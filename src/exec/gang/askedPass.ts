@@ -10,7 +10,9 @@ import type { Part } from './formed.ts'
 import type { Answer, Other } from './members.ts'
 import { HOME, type Process } from './movement/belongings.ts'
 import { unpackBoxes } from './movement/boxWire.ts'
+import { supplyElements } from './movement/elementSupply.ts'
 import type { NodeMoves } from './movement/moves.ts'
+import type { VersionOf } from './movement/needs.ts'
 import { applyParts, type PlacedSharing, partsOfChanges, type RunHead, regionOf, regionsOfRoots } from './movement/passWire.ts'
 import { labelIn } from './movement/placement.ts'
 import type { Residence } from './movement/residence.ts'
@@ -23,6 +25,7 @@ import { supply, supplyBoxes } from './movement/supply.ts'
 
 export interface AskedPassOptions extends AskedLoadsOptions {
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
+  readonly versionOf: VersionOf
   /** Whether all processes flush shared arrays, however small these are. */
   readonly isForced: boolean
   /** Whether elements may stay in the process that wrote them. */
@@ -116,7 +119,7 @@ export class AskedPass {
 
   /** Sends elements that the others lack; returns heads that tell each of what is new to it. */
   #begin({ pass, parameters }: Parameters<Others['start']>[0], round: number | undefined): Map<Other, Head> {
-    const { gang, loop, formed, parts, needed, served, movement, madeBy } = this.#asked
+    const { gang, loop, formed, parts, needed, served, movement, madeBy, versionOf } = this.#asked
     const heads = new Map<Other, Head>()
     gang.checkThere(parts.map(({ other }) => other))
     this.loads.begin()
@@ -129,6 +132,8 @@ export class AskedPass {
           serveRows(gang, part.other, formed.id, { needed: one, rows, isAll: array.fetches !== undefined })
       }
       if (this.#sharing !== undefined && this.#knowsRows) this.#tellReaders(part, this.#sharing)
+      const { elements } = formed.placement
+      if (elements !== undefined) supplyElements(gang, part.other, elements, { node: part.node, version: versionOf(elements.storage) })
       supply(gang, part.other, needed, part.definition)
       supplyBoxes(gang, part.other, moves.starts, madeBy)
       const { tables } = loop.captured

@@ -10,8 +10,10 @@ import { type PortableFunction, visitStmts } from '../../core/ir/functionIr.ts'
 import { copyOf } from '../../core/ir/portableCopy.ts'
 import { isError } from '../../core/isError.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
+import type { BlockSchedule } from '../loops/blocks/schedule.ts'
 import type { AccumulatorInput, ArrayInput, BufferInput, HelperFunction, LoopInputs } from '../loops/loopInputs.ts'
 import type { Rounds } from '../loops/reductions/lateUpdates.ts'
+import type { UsedElements } from './heldElements.ts'
 
 interface SentArray {
   readonly storage: number
@@ -33,6 +35,8 @@ export interface LoopDefinition {
   readonly over:
     | { readonly kind: 'range'; readonly extents: readonly number[] }
     | { readonly kind: 'storage'; readonly storage: number; readonly array: number }
+    // the receiver has the elements of its own blocks; the others are empty
+    | { readonly kind: 'elements'; readonly elements: number; readonly array: number; readonly blocks: BlockSchedule }
   readonly arrays: readonly (readonly [string, SentArray])[]
   readonly buffers: readonly (readonly [string, SentBuffer])[]
   readonly accumulators: readonly (readonly [string, AccumulatorInput | 'custom'])[]
@@ -70,13 +74,13 @@ export function definitionOf(
   inputs: LoopInputs,
   numberOf: (storage: Storage) => number,
   own: Pick<LoopDefinition, 'count' | 'from' | 'to' | 'compared' | 'rows' | 'isLoaded'>,
+  elements?: { readonly number: number; readonly blocks: BlockSchedule },
 ): LoopDefinition {
-  const { over } = inputs
   const sent = ({ storage, array, label }: ArrayInput | BufferInput): SentArray => ({ storage: numberOf(storage), array, label })
   return {
     id,
     analyzed: plainLoop(inputs.analyzed),
-    over: over.kind === 'range' ? over : { kind: 'storage', storage: numberOf(over.storage), array: over.array },
+    over: overOf(inputs, numberOf, elements),
     arrays: [...inputs.arrays].map(([name, input]) => [name, { ...sent(input), ...(input.isBoolean === true ? { isBoolean: true } : {}) }]),
     buffers: [...inputs.buffers].map(([name, input]) => {
       const combine = input.combine === 'sum' ? input.combine : (input.combine.portable as PortableFunction) // as whyNotDefined has seen
@@ -87,6 +91,17 @@ export function definitionOf(
     rngs: [...inputs.rngs],
     ...own,
   }
+}
+
+function overOf(
+  { over }: LoopInputs,
+  numberOf: (storage: Storage) => number,
+  elements: { readonly number: number; readonly blocks: BlockSchedule } | undefined,
+): LoopDefinition['over'] {
+  if (over.kind === 'range') return over
+  const { array } = over
+  if (elements !== undefined) return { kind: 'elements', elements: elements.number, array, blocks: elements.blocks }
+  return { kind: 'storage', storage: numberOf(over.storage), array }
 }
 
 /** The analysis without functions, and without the parts that only explain() prints. */
@@ -124,18 +139,29 @@ export function fromBytes(bytes: Uint8Array): unknown {
 /** The inputs of a loop in the process that was sent its definition. */
 export function inputsFrom(
   { analyzed, over, arrays, buffers, accumulators, rngs }: LoopDefinition,
-  storageOf: (number: number) => Storage,
-  versionOf: (number: number) => string,
+  {
+    storageOf,
+    versionOf,
+    elementsOf,
+  }: {
+    readonly storageOf: (number: number) => Storage
+    readonly versionOf: (number: number) => string
+    readonly elementsOf: (number: number) => Pick<UsedElements, 'storage' | 'positions'>
+  },
 ): LoopInputs {
   const named = <T>(entries: readonly (readonly [string, SentArray & T])[]) =>
     entries.map(([name, one]) => ({ name, one, storage: storageOf(one.storage) }))
   const { body } = analyzed.spec
+  const told = (): LoopInputs['over'] => {
+    if (over.kind === 'range') return over
+    const { kind, array } = over
+    if (kind === 'storage') return { kind, storage: storageOf(over.storage), array, version: () => versionOf(over.storage) }
+    const { storage, positions } = elementsOf(over.elements)
+    return { kind: 'storage', storage, array, placed: { ...over.blocks, ...defined({ order: positions }) } }
+  }
   return {
     analyzed: { ...analyzed, spec: { ...analyzed.spec, body: { ...body, original: calledElsewhere } } },
-    over:
-      over.kind === 'range'
-        ? over
-        : { kind: 'storage', storage: storageOf(over.storage), array: over.array, version: () => versionOf(over.storage) },
+    over: told(),
     arrays: new Map(named(arrays).map(({ name, one, storage }) => [name, { ...one, storage }])),
     buffers: new Map(
       named(buffers).map(({ name, one: { combine, apply, ...one }, storage }) => {

@@ -5,6 +5,7 @@ import type { Portion } from '../loops/kernelLayout.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { definitionOf, type LoopDefinition } from './definition.ts'
 import type { Other } from './members.ts'
+import { blocksWith } from './movement/elements.ts'
 import type { Movements } from './movement/movement.ts'
 import type { NodeMoves } from './movement/moves.ts'
 import { type Placement, rowsOf } from './movement/placement.ts'
@@ -44,7 +45,7 @@ export interface SharedLoop {
 /** Divides lanes of blocks among processes, about as many iterations each; this one has the first. Kept as long as the loop is placed so. */
 export function sharedBy(formed: Formed, { inputs, count, portionOf }: SharedLoop, numberOf: (storage: Storage) => number): Shared {
   if (formed.shared !== undefined) return formed.shared
-  const { bounds, arrays, order } = formed.placement
+  const { bounds, arrays, order, elements } = formed.placement
   const isLoaded = inputs.analyzed.served !== undefined
   const compared = arrays.flatMap(({ kind, storage }) => (kind === 'compared' ? [numberOf(storage)] : []))
   const parts = formed.others.flatMap((other, i): Part[] => {
@@ -53,7 +54,8 @@ export function sharedBy(formed: Formed, { inputs, count, portionOf }: SharedLoo
     const rows = arrays.flatMap((placed) =>
       placed.kind === 'boxes' ? { storage: numberOf(placed.storage), ...rowsOf(placed, order, i + 1) } : [],
     )
-    const definition = definitionOf(formed.id, inputs, numberOf, { count, from, to, compared, rows, isLoaded })
+    const own = elements && { number: numberOf(elements.name), blocks: blocksWith(elements, i + 1) }
+    const definition = definitionOf(formed.id, inputs, numberOf, { count, from, to, compared, rows, isLoaded }, own)
     return [{ other, node: i + 1, definition, tables: [], moves: undefined }]
   })
   formed.shared = { own: portionOf(0, bounds[1] as number, { isAlone: isLoaded }), parts }

@@ -29,10 +29,11 @@ import type { Journal } from './journal.ts'
 import type { LinkCost } from './linkCost.ts'
 import type { Members, Other } from './members.ts'
 import type { Needed } from './movement/belongings.ts'
+import { elementsText, missingElementBytes } from './movement/elements.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import { type Movement, Movements } from './movement/movement.ts'
-import { madeIn, neededOf, scannedIn, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
+import { madeIn, madeText, neededOf, scannedIn, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
 import { labelIn, type Placement, placementOf } from './movement/placement.ts'
 import { betweenRounds } from './movement/rounds.ts'
 import { fetchRows } from './movement/rowSupply.ts'
@@ -85,7 +86,9 @@ export class GangLoop extends KernelLoop {
   override get processes(): LoopPlan['execution']['processes'] {
     if (this.#stays !== undefined) return { count: 1, because: this.#stays.because }
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
-    const texts = [this.#last.because, this.#roundsText, this.#madeText, this.#scansText, this.#servedText, this.#sharedText]
+    const { placement } = this.#formed ?? {}
+    const found = [elementsText(placement), madeText(this.#made), this.#scansText, this.#servedText, this.#sharedText]
+    const texts = [this.#last.because, this.#roundsText, ...found]
     return this.#last.count === 1 ? this.#last : { ...this.#last, because: texts.join('') }
   }
 
@@ -96,7 +99,7 @@ export class GangLoop extends KernelLoop {
     if (this.#stays?.epoch === epoch) return undefined
     this.#disband()
     const { blocks, space, inputs } = this
-    const placement = others.length === 0 ? ALONE : placementOf(inputs, { blocks, space, world: others.length + 1 })
+    const placement = others.length === 0 ? ALONE : placementOf(inputs, { blocks, space, world: others.length + 1, byPlace: this.elements })
     if ('because' in placement) {
       this.#stays = { epoch, because: placement.because }
       return undefined
@@ -154,10 +157,6 @@ export class GangLoop extends KernelLoop {
     const written = new Set(this.written())
     for (const storage of this.#storages) await journal.use(storage, written.has(storage) ? 'write' : 'read')
     return await super.runPasses(pass, most, options)
-  }
-
-  get #madeText(): string {
-    return this.#made.size === 0 ? '' : ` Each makes what it needs of ${[...this.#made].join(', ')} by itself, as it was described.`
   }
 
   get #roundsText(): string {
@@ -272,6 +271,7 @@ export class GangLoop extends KernelLoop {
         served,
         movement,
         madeBy,
+        versionOf: this.#versionOf,
         isForced: this.#isForced,
         stays: ends === 'needed',
       })
@@ -330,7 +330,7 @@ export class GangLoop extends KernelLoop {
 
   /** The number of processes that are worth the next pass, with the reason. */
   #choice(
-    { id, placement }: Formed,
+    { id, placement, others }: Formed,
     needed: readonly Needed[],
     movement: Movement<Other>,
   ): NonNullable<LoopPlan['execution']['processes']> {
@@ -340,7 +340,7 @@ export class GangLoop extends KernelLoop {
     if (large !== undefined) return { count, because: `All of ${large} does not fit into the memory of one process.` }
     const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
     const nodes = withoutMade(movement.nodes, (number) => this.#madeBy(this.#storageOf(number)) !== undefined)
-    const missingBytes = this.#gang.missingBytes(id, needed)
+    const missingBytes = this.#gang.missingBytes(id, needed) + missingElementBytes(this.#gang, others, placement, this.#versionOf)
     const pass = {
       placement,
       movement: { ...movement, nodes },

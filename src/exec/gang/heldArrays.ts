@@ -5,8 +5,10 @@ import { Bug } from '../../core/errors.ts'
 import { partsOf } from '../arrays/parted.ts'
 import { freeStorage } from '../arrays/storageBlocks.ts'
 import type { Arena } from '../memory/arena.ts'
+import { HeldElements } from './heldElements.ts'
 import type { FrameType } from './links/frame.ts'
 import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './movement/boxWire.ts'
+import type { ElementsHead } from './movement/elements.ts'
 import type { Loads, NumberedBox, RowsHead } from './movement/moves.ts'
 import { applyParts, type BoxesHead, type FetchHead, type MakeHead, regionOf, type ValuesHead } from './movement/passWire.ts'
 import type { FlushedHead } from './movement/rounds.ts'
@@ -25,8 +27,12 @@ export class HeldArrays {
   /** The rows of served arrays that this process knows, by loop and array. */
   readonly #keys = new Map<string, Rows>()
 
+  /** Elements that loops go over, of arrays of which this process has only these. */
+  readonly elements: HeldElements
+
   constructor(arena: Arena) {
     this.#arena = arena
+    this.elements = new HeldElements(arena)
   }
 
   /** Obeys a message about arrays; false for any other message. */
@@ -35,6 +41,7 @@ export class HeldArrays {
     if (type === 'values') this.#keep(head as ValuesHead, parts)
     else if (type === 'boxes') this.#put(head as BoxesHead, parts)
     else if (type === 'make') this.#make(head as MakeHead)
+    else if (type === 'elements') this.elements.take(head as ElementsHead, parts)
     else if (type === 'flushed') this.#flushed(head as FlushedHead, parts)
     else if (type === 'keys')
       this.#keys.set(nameOfKeys(head as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of rank 0
@@ -45,7 +52,7 @@ export class HeldArrays {
   }
 
   get numbers(): readonly number[] {
-    return [...this.#storages.keys()]
+    return [...this.#storages.keys(), ...this.elements.numbers]
   }
 
   storage(number: number): Storage {
@@ -89,6 +96,7 @@ export class HeldArrays {
     const known = this.#storages.get(number)
     if (known !== undefined) freeStorage(known.storage)
     this.#storages.delete(number)
+    this.elements.forget(number)
   }
 
   forgetLoop(id: string): void {

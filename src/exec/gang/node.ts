@@ -18,6 +18,7 @@ import { errorToWire } from '../workers/wire.ts'
 import type { WorkerPool } from '../workers/worker.ts'
 import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
 import { HeldArrays } from './heldArrays.ts'
+import type { UsedElements } from './heldElements.ts'
 import type { FrameType } from './links/frame.ts'
 import type { GangLinks } from './links/gangLinks.ts'
 import { type LinkEvents, Links } from './links/links.ts'
@@ -64,6 +65,8 @@ interface KnownLoop {
   before: readonly Before[]
   tables: RunHead['tables']
   moves: Moves
+  /** Ends the loop's use of elements that it goes over. */
+  readonly leave: (() => void) | undefined
 }
 
 const NO_MOVES: Moves = { sends: [], together: [], takes: [], ends: [] }
@@ -206,12 +209,23 @@ export class GangNode {
   }
 
   #define(definition: LoopDefinition): void {
+    const { over } = definition
+    const elements = over.kind === 'elements' ? this.#arrays.elements.use(over.elements) : undefined
+    try {
+      this.#defineOver(definition, elements)
+    } catch (error) {
+      elements?.leave()
+      throw error
+    }
+  }
+
+  #defineOver(definition: LoopDefinition, elements: UsedElements | undefined): void {
     const { id, from, to, count } = definition
-    const inputs = inputsFrom(
-      definition,
-      (number) => this.#arrays.storage(number),
-      (number) => this.#arrays.version(number),
-    )
+    const inputs = inputsFrom(definition, {
+      storageOf: (number) => this.#arrays.storage(number),
+      versionOf: (number) => this.#arrays.version(number),
+      elementsOf: () => elements as UsedElements, // of this definition
+    })
     for (const { storage, from, to, isFresh } of definition.rows) {
       const parts = partsOf(this.#arrays.dense(storage))
       if (isFresh) parts?.empty()
@@ -236,6 +250,7 @@ export class GangNode {
       before: [],
       tables: undefined,
       moves: NO_MOVES,
+      leave: elements?.leave,
     })
   }
 
@@ -243,6 +258,7 @@ export class GangNode {
     for (const id of loops) {
       const known = this.#loops.get(id)
       if (known !== undefined) this.#spare.keep(known.loop)
+      known?.leave?.()
       this.#loops.delete(id)
       this.#arrays.forgetLoop(id)
     }

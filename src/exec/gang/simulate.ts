@@ -11,14 +11,15 @@
 import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import type { Machines, Simulation } from '../../core/loop/simulation.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
-import type { BlockSchedule, IterationSpace } from '../loops/blocks/schedule.ts'
-import type { LoopInputs } from '../loops/loopInputs.ts'
+import type { BlockSchedule } from '../loops/blocks/schedule.ts'
+import type { SimulatedPass } from '../loops/kernelPass.ts'
 import { predictedMs } from '../loops/passCost.ts'
 import type { Lanes } from '../loops/reductions/reductionCopies.ts'
 import { type LinkCost, NOMINAL_COST } from './linkCost.ts'
 import { Belongings, type Keeping, type Needed } from './movement/belongings.ts'
 import { mostBytes } from './movement/changes.ts'
 import { bytesOfBoxes } from './movement/edges.ts'
+import { bytesOfBlocks, missingBlocks, type PortionedElements } from './movement/elements.ts'
 import { Movements, type Ranked } from './movement/movement.ts'
 import type { NodeMoves, NumberedBox } from './movement/moves.ts'
 import {
@@ -42,13 +43,7 @@ import type { Ends } from './movement/transfers.ts'
 /** Adding an element of one private copy to that of another: an estimate, of memory that no cache holds. */
 const JOIN_MS = 0.8e-6
 
-export interface SimulatedLoop {
-  readonly inputs: LoopInputs
-  readonly blocks: BlockSchedule
-  readonly space: IterationSpace
-  readonly lanes: readonly Lanes[]
-  /** The time of a pass on one thread. */
-  readonly aloneMs: number
+export interface SimulatedLoop extends SimulatedPass {
   /** The cost of links as measured in a gang; nominal unless given. */
   readonly links?: LinkCost
 }
@@ -134,9 +129,9 @@ class MadeUp implements Keeping {
   }
 
   place(loop: SimulatedLoop, id: string): PlacedLoop | { readonly loop: SimulatedLoop; readonly because: string } {
-    const { inputs, blocks, space } = loop
+    const { inputs, blocks, space, elements: byPlace } = loop
     const world = this.#world
-    const placement = world === 1 ? { because: 'There is one node.' } : placementOf(inputs, { blocks, space, world })
+    const placement = world === 1 ? { because: 'There is one node.' } : placementOf(inputs, { blocks, space, world, byPlace })
     if ('because' in placement) return { loop, because: placement.because }
     const others = this.#others.filter(({ rank }) => placement.bounds[rank] !== placement.bounds[rank + 1])
     return { loop, id, placement, movements: new Movements(this, blocks, placement, this.#others), others }
@@ -161,13 +156,14 @@ class MadeUp implements Keeping {
     const whole = nodes.map((_, rank) => {
       const other = others.find((one) => one.rank === rank)
       if (other === undefined) return 0
+      const portioned = placement.elements === undefined ? 0 : this.#suppliedElements(other, placement.elements, versionOf)
       return needed.reduce((sum, one) => {
         const isOwn = one.made !== undefined || this.belongings.computes(other, this.numberOf(one.storage), one)
         const bytes = this.#supplied(other, id, one)
         if (!isOwn) return sum + bytes
         ownBytes += bytes
         return sum
-      }, 0)
+      }, portioned)
     })
     settlePass(this, { id, inputs, placement, others }, needed, residences)
     const moved = nodes.reduce(
@@ -183,6 +179,14 @@ class MadeUp implements Keeping {
     if (missing.length === 0) return 0
     this.belongings.supplied(other, number, needed)
     return needed.isShape ? 0 : bytesMissing(missing, needed.storage)
+  }
+
+  #suppliedElements(other: Ranked, elements: PortionedElements, versionOf: VersionOf): number {
+    const number = this.numberOf(elements.name)
+    const [version, own] = [versionOf(elements.storage), elements.own[other.rank] as Int32Array] // one of each node
+    const missing = missingBlocks(this.belongings, other, number, { version, own })
+    this.belongings.holdBlocks(other, number, { version, blocks: own })
+    return bytesOfBlocks(elements, missing)
   }
 
   #broughtHome(storage: Storage): number {

@@ -3,7 +3,7 @@
  * beside the arrays themselves. Made once; passes reset it.
  */
 
-import { ARRAY_OF_DTYPE } from '../../core/arrays/storage.ts'
+import { ARRAY_OF_DTYPE, type SparseStorage } from '../../core/arrays/storage.ts'
 import type { TypedArray } from '../../core/data/column.ts'
 import type { DType } from '../../core/data/schema.ts'
 import { Bug, MemoryError } from '../../core/errors.ts'
@@ -105,7 +105,9 @@ export function layOut(loop: CompiledLoop, resources: LoopResources, memory: All
 
 function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate }: Allocations): KernelLayout {
   const cut = cutKernel(loop)
-  const blocks = shared(cut.blocks, allocate)
+  const { over } = loop.inputs
+  const isPlaced = over.kind === 'storage' && over.placed !== undefined
+  const blocks = isPlaced ? cut.blocks : shared(cut.blocks, allocate)
   const kernel = layOutKernel(loop, blocks, resources, allocate)
   const whole = layOutPortion(loop, blocks, { kernel, resources, allocate })
   return { ...cut, ...kernel, inputs: loop.inputs, blocks, whole }
@@ -174,6 +176,15 @@ function fromLaneZero(claimed: ClaimedBlocks, { kind, lanes }: BlockSchedule): C
   return { ...claimed, lanes: claimed.lanes.map((lane) => lane - first), laneCount: count }
 }
 
+/** The elements of the sparse array that a loop goes over, by place, from its first pass on; undefined where nobody has them so. */
+export function elementsByPlace(
+  { over }: LoopInputs,
+  { blocks, memory }: Pick<KernelLayout, 'blocks' | 'memory'>,
+): SparseStorage | undefined {
+  if (over.kind === 'range' || over.storage.kind !== 'sparse') return undefined
+  return blocks.order === undefined ? over.storage : memory.placed && { ...memory.placed.storage, keys: memory.keys }
+}
+
 type Allocate = Allocations['allocate']
 
 /** Moves the order of places to shared memory, where every worker sees it. */
@@ -203,7 +214,8 @@ function layOutKernel(
   // One block runs the iterations in their order: the arrays themselves will do.
   const copies = blocks.count < 2 ? new Map() : copiesOf(inputs, pool.size, allocate)
   const tables = ir.tables.map((table) => sharedTable(table.value, allocate))
-  const keys = keysByPlace(space, order, allocate)
+  const isPlaced = inputs.over.kind === 'storage' && inputs.over.placed !== undefined
+  const keys = isPlaced && space.kind === 'sparse' ? { columns: space.keys, gathers: [] } : keysByPlace(space, order, allocate)
   const memory: KernelMemory = {
     order,
     keys: keys.columns,

@@ -3,7 +3,7 @@
  * thread) run the blocks, and combines what they added. Where it runs never changes a bit.
  */
 
-import type { Lying, Storage } from '../../core/arrays/storage.ts'
+import type { Lying, SparseStorage } from '../../core/arrays/storage.ts'
 import { defined } from '../../core/defined.ts'
 import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/ir/functionIr.ts'
@@ -21,15 +21,14 @@ import { gather } from './gather.ts'
 import { serialPass } from './interpreted/serialPass.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
-import { Allocations, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
-import type { Captured, PassOptions, PortionTurn, SharedLanes } from './kernelPass.ts'
+import { Allocations, elementsByPlace, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
+import type { Captured, PassOptions, PortionTurn, SharedLanes, SimulatedPass } from './kernelPass.ts'
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf, wasmKey } from './kernelPlan.ts'
-import type { mergeInserted } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { PassTurn } from './loopTask.ts'
 import { balanceOf, type PassTimes, predictedMs } from './passCost.ts'
-import { failureOf, freeParts, PassRunner, type Running } from './passRunner.ts'
-import { type LoopResources, type PassesResult, type PassResult, Prepared, replacedBy, type VerifyResult } from './preparedLoop.ts'
+import { busyTimes, failureOf, freeParts, PassRunner, type Running } from './passRunner.ts'
+import { type LoopResources, type PassesResult, type PassResult, Prepared, type VerifyResult } from './preparedLoop.ts'
 import type { AccumulatorPart } from './reductions/accumulatorLog.ts'
 import { delayedOf, endRound, flushLanes, type Lanes, resetRound, startLanes } from './reductions/reductionCopies.ts'
 import { roundEnds, roundsOf } from './reductions/rounds.ts'
@@ -155,10 +154,15 @@ export class KernelLoop extends Prepared {
   }
 
   /** The facts that a simulation of a pass needs. */
-  get simulated(): Pick<CutLoop, 'inputs' | 'blocks' | 'space'> & { readonly lanes: readonly Lanes[]; readonly aloneMs: number } {
-    const { inputs, blocks, space, lanes } = this
+  get simulated(): SimulatedPass {
+    const { inputs, blocks, space, elements, lanes } = this
     const aloneMs = this.#recentMs.length === 0 ? estimatedMs(this.#cut) : Math.min(...this.#recentMs) // others may have been held up
-    return { inputs, blocks, space, lanes, aloneMs }
+    return { inputs, blocks, space, elements, lanes, aloneMs }
+  }
+
+  /** The elements of the sparse array that the loop goes over, by place, from its first pass on; undefined where nobody has them so. */
+  get elements(): SparseStorage | undefined {
+    return elementsByPlace(this.inputs, this.#layout)
   }
 
   /** Whether passes give the same whenever they run: of the program they need captured values only, no combine or apply function. */
@@ -344,20 +348,17 @@ export class KernelLoop extends Prepared {
       ({ accumulators }) => new Map(this.#plan.accumulators.map((name, i) => [name, accumulators[i] as AccumulatorPart])),
     )
     const accumulators = this.combine(parts, this.#resources.arena)
-    const replaced = this.#replaced()
+    const replaced = this.#runner.replaced(this.inputs.arrays)
     this.#stale = replaced.replaced !== undefined
     const milliseconds = wallMs ?? Math.max(...shares.map((share) => share.milliseconds))
     const elsewhere = Math.max(...rounds.map((round) => round.filter(({ rank }) => rank !== undefined).length))
-    // shares are counted from the last: a pass during which threads start has the caller's share before theirs
-    const busyMs = Array.from({ length: Math.max(...rounds.map((round) => round.length)) }, (_, share) =>
-      rounds.reduce((sum, round) => sum + (round.at(-1 - share)?.passes[index]?.busyMs ?? 0), 0),
-    )
+    const busyMs = busyTimes(rounds, index)
     const workers = Math.min(busyMs.length, this.#workersOf(this) + elsewhere)
     const balance = balanceOf(busyMs.slice(0, workers))
     const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
     this.#measure(results, milliseconds, busyMs.length - elsewhere, index)
-    const told = { ...measured, ...defined({ delayed: delayedOf(this.#layout.lanes) }) }
-    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...told, ...replaced }
+    const delayed = defined({ delayed: delayedOf(this.#layout.lanes) })
+    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...measured, ...delayed, ...replaced }
   }
 
   /** Keeps the times of this pass, and decides by them where the next one runs; `shares` counts those of this process. */
@@ -368,22 +369,13 @@ export class KernelLoop extends Prepared {
     this.execution = this.#choose(this.#last)
   }
 
-  #replaced(): { readonly replaced?: ReadonlyMap<number, Storage> } {
-    const keyed = new Map<number, Parameters<typeof mergeInserted>[0]>()
-    for (const [i, view] of this.#runner.bound?.keyed ?? []) {
-      const input = this.inputs.arrays.get(this.#plan.arrays[i] ?? '')
-      if (input !== undefined) keyed.set(input.array, view)
-    }
-    return replacedBy(keyed)
-  }
-
   async verify(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<VerifyResult> {
     const restore = this.snapshot()
     try {
       const { inputs, space, blocks, name } = this
       const captures = this.#ir.uses.some((use) => use.origin === 'capture')
-      const ends = roundEnds(blocks, roundsOf(inputs))
-      const serial = serialPass({ inputs, space, blocks, name, captures, written: this.written(), roundEnds: ends }, pass)
+      const own = { captures, written: this.written(), roundEnds: roundEnds(blocks, roundsOf(inputs)) }
+      const serial = serialPass({ inputs, space, blocks, name, ...own }, pass)
       const { replaced } = await this.runPass(pass, options)
       const difference = firstDifference(inputs, serial, replaced)
       return { identical: difference === undefined, iterations: blocks.iterations, ...defined({ firstDifference: difference }) }

@@ -1,8 +1,11 @@
 /** What a pass of a compiled loop is told: its options, its portion, and what other processes do at the same time. */
+import type { SparseStorage } from '../../core/arrays/storage.ts'
 import type { Primitive } from '../../core/ir/functionIr.ts'
+import type { BlockSchedule, IterationSpace } from './blocks/schedule.ts'
 import type { ShareResult } from './callerPass.ts'
 import type { Outside } from './claims/blockGate.ts'
 import type { Portion } from './kernelLayout.ts'
+import type { LoopInputs } from './loopInputs.ts'
 import type { PassTurn } from './loopTask.ts'
 import type { Lanes } from './reductions/reductionCopies.ts'
 
@@ -52,4 +55,16 @@ export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
   /** The round to run; undefined where a pass is one round. */
   readonly round?: number | undefined
   readonly shared?: Pick<SharedLanes, 'has'> | undefined
+}
+
+/** The facts that a simulation of a pass needs. */
+export interface SimulatedPass {
+  readonly inputs: LoopInputs
+  readonly blocks: BlockSchedule
+  readonly space: IterationSpace
+  /** The elements of a sparse array that the loop goes over, by place; undefined where there are none, or nobody has them so. */
+  readonly elements: SparseStorage | undefined
+  readonly lanes: readonly Lanes[]
+  /** The time of a pass on one thread. */
+  readonly aloneMs: number
 }

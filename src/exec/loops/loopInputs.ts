@@ -6,6 +6,7 @@ import type { AccumulatorKind } from '../../core/loop/accumulator.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { ScannedSpec } from '../arrays/scannedArray.ts'
+import type { BlockSchedule } from './blocks/schedule.ts'
 import type { Finding } from './inspector/finding.ts'
 import type { Rounds } from './reductions/lateUpdates.ts'
 
@@ -59,6 +60,11 @@ export interface LoopInputs {
         /** The description that the array was made from; undefined once somebody has written it. */
         readonly made?: () => MadeSpec | undefined
         readonly scanned?: () => ScannedSpec | undefined
+        /**
+         * The loop's blocks, in a process that has the elements of some of them only: bounds are places among these elements, which lie in
+         * plan order. Blocks of other processes are empty.
+         */
+        readonly placed?: BlockSchedule
       }
   /** Arrays by the name the body uses, captured ones included. */
   readonly arrays: ReadonlyMap<string, ArrayInput>

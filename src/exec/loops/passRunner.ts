@@ -16,9 +16,10 @@ import { bodyError, wireToError } from './failure.ts'
 import type { Portion } from './kernelLayout.ts'
 import type { PassOptions, Range, SharedLanes } from './kernelPass.ts'
 import type { KernelPlan } from './kernelPlan.ts'
+import type { KeyedView } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, PassTurn } from './loopTask.ts'
-import type { LoopResources } from './preparedLoop.ts'
+import { type LoopResources, replacedBy } from './preparedLoop.ts'
 import { freePart } from './reductions/accumulatorLog.ts'
 import type { Lanes } from './reductions/reductionCopies.ts'
 
@@ -123,6 +124,17 @@ export class PassRunner {
     }
   }
 
+  /** The storages of arrays that got new keys, by array: they take the place of those that they had. */
+  replaced(arrays: LoopInputs['arrays']): ReturnType<typeof replacedBy> {
+    const { plan } = this.now()
+    const keyed = new Map<number, KeyedView>()
+    for (const [i, view] of this.bound?.keyed ?? []) {
+      const input = arrays.get(plan.arrays[i] ?? '')
+      if (input !== undefined) keyed.set(input.array, view)
+    }
+    return replacedBy(keyed)
+  }
+
   private task(portion: Portion): LoopTask {
     const { claims, work, blocks } = portion
     const { plan, blocks: all } = this.now()
@@ -225,6 +237,13 @@ async function sharing<T>(
 /** A portion's blocks of a round. */
 function rangeOf({ blocks: { rounds = [] } }: Portion, round: number): Range {
   return [rounds[round] as number, rounds[round + 1] as number] // as many as there are rounds, and one more
+}
+
+/** The times of a pass's shares, joined over its rounds; from the last, as one during which threads start has the caller's share before theirs. */
+export function busyTimes(rounds: readonly (readonly ShareResult[])[], index: number): number[] {
+  return Array.from({ length: Math.max(...rounds.map((round) => round.length)) }, (_, share) =>
+    rounds.reduce((sum, round) => sum + (round.at(-1 - share)?.passes[index]?.busyMs ?? 0), 0),
+  )
 }
 
 export function freeParts(results: readonly ShareResult[], arena: Arena): void {

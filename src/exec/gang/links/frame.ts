@@ -53,6 +53,7 @@ export const FRAME_TYPES = [
   'make',
   'flushed',
   'share',
+  'elements',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

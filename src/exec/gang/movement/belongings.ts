@@ -32,6 +32,12 @@ export interface Needed {
   readonly scanned?: () => ScannedSpec | undefined
 }
 
+/** The blocks of which a process has the elements that these go over, in plan order, and the elements' version. */
+export interface HeldBlocks {
+  readonly version: string | undefined
+  readonly blocks: Int32Array
+}
+
 /** A gang, or a simulated one, that keeps the record of what processes have. */
 export interface Keeping {
   readonly belongings: Belongings
@@ -41,6 +47,8 @@ export interface Keeping {
 export class Belongings {
   readonly #residences = new Map<number, { readonly version: string | undefined; readonly residence: Residence<Process> }>()
   readonly #held = new Map<object, Map<number, Held>>()
+  /** Elements that processes have of their own blocks only. */
+  readonly #blocks = new Map<object, Map<number, HeldBlocks>>()
   /** The number of passes under way that use each array. */
   readonly #passes = new Map<number, number>()
 
@@ -105,15 +113,25 @@ export class Belongings {
     this.#held.set(process, all.set(storage, held))
   }
 
+  heldBlocks(process: object, elements: number): HeldBlocks | undefined {
+    return this.#blocks.get(process)?.get(elements)
+  }
+
+  holdBlocks(process: object, elements: number, held: HeldBlocks): void {
+    const all = this.#blocks.get(process) ?? new Map<number, HeldBlocks>()
+    this.#blocks.set(process, all.set(elements, held))
+  }
+
   forgetProcess(process: object): void {
     this.#held.delete(process)
+    this.#blocks.delete(process)
     for (const { residence } of this.#residences.values()) (residence.has as Map<Process, Uint8Array>).delete(process) // a residence's own
   }
 
   forgetStorage(storage: number): void {
     this.#residences.delete(storage)
     this.#passes.delete(storage)
-    for (const held of this.#held.values()) held.delete(storage)
+    for (const held of [...this.#held.values(), ...this.#blocks.values()]) held.delete(storage)
   }
 
   /** The boxes of an array that a process lacks for the passes of a loop, or `all`. */

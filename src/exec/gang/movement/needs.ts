@@ -59,6 +59,11 @@ export function withoutMade(nodes: readonly NodeMoves[], isMade: (storage: numbe
   return nodes.map((moves) => ({ ...moves, starts: moves.starts.filter(({ storage }) => !isMade(storage)) }))
 }
 
+/** The sentence of explain() about arrays that processes make by themselves. */
+export function madeText(labels: ReadonlySet<string>): string {
+  return labels.size === 0 ? '' : ` Each makes what it needs of ${[...labels].join(', ')} by itself, as it was described.`
+}
+
 /** Bytes of the boxes of an array that a process lacks. */
 export function bytesMissing(missing: 'all' | readonly Box[], storage: Storage): number {
   if (missing === 'all') return bytesOfStorage(storage)

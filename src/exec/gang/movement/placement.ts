@@ -9,7 +9,8 @@
  *                another process writes
  */
 
-import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
+import type { DenseStorage, SparseStorage, Storage } from '../../../core/arrays/storage.ts'
+import { defined } from '../../../core/defined.ts'
 import { readIn } from '../../../core/ir/irFacts.ts'
 import { plannedKind } from '../../../core/loop/schedules.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
@@ -17,6 +18,7 @@ import { isOrdered } from '../../loops/kernelLayout.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import { whyNotDefined } from '../definition.ts'
 import { whyNotSent } from '../storageWire.ts'
+import { elementsOf, type PlacedElements } from './elements.ts'
 import { touchesOf } from './touches.ts'
 import { type BlockOrder, type Cells, cellsOf, firstHolders, precedence, type Touch, type Transfer, transfersOf } from './transfers.ts'
 
@@ -32,7 +34,8 @@ export type Placed = {
   | { readonly kind: 'boxes'; readonly storage: DenseStorage; readonly cells: Cells; readonly touches: readonly (readonly Touch[])[] }
 )
 
-export interface Placement {
+export interface Placement extends PlacedElements {
+  /** All arrays but one of which processes have `elements`. */
   readonly arrays: readonly Placed[]
   readonly order: BlockOrder
   /** The first lane of each process, and the number of lanes at the end. */
@@ -77,11 +80,16 @@ export function labelIn({ arrays }: Placement, storage: Storage): string {
 /** The part of an array that the others read, on average, above which they are sent all of it: of two processes each may read half. */
 const MOST_READ = 3 / 4
 
+export interface PlacedOn {
+  readonly blocks: BlockSchedule
+  readonly space: IterationSpace
+  readonly world: number
+  /** The elements of a sparse array that the loop goes over, by place (`KernelLoop.elements`). */
+  readonly byPlace: SparseStorage | undefined
+}
+
 /** The placement of a loop on `world` processes, or the reason why it stays in one. */
-export function placementOf(
-  inputs: LoopInputs,
-  { blocks, space, world }: { readonly blocks: BlockSchedule; readonly space: IterationSpace; readonly world: number },
-): Placement | { readonly because: string } {
+export function placementOf(inputs: LoopInputs, { blocks, space, world, byPlace }: PlacedOn): Placement | { readonly because: string } {
   const { kind } = blocks
   if (kind === 'stepped' || kind === 'colored' || kind === 'serial')
     return { because: `A ${plannedKind(kind)} schedule runs in one process.` }
@@ -95,13 +103,17 @@ export function placementOf(
   const owners = Int32Array.from(blocks.lanes, (lane) => bounds.findLastIndex((first) => first <= lane))
   const isFree = !isOrdered(blocks)
   const order: BlockOrder = { owners, isFree, precedes: isFree ? () => false : precedence(blocks.count, blocks) }
+  const elements = elementsOf(inputs, { blocks, byPlace, owners, world })
+  const isPortioned = elements !== undefined && !('because' in elements)
   const arrays: Placed[] = []
   for (const [storage, uses] of usesOf(inputs)) {
+    if (isPortioned && storage === elements.storage) continue
     const placed = placedAs(storage, uses, { inputs, blocks, space, order, world })
     if ('stays' in placed) return { because: placed.stays }
     arrays.push(placed)
   }
-  return { arrays, order, bounds, flushed: flushedAndRead(inputs) }
+  const portioned = isPortioned ? { elements } : defined({ whyWhole: elements?.because })
+  return { arrays, order, bounds, flushed: flushedAndRead(inputs), ...portioned }
 }
 
 function flushedAndRead(inputs: LoopInputs): DenseStorage[] {

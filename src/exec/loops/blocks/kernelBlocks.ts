@@ -34,7 +34,8 @@ export interface KernelBlocks {
 
 export function cutKernel(loop: CompiledLoop): KernelBlocks {
   const { inputs, ir, space } = loop
-  const { analyzed } = inputs
+  const { analyzed, over } = inputs
+  if (over.kind === 'storage' && over.placed !== undefined) return { blocks: over.placed }
   const { options } = analyzed.spec
   const order = options.order ?? 'serial'
   const lanes = laneChoice(inputs, ir, space)

@@ -26,14 +26,16 @@ export interface PlacedElements {
   readonly copied: (over: LoopInputs['over']) => void
 }
 
-/** Undefined where elements are read as stored: if in key order, written by the loop, no plain numbers, or too many for the memory. */
+/** Undefined where elements are read as stored: if all are here in key order, written by the loop, no plain numbers, or too many for the memory. */
 export function placeElements(
   { over, analyzed, buffers }: LoopInputs,
   order: Int32Array | undefined,
   allocate: (dtype: DType, length: number) => TypedArray,
 ): PlacedElements | undefined {
-  if (order === undefined || over.kind === 'range' || over.storage.kind !== 'sparse') return undefined
-  const { storage, array } = over
+  if (over.kind === 'range' || over.storage.kind !== 'sparse') return undefined
+  const { storage, array, placed } = over
+  if (placed !== undefined) return { storage, stale: () => [], copied: () => undefined }
+  if (order === undefined) return undefined
   const isWritten = analyzed.writtenArrays.includes(array) || [...buffers.values()].some((buffer) => buffer.array === array)
   if (isWritten || !storage.columns.every(isPlain)) return undefined
   const pairs = withinBudget(() =>
@@ -59,7 +61,7 @@ export function placeElements(
 }
 
 /** Numbers or booleans, none of them null. */
-function isPlain({ type, values, validity }: Column): boolean {
+export function isPlain({ type, values, validity }: Column): boolean {
   return values !== undefined && validity === undefined && type.kind in ARRAY_OF_DTYPE
 }
 

@@ -180,7 +180,8 @@ function rankOf(task: LoopTask, block: number, piece: Piece, place: number): num
   const before = iterationsBefore(schedule, block)
   if (!schedule.keyOrder) return before + (schedule.base[placeOfBounds(schedule, block)] as number) + piece.before + (place - piece.from)
   if (binding.order !== undefined) return binding.order[place] as number
-  if (schedule.boxes === undefined && schedule.forms === undefined) return before + place
+  if (schedule.boxes === undefined && schedule.forms === undefined)
+    return before + (schedule.base[placeInStep(schedule, block)] as number) + (place - piece.from)
   return keyOfPlace(task, piece, place).reduce((rank, k, axis) => rank * (extents[axis] ?? 1) + k, 0)
 }
 
