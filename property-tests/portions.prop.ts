@@ -73,7 +73,7 @@ afterAll(async () => {
   if (RUN.numRuns >= 500) expect(Math.min(kept, losses)).toBeGreaterThan(0)
 })
 
-const parts = fc.array(fc.constantFrom<Part[]>('rows', 'columns', 'front', 'own', 'add', 'total', 'total', 'guard'), {
+const parts = fc.array(fc.constantFrom<Part[]>('value', 'value', 'rows', 'columns', 'front', 'own', 'add', 'total', 'guard'), {
   minLength: 1,
   maxLength: 3,
 })

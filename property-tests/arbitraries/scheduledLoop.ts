@@ -13,7 +13,7 @@ import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loop/loop
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 
-export type Part = 'rows' | 'columns' | 'front' | 'own' | 'add' | 'total' | 'return' | 'throw' | 'guard'
+export type Part = 'rows' | 'columns' | 'front' | 'own' | 'add' | 'total' | 'return' | 'value' | 'throw' | 'guard'
 
 export interface ScheduledRaw {
   readonly extents: readonly [number, number]
@@ -78,6 +78,8 @@ function stmtOf(part: Part, over: 'range' | 'dense' | 'sparse', seed: number): S
       return over === 'range'
         ? stmtOf('own', over, seed)
         : { kind: 'Return', value: mix({ kind: 'Input', argument: 0, span }, read('a', i)), span }
+    case 'value':
+      return over === 'range' ? stmtOf('rows', over, seed) : write('a', [i], mix(read('a', i), { kind: 'Input', argument: 0, span }))
     case 'throw': {
       const test = binary(
         '===',
