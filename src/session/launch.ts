@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { publishEnd } from '../exec/gang/links/rendezvous.ts'
 
 /** The time that processes have to end by themselves once the program has ended, and then to obey SIGTERM. */
 const GRACE_MS = 5000
@@ -37,6 +38,7 @@ export async function launch(command: readonly string[], processes: number): Pro
   forwardSignals(ranks)
   try {
     const code = (await ranks[0]?.ended) ?? NOT_FOUND // there is one process at least
+    publishEnd(join(folder, 'rank0'), code)
     const all = Promise.all(ranks.map((rank) => rank.ended))
     for (const rank of ranks) rank.isOver = true
     await Promise.race([all, later(GRACE_MS)])
@@ -109,6 +111,7 @@ class Rank {
       shortLives = Date.now() - started < SHORT_LIFE_MS ? shortLives + 1 : 0
       const isKept = !this.isOver && shortLives <= MOST_SHORT_LIVES && this.#options.isTemporary(this.#child)
       const { signalCode } = this.#child
+      if (this.isOver && signalCode !== null) return code // ended from here
       const how = signalCode === null ? `ended with status ${code}` : `was ended by ${signalCode}`
       process.stderr.write(`distarray run: rank ${this.#rank} ${how}${isKept ? ', and is started again' : ''}.\n`)
       if (!isKept) return code

@@ -19,16 +19,15 @@ import { isError } from '../../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
+import { join } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
-import { Nearby, whereabouts } from './nearby.ts'
+import { Nearby } from './nearby.ts'
 import { Peer } from './peer.ts'
-import { addressOf, publish } from './rendezvous.ts'
+import { publish } from './rendezvous.ts'
 import { ringFor } from './sharedRing.ts'
 
-const CALL_MS = 2000
-const RETRY_MS = 50
 /** The most challenges that are open at a time; more than there are processes to come. */
 const MOST_CHALLENGES = 10_000
 /** The time that a process that exits waits until the others have heard of it, on a machine that may be busy. */
@@ -142,6 +141,11 @@ class Link {
       if (mismatch.fault !== 'job') setTimeout(() => this.fail(errorOf(mismatch, rank)), ANSWER_MS)
       return refusal(rank, { ...mismatch, rank }, this.#isUp && mismatch.fault === 'rank')
     }
+    if (this.#code !== undefined)
+      return encodeCall('release', 0, rank, {
+        code: this.#code,
+        proof: proofOf(settings.token, ['release', rank, number, own, this.#code]),
+      })
     const peer = this.#peer(rank, proofOf(settings.token, ['key', number, own]))
     this.#places.set(rank, { host, port })
     this.#nearby.watch(peer, meta)
@@ -157,36 +161,11 @@ class Link {
   }
 
   async #join(port: number): Promise<void> {
-    const { settings, identity } = this.#data
-    const { rank, token, host } = settings
-    const until = Date.now() + settings.joinMs
-    for (;;) {
-      const address = addressOf(settings.rendezvous)
-      try {
-        if (address === undefined) throw new Error('Rank 0 has not written where it listens.')
-        const driver = new Dialled(settings, address.host, address.port)
-        const challenge = decodeFrame(await driver.call(encodeCall('hello', rank, 0, {}), CALL_MS))
-        const { number } = metaOf(challenge)
-        if (challenge.type !== 'challenge' || typeof number !== 'string') throw new FrameFault('Rank 0 gave no number.')
-        const own = randomBytes(16).toString('hex')
-        const proof = proofOf(token, ['join', rank, number, own])
-        // the other may dial at once
-        const peer = this.#peer(0, proofOf(token, ['key', number, own]))
-        const answer = decodeFrame(
-          await driver.call(encodeCall('join', rank, 0, { number, own, proof, identity, host, port, ...whereabouts() }), settings.joinMs),
-        )
-        const meta = metaOf(answer)
-        if (answer.type === 'refused' && meta.later === true && Date.now() < until) throw new Error('Who was lost is not known to be.')
-        if (answer.type === 'refused') throw new GangError(String(meta.message), meta.fault as FaultText['fault'], { rank }) // of refusal()
-        if (answer.type !== 'welcome' || !isProof(meta.proof, token, ['welcome', rank, number, own]))
-          throw new GangError('Who answers as rank 0 does not have the DA_TOKEN of this process.', 'token', { rank: 0 })
-        this.#dial(peer, driver)
-        return
-      } catch (error) {
-        if (error instanceof GangError || error instanceof FrameFault || this.#isOver || Date.now() > until) throw error
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-      }
-    }
+    let peer: Peer | undefined
+    const keyed = (key: string): void => void (peer = this.#peer(0, key))
+    const found = await join(this.#data, { port, keyed, isOver: () => this.#isOver })
+    if ('code' in found) this.#end(found.code)
+    else if (peer !== undefined) this.#dial(peer, found)
   }
 
   #absent(): GangError {
@@ -246,8 +225,7 @@ class Link {
     }
     if (this.#heard(peer.rank, message)) return
     if (message.type === 'release') {
-      this.#isOver = true
-      this.#tell({ kind: 'released', code: Number(Buffer.from(message.head).toString()) })
+      this.#end(Number(Buffer.from(message.head).toString()))
       return
     }
     this.#tell(
@@ -365,11 +343,21 @@ class Link {
   // ------------------------------------------------------------------ the end
 
   #leaving: Set<number> | undefined
+  /** On rank 0, the status of the program that has ended. */
+  #code: number | undefined
+
+  /** Hears that the program has ended. */
+  #end(code: number): void {
+    this.#isOver = true
+    this.#tell({ kind: 'released', code })
+  }
 
   async #release(code: number): Promise<void> {
     this.#isOver = true
-    this.#leaving = new Set([...this.#peers.values()].filter(({ hasStream }) => hasStream).map(({ rank }) => rank))
-    const peers = [...this.#peers.values()]
+    this.#code = code
+    // one that has just been let in may not have dialled yet: it hears of the end when it does
+    const peers = [...this.#peers.values()].filter(({ isOver }) => !isOver)
+    this.#leaving = new Set(peers.map(({ rank }) => rank))
     for (const peer of peers) peer.send({ type: 'release', head: Buffer.from(String(code)), parts: [] })
     setTimeout(() => this.#released(), RELEASE_MS)
     await Promise.all(peers.map((peer) => peer.close()))

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { threadProgram } from '../../workers/threadProgram.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
+import { publishEnd } from './rendezvous.ts'
 import type { GangSettings } from './settings.ts'
 
 let folder = ''
@@ -72,6 +73,21 @@ test('messages of any length arrive as they were sent, in both directions, and a
   await first.release(3)
   await until(() => node.told.released.length === 1)
   expect(node.told).toMatchObject({ released: [3], lost: [] })
+})
+
+test('a process that comes in the place of another just as the program ends hears of the end, whenever it asks', async () => {
+  for (const delayMs of [0, 20, 60, 100, 150, 200, 250]) {
+    const [driver, node, late] = [listener(), listener(), listener()]
+    const [first] = await Promise.all([start(settings(0), driver.events), start(settings(1), node.events)])
+    first.part(1)
+    void Links.start(settings(1), threadProgram(), late.events).then((links) => started.push(links))
+    await new Promise((resolve) => setTimeout(resolve, delayMs))
+    await first.release(3)
+    publishEnd(join(folder, 'address'), 3) // as who has started them does
+    await until(() => late.told.released.length === 1)
+    expect(late.told).toMatchObject({ released: [3], lost: [] })
+    rmSync(join(folder, 'address'))
+  }
 })
 
 test('a wrong token is refused, and rank 0 says why it waits in vain', async () => {

@@ -9,10 +9,19 @@ export function publish(path: string, address: string): void {
   renameSync(`${path}.part`, path)
 }
 
-export function addressOf(rendezvous: Rendezvous): Place | undefined {
+/** Writes, in place of the address, that the program has ended: for processes that are started just then, and would wait for rank 0. */
+export function publishEnd(path: string, code: number): void {
+  publish(path, `over ${code}`)
+}
+
+/** Where rank 0 listens, or the status with which its program has ended; undefined where neither is written yet. */
+export function addressOf(rendezvous: Rendezvous): Place | { readonly code: number } | undefined {
   if (rendezvous.kind === 'address') return rendezvous
   try {
-    const [, host = '', port] = /^(.+):(\d+)$/.exec(readFileSync(rendezvous.path, 'utf8')) ?? []
+    const text = readFileSync(rendezvous.path, 'utf8')
+    const code = /^over (\d+)$/.exec(text)?.[1]
+    if (code !== undefined) return { code: Number(code) }
+    const [, host = '', port] = /^(.+):(\d+)$/.exec(text) ?? []
     return port === undefined ? undefined : { host, port: Number(port) }
   } catch {
     return undefined // not there yet

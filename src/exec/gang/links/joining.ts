@@ -1,0 +1,66 @@
+/**
+ * The joining of a process of a rank above 0, as rank 0 answers it:
+ *
+ *     hello    a number that was never used, for the proof
+ *     join     welcome, or refused: why, or release: the program is over, and with which status
+ *
+ * Where rank 0 is not there yet, the process asks again, until its time is over.
+ */
+import { randomBytes } from 'node:crypto'
+import { GangError } from '../../../core/errors.ts'
+import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
+import { isProof, proofOf } from './identity.ts'
+import type { FaultText, LinkData } from './linkData.ts'
+import { Dialled } from './linkServer.ts'
+import { whereabouts } from './nearby.ts'
+import { addressOf } from './rendezvous.ts'
+
+const CALL_MS = 2000
+const RETRY_MS = 50
+
+/** The program has ended before the process could join. */
+export interface Over {
+  readonly code: number
+}
+
+export interface JoinOptions {
+  /** The port at which this process listens. */
+  readonly port: number
+  /** Takes the key of the link to rank 0, which may dial from now on. */
+  readonly keyed: (key: string) => void
+  readonly isOver: () => boolean
+}
+
+/** Joins the gang; resolves with the way to rank 0. */
+export async function join({ settings, identity }: LinkData, { port, keyed, isOver }: JoinOptions): Promise<Dialled | Over> {
+  const { rank, token, host } = settings
+  const until = Date.now() + settings.joinMs
+  for (;;) {
+    const address = addressOf(settings.rendezvous)
+    try {
+      if (address === undefined) throw new Error('Rank 0 has not written where it listens.')
+      if ('code' in address) return address
+      const driver = new Dialled(settings, address.host, address.port)
+      const challenge = decodeFrame(await driver.call(encodeCall('hello', rank, 0, {}), CALL_MS))
+      const { number } = metaOf(challenge)
+      if (challenge.type !== 'challenge' || typeof number !== 'string') throw new FrameFault('Rank 0 gave no number.')
+      const own = randomBytes(16).toString('hex')
+      const proof = proofOf(token, ['join', rank, number, own])
+      keyed(proofOf(token, ['key', number, own]))
+      const answer = decodeFrame(
+        await driver.call(encodeCall('join', rank, 0, { number, own, proof, identity, host, port, ...whereabouts() }), settings.joinMs),
+      )
+      const meta = metaOf(answer)
+      if (answer.type === 'refused' && meta.later === true && Date.now() < until) throw new Error('Who was lost is not known to be.')
+      if (answer.type === 'refused') throw new GangError(String(meta.message), meta.fault as FaultText['fault'], { rank }) // of refusal()
+      const code = Number(meta.code ?? 0)
+      if (answer.type === 'release' && isProof(meta.proof, token, ['release', rank, number, own, code])) return { code }
+      if (answer.type !== 'welcome' || !isProof(meta.proof, token, ['welcome', rank, number, own]))
+        throw new GangError('Who answers as rank 0 does not have the DA_TOKEN of this process.', 'token', { rank: 0 })
+      return driver
+    } catch (error) {
+      if (error instanceof GangError || error instanceof FrameFault || isOver() || Date.now() > until) throw error
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
