@@ -152,6 +152,14 @@ const REASONS = {
     message: 'It sorts {name} by a function, which may have more than {what} elements.',
     cure: 'Sort a typed array without one, as new Float64Array({name}).sort().',
   },
+  'aliased-element': {
+    message: 'It changes elements of {name}, of which others may have copies: elements are taken out, replaced, or had a name before.',
+    cure: 'Put a new object in its place, as {name}[k] = { … }, or keep each part in a list of its own.',
+  },
+  'records-differ': {
+    message: 'It gives {name} an object or array with other parts than its first has.',
+    cure: 'Give all of them the same fields, in one order, each of them a number or truth value.',
+  },
   'adds-part': {
     message: 'It assigns {name}, which the object or array did not have when it was made.',
     cure: 'Give it a value where the object or array is made.',
@@ -209,6 +217,10 @@ const REASONS = {
   'object-as-value': {
     message: 'It keeps an object or array where only a number, string or boolean can be.',
     cure: 'Use one variable per number.',
+  },
+  'absent-differs': {
+    message: 'Where it has no object, {name} is null in one place, and undefined in another.',
+    cure: 'Use null in all places, also as the initial value, as let {name} = null.',
   },
   'objects-differ': {
     message: 'It chooses between objects or arrays that differ in their fields, or in their classes.',

@@ -10,10 +10,10 @@
  * that there are by then.
  */
 import type { AnyNode, CallExpression, Expression, MethodDefinition, NewExpression, Statement } from 'acorn'
+import { elements } from '../lists/elements.ts'
 import { written } from '../lists/literals.ts'
 import { storedLiteral } from '../lists/stored.ts'
 import { literal } from '../lower/build.ts'
-import { elements } from '../lower/elements.ts'
 import { inlineCall, withSelf } from '../lower/inline.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'

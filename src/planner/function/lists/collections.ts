@@ -13,7 +13,6 @@ import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { libraryFunction } from '../captures/libraryFunctions.ts'
 import { binary, conditional, literal, makeIf, unary } from '../lower/build.ts'
-import { elements } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
@@ -21,6 +20,7 @@ import { isLookedUp } from '../surelyNumbers.ts'
 import type { AnyFunction } from '../unit.ts'
 import { hash, METHODS, place } from './collectionMethods.ts'
 import { type Collection, isCollection, isMap } from './collectionValue.ts'
+import { elements } from './elements.ts'
 import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
 import { arrayOfBody, checkNumber, eachIndex, fill, type Made, NUMBERS, type View } from './madeArrays.ts'
 import { platformValue } from './places.ts'
@@ -173,7 +173,7 @@ export function iterableOf(l: Lowering, node: Expression): Value {
   if (isCollection(of) && (isPart || !isMap(of))) {
     if (l.isShifted(of.site)) return l.refuse('collection-iterated', node, of.owner.name)
     const [used, array] = [storedPart(of, 'used'), arrayOf(of, isMap(of) && name === 'values' ? 'values' : 'keys')]
-    if (used?.kind === 'scalar') l.sizes.set(array, { end: used.local, room: MOST_ENTRIES })
+    if (used?.kind === 'scalar') l.sizes.set(array, { end: used.local, room: MOST_ENTRIES, most: MOST_ENTRIES, name: of.owner.name })
     return { kind: 'view', array, prefix: [], rank: 1 }
   }
   if (inner === undefined) return of

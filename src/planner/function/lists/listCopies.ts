@@ -5,6 +5,7 @@
  *     x.row(i).filter((v) => v > 0)                    one with room for all, and how many there are
  */
 import type { AnyNode, ArrayExpression, CallExpression, Expression, SpreadElement } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
 import { partBetween } from '../captures/capturedLookups.ts'
 import { asTest, binary, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
@@ -13,6 +14,8 @@ import { iterableOf } from './collections.ts'
 import { type ByIndex, constantOf, eachElement, elementsOf } from './listElements.ts'
 import { checkNumber, eachIndex, emptyList, type Made, pushed, type View } from './madeArrays.ts'
 import { made } from './movedArrays.ts'
+import { noteRecord } from './records.ts'
+import { isAggregate } from './stored.ts'
 
 /** Lowers a copy of a list whose length is known before the run, each element mapped by `by`; undefined for other values. */
 export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, index: Value) => Value): Value | undefined {
@@ -38,9 +41,15 @@ function grownCopy(l: Lowering, what: Made, { source, by }: Pick<Copied, 'source
 
 function pushEach(l: Lowering, list: View, { source, by }: Pick<Copied, 'source'> & Partial<Pick<Copied, 'by'>>, node: AnyNode): void {
   eachElement(l, source, node, (item, at) => {
-    const value = l.scalarOrNothing(by === undefined ? item : by(item, exprValue(at)), node)
+    const value = mappedScalar(l, by === undefined ? item : by(item, exprValue(at)), node)
     if (value !== undefined) pushed(l, list, value, node)
   })
+}
+
+/** Returns an element of a copy as a scalar; of an object it is noted that the next try makes a list of objects. */
+function mappedScalar(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
+  if (isAggregate(value)) noteRecord(l, { unit: l.unit, start: node.end }, value)
+  return l.scalarOrNothing(value, node)
 }
 
 interface Copied {
@@ -53,7 +62,7 @@ function copyInto(l: Lowering, { list, first }: { readonly list: View; readonly 
   const span = l.span(node)
   eachIndex(l, from.length, node, (at) => {
     const item = from.source.item(at)
-    const value = l.scalarOrNothing(from.by === undefined ? item : from.by(item, exprValue(at)), node)
+    const value = mappedScalar(l, from.by === undefined ? item : from.by(item, exprValue(at)), node)
     if (value === undefined) return
     checkNumber(l, list.array, value, node)
     const place =

@@ -8,6 +8,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
+import { itemAt, placeOfItem, recordsLength } from './records.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {
@@ -26,6 +27,10 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   if (over.kind === 'tableRow') {
     const row = rowThatIsThere(l, over, node)
     return { length: row.length, item: (index) => elementBelow(l, row, index, node) }
+  }
+  if (over.kind === 'records') {
+    const item = (at: Expr): Value => itemAt(over.list, placeOfItem(l, over.list, at))
+    return { length: recordsLength(l, over.list, node), item }
   }
   if (over.kind !== 'view') return undefined
   const isElement = !l.rowsOf.has(over.array) && (over.rank === undefined || over.rank === over.prefix.length + 1)

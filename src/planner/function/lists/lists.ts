@@ -1,15 +1,17 @@
 /** Lowers methods of lists of numbers: rows, captured arrays, and the body's own arrays. */
 import type { AnyNode, CallExpression } from 'acorn'
-import { libraryFunction } from '../captures/libraryFunctions.ts'
-import { elements } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Site, type Value } from '../lower/value.ts'
+import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
+import { elements, pushesOf, written } from './elements.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
 import { growingMethod, lengthIn, pushed, type View } from './madeArrays.ts'
 import { keptView } from './movedArrays.ts'
+import { copiedRecords } from './recordMethods.ts'
+import { noteRecord } from './records.ts'
+import { isAggregate } from './stored.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
 export const OF_LISTS: ReadonlySet<string> = new Set([
@@ -20,6 +22,8 @@ export const OF_LISTS: ReadonlySet<string> = new Set([
 /** Lowers a method of a list; undefined for other values and methods. */
 export function listMethod(l: Lowering, of: Value, name: string, node: CallExpression): Value | undefined {
   if (l.context.kind !== 'loop' || elementsOf(l, of, node) === undefined) return undefined
+  const records = copiedRecords(l, of, name, node)
+  if (records !== undefined) return records
   const over = of.kind === 'view' ? keptView(l, of) : of
   const isOwn = over.kind === 'view' && l.locals.has(over.array)
   if (name === 'reduce' && node.arguments.length === 1) return written(l, over, { name, f: reduceFirst as AnyFunction }, node)
@@ -36,6 +40,7 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
     const items = spread && elementsOf(l, l.verbs.value(l, spread), node)
     if (items !== undefined) return pushedAll(l, over, items, node)
     const args = elements(l, node.arguments)
+    if (name === 'push') for (const arg of args ?? []) if (isAggregate(arg)) noteRecord(l, site, arg)
     return args === undefined ? REFUSED : (growingMethod(l, over, name, args, node) ?? l.refuse('local-array-grows', node, over.array))
   }
   if (isOwn && name === 'sort') return sorted(l, over, node)
@@ -46,23 +51,12 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
   return copyingMethod(l, over, name, node)
 }
 
-/** Returns the most elements that a push adds to a list, whenever it runs in the loops around the list's literal. */
-export function pushesOf(l: Lowering, { loops = 0 }: Site, { arguments: items }: CallExpression): number {
-  const isSpread = items.some(({ type }) => type === 'SpreadElement')
-  return isSpread ? Number.POSITIVE_INFINITY : (l.turnsInside(loops) ?? Number.POSITIVE_INFINITY) * items.length
-}
-
 function pushedAll(l: Lowering, list: View, items: ByIndex, node: AnyNode): Value {
   eachElement(l, items, node, (item) => {
     const expr = l.scalarOrNothing(item, node)
     if (expr !== undefined) pushed(l, list, expr, node)
   })
   return exprValue(l.temporary(lengthIn(l, list, node), 'size'))
-}
-
-function written(l: Lowering, over: Value, { name, f }: { readonly name: string; readonly f: AnyFunction }, node: CallExpression): Value {
-  const args = elements(l, node.arguments)
-  return args === undefined ? REFUSED : l.verbs.inline(l, libraryFunction(l, f, name, node), [over, ...args], node)
 }
 
 /** Lowers `sort`: typed arrays sort numbers by themselves, lists need a function, without which JavaScript compares texts. */

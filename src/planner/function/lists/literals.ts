@@ -4,41 +4,56 @@ import { fieldOfRow } from '../captures/capturedLookups.ts'
 import { isPrivate } from '../captures/privateNames.ts'
 import { isPlain } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
-import { elements, spreadValue } from '../lower/elements.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { fieldsOfElementRow } from '../lower/tableRows.ts'
-import { exprValue, REFUSED, type RecordField, type Value } from '../lower/value.ts'
+import { exprValue, REFUSED, type RecordField, type Site, type Value } from '../lower/value.ts'
+import { elements, spreadValue } from './elements.ts'
 import { spreadLiteral } from './listCopies.ts'
 import { listLiteral } from './localArrays.ts'
 import { emptyList, growingMethod, typeLike } from './madeArrays.ts'
 import { listOfPlaces } from './places.ts'
-import { storedLiteral } from './stored.ts'
+import { emptyRecords, noteRecord, pushedRecord } from './records.ts'
+import { isAggregate, storedLiteral } from './stored.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
   if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
   const name = l.takeName('item')
   const nodes = node.elements as (Expression | SpreadElement)[] // null was refused
-  const rows = l.isIndexed({ unit: l.unit, start: node.start }) ? rowsOf(l, nodes) : undefined
+  const site = { unit: l.unit, start: node.start, loops: l.loops.length }
+  const room = l.capacityOf(site)
+  if (l.recordsAt(site) !== undefined) return recordsLiteral(l, name, site, node)
+  if (room !== undefined) return growingLiteral(l, name, room, node)
+  const rows = l.isIndexed(site) ? rowsOf(l, nodes) : undefined
   const list = rows && listLiteral(l, name, rows, node)
   if (list !== undefined) return list
-  const room = l.capacityOf({ unit: l.unit, start: node.start })
-  if (room !== undefined) return growingLiteral(l, name, room, node)
   const spread = listOfPlaces(l, node, { name }) ?? spreadLiteral(l, name, node)
   if (spread !== undefined) return spread
   const items = elements(l, nodes)
   return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
 }
 
+/** Lowers a literal of objects or arrays that are reached by a computed index, or that grows. */
+function recordsLiteral(l: Lowering, name: string, site: Site, node: ArrayExpression): Value {
+  const [items, shape] = [elements(l, node.elements as (Expression | SpreadElement)[]), l.recordsAt(site)] // holes were refused
+  if (items === undefined || shape === undefined) return REFUSED
+  const of = emptyRecords(l, { name, node, site }, shape, (l.capacityOf(site) ?? 0) + items.length)
+  return of !== undefined && items.every((item) => pushedRecord(l, of.list, item, node)) ? of : REFUSED
+}
+
 /** Lowers a literal that elements are pushed onto. */
 function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpression): Value {
   const items = elements(l, node.elements as (Expression | SpreadElement)[]) // holes were refused
   if (items === undefined) return REFUSED
-  const site = { unit: l.unit, start: node.start }
+  const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const [first] = items
+  if (first !== undefined && isAggregate(first)) {
+    noteRecord(l, site, first)
+    return l.refuse('object-as-value', node)
+  }
   const type = first?.kind === 'expr' ? typeLike(first.expr) : ({ dtype: 'f64' } as const)
   const list = emptyList(l, { name, node, isList: true, ...type }, room + items.length, { isShifted: l.isShifted(site) })
   if (list === undefined) return REFUSED
-  l.madeIn.set(list.array, { ...site, loops: l.loops.length })
+  l.madeIn.set(list.array, site)
   return growingMethod(l, list, 'push', items, node)?.kind === 'refused' ? REFUSED : list
 }
 
@@ -57,6 +72,8 @@ export function written(l: Lowering, name: string, value: Value & { kind: 'tuple
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list
+  const [first] = value.kind === 'tuple' && l.isIndexed(site) && l.context.kind === 'loop' ? value.items : []
+  if (first !== undefined && isAggregate(first)) noteRecord(l, site, first)
   return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
 }
 

@@ -11,16 +11,17 @@
  * nobody can tell the copy from the object itself: where an object is copied and then changed, the body is refused by name.
  */
 import type { AnyNode } from 'acorn'
-import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { plainName } from '../captures/privateNames.ts'
-import { conditional, makeIf } from '../lower/build.ts'
+import { conditional, literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { holdsLiteral, type Result } from '../lower/loweringParts.ts'
+import { holdsLiteral } from '../lower/loweringParts.ts'
 import { exprValue, type Owner, REFUSED, type Site, type Storage, type Stored, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
+import { absentLiteral, emptyOptional, isOptional, noteOptional, optionalAt, presentOne, thereIn } from './optionals.ts'
 
-function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable, site }: Pick<Owner, 'isVariable' | 'site'>): Owner {
+export function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable, site }: Pick<Owner, 'isVariable' | 'site'>): Owner {
   const nothing = { changed: undefined, copied: undefined }
   const flags = { hasChangedScalars: false, isCopiedAgain: false, isShared: false, hasNamedParts: false, hasReplacedParts: false }
   return { name, span: l.span(node), isVariable, site, isResult: false, isNamed: false, loops: [...l.loops], ...nothing, ...flags }
@@ -50,6 +51,16 @@ export function storedVariable(l: Lowering, name: string, given: Value, node: An
   return { kind: 'stored', storage, owner, isPart: false, ...(value.site === undefined ? {} : { site: value.site }) }
 }
 
+/** Makes a variable that holds an object or nothing, as an earlier try has found; undefined for others. */
+export function optionalVariable(l: Lowering, name: string, value: Value, declared: Site, node: AnyNode): Value | undefined {
+  const found = optionalAt(l, declared)
+  if (found === undefined) return undefined
+  const owner = { ...ownerOf(l, name, node, { isVariable: true, site: value.kind === 'stored' ? value.site : undefined }), declared }
+  const stored: Stored = { kind: 'stored', storage: emptyOptional(l, name, found, l.span(node)), owner, isPart: false }
+  storeParts(l, stored, value, node)
+  return stored
+}
+
 interface How {
   readonly node: AnyNode
   /** The owner to which parts that are no scalars are copied; undefined where they stay what they are. */
@@ -62,6 +73,13 @@ function newStorage(l: Lowering, name: string, value: Value, how: How): Storage 
   if (owner === undefined && value.kind === 'stored' && !value.owner.isNamed) return value.storage
   if (owner === undefined && isNamed(value)) return { kind: 'fixed', value: l.stabilizedValue(value) }
   if (owner !== undefined) noteShared(l, owner, value, l.span(how.node))
+  if (isOptional(value)) {
+    const of = newStorage(l, name, presentOne(value), how)
+    const there = l.newName(`${name}_there`)
+    const span = l.span(how.node)
+    l.emit({ kind: 'Let', local: there, init: thereIn(value, span), span })
+    return of && { ...value.storage, there, of }
+  }
   const whole = value.kind === 'stored' ? partsOf(value, l.span(how.node)) : value
   switch (whole.kind) {
     case 'expr': {
@@ -92,80 +110,6 @@ function newStorage(l: Lowering, name: string, value: Value, how: How): Storage 
   }
 }
 
-/** Stores what a function returns in one of several places: locals for the parts, which the first return declares. */
-export function returnStored(l: Lowering, result: Result, given: Value, node: AnyNode): void {
-  const value = takenApart(l, given)
-  if (result.stored === undefined) {
-    const span = l.span(node)
-    const declarations: Stmt[] = []
-    const storage = l.collectInto(declarations, () => emptyLike(l, result.local, value, span))
-    if (storage === undefined) {
-      l.refuse('object-as-value', node)
-      return
-    }
-    result.declarations.push(...declarations)
-    result.stored = {
-      kind: 'stored',
-      storage,
-      owner: { ...ownerOf(l, result.local, node, { isVariable: true, site: undefined }), isResult: true },
-      isPart: false,
-    }
-  }
-  storeParts(l, result.stored, value, node)
-}
-
-/** Lowers `test ? a : b` of objects or arrays that are made where they are chosen, as a function that returns one of them. */
-export function chosenObject(
-  l: Lowering,
-  test: Expr,
-  branches: readonly { readonly value: Value; readonly emitted: readonly Stmt[] }[],
-  node: AnyNode,
-): Value {
-  const local = l.newName('chosen')
-  const result: Result = { local, label: local, breaks: false, stored: undefined, declarations: [], isScalar: false }
-  const [then = [], other = []] = branches.map(({ value, emitted }) =>
-    l.collect(() => {
-      l.emit(...emitted)
-      returnStored(l, result, value, node)
-    }),
-  )
-  l.emit(...result.declarations, ...makeIf(test, then, other, l.span(node)))
-  return result.stored ?? REFUSED
-}
-
-/** Whether a value is an object of a class of the program. */
-export function isInstance(value: Value): boolean {
-  if (value.kind === 'record') return value.prototype !== undefined
-  return value.kind === 'stored' && value.storage.kind === 'fields' && value.storage.prototype !== undefined
-}
-
-/** Declares locals like the parts of a value, not set yet; undefined where a part is no scalar. */
-function emptyLike(l: Lowering, name: string, value: Value, span: Span): Storage | undefined {
-  switch (value.kind) {
-    case 'expr': {
-      const local = l.newName(name)
-      l.emit({ kind: 'Let', local, span })
-      return { kind: 'scalar', local }
-    }
-    case 'tuple': {
-      const items = value.items.map((item, i) => emptyLike(l, `${name}_${i}`, item, span))
-      return items.includes(undefined) ? undefined : { kind: 'items', items: items as Storage[] } // none is undefined
-    }
-    case 'record': {
-      const fields = value.fields.map((field) => ({
-        name: field.name,
-        storage: emptyLike(l, `${name}_${plainName(field.name)}`, field.value, span),
-      }))
-      if (fields.some((field) => field.storage === undefined)) return undefined
-      return { kind: 'fields', fields: fields as { name: string; storage: Storage }[], ...ofClass(value) } // none is undefined
-    }
-    case 'stored':
-      return emptyLike(l, name, partsOf(value, span), span)
-    default:
-      return undefined
-  }
-}
-
 /** Copies the parts of a value: all are evaluated before the first is assigned, since they may read what is assigned. */
 export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode): void {
   const value = takenApart(l, given)
@@ -175,7 +119,12 @@ export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode)
   const pairs: { readonly local: string; readonly value: Expr }[] = []
   if (!matched(l, to, value, span, pairs)) {
     if (value.kind === 'view' && to.site !== undefined) l.foundIndexed.push(to.site)
-    if (to.owner.isResult) l.refuse('objects-differ', node)
+    const absent = absentLiteral(value) ?? (isOptional(value) ? { value: value.storage.absent } : undefined)
+    const isNew = absent !== undefined && to.storage.kind !== 'optional'
+    if (isNew && !to.isPart && to.owner.declared !== undefined) for (const one of [to, value]) noteOptional(l, to.owner.declared, one)
+    if (absent !== undefined && to.storage.kind === 'optional' && absent.value !== to.storage.absent)
+      l.refuse('absent-differs', node, to.owner.name)
+    else if (to.owner.isResult) l.refuse('objects-differ', node)
     else l.refuse('reassigns-value', node, to.owner.name)
     return
   }
@@ -192,8 +141,18 @@ function matched(
   span: Span,
   pairs: { local: string; value: Expr }[],
 ): boolean {
+  if (storage.kind === 'optional') {
+    const there =
+      absentLiteral(given) === undefined ? (isOptional(given) ? thereIn(given, span) : literal(true, span)) : literal(false, span)
+    const absent = isOptional(given) ? { value: given.storage.absent } : absentLiteral(given)
+    if (absent !== undefined && absent.value !== storage.absent) return false
+    l.knownThere.delete(storage.there)
+    pairs.push({ local: storage.there, value: there })
+    const held = isOptional(given) ? presentOne(given) : given
+    return absentLiteral(given) !== undefined || matched(l, { storage: storage.of, owner }, held, span, pairs)
+  }
   noteShared(l, owner, given, span)
-  const value = given.kind === 'stored' ? partsOf(given, span) : given
+  const value = given.kind === 'stored' && !isOptional(given) ? partsOf(given, span) : given
   switch (storage.kind) {
     case 'scalar':
       if (value.kind !== 'expr' || holdsLiteral(value.expr)) return false
@@ -226,7 +185,7 @@ export function storedPart({ storage }: Stored, name: string): Storage | undefin
   return storage.kind === 'items' ? storage.items[Number(name)] : undefined
 }
 
-function ofClass({ prototype }: { readonly prototype?: object }): { readonly prototype?: object } {
+export function ofClass({ prototype }: { readonly prototype?: object }): { readonly prototype?: object } {
   return prototype === undefined ? {} : { prototype }
 }
 
@@ -258,6 +217,8 @@ export function keptStored(l: Lowering, value: Stored): Value {
   const { span } = owner
   if (owner.isVariable) {
     noteCopy(l, value, span)
+    if (isOptional(value))
+      return { ...value, storage: copiedStorage(l, value.storage, span), owner: { ...owner, isVariable: false, isShared: true } }
     const kept = l.stabilizedValue(partsOf(value, span))
     return kept.kind === 'tuple' && value.site !== undefined ? { ...kept, site: value.site } : kept
   }
@@ -266,6 +227,28 @@ export function keptStored(l: Lowering, value: Stored): Value {
     checkParts(l, owner, span)
   }
   return value
+}
+
+/** Declares locals with what others hold now. */
+function copiedStorage(l: Lowering, storage: Storage, span: Span): Storage {
+  const copied = (local: string): string => {
+    const copy = l.newName(local)
+    l.stableLocals.add(copy)
+    l.emit({ kind: 'Let', local: copy, init: { kind: 'Local', name: local, span }, span })
+    return copy
+  }
+  switch (storage.kind) {
+    case 'scalar':
+      return { kind: 'scalar', local: copied(storage.local) }
+    case 'items':
+      return { kind: 'items', items: storage.items.map((item) => copiedStorage(l, item, span)) }
+    case 'fields':
+      return { ...storage, fields: storage.fields.map((field) => ({ ...field, storage: copiedStorage(l, field.storage, span) })) }
+    case 'optional':
+      return { ...storage, there: copied(storage.there), of: copiedStorage(l, storage.of, span) }
+    case 'fixed':
+      return storage
+  }
 }
 
 /** Notes that a variable is given what an object holds, where JavaScript would give it the object. */
@@ -285,7 +268,7 @@ export function isNamed(value: Value): boolean {
 
 /** Whether another variable may have the object, or one inside it. */
 export function holdsNamed(value: Value): boolean {
-  if (value.kind === 'stored') return true
+  if (value.kind === 'stored' || value.kind === 'item') return true
   if (value.kind === 'tuple') return value.isNamed === true || value.items.some(holdsNamed)
   return value.kind === 'record' && (value.isNamed === true || value.fields.some((field) => holdsNamed(field.value)))
 }
@@ -351,6 +334,7 @@ function refuseAlias(l: Lowering, span: Span, { name, site }: Owner): void {
 
 /** Returns an object or array that only an expression holds so far as a literal of its parts; anything else unchanged. */
 export function takenApart(l: Lowering, value: Value): Value {
+  if (value.kind === 'item') return l.verbs.itemParts(l, value, value.place.span)
   if (value.kind !== 'expr' || !holdsLiteral(value.expr)) return value
   return apart(l, value.expr) ?? value
 }
@@ -385,5 +369,5 @@ function chosen(test: Expr, a: Value, b: Value): Value | undefined {
 /** Whether a value is an object or array that the function made. */
 export function isAggregate(value: Value): boolean {
   if (value.kind === 'expr') return holdsLiteral(value.expr)
-  return value.kind === 'tuple' || value.kind === 'record' || value.kind === 'stored'
+  return value.kind === 'tuple' || value.kind === 'record' || value.kind === 'stored' || value.kind === 'item'
 }

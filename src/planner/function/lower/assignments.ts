@@ -9,14 +9,17 @@ import { classAround, privateName } from '../captures/privateNames.ts'
 import { isCollection } from '../lists/collectionValue.ts'
 import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
 import { assignView, keptView, placeRow } from '../lists/movedArrays.ts'
-import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from '../lists/stored.ts'
+import { absentLiteral, noteOptional, present } from '../lists/optionals.ts'
+import { changedPart, replacedRecord } from '../lists/records.ts'
+import { isAggregate, noteChange, noteReassigned, noteReplaced, storedPart, storeParts, takenApart } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
+import { isLikeLet } from '../source/scope.ts'
 import { binary, literal, makeIf, negated } from './build.ts'
 import { isBuffer } from './calls.ts'
 import { lowerExpression } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { staticName } from './members.ts'
-import { type Bound, exprValue, REFUSED, type Stored, type Value } from './value.ts'
+import { type Bound, exprValue, REFUSED, type Records, type Site, type Stored, type Value } from './value.ts'
 
 /** A place that can be assigned. */
 type Place =
@@ -26,6 +29,8 @@ type Place =
   /** A variable that holds views, or a place of a list of rows (`movedArrays.ts`). */
   | { readonly kind: 'view'; readonly bound: Bound & { readonly kind: 'view' }; readonly text: string }
   | { readonly kind: 'row'; readonly rows: string; readonly array: string; readonly subscripts: readonly Expr[]; readonly text: string }
+  /** A place of a list of objects (`records.ts`). */
+  | { readonly kind: 'item'; readonly list: Records; readonly index: Expr }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
   /** A property with a setter, which is called with the value; its getter gives the current one. */
   | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
@@ -83,6 +88,8 @@ export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | '
     storeWhole(l, place, value, target)
     return
   }
+  const site = place.kind === 'local' && target.type === 'Identifier' ? declarationOf(l, target) : undefined
+  if (site !== undefined && (isAggregate(value) || absentLiteral(value) !== undefined)) noteOptional(l, site, takenApart(l, value))
   if (value.kind !== 'expr' && place.kind === 'local') {
     l.refuse('reassigns-value', target, place.userName)
     return
@@ -91,17 +98,25 @@ export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | '
   if (expr !== undefined) store(l, place, expr, { node: target, wanted: { value: false } })
 }
 
-type Whole = Place & { readonly kind: 'whole' | 'view' | 'row' }
+/** Returns the place where a variable that is assigned again is declared; undefined for parameters and hoisted variables. */
+function declarationOf(l: Lowering, target: Pattern & { type: 'Identifier' }): Site | undefined {
+  const binding = l.unit.names.bindingOf.get(target)
+  const isDeclared = binding !== undefined && binding.kind !== 'param' && isLikeLet(binding)
+  return isDeclared ? { unit: l.unit, start: binding.declaredAt } : undefined
+}
+
+type Whole = Place & { readonly kind: 'whole' | 'view' | 'row' | 'item' }
 type Scalar = Exclude<Place, Whole>
 
 function isNoScalar(place: Place): place is Whole {
-  return place.kind === 'whole' || place.kind === 'view' || place.kind === 'row'
+  return place.kind === 'whole' || place.kind === 'view' || place.kind === 'row' || place.kind === 'item'
 }
 
 /** Assigns another object or array to a variable, or to a part. */
 function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): void {
   if (place.kind === 'whole') storeParts(l, place.stored, value, node)
   else if (value.kind === 'refused') return
+  else if (place.kind === 'item') replacedRecord(l, place.list, place.index, value, node)
   else if (place.kind === 'view') {
     if (!assignView(l, place.bound, value)) l.refuse('reassigns-value', node, place.text)
   } else if (!placeRow(l, place, value, l.span(node))) l.refuse('reassigns-value', node, place.text)
@@ -267,6 +282,18 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     const prefix = how.twice ? keptView(l, object).prefix : object.prefix
     return { kind: 'element', array: object.array, subscripts: [...prefix, how.twice ? l.stabilized(checked) : checked] }
   }
+  if (object.kind === 'records') {
+    const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property as Expression), target.property) : undefined
+    if (index === undefined) return undefined
+    return { kind: 'item', list: object.list, index: l.stabilized(index, 'at') }
+  }
+  if (object.kind === 'item') {
+    const value = target.computed ? lowerExpression(l, target.property as Expression) : undefined // a private name is not computed
+    const name = value === undefined ? nameOf(l, target.property) : staticName(l, value)
+    if (name === undefined) l.refuse('computed-name', target)
+    const part = name === undefined ? undefined : changedPart(l, object, name, target)
+    return part && { kind: 'element', array: part.array, subscripts: [part.place] }
+  }
   switch (object.kind) {
     case 'data':
     case 'tableRow':
@@ -305,9 +332,9 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
 }
 
 /** Returns the place of a part of an object that the function made; undefined where it is refused. */
-function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place | undefined {
+function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | undefined {
   const { property, computed } = target
-  if (isCollection(object) && l.frame.isLibrary !== true) {
+  if (isCollection(of) && l.frame.isLibrary !== true) {
     l.refuse('adds-part', target, l.span(target).text)
     return undefined
   }
@@ -315,10 +342,11 @@ function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place
   const name = value === undefined ? nameOf(l, property) : staticName(l, value)
   if (name === undefined) {
     if (value?.kind !== 'refused') l.refuse('computed-name', target)
-    if (object.site !== undefined) l.foundIndexed.push(object.site)
+    if (of.site !== undefined) l.foundIndexed.push(of.site)
     return undefined
   }
   const span = l.span(target)
+  const object = present(l, of, name, target)
   const part = storedPart(object, name)
   switch (part?.kind) {
     case 'scalar':
@@ -326,6 +354,9 @@ function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place
       return { kind: 'local', name: part.local, userName: span.text }
     case 'fields':
     case 'items':
+      noteReplaced(l, object.owner, span)
+      return { kind: 'whole', stored: { kind: 'stored', storage: part, owner: object.owner, isPart: true } }
+    case 'optional':
       noteReplaced(l, object.owner, span)
       return { kind: 'whole', stored: { kind: 'stored', storage: part, owner: object.owner, isPart: true } }
     case 'fixed':

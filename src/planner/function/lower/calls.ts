@@ -13,17 +13,18 @@ import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { collectionMethod, iterableOf } from '../lists/collections.ts'
+import { elements, pushesOf } from '../lists/elements.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
-import { listMethod, OF_LISTS, pushesOf } from '../lists/lists.ts'
+import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
 import { elementRead } from '../lists/madeArrays.ts'
+import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { refusalOf } from '../refusals.ts'
 import { classSourceOf } from '../source/source.ts'
 import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical } from './build.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
-import { elements } from './elements.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
@@ -160,10 +161,14 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'env':
     case 'record':
       return callMember(l, object, name, node)
+    case 'records':
+      return recordsMethod(l, object, name, node)
+    case 'item':
     case 'tuple':
     case 'stored': {
       const ofCollection = collectionMethod(l, object, name, node)
       if (ofCollection !== undefined) return ofCollection
+      if (object.kind === 'item') return callMember(l, object, name, node)
       if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
       const list = l.context.kind === 'row' && object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
@@ -205,7 +210,7 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
   if (f.kind === 'closure' && f.self === object) return callValue(l, f, node, name)
   return callValue(
     l,
-    f.kind === 'closure' && /^(data|record|tuple|stored)$/.test(object.kind) ? withThis(f, object) : f,
+    f.kind === 'closure' && /^(data|record|tuple|stored|item)$/.test(object.kind) ? withThis(f, object) : f,
     node,
     textOf(l, node.callee),
   )

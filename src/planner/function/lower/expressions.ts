@@ -1,25 +1,23 @@
 /** Lowers expressions: each node type of acorn to its value. */
 import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import type { Span } from '../../../core/span.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
-import { chosenList } from '../captures/capturedLookups.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
-import { isFunction } from '../lists/chosenFunctions.ts'
 import { newCollection } from '../lists/collections.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
-import { chosenView, viewIn } from '../lists/movedArrays.ts'
+import { whereHolds } from '../lists/madeArrays.ts'
+import { viewIn } from '../lists/movedArrays.ts'
+import { askedForAbsent } from '../lists/optionals.ts'
 import { filteredLength } from '../lists/shortLists.ts'
-import { chosenObject, holdsNamed, isAggregate, isInstance, noteCopy, partsOf, storedPart } from '../lists/stored.ts'
+import { storedPart } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
-import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
-import { rankOf } from './context.ts'
-import { comparesObjects, dateItself, newDate } from './dates.ts'
+import { asTest, binary, isPlain, literal, makeIf, negated, unary } from './build.ts'
+import { lowerConditional, lowerLogical, lowerTest } from './conditions.ts'
+import { comparesObjects, newDate } from './dates.ts'
 import type { Lowering } from './lowering.ts'
-import { keyComponent } from './members.ts'
 import { lowerChain } from './optionalChains.ts'
 import { regexOf } from './regexes.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
@@ -45,16 +43,23 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
         l.verbs.effect(l, node.argument)
         return exprValue(literal(undefined, span))
       }
+      if (node.operator === '!') {
+        const tested = lowerTest(l, node.argument)
+        return tested === undefined ? REFUSED : exprValue(unary('!', asTest(tested), span))
+      }
       const value = lowerExpression(l, node.argument)
       const operand = NUMERIC.has(node.operator) ? l.numberOrNothing(value, node.argument) : l.scalarOrNothing(value, node.argument)
-      return operand === undefined ? REFUSED : exprValue(unary(node.operator, node.operator === '!' ? asTest(operand) : operand, span))
+      return operand === undefined ? REFUSED : exprValue(unary(node.operator, operand, span))
     }
     case 'BinaryExpression': {
       const { left, operator } = node
       if (operator === 'in' && left.type !== 'PrivateIdentifier') return nameIn(l, left, node.right, node)
       if (left.type === 'PrivateIdentifier') return hasPrivate(l, lowerExpression(l, node.right), left.name, node)
       if (operator === 'in' || operator === 'instanceof') return l.refuse('operator', node, operator)
-      const [a, b] = scalars(l, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
+      const sides = l.inOrder([left, node.right].map((one) => () => lowerExpression(l, one)))
+      const asked = askedForAbsent(l, operator, sides, node)
+      if (asked !== undefined) return exprValue(asked)
+      const [a, b] = asScalars(l, sides, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       if (a === undefined || b === undefined) return REFUSED
       if (/^[!=]==?$/.test(operator)) comparesObjects(l, a, b, span)
       return exprValue(comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span))
@@ -152,7 +157,16 @@ export function scalars(
   nodes: readonly Expression[],
   { numeric = false }: { readonly numeric?: boolean } = {},
 ): (Expr | undefined)[] {
-  return l.inOrder(nodes.map((node) => () => lowerExpression(l, node))).map((value, i) => {
+  return asScalars(l, l.inOrder(nodes.map((node) => () => lowerExpression(l, node))), nodes, { numeric })
+}
+
+function asScalars(
+  l: Lowering,
+  values: readonly Value[],
+  nodes: readonly Expression[],
+  { numeric }: { readonly numeric: boolean },
+): (Expr | undefined)[] {
+  return values.map((value, i) => {
     const node = nodes[i]
     if (node === undefined) return undefined
     return numeric ? l.numberOrNothing(value, node) : l.scalarOrNothing(value, node)
@@ -172,136 +186,6 @@ function identifier(l: Lowering, node: Identifier): Value {
   }
   if (bound.kind === 'view') return viewIn(l, bound, node)
   return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
-}
-
-/** Lowers `a && b`, where statements that evaluating b emits must run only if b is reached. */
-function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression' }): Value {
-  const { operator } = node
-  const span = l.span(node)
-  const left = valueOrDate(l, lowerExpression(l, node.left), node.left)
-  let right: Expr | undefined
-  const emitted = l.collect(() => {
-    right = valueOrDate(l, lowerExpression(l, node.right), node.right)
-  })
-  if (left === undefined || right === undefined) return REFUSED
-  if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(left, right, span) : logical(operator, left, right, span))
-  const local = l.newName('temp')
-  const current: Expr = { kind: 'Local', name: local, span }
-  l.emit({ kind: 'Let', local, init: left, span })
-  const test = operator === '&&' ? current : operator === '||' ? negated(current, span) : binary('==', current, literal(null, span), span)
-  l.emit(...makeIf(test, [...emitted, { kind: 'Assign', local, value: right, span }], [], span))
-  return exprValue(current)
-}
-
-/** Lowers `map.get(k) ?? d`: a value that is found is a number or truth value, so d is wanted exactly where k is missing. */
-function otherwise(left: Expr, right: Expr, span: Span): Expr {
-  const isFound =
-    left.kind === 'Conditional' &&
-    left.else.kind === 'Literal' &&
-    left.else.value === undefined &&
-    left.then.kind === 'Unary' &&
-    (left.then.operator === '+' || left.then.operator === '!')
-  return isFound ? conditional(left.test, left.then, right, span) : logical('??', left, right, span)
-}
-
-function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalExpression' }): Value {
-  const span = l.span(node)
-  const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
-  const branch = (one: Expression): { value: Value; emitted: ReturnType<Lowering['collect']> } => {
-    let value: Value = REFUSED
-    const emitted = l.collect(() => {
-      value = lowerExpression(l, one)
-    })
-    return { value, emitted }
-  }
-  const then = branch(node.consequent)
-  const other = branch(node.alternate)
-  if (test === undefined) return REFUSED
-  const folded = asTest(test)
-  if (folded.kind === 'Literal') {
-    const chosen = folded.value ? then : other
-    l.emit(...chosen.emitted)
-    return chosen.value
-  }
-  if (isFunction(then.value) && isFunction(other.value) && then.emitted.length + other.emitted.length === 0) {
-    const options = [{ test: l.stabilized(folded), value: then.value }]
-    return { kind: 'choice', options, otherwise: other.value, name: span.text }
-  }
-  const ofCaptured = then.emitted.length + other.emitted.length > 0 ? undefined : chosenList(l, folded, then.value, other.value, node)
-  if (ofCaptured !== undefined) return ofCaptured
-  if (then.value.kind === 'view' || other.value.kind === 'view') {
-    const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
-    return chosen ?? l.refuse('view-chosen', node)
-  }
-  const isMadeThere = then.emitted.length + other.emitted.length > 0
-  const areObjects = isAggregate(then.value) && isAggregate(other.value)
-  if (l.context.kind === 'loop' && areObjects && (isMadeThere || isInstance(then.value))) return chosenObject(l, test, [then, other], node)
-  const isLiteral = (value: Value): boolean =>
-    value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key' || value.kind === 'stored'
-  if (isLiteral(then.value) || isLiteral(other.value)) {
-    // A choice between literals is made part by part.
-    for (const { value } of [then, other]) {
-      if (value.kind === 'stored') noteCopy(l, value, span)
-      if (holdsNamed(value)) l.choosesNamed = true
-    }
-    const [a, b] = [returned(l, then.value, node.consequent), returned(l, other.value, node.alternate)]
-    if (a === undefined || b === undefined) return REFUSED
-    if (isMadeThere) return l.refuse('effect-in-expression', node)
-    const expr = conditional(test, a, b, span)
-    l.chosenFrom.set(expr, [then.value, other.value])
-    return exprValue(expr)
-  }
-  const a = valueOrDate(l, then.value, node.consequent)
-  const b = valueOrDate(l, other.value, node.alternate)
-  if (a === undefined || b === undefined) return REFUSED
-  if (then.emitted.length + other.emitted.length === 0) return exprValue(conditional(test, a, b, span))
-  const local = l.newName('temp')
-  l.emit({ kind: 'Let', local, span })
-  l.emit(
-    ...makeIf(
-      test,
-      [...then.emitted, { kind: 'Assign', local, value: a, span }],
-      [...other.emitted, { kind: 'Assign', local, value: b, span }],
-      span,
-    ),
-  )
-  return exprValue({ kind: 'Local', name: local, span })
-}
-
-/** Returns a value as a scalar; a Date that is known before the run is copied. */
-function valueOrDate(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
-  return (value.kind === 'date' ? dateItself(l, value) : undefined) ?? l.scalarOrNothing(value, node)
-}
-
-/** Returns a value as (part of) the result of the function, where arrays and objects are allowed; undefined where it is refused. */
-export function returned(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
-  const span = l.span(node)
-  if (value.kind === 'expr') return value.expr
-  if (value.kind === 'tuple') {
-    const items = value.items.map((item) => returned(l, item, node))
-    return items.includes(undefined) ? undefined : { kind: 'ArrayLiteral', items: items as Expr[], span } // none is undefined
-  }
-  if (value.kind === 'record') {
-    if (value.prototype !== undefined) {
-      l.refuse('object-as-value', node)
-      return undefined
-    }
-    const fields = value.fields.map((field) => ({ name: field.name, value: returned(l, field.value, node) }))
-    return fields.some((field) => field.value === undefined)
-      ? undefined
-      : { kind: 'ObjectLiteral', fields: fields as { name: string; value: Expr }[], span } // none is undefined
-  }
-  if (value.kind === 'stored') return returned(l, partsOf(value, span), node)
-  if (value.kind === 'key') {
-    const rank = rankOf(l.context)
-    if (rank !== undefined) {
-      const items = Array.from({ length: rank }, (_, axis) => keyComponent(l, axis, node)).flatMap((item) =>
-        item.kind === 'expr' ? [item.expr] : [],
-      )
-      return { kind: 'ArrayLiteral', items, span }
-    }
-  }
-  return valueOrDate(l, value, node)
 }
 
 function template(l: Lowering, node: Expression & { type: 'TemplateLiteral' }): Value {
@@ -331,15 +215,16 @@ export function lowerEffect(l: Lowering, node: Expression): void {
       for (const one of node.expressions) lowerEffect(l, one)
       return
     case 'ConditionalExpression': {
-      const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
-      const then = l.collect(() => lowerEffect(l, node.consequent))
-      const other = l.collect(() => lowerEffect(l, node.alternate))
+      const test = lowerTest(l, node.test)
+      const then = whereHolds(l, test, () => l.collect(() => lowerEffect(l, node.consequent)))
+      const other = whereHolds(l, test && negated(test, span), () => l.collect(() => lowerEffect(l, node.alternate)))
       if (test !== undefined) l.emit(...makeIf(test, then, other, span))
       return
     }
     case 'LogicalExpression': {
-      const left = l.scalarOrNothing(lowerExpression(l, node.left), node.left)
-      const right = l.collect(() => lowerEffect(l, node.right))
+      const left = node.operator === '??' ? l.scalarOrNothing(lowerExpression(l, node.left), node.left) : lowerTest(l, node.left)
+      const reached = left === undefined || node.operator === '??' ? undefined : node.operator === '&&' ? left : negated(left, span)
+      const right = whereHolds(l, reached, () => l.collect(() => lowerEffect(l, node.right)))
       if (left === undefined) return
       const test =
         node.operator === '&&' ? left : node.operator === '||' ? negated(left, span) : binary('==', left, literal(null, span), span)
@@ -388,6 +273,8 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'tableRow':
     case 'recordRow':
     case 'stored':
+    case 'records':
+    case 'item':
     case 'closure':
     case 'builtin':
     case 'global':

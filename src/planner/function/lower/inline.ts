@@ -7,6 +7,8 @@
  * leave a labelled block. Functions that call themselves become loops (`recursion.ts`).
  */
 import type { AnyNode } from 'acorn'
+import { noteOptional } from '../lists/optionals.ts'
+import { newResult } from '../lists/returnedObjects.ts'
 import { named } from '../lists/stored.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
@@ -14,7 +16,7 @@ import { isLikeLet } from '../source/scope.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import type { Lowering } from './lowering.ts'
-import type { Frame, Result } from './loweringParts.ts'
+import type { Frame } from './loweringParts.ts'
 import { selfCall, withRecursion } from './recursion.ts'
 import { hasEarlyReturn } from './statements.ts'
 import { exprValue, type Owner, REFUSED, type Storage, type Value } from './value.ts'
@@ -100,7 +102,7 @@ function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: read
   }
   const local = l.newName('result')
   const label = l.newLabel('call')
-  const result: Result = { local, label, breaks: early, stored: undefined, declarations: [], isScalar: false }
+  const result = newResult(l, { local, label, breaks: early }, { unit, start: f.start })
   const body = l.collect(() => {
     inFrame(l, { ...frame, result }, () => {
       bindParameters(l, f, args)
@@ -109,12 +111,17 @@ function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: read
       return REFUSED
     })
   })
+  const mayEnd = !alwaysReturns(statements)
+  if (mayEnd) noteOptional(l, result.site, exprValue(literal(undefined, span)))
   l.emit(...(result.stored === undefined ? [{ kind: 'Let', local, span } as const] : result.declarations))
   if (early) l.emit({ kind: 'Labeled', label, body, span })
   else l.emit(...body)
   if (result.stored !== undefined) {
-    // Reading a part of undefined fails, so every path must return an object.
-    if (result.isScalar || !alwaysReturns(statements)) return l.refuse('object-as-value', call)
+    const [absent, another] = result.optional?.absents ?? []
+    if (result.optional !== undefined && result.optional.absents.size > 1) return l.refuse('absent-differs', call, closure.name)
+    const isOptionalThere = result.optional !== undefined && (!mayEnd || absent === undefined) && another === undefined
+    // Reading a part of undefined fails, so a path that returns no object is known, or refused.
+    if (result.isScalar || (mayEnd && !isOptionalThere)) return l.refuse('object-as-value', call)
     return result.stored
   }
   return exprValue({ kind: 'Local', name: local, span })

@@ -11,8 +11,9 @@ import { whereHolds } from '../lists/madeArrays.ts'
 import { someNode } from '../source/ast.ts'
 import type { Binding } from '../source/scope.ts'
 import { asTest, makeIf, negated } from './build.ts'
+import { lowerTest } from './conditions.ts'
 import { counted } from './counted.ts'
-import { lowerEffect, lowerExpression } from './expressions.ts'
+import { lowerEffect } from './expressions.ts'
 import { counterRange, rangeOf } from './indexRanges.ts'
 import type { Lowering } from './lowering.ts'
 import type { Target } from './loweringParts.ts'
@@ -89,7 +90,7 @@ function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts
   let test: Expr | undefined
   if (parts.local !== undefined) l.stableLocals.delete(parts.local)
   const testWork = l.collect(() => {
-    const value = parts.test === undefined ? undefined : l.scalarOrNothing(lowerExpression(l, parts.test), parts.test)
+    const value = parts.test === undefined ? undefined : lowerTest(l, parts.test)
     test = value === undefined ? undefined : asTest(value)
   })
   if (parts.local !== undefined) l.stableLocals.add(parts.local)
@@ -157,7 +158,7 @@ function doWhile(l: Lowering, node: DoWhileStatement, labels: readonly string[])
   const hasEffect = someNode(node.test, (one) => /^(Assignment|Update|Call|Sequence)Expression$/.test(one.type), { intoFunctions: false })
   const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
   const named = label === undefined ? {} : { label }
-  const test = (): Expr | undefined => l.scalarOrNothing(lowerExpression(l, node.test), node.test)
+  const test = (): Expr | undefined => lowerTest(l, node.test)
   if (!hasEffect) {
     const body = inTarget(l, target, () => l.verbs.statements(l, [node.body]))
     let tested: Expr | undefined

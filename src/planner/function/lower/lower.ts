@@ -5,6 +5,8 @@ import type { Refusal } from '../../../core/span.ts'
 import { inherited, newInstance, setterOf } from '../captures/classes.ts'
 import { fromOutside } from '../captures/outside.ts'
 import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
+import { learnOptionals, learnRecords } from '../lists/optionals.ts'
+import { itemParts, keptItem } from '../lists/records.ts'
 import { keptStored } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { bindArguments, bindPattern } from '../source/patterns.ts'
@@ -15,7 +17,7 @@ import { inputElement, type LowerContext } from './context.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
 import { Lowering } from './lowering.ts'
-import type { Missing, Verbs } from './loweringParts.ts'
+import type { Missing, Optional, Shape, Verbs } from './loweringParts.ts'
 import type { Given } from './loweringState.ts'
 import { memberValue } from './members.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
@@ -37,6 +39,8 @@ const VERBS: Verbs<Lowering> = {
   kept: keptStored,
   keptRow,
   keptView,
+  keptItem,
+  itemParts,
   instance: newInstance,
   inherited,
   setter: setterOf,
@@ -59,7 +63,23 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   const recursive = new Map<unknown, Map<number, boolean>>()
   const checkedColumns = new Map<string, string>()
   const [moved, placed, rowsNeeded] = [new Map<unknown, Set<number>>(), new Map<unknown, Set<number>>(), new Map<string, RowCounts>()]
-  const known = { changing, indexed, growing, shifted, guarded, recursive, moved, placed, rowsNeeded, checkedColumns }
+  const optionals = new Map<unknown, Map<number, Optional>>()
+  const [records, itemsMoved] = [new Map<unknown, Map<number, Shape>>(), new Map<unknown, Set<number>>()]
+  const known = {
+    changing,
+    indexed,
+    growing,
+    shifted,
+    guarded,
+    recursive,
+    moved,
+    placed,
+    rowsNeeded,
+    optionals,
+    records,
+    itemsMoved,
+    checkedColumns,
+  }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
   while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
@@ -74,6 +94,9 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learn(moved, tried.foundMoved),
       learn(placed, tried.foundPlaced),
       learnRows(rowsNeeded, tried.banks),
+      learnOptionals(optionals, tried.foundOptionals, tried.lowered.typeOf),
+      learnRecords(records, tried.foundRecords, tried.lowered.typeOf),
+      learn(itemsMoved, tried.foundItemsMoved),
       learnColumns(checkedColumns, tried.columnsRead),
     ]
     return isNew.includes(true)
@@ -167,6 +190,9 @@ interface Tried {
   readonly foundMoved: readonly Site[]
   readonly foundPlaced: readonly Site[]
   readonly banks: Lowering['banks']
+  readonly foundOptionals: Lowering['foundOptionals']
+  readonly foundRecords: Lowering['foundRecords']
+  readonly foundItemsMoved: readonly Site[]
   readonly columnsRead: Lowering['columnsRead']
 }
 
@@ -217,6 +243,9 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     foundMoved: l.foundMoved,
     foundPlaced: l.foundPlaced,
     banks: l.banks,
+    foundOptionals: l.foundOptionals,
+    foundRecords: l.foundRecords,
+    foundItemsMoved: l.foundItemsMoved,
     columnsRead: l.columnsRead,
   }
 }

@@ -15,7 +15,7 @@ import { noteNumber } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
-import { type Frame, holdsLiteral } from './loweringParts.ts'
+import { type Frame, holdsLiteral, type Shape } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
 import { exprValue, type Method, REFUSED, type Site, type Value } from './value.ts'
 
@@ -106,6 +106,16 @@ export class Lowering extends LoweringState<Lowering> {
   /** Returns how many elements are pushed onto a literal; undefined for literals that are not pushed onto. */
   capacityOf({ unit, start }: Site): number | undefined {
     return this.growing.get(unit.f)?.get(start)
+  }
+
+  /** Returns the shape of the objects that a list is given; undefined for other lists. */
+  recordsAt({ unit, start }: Site): Shape | undefined {
+    return this.records.get(unit.f)?.get(start)
+  }
+
+  /** Whether places of a list of objects are given other elements. */
+  itemsMove({ unit, start }: Site): boolean {
+    return this.itemsMoved.get(unit.f)?.has(start) === true
   }
 
   isGuarded({ unit, start }: Site): boolean {
@@ -265,6 +275,8 @@ export class Lowering extends LoweringState<Lowering> {
         return this.verbs.keptRow(this, value)
       case 'view':
         return this.verbs.keptView(this, value)
+      case 'item':
+        return this.verbs.keptItem(this, value)
       case 'key':
       case 'env':
       case 'handle':
@@ -279,6 +291,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'choice':
       case 'library':
       case 'global':
+      case 'records':
       case 'refused':
         return value
     }
@@ -360,6 +373,8 @@ export class Lowering extends LoweringState<Lowering> {
       case 'tuple':
       case 'record':
       case 'stored':
+      case 'records':
+      case 'item':
         this.refuse('object-as-value', node)
         return undefined
       case 'refused':

@@ -1,12 +1,12 @@
 /** The parts of a lowering's state: frames, jump targets, checks that wait for types, and the verbs. */
 import type { AnyNode, Expression, NewExpression, Pattern, Statement } from 'acorn'
 import type { ColumnType, Field } from '../../../core/data/schema.ts'
-import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import type { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
-import type { Bound, Method, Origin, Site, Stored, Value } from './value.ts'
+import type { Bound, Item, Method, Origin, Site, Stored, Value } from './value.ts'
 
 /** A statement that `break` or `continue` can leave. */
 export interface Target {
@@ -78,6 +78,30 @@ export interface Result {
   readonly declarations: Stmt[]
   /** Whether some return gives a number, a text or nothing. */
   isScalar: boolean
+  /** What an earlier try has found, where it gives an object or nothing. */
+  readonly optional?: Optional & { readonly shape: Shape }
+  readonly site: Site
+}
+
+/** The parts of an object: of a scalar an expression that is given to it, then an initial value of its type. */
+export type Shape =
+  | { readonly kind: 'scalar'; readonly of?: Expr; readonly init?: Primitive }
+  | { readonly kind: 'items'; readonly items: readonly Shape[] }
+  | { readonly kind: 'fields'; readonly fields: readonly { readonly name: string; readonly shape: Shape }[]; readonly prototype?: object }
+
+/** What a variable, function or condition gives that is an object, or nothing. */
+export interface Optional {
+  readonly absents: ReadonlySet<null | undefined>
+  readonly shape: Shape | undefined
+}
+
+/** Objects that may be absent, by the function in which their variable, function or condition is written, and its offset. */
+export type Optionals = ReadonlyMap<unknown, ReadonlyMap<number, Optional>>
+
+export interface FoundOptional {
+  readonly site: Site
+  readonly shape?: Shape | undefined
+  readonly absent?: { readonly value: null | undefined }
 }
 
 /** Literals that this try lowers in another way: their offsets, by the function in which they are written. */
@@ -100,6 +124,9 @@ export interface Bank {
 /** Numbers of rows that moved arrays need, by type and shape: for those that loops make, and for those made once. */
 export type Rows = ReadonlyMap<string, { readonly again: number; readonly once: number }>
 
+/** The objects that lists are given, by the function in which the list is made, and its offset. */
+export type RecordShapes = ReadonlyMap<unknown, ReadonlyMap<number, Shape>>
+
 /** Functions that call themselves, by the function in which they are written and their offset; true where a call is not the last action. */
 export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
 
@@ -109,6 +136,10 @@ export interface ListSize {
   readonly end: string
   /** Most elements that are put into it; infinite where only the run tells. */
   readonly room: number
+  /** Most elements that its array holds. */
+  readonly most: number
+  /** The list in messages. */
+  readonly name: string
 }
 
 export interface Missing {
@@ -156,6 +187,10 @@ export interface Verbs<L> {
   readonly kept: (l: L, value: Stored) => Value
   /** Returns the view with its present rows, which do not change any more. */
   readonly keptView: (l: L, view: Value & { kind: 'view' }) => Value
+  /** Returns the value that goes on standing for an element of a list of objects. */
+  readonly keptItem: (l: L, value: Item) => Value
+  /** Returns an element as a literal of its parts. */
+  readonly itemParts: (l: L, value: Item, span: Span) => Value
   /** Returns the row of a table after a check that it exists. */
   readonly keptRow: (l: L, value: Value & { kind: 'elementRow' }) => Value
   /** Makes an object of a class of the program; undefined where it is none, or cannot be written out. */

@@ -7,7 +7,23 @@ import type { FunctionNode } from '../source/ast.ts'
 import type { AnyFunction, Unit } from '../unit.ts'
 import type { LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
-import type { Bank, Capacities, Check, Frame, ListSize, Missing, Recursive, Rows, Sites, StackArrays, Verbs } from './loweringParts.ts'
+import type {
+  Bank,
+  Capacities,
+  Check,
+  FoundOptional,
+  Frame,
+  ListSize,
+  Missing,
+  Optionals,
+  RecordShapes,
+  Recursive,
+  Rows,
+  Shape,
+  Sites,
+  StackArrays,
+  Verbs,
+} from './loweringParts.ts'
 import type { Bound, HandleKind, Origin, Owner, Site, Value } from './value.ts'
 
 /** The inputs of a lowering: its verbs, and what earlier tries have found. */
@@ -23,6 +39,9 @@ export interface Given<L> {
   readonly moved: Sites
   readonly placed: Sites
   readonly rowsNeeded: Rows
+  readonly optionals: Optionals
+  readonly records: RecordShapes
+  readonly itemsMoved: Sites
   readonly checkedColumns: ReadonlyMap<string, string>
 }
 
@@ -85,6 +104,17 @@ export abstract class LoweringState<L> {
   readonly placed: Sites
   readonly foundPlaced: Site[] = []
   readonly rowsOf: Map<string, string> = new Map()
+  /** Objects that may be absent; then those found in this try, and the locals that are known to say that theirs is there, by the loop in which that is known. */
+  readonly optionals: Optionals
+  readonly foundOptionals: FoundOptional[] = []
+  readonly knownThere: Map<string, number | 'no loop'> = new Map()
+  /** Locals that hold null or undefined at first, and, as far as is known, never an object. */
+  readonly absentAtFirst: Set<string> = new Set()
+  /** Lists of objects, and those of them whose places are given other elements; then those found in this try. */
+  readonly records: RecordShapes
+  readonly foundRecords: { readonly site: Site; readonly shape: Shape }[] = []
+  readonly itemsMoved: Sites
+  readonly foundItemsMoved: Site[] = []
   /** Locals that hold the number of elements, by arrays that grow. */
   readonly sizes: Map<string, ListSize> = new Map()
   /** The literals that arrays were made of, for those that are pushed onto. */
@@ -140,7 +170,23 @@ export abstract class LoweringState<L> {
   nameHint: string | undefined
 
   constructor(context: LowerContext, unit: Unit, given: Given<L>) {
-    const { verbs, bigints, changing, indexed, growing, shifted, guarded, recursive, moved, placed, rowsNeeded, checkedColumns } = given
+    const {
+      verbs,
+      bigints,
+      changing,
+      indexed,
+      growing,
+      shifted,
+      guarded,
+      recursive,
+      moved,
+      placed,
+      rowsNeeded,
+      optionals,
+      records,
+      itemsMoved,
+      checkedColumns,
+    } = given
     this.context = context
     this.unit = unit
     this.verbs = verbs
@@ -154,6 +200,9 @@ export abstract class LoweringState<L> {
     this.moved = moved
     this.placed = placed
     this.rowsNeeded = rowsNeeded
+    this.optionals = optionals
+    this.records = records
+    this.itemsMoved = itemsMoved
     this.checkedColumns = checkedColumns
   }
 }

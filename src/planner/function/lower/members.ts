@@ -9,6 +9,8 @@ import { functionAt } from '../lists/chosenFunctions.ts'
 import { collectionMember } from '../lists/collectionValue.ts'
 import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
+import { present } from '../lists/optionals.ts'
+import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { literal } from './build.ts'
@@ -21,8 +23,13 @@ import { exprValue, REFUSED, type Value } from './value.ts'
 const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype)])
 
 /** Lowers a member whose name is written out, or computed from an expression. */
-export function memberValue(l: Lowering, object: Value, property: Value | string, node: AnyNode): Value {
+export function memberValue(l: Lowering, of: Value, property: Value | string, node: AnyNode): Value {
   const name = typeof property === 'string' ? property : staticName(l, property)
+  const object = present(l, of, name ?? 'undefined', node)
+  if (object.kind === 'expr' && object.expr.kind === 'Local' && l.absentAtFirst.has(object.expr.name)) {
+    l.refuse('object-as-value', node)
+    return exprValue(literal(0, l.span(node))) // so that an object with this part tells its shape to the next try
+  }
   if (name === undefined) return indexed(l, object, property as Value, node)
   switch (object.kind) {
     case 'expr':
@@ -78,6 +85,17 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       if (object.storage.kind === 'items' && name === 'length') return exprValue(literal(object.storage.items.length, span))
       const isKnown = INHERITED.has(name) || (object.storage.kind === 'items' && !isIndexName(name))
       return isKnown ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, span))
+    }
+    case 'records':
+      if (name === 'length') return exprValue(recordsLength(l, object.list, node))
+      return isIndexName(name)
+        ? checkedItem(l, object.list, literal(Number(name), l.span(node)), node)
+        : l.refuse('unknown-method', node, name)
+    case 'item': {
+      const part = partOfItem(l, object, name, l.span(node))
+      if (part !== undefined) return part
+      const whole = l.verbs.itemParts(l, object, l.span(node))
+      return memberValue(l, whole, name, node)
     }
     case 'builtin':
       return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
@@ -168,6 +186,7 @@ function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, n
 function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {
   if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
   if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
+  if (object.kind === 'records') return checkedItem(l, object.list, l.scalar(property, node), node)
   const chosen = functionAt(l, object, property, node)
   if (chosen !== undefined) return chosen
   if (object.kind === 'data') {

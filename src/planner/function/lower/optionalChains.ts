@@ -1,7 +1,9 @@
 /** Lowers chains with `?.` to conditionals. */
 import type { AnyNode, Expression } from 'acorn'
 import { memberOf } from '../lists/literals.ts'
-import { binary, conditional, literal, negated } from './build.ts'
+import { whereHolds } from '../lists/madeArrays.ts'
+import { isOptional, type MaybeStored, thereIn } from '../lists/optionals.ts'
+import { binary, conditional, literal, makeIf, negated } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import { fieldOf } from './members.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
@@ -18,8 +20,10 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
       : l.verbs.value(l, inner)
   if ((object.kind === 'tableRow' || object.kind === 'recordRow') && object.absent !== undefined)
     return ofRow(l, node, head.member, object, whole)
+  if (isOptional(object)) return ofObject(l, node, head.member, object, whole)
   // keys, views, handles and literals always exist
-  if (object.kind !== 'expr') return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
+  const isAbsentAtFirst = object.kind === 'expr' && object.expr.kind === 'Local' && l.absentAtFirst.has(object.expr.name)
+  if (object.kind !== 'expr' || isAbsentAtFirst) return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
   if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
     return fieldOf(l, object.expr, head.member.property.name, { optional: true }, whole)
   }
@@ -52,6 +56,25 @@ function ofRow(
   if (value === undefined || absent === undefined) return REFUSED
   if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
   return exprValue(conditional(negated(absent, span), value, literal(undefined, span), span))
+}
+
+/** Lowers the rest of a chain after `?.` on an object that may be absent. */
+function ofObject(l: Lowering, node: Expression, member: AnyNode, object: MaybeStored, whole: AnyNode): Value {
+  const span = l.span(whole)
+  const there = thereIn(object, span)
+  let rest: Value = REFUSED
+  const emitted = l.collect(() =>
+    whereHolds(l, there, () => {
+      rest = afterHead(l, node, member, object)
+    }),
+  )
+  const value = l.scalarOrNothing(rest, whole)
+  if (value === undefined) return REFUSED
+  if (emitted.length === 0) return exprValue(conditional(there, value, literal(undefined, span), span))
+  const local = l.newName('temp')
+  l.emit({ kind: 'Let', local, span })
+  l.emit(...makeIf(there, [...emitted, { kind: 'Assign', local, value, span }], [], span))
+  return exprValue({ kind: 'Local', name: local, span })
 }
 
 interface OptionalHead {

@@ -51,7 +51,15 @@ export function withRecursion(
   const stack = isDeep ? newStack(l, locals, { name, calls: callsIn(f), node: call, f }) : undefined
   if (isDeep && stack === undefined) return REFUSED
   const [label, turn, local] = [l.newLabel('again'), l.newLabel('call'), l.newName('result')]
-  const result: Result = { local, label: turn, breaks: true, stored: undefined, declarations: [], isScalar: false }
+  const result: Result = {
+    local,
+    label: turn,
+    breaks: true,
+    stored: undefined,
+    declarations: [],
+    isScalar: false,
+    site: { unit: closure.unit, start: closure.node.start },
+  }
   const recursion: Recursion = { label, parameters, tails: tailsOf(f), depth, stack }
   const frame: Frame = { ...closure, targets: [], result, recursion }
   const statements = l.inLoop(() => l.collect(() => body(frame, parameters)))

@@ -3,14 +3,18 @@ import type { AnyNode, Expression, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
-import { isAggregate, returnStored } from '../lists/stored.ts'
+import { absentLiteral } from '../lists/optionals.ts'
+import { returnStored } from '../lists/returnedObjects.ts'
+import { isAggregate } from '../lists/stored.ts'
 import { lowerSwitch } from '../normalize/switches.ts'
 import { someNode } from '../source/ast.ts'
-import { conditional, literal, makeIf } from './build.ts'
-import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
+import { asTest, conditional, literal, makeIf, negated } from './build.ts'
+import { lowerTest, returned } from './conditions.ts'
+import { forbidden, lowerEffect, lowerExpression } from './expressions.ts'
 import { lowerDoWhile, lowerFor, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
 import { lowerTry } from './tries.ts'
+import { exprValue } from './value.ts'
 
 export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
   hoistFunctions(l, nodes)
@@ -65,10 +69,11 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
       lowerReturn(l, node)
       return
     case 'IfStatement': {
-      const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
-      const then = whereHolds(l, test, () => l.collect(() => lowerStatement(l, node.consequent, [])))
+      const test = lowerTest(l, node.test)
+      const then = whereHolds(l, test && asTest(test), () => l.collect(() => lowerStatement(l, node.consequent, [])))
       const other = l.collect(() => {
-        if (node.alternate) lowerStatement(l, node.alternate, [])
+        const { alternate } = node
+        if (alternate) whereHolds(l, test && negated(test, span), () => lowerStatement(l, alternate, []))
       })
       if (test !== undefined) l.emit(...makeIf(test, then, other, span))
       return
@@ -163,13 +168,16 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   }
   const value = node.argument ? lowerExpression(l, node.argument) : undefined
   if (value?.kind === 'closure') l.refuse('returns-function', node)
-  else if (value !== undefined && node.argument && isAggregate(value)) returnStored(l, result, value, node.argument)
+  else if (value !== undefined && node.argument && (isAggregate(value) || absentLiteral(value) !== undefined)) {
+    returnStored(l, result, value, node.argument)
+    if (result.optional === undefined && value.kind === 'expr' && absentLiteral(value) !== undefined)
+      l.emit({ kind: 'Assign', local: result.local, value: value.expr, span })
+  } else if (node.argument === null || node.argument === undefined) returnStored(l, result, exprValue(literal(undefined, span)), node)
   else if (value !== undefined && node.argument) {
     result.isScalar = true
     const expr = l.scalarOrNothing(value, node.argument)
     if (expr !== undefined) l.emit({ kind: 'Assign', local: result.local, value: expr, span })
   }
-  if (node.argument === null || node.argument === undefined) result.isScalar = true
   if (result.breaks) l.emit({ kind: 'Break', label: result.label, span })
 }
 
@@ -177,9 +185,9 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
 export function lowerReturned(l: Lowering, node: Expression): void {
   const span = l.span(node)
   if (node.type === 'ConditionalExpression') {
-    const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
-    const then = l.collect(() => lowerReturned(l, node.consequent))
-    const other = l.collect(() => lowerReturned(l, node.alternate))
+    const test = lowerTest(l, node.test)
+    const then = whereHolds(l, test && asTest(test), () => l.collect(() => lowerReturned(l, node.consequent)))
+    const other = whereHolds(l, test && negated(test, span), () => l.collect(() => lowerReturned(l, node.alternate)))
     if (test === undefined) return
     const [a, b] = [onlyReturn(then), onlyReturn(other)]
     if (a !== undefined && b !== undefined) l.emit({ kind: 'Return', value: conditional(test, a, b, span), span })

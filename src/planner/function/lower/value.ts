@@ -71,6 +71,9 @@ export type Value =
   /** `prototype`: for an object of a class, where its methods come from. */
   | ({ readonly kind: 'record'; readonly fields: readonly RecordField[]; readonly prototype?: object } & Literal)
   | Stored
+  /** A list of objects or arrays that a body makes, and one of its elements. */
+  | { readonly kind: 'records'; readonly list: Records }
+  | Item
   /** A refused value, which causes no further refusal. */
   | { readonly kind: 'refused' }
 
@@ -130,6 +133,42 @@ export type Storage =
   | { readonly kind: 'items'; readonly items: readonly Storage[] }
   /** A part that is never replaced: another object, a row view, a function. */
   | { readonly kind: 'fixed'; readonly value: Value }
+  /** An object that may be absent: `there` is a local that says whether it is not (`optionals.ts`). */
+  | { readonly kind: 'optional'; readonly there: string; readonly absent: null | undefined; readonly of: Storage }
+
+/** A list of objects that a body makes: arrays of one length, one for each part (`records.ts`). */
+export interface Records {
+  readonly name: string
+  readonly site: Site
+  readonly arrays: readonly string[]
+  readonly parts: Leaves
+  /** Whether places are given other elements, as by `pop`. */
+  readonly isMoved: boolean
+  /** Whether an element was given to it that may have a name. */
+  hasShared: boolean
+  /** Whether the parts of an element were copied. */
+  hasCopies: boolean
+  /** Whether a part of an element was assigned. */
+  isChanged: boolean
+}
+
+/** The parts of elements, in the end numbers of arrays. */
+export type Leaves =
+  | { readonly kind: 'leaf'; readonly number: number }
+  | { readonly kind: 'items'; readonly items: readonly Leaves[] }
+  | {
+      readonly kind: 'fields'
+      readonly fields: readonly { readonly name: string; readonly leaves: Leaves }[]
+      readonly prototype?: object
+    }
+
+/** An element of such a list, or an object in it. */
+export interface Item {
+  readonly kind: 'item'
+  readonly list: Records
+  readonly place: Expr
+  readonly parts: Leaves
+}
 
 /** The owner of a storage, and what has happened to it that another name could notice. */
 export interface Owner {
@@ -143,6 +182,8 @@ export interface Owner {
   isNamed: boolean
   /** The literal that makes it, if one does. */
   readonly site: Site | undefined
+  /** The place of the variable's declaration, of one that is assigned again. */
+  declared?: Site
   /** The loops in which it is made. */
   readonly loops: readonly number[]
   /** `changed` is the time (`now()`) at which a part was last assigned; `hasChangedScalars`: a part that is no object was assigned. */

@@ -11,7 +11,9 @@ import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
 import { viewVariable } from '../lists/movedArrays.ts'
-import { named, partsOf, storedVariable, takenApart } from '../lists/stored.ts'
+import { absentLiteral, noteOptional, present } from '../lists/optionals.ts'
+import { partsNow } from '../lists/records.ts'
+import { named, optionalVariable, partsOf, storedVariable, takenApart } from '../lists/stored.ts'
 import { assignTo } from '../lower/assignments.ts'
 import { binary, conditional, literal, truth } from '../lower/build.ts'
 import { type Argument, argumentAt } from '../lower/context.ts'
@@ -61,7 +63,13 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
     if (expr !== undefined) l.emit({ kind: 'Assign', local: hoisted.name, value: expr, span: l.span(node) })
     return
   }
-  const whole = takenApart(l, value)
+  const whole = isConstant ? apart(l, value) : takenApart(l, value)
+  const declared = { unit: l.unit, start: node.start }
+  const optional = isConstant || !isLikeLet(binding) ? undefined : optionalVariable(l, binding.name, whole, declared, node)
+  if (optional !== undefined) {
+    l.bound.set(binding, { kind: 'value', value: optional })
+    return
+  }
   if (whole.kind !== 'expr') {
     const view = isConstant ? undefined : viewVariable(l, binding.name, whole)
     if (view !== undefined) {
@@ -69,6 +77,7 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
       return
     }
     const variable = isConstant ? undefined : storedVariable(l, binding.name, whole, node)
+    if (variable?.kind === 'stored' && binding.kind !== 'param') variable.owner.declared = declared
     if (!isConstant && variable === undefined && whole.kind !== 'refused') l.refuse('reassigns-value', node, binding.name)
     l.bound.set(binding, { kind: 'value', value: variable ?? named(l.stabilizedValue(whole)) })
     return
@@ -82,6 +91,10 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
     return
   }
   const local = l.newName(binding.name)
+  if (!isConstant && binding.kind !== 'param' && absentLiteral(whole) !== undefined) {
+    noteOptional(l, declared, whole)
+    l.absentAtFirst.add(local)
+  }
   const expr = l.scalarOrNothing(whole, node)
   l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
   if (isConstant) {
@@ -90,6 +103,15 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
     if (expr !== undefined && isRowText(l, expr)) l.rowTexts.add(local)
   }
   l.bound.set(binding, { kind: 'local', name: local })
+}
+
+/** Returns an object that only an expression holds so far as a literal; an element of a list stays what it is. */
+function apart(l: Lowering, value: Value): Value {
+  return value.kind === 'item' ? value : takenApart(l, value)
+}
+
+function readNow(l: Lowering, value: Value, node: AnyNode): Value {
+  return value.kind === 'item' ? partsNow(l, value, l.span(node)) : takenApart(l, value)
 }
 
 /** Binds names of a refused pattern to a refused value, so that it is not refused again where it is used. */
@@ -117,7 +139,7 @@ function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'Assi
 
 function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, value: Value, mode: 'declare' | 'assign'): void {
   const simple = mode === 'declare' && pattern.elements.every((element) => element?.type === 'Identifier')
-  const taken = takenApart(l, value)
+  const taken = present(l, readNow(l, value, pattern), '0', pattern)
   // Parts of an array are read one by one, each after the one before was assigned, which may write into the same array.
   const source = taken.kind === 'tuple' && !simple ? l.stabilizedValue(taken) : taken
   const known =
@@ -160,7 +182,7 @@ function restOf(l: Lowering, source: Value, from: number, node: AnyNode): Value 
 }
 
 function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, value: Value, mode: 'declare' | 'assign'): void {
-  const whole = takenApart(l, value)
+  const whole = present(l, readNow(l, value, pattern), '', pattern)
   const source = whole.kind === 'expr' ? exprValue(l.stabilized(whole.expr)) : whole.kind === 'stored' ? whole : l.stabilizedValue(whole)
   const taken = new Set<string>()
   for (const property of pattern.properties) {
