@@ -94,7 +94,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       case 6:
         return use('a loop while it is there', `for (let n = 0; n < 3 && ${name}; n++) { s += ${read(name)}; ${inner()} }`)
       case 7:
-        return `for (k = 0; k < ${1 + below(3)}; k++) { ${inner()} }`
+        return `for (let m${depth} = 0; m${depth} < ${1 + below(3)}; m${depth}++) { k = m${depth}; ${inner()} }`
       case 8:
         return use(
           'a constant that may be absent',
