@@ -5,7 +5,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
-import { bodyOf, type DrawnBody, looped } from './drawnBodies.ts'
+import { bodyOf, type DrawnBody, looped, plain } from './drawnBodies.ts'
 import { expectBitsOfPlain } from './lawOfBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -135,6 +135,8 @@ test('a list of objects that cannot be arrays is refused by name, and one that i
   ).toBe(
     'The body of the loop over range(20) threw at key [0]: q has more than 32,768 elements. Make it as long as it may become, as new Float64Array(n), and count them.',
   )
+  const long = `let s = i; const q = [[i, 1], [2, i]]; for (let t = 0; t < 70000 && q.length > 0; t++) { const [a, b] = q.shift(); s = (s * 3 + a - b) % 1009; q.push([b, (a + t) % 7]) } out.set(i, s)`
+  expect((await run(long)).outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${long} }`, HELD)))
   expect(await because('const q = [{ a: 1 }]; q.push({ a: i }); q[0].a = 2; q.pop(); out.set(i, q[0].a)')).toBe(
     'It changes elements of q, of which others may have copies: elements are taken out, replaced, or had a name before. Put a new object in its place, as q[k] = { … }, or keep each part in a list of its own.',
   )
