@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { NextFormed } from '../src/exec/gang/newcomers.ts'
 import { SpareLoop } from '../src/exec/gang/spareLoop.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { reductions, runReduction } from './arbitraries/reduction.ts'
@@ -20,12 +21,20 @@ let alone: Machine
 let [lost, shared] = [0, 0]
 /** How often a process went on with a loop that it had, for other blocks. */
 let again = 0
+/** How often a loop was placed on processes of which one had been prepared for it. */
+let ready = 0
 beforeAll(() => {
   const { takenOver } = SpareLoop.prototype
   vi.spyOn(SpareLoop.prototype, 'takenOver').mockImplementation(function (this: SpareLoop, ...inputs) {
     const loop = takenOver.apply(this, inputs)
     if (loop !== undefined) again++
     return loop
+  })
+  const { take } = NextFormed.prototype
+  vi.spyOn(NextFormed.prototype, 'take').mockImplementation(function (this: NextFormed, ...of) {
+    const formed = take.apply(this, of)
+    if (formed !== undefined) ready++
+    return formed
   })
   alone = startMachine([1, 2])
 })
@@ -90,6 +99,7 @@ test('whoever is lost on the way, passes give the bits of one process', async ()
     RUN,
   )
   if (process.env.LAW_FAULT === undefined) expect(again).toBeGreaterThan(0)
+  if (process.env.LAW_FAULT === undefined && RUN.numRuns >= 500) expect(ready).toBeGreaterThan(RUN.numRuns / 100)
 })
 
 test('accumulators, arrays that are only added to, and buffers have the bits of one process, whoever is lost', async () => {

@@ -153,7 +153,7 @@ export function memoryGang(
       releaseNow: () => undefined,
       release: async () => undefined,
     },
-    { leastLoadBytes: seed % 2 === 0 ? 0 : 2 ** 18 },
+    { leastLoadBytes: seed % 2 === 0 ? 0 : 2 ** 18, waitMs: seed % 3 },
   )
   const gang = new Gang(members)
   const start = (rank: number): void => {

@@ -21,11 +21,13 @@ import { knowsRows, serveRows, tellKeys } from './movement/rowSupply.ts'
 import { type Rows, rowsWithin } from './movement/servedRows.ts'
 import { loopOfReader, SharedPass, type Sharing } from './movement/shares.ts'
 import { residencesOf, sharingOf, withOwned } from './movement/sharing.ts'
-import { supply, supplyBoxes } from './movement/supply.ts'
+import { define, supply, supplyBoxes } from './movement/supply.ts'
 
 export interface AskedPassOptions extends AskedLoadsOptions {
   readonly madeBy: (storage: Storage) => MadeSpec | undefined
   readonly versionOf: VersionOf
+  /** Called when the others have been sent what they lack, before blocks run here. */
+  readonly begun: () => void
   /** Whether all processes flush shared arrays, however small these are. */
   readonly isForced: boolean
   /** Whether elements may stay in the process that wrote them. */
@@ -134,7 +136,8 @@ export class AskedPass {
       if (this.#sharing !== undefined && this.#knowsRows) this.#tellReaders(part, this.#sharing)
       const { elements } = formed.placement
       if (elements !== undefined) supplyElements(gang, part.other, elements, { node: part.node, version: versionOf(elements.storage) })
-      supply(gang, part.other, needed, part.definition)
+      supply(gang, part.other, needed, formed.id)
+      define(gang, part.other, part.definition)
       supplyBoxes(gang, part.other, moves.starts, madeBy)
       const { tables } = loop.captured
       const isSame = part.tables.length === tables.length && part.tables.every((table, i) => sameTable(table, tables[i]))
@@ -151,6 +154,7 @@ export class AskedPass {
       }
       heads.set(part.other, { loop: formed.id, pass, parameters, ...(round === undefined ? {} : { round }), ...told })
     }
+    this.#asked.begun()
     return heads
   }
 

@@ -24,7 +24,7 @@ import type { Arena } from '../memory/arena.ts'
 import { AskedPass } from './askedPass.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
-import { type Formed, type Shared, type SharedLoop, sharedBy } from './formed.ts'
+import { type Formed, formedOn, type Shared, type SharedLoop, sharedBy } from './formed.ts'
 import type { Journal } from './journal.ts'
 import type { LinkCost } from './linkCost.ts'
 import type { Members, Other } from './members.ts'
@@ -32,14 +32,15 @@ import type { Needed } from './movement/belongings.ts'
 import { elementsText, missingElementBytes } from './movement/elements.ts'
 import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
-import { type Movement, Movements } from './movement/movement.ts'
+import type { Movement } from './movement/movement.ts'
 import { madeIn, madeText, neededOf, scannedIn, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
-import { labelIn, type Placement, placementOf } from './movement/placement.ts'
+import { labelIn, type Placement } from './movement/placement.ts'
 import { betweenRounds } from './movement/rounds.ts'
 import { fetchRows } from './movement/rowSupply.ts'
 import { scanElsewhere, scansText } from './movement/scans.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
 import type { Ends } from './movement/transfers.ts'
+import { NextFormed } from './newcomers.ts'
 
 /** The reason for staying here in a gang that has lost all other processes. */
 const ALONE = { because: 'All other processes were lost.' }
@@ -70,6 +71,7 @@ export class GangLoop extends KernelLoop {
   #roundBytes = 0
   #isDisposed = false
   #formed: Formed | undefined
+  readonly #next: NextFormed
   /** The reason that keeps the loop in this process, for one epoch. */
   #stays: { readonly epoch: number; readonly because: string } | undefined
   #last: LoopPlan['execution']['processes'] | undefined
@@ -79,6 +81,7 @@ export class GangLoop extends KernelLoop {
     this.#gang = resources.members
     this.#arena = resources.arena
     this.#journal = resources.journal
+    this.#next = new NextFormed(resources.members)
     this.#isForced = resources.worthThreadsMs === 0
     this.#form()
   }
@@ -98,22 +101,15 @@ export class GangLoop extends KernelLoop {
     if (this.#formed?.epoch === epoch) return this.#formed
     if (this.#stays?.epoch === epoch) return undefined
     this.#disband()
-    const { blocks, space, inputs } = this
-    const placement = others.length === 0 ? ALONE : placementOf(inputs, { blocks, space, world: others.length + 1, byPlace: this.elements })
-    if ('because' in placement) {
-      this.#stays = { epoch, because: placement.because }
+    const next = this.#next.take({ others, epoch })
+    const formed = next ?? (others.length === 0 ? ALONE : formedOn(this.#gang, this.simulated, { others, epoch }))
+    if ('because' in formed) {
+      this.#stays = { epoch, because: formed.because }
       return undefined
     }
     this.#stays = undefined
-    this.#formed = {
-      epoch,
-      id: this.#gang.nextLoop(),
-      others,
-      placement,
-      movements: new Movements(this.#gang, blocks, placement, others),
-      shared: undefined,
-    }
-    return this.#formed
+    this.#formed = formed
+    return formed
   }
 
   #disband(): void {
@@ -272,6 +268,9 @@ export class GangLoop extends KernelLoop {
         movement,
         madeBy,
         versionOf: this.#versionOf,
+        begun: () => {
+          if (!this.#isAgain) this.#next.prepare(this.simulated, this.#versionOf)
+        },
         isForced: this.#isForced,
         stays: ends === 'needed',
       })
@@ -311,6 +310,7 @@ export class GangLoop extends KernelLoop {
     if (!this.#isDisposed || this.#journal.has(this)) return
     this.#isDisposed = false
     this.#disband()
+    this.#next.forget()
     super.dispose()
   }
 

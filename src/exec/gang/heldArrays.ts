@@ -5,6 +5,7 @@ import { Bug } from '../../core/errors.ts'
 import { partsOf } from '../arrays/parted.ts'
 import { freeStorage } from '../arrays/storageBlocks.ts'
 import type { Arena } from '../memory/arena.ts'
+import type { TouchedRows } from './definition.ts'
 import { HeldElements } from './heldElements.ts'
 import type { FrameType } from './links/frame.ts'
 import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './movement/boxWire.ts'
@@ -80,6 +81,11 @@ export class HeldArrays {
 
   packedRows(rows: RowsHead): Uint8Array {
     return packRows(this.dense(rows.storage), this.#rows(rows))
+  }
+
+  /** Makes the rows that a loop's blocks touch lie in one piece, which is what kernels reach. */
+  holdRows(rows: readonly TouchedRows[]): void {
+    for (const { storage, from, to } of rows) partsOf(this.dense(storage))?.hold(from, to)
   }
 
   /** Makes arrays whole, in one piece, before kernels run while rows of them come or go. */

@@ -9,6 +9,7 @@ import type { Storage } from '../../core/arrays/storage.ts'
 import { Bug, GangError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import { wireToError } from '../workers/wire.ts'
+import { Coming } from './coming.ts'
 import { fromBytes, toBytes } from './definition.ts'
 import { type LinkCost, NOMINAL_COST } from './linkCost.ts'
 import type { FrameType } from './links/frame.ts'
@@ -48,6 +49,9 @@ interface Pending {
 /** The size of loads whose sending takes about as long as four more messages. */
 const LEAST_LOAD_BYTES = 2 ** 18
 
+/** The time between two passes of a program that runs one after another, and does something with each. */
+const WAIT_MS = 200
+
 export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly rank: number }) => void
 
 export class Members {
@@ -55,6 +59,7 @@ export class Members {
   readonly belongings: Belongings = new Belongings()
   /** The other processes that are there. */
   #others: readonly Other[]
+  readonly #coming: Coming<Other>
   #epoch = 0
   readonly #pending = new Map<number, Pending>()
   readonly #numbers = new WeakMap<Storage, number>()
@@ -84,9 +89,14 @@ export class Members {
   linkCost: LinkCost = NOMINAL_COST
 
   /** `world` counts all processes with this one, and all have joined. */
-  constructor(world: number, links: GangLinks, { leastLoadBytes = LEAST_LOAD_BYTES }: { readonly leastLoadBytes?: number } = {}) {
+  constructor(
+    world: number,
+    links: GangLinks,
+    { leastLoadBytes = LEAST_LOAD_BYTES, waitMs = WAIT_MS }: { readonly leastLoadBytes?: number; readonly waitMs?: number } = {},
+  ) {
     this.#links = links
     this.leastLoadBytes = leastLoadBytes
+    this.#coming = new Coming({ isIdle: () => this.#open.size === 0, takeIn: (other) => this.#takeIn(other) }, waitMs)
     this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set(), keys: new Map() }))
   }
 
@@ -112,6 +122,11 @@ export class Members {
   /** The other processes that are there, in the order of their ranks; a new list after each loss or join. */
   get others(): readonly Other[] {
     return this.#others
+  }
+
+  /** Processes that have come since, and get ready for loops whose passes begin meanwhile. */
+  get coming(): readonly Other[] {
+    return this.#coming.all
   }
 
   /** The number of losses and joins so far. */
@@ -153,7 +168,7 @@ export class Members {
 
   forgetLoop(id: string): void {
     this.#forget({ loops: [id], storages: [] })
-    for (const { loops, keys } of this.#others) {
+    for (const { loops, keys } of [...this.#others, ...this.coming]) {
       loops.delete(id)
       for (const key of keys.keys()) if (key.startsWith(`${id} `)) keys.delete(key)
     }
@@ -319,37 +334,55 @@ export class Members {
       for (const pending of this.#pending.values()) pending.failed(error)
       return
     }
-    const other = this.#others.find((one) => one.rank === rank)
+    const other = [...this.#others, ...this.coming].find((one) => one.rank === rank)
     if (other === undefined) return // its loss is known already
     this.#losses.set(other, error)
     this.belongings.forgetProcess(other)
-    this.#others = this.#others.filter((one) => one !== other)
-    this.#epoch++
+    const isNew = this.#coming.delete(other)
+    if (!isNew) {
+      this.#others = this.#others.filter((one) => one !== other)
+      this.#epoch++
+    }
     this.#links.part(rank)
     for (const [run, pending] of this.#pending) {
       if (!pending.ranks.includes(rank)) continue
       this.#abort(run, pending.ranks) // they may wait for what it does not send
       pending.failed(error)
     }
-    for (const tell of this.#listeners) tell({ phase: 'lost', rank })
+    if (!isNew) for (const tell of this.#listeners) tell({ phase: 'lost', rank })
   }
 
-  /** Takes in a process in the place of one that was lost: passes that begin from now on have it. */
+  /**
+   * A process has come in the place of one that was lost. Passes that begin once it is ready have it: loops whose passes begin before that
+   * prepare it meanwhile. Where there are none, passes that begin from now on have it.
+   */
   join(rank: number): void {
     const other: Other = { rank, loops: new Set(), keys: new Map() }
+    if (this.#passes === 0) this.#takeIn(other)
+    else this.#coming.add(other)
+  }
+
+  /** Prepares a process that has come for passes after the present one. */
+  prepare(other: Other, work: () => Promise<void>): void {
+    this.#coming.prepare(other, work)
+  }
+
+  #takeIn(other: Other): void {
     this.#others = [...this.#others, other].sort((a, b) => a.rank - b.rank)
     this.#epoch++
-    for (const tell of this.#listeners) tell({ phase: 'joined', rank })
+    for (const tell of this.#listeners) tell({ phase: 'joined', rank: other.rank })
   }
 
   #forget(head: ForgetHead): void {
     if (this.#broken !== undefined) return
     for (const number of head.storages) this.belongings.forgetStorage(number)
-    for (const { rank } of this.#others) this.send(rank, 'forget', head)
+    for (const { rank } of [...this.#others, ...this.coming]) this.send(rank, 'forget', head)
   }
 
   send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {
-    this.#links.send(to, { type, head: toBytes(value, 'A loop'), parts })
+    // what a process is sent before it takes part may be under way longer than the pass that it is of
+    const isNew = this.coming.some(({ rank }) => rank === to)
+    this.#links.send(to, { type, head: toBytes(value, 'A loop'), parts: isNew ? parts.map((part) => part.slice()) : parts })
   }
 }
 

@@ -226,11 +226,8 @@ export class GangNode {
       versionOf: (number) => this.#arrays.version(number),
       elementsOf: () => elements as UsedElements, // of this definition
     })
-    for (const { storage, from, to, isFresh } of definition.rows) {
-      const parts = partsOf(this.#arrays.dense(storage))
-      if (isFresh) parts?.empty()
-      parts?.hold(from, to)
-    }
+    for (const { storage, isFresh } of definition.rows) if (isFresh) partsOf(this.#arrays.dense(storage))?.empty()
+    this.#arrays.holdRows(definition.rows)
     const { ir } = inputs.analyzed
     if (ir === undefined) throw new Bug('A loop without IR was sent.')
     const { pool, arena, worthThreadsMs } = this.#resources
@@ -314,6 +311,7 @@ export class GangNode {
     known.tables = tables ?? known.tables ?? []
     known.moves = moves ?? known.moves
     const isLast = endsPass(loop.blocks, round)
+    if (round === undefined || round === 0) this.#arrays.holdRows(definition.rows) // another loop's may have been fresh meanwhile
     if (round === undefined || round === 0) known.before = compared.map((storage) => copyOf(regionOf(storage)))
     const edges = this.#edges.get(run) ?? this.#edgesOf(run, known, loads)
     const shared = sharing === undefined ? this.#shared.get(run) : this.#sharedPass(run, known, sharing)

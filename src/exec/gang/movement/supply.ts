@@ -11,13 +11,13 @@ import type { NumberedBox } from './moves.ts'
 import type { BoxesHead, MakeHead, ValuesHead } from './passWire.ts'
 import { wholeBox } from './residence.ts'
 
-/** Sends what a process lacks of whole arrays, and the loop's definition once. Throws the GangError of a process that was lost. */
-export function supply(gang: Members, other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
+/** Sends what a process lacks of whole arrays for a loop's passes. Throws the GangError of a process that was lost. */
+export function supply(gang: Members, other: Other, needed: readonly Needed[], loop: string): void {
   gang.checkThere([other])
   for (const one of needed) {
     const { storage, isShape, made } = one
     const number = gang.numberOf(storage)
-    const missing = gang.missing(other, definition.id, one)
+    const missing = gang.missing(other, loop, one)
     if (missing.length === 0) continue
     if (missing === 'all') {
       const head: ValuesHead = { storage: number, shape: shapeOfStorage(storage) }
@@ -33,6 +33,10 @@ export function supply(gang: Members, other: Other, needed: readonly Needed[], d
     )
     gang.belongings.supplied(other, number, one)
   }
+}
+
+/** Sends a loop's definition, once, to a process that has something of all its arrays. */
+export function define(gang: Members, other: Other, definition: LoopDefinition): void {
   if (other.loops.has(definition.id)) return
   const { belongings } = gang
   const rows = definition.rows.map((one) => {
