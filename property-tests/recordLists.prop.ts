@@ -137,6 +137,8 @@ test('a list of objects that cannot be arrays is refused by name, and one that i
   )
   const long = `let s = i; const q = [[i, 1], [2, i]]; for (let t = 0; t < 70000 && q.length > 0; t++) { const [a, b] = q.shift(); s = (s * 3 + a - b) % 1009; q.push([b, (a + t) % 7]) } out.set(i, s)`
   expect((await run(long)).outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${long} }`, HELD)))
+  const lengths = 'const q = [[0, 1]]; q.push([1, q.length], [2, q.length]); out.set(i, q[0][1] + q[1][1] * 10 + q[2][1] * 100)'
+  expect((await run(lengths)).outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${lengths} }`, HELD)))
   expect(await because('const q = [{ a: 1 }]; q.push({ a: i }); q[0].a = 2; q.pop(); out.set(i, q[0].a)')).toBe(
     'It changes elements of q, of which others may have copies: elements are taken out, replaced, or had a name before. Put a new object in its place, as q[k] = { … }, or keep each part in a list of its own.',
   )

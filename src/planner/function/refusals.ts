@@ -106,7 +106,7 @@ const REASONS = {
   },
   'local-array-length': {
     message: 'How many elements {name} has is not known before the run.',
-    cure: 'Give it a number, or a captured one, from 1 on.',
+    cure: 'Give it a number, or a captured one, from 1 on: as many as there may be, and count those in use.',
   },
   'local-arrays-large': {
     message: 'The arrays that it makes take more than 1 MiB each or 4 MiB together, which each worker has, {name} among them.',
@@ -151,6 +151,10 @@ const REASONS = {
   'sorts-many': {
     message: 'It sorts {name} by a function, which may have more than {what} elements.',
     cure: 'Sort a typed array without one, as new Float64Array({name}).sort().',
+  },
+  'aliased-list': {
+    message: 'It gives a variable another list, where {name} may have a second name.',
+    cure: 'Give it a list that is made there and not used afterwards, or a copy, as [...{name}].',
   },
   'aliased-element': {
     message: 'It changes elements of {name}, of which others may have copies: elements are taken out, replaced, or had a name before.',

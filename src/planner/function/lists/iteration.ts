@@ -63,8 +63,11 @@ function eachOf(
   }
   const isShort = areFewTexts(over) || (l.context.kind === 'row' && (fewOf(over) ?? MOST_IN_ROWS + 1) <= MOST_IN_ROWS)
   const byIndex = isCollection(over) ? entriesOf(l, over, node.right, part) : isShort ? undefined : elementsOf(l, over, node.right)
-  if (byIndex !== undefined) eachByIndex(l, byIndex, node, labels, turn)
-  else if (!writtenOut(l, over, node, labels, turn)) {
+  if (byIndex !== undefined) {
+    l.iterated.push(over.kind === 'view' ? over.array : '')
+    eachByIndex(l, byIndex, node, labels, turn)
+    l.iterated.pop()
+  } else if (!writtenOut(l, over, node, labels, turn)) {
     const rows = rowElements(l, over, node.right)
     if (rows === undefined) return false
     eachByIndex(l, rows, node, labels, turn)
@@ -129,13 +132,13 @@ function writtenOut(
   labels: readonly string[],
   turn: (item: Value, index: Expr) => void,
 ): boolean {
-  const over = given.kind === 'tuple' ? l.stabilizedValue(given) : given
+  let over = given.kind === 'tuple' ? l.stabilizedValue(given) : given
   const length = fewOf(over)
   if (length === undefined || length > MOST_TURNS) return false
   const span = l.span(node)
   const leaves = (type: AnyNode['type']): boolean => someNode(node.body, (one) => one.type === type, { intoFunctions: false })
   const label = leaves('BreakStatement') || leaves('ContinueStatement') ? l.newLabel(labels[0] ?? 'turns') : undefined
-  const turns = l.collect(() => {
+  const unrolled = (): void => {
     for (let i = 0; i < length && !l.isTooLarge; i++) {
       const next = leaves('ContinueStatement') ? l.newLabel('turn') : undefined
       const target = {
@@ -147,7 +150,13 @@ function writtenOut(
       if (next === undefined) l.emit(...body)
       else l.emit({ kind: 'Labeled', label: next, body, span })
     }
-  })
+  }
+  const before = l.now()
+  let turns = l.collect(unrolled)
+  if (given.kind === 'stored' && (given.owner.assigned ?? -1) > before) {
+    over = l.stabilizedValue(given) // the loop goes through what the variable held when it began
+    turns = l.collect(unrolled)
+  }
   if (label === undefined) l.emit(...turns)
   else l.emit({ kind: 'Labeled', label, body: turns, span })
   return true

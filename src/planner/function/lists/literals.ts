@@ -8,9 +8,11 @@ import type { Lowering } from '../lower/lowering.ts'
 import { fieldsOfElementRow } from '../lower/tableRows.ts'
 import { exprValue, REFUSED, type RecordField, type Site, type Value } from '../lower/value.ts'
 import { elements, spreadValue } from './elements.ts'
+import { emptyList, growingMethod } from './grownLists.ts'
 import { spreadLiteral } from './listCopies.ts'
+import { noteListName } from './listVariables.ts'
 import { listLiteral } from './localArrays.ts'
-import { emptyList, growingMethod, typeLike } from './madeArrays.ts'
+import { typeLike } from './madeArrays.ts'
 import { listOfPlaces } from './places.ts'
 import { emptyRecords, noteRecord, pushedRecord } from './records.ts'
 import { isAggregate, storedLiteral } from './stored.ts'
@@ -69,6 +71,7 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 
 /** Returns a literal as its parts, or as locals for them where they are assigned later. */
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
+  for (const part of value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)) noteListName(l, part)
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list

@@ -17,9 +17,10 @@ import type { Lowering } from '../lower/lowering.ts'
 import { REFUSED, type Value } from '../lower/value.ts'
 import { iterableOf } from './collections.ts'
 import { elements } from './elements.ts'
+import { sizedArray } from './grownLists.ts'
 import { copied } from './listCopies.ts'
 import { lengthOf } from './listElements.ts'
-import { fill, type Made, put, typeLike, type View } from './madeArrays.ts'
+import { fill, lengthIn, type Made, put, typeLike, type View } from './madeArrays.ts'
 import { listOfArrays, listOfRows, made } from './movedArrays.ts'
 import { listOfPlaces, platformValue } from './places.ts'
 import { partsOf } from './stored.ts'
@@ -52,6 +53,7 @@ export function newTypedArray(l: Lowering, node: NewExpression): Value | undefin
   const copy = copied(l, { name, dtype, node }, value)
   if (copy !== undefined) return copy
   const length = lengthOf(l, value)
+  if (length === undefined && value.kind === 'expr') return filled(l, { name, dtype, node }, value.expr, 0)
   return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
 }
 
@@ -126,10 +128,16 @@ function holding(l: Lowering, what: Made, items: readonly Value[]): Value {
       )
 }
 
-function filled(l: Lowering, what: Made, length: number, value: Expr | 0): Value {
-  const list = made(l, what, [length])
+function filled(l: Lowering, what: Made, length: number | Expr, value: Expr | 0): Value {
+  const list = typeof length === 'number' ? made(l, what, [length]) : sizedArray(l, what, length)
   if (list === undefined) return REFUSED
-  fill(l, list, length, value === 0 ? literal(0, l.span(what.node)) : value, what.node)
+  fill(
+    l,
+    list,
+    typeof length === 'number' ? length : lengthIn(l, list, what.node),
+    value === 0 ? literal(0, l.span(what.node)) : value,
+    what.node,
+  )
   return list
 }
 
@@ -141,8 +149,7 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
   if (name === 'push' || name === 'unshift') return l.refuse('local-array-grows', node, view.array)
   if (
     name !== 'fill' ||
-    length === undefined ||
-    l.sizes.has(view.array) ||
+    (length === undefined && !l.sizes.has(view.array)) ||
     l.rowsOf.has(view.array) ||
     argument === undefined ||
     another !== undefined ||
@@ -151,6 +158,6 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
     return l.refuse('unknown-method', node, `${view.array}.${name}`)
   const value = l.scalarOrNothing(l.verbs.value(l, argument), argument)
   if (value === undefined) return REFUSED
-  fill(l, view, length, value, node)
+  fill(l, view, l.sizes.has(view.array) ? lengthIn(l, view, node) : (length ?? 0), value, node)
   return view
 }

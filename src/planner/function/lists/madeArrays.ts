@@ -8,8 +8,7 @@ import { exprId } from '../../../core/ir/irFacts.ts'
 import type { Span } from '../../../core/span.ts'
 import { binary, isBoolean, literal, logical, makeIf, truth } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import type { ListSize } from '../lower/loweringParts.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 import { isLookedUp, isNumber } from '../surelyNumbers.ts'
 import { whereThere } from './optionals.ts'
@@ -18,12 +17,7 @@ export type View = Value & { readonly kind: 'view' }
 
 /** Most bytes of an array that a body makes, and of all together: each worker has a copy in every pass. */
 export const MOST_BYTES: number = 2 ** 20
-const MOST_TOGETHER = 4 * MOST_BYTES
-
-/** Room of a list that grows by as much as only the run tells; one more element is an error of the run. */
-const MOST_GROWN = 2 ** 16
-/** The same of lists of objects, which have an array for each part. */
-const MOST_RECORDS = 2 ** 15
+export const MOST_TOGETHER: number = 4 * MOST_BYTES
 
 /** Most elements that are filled one by one; more are filled in a loop. */
 const WRITTEN_OUT = 8
@@ -60,6 +54,7 @@ export function arrayOfBody(
   l.uses.push({ name: array, kind: 'array', origin: 'capture' })
   l.dtypes.set(array, dtype)
   l.locals.set(array, shape)
+  l.madeInLoops.set(array, [...l.loops])
   if (isList) l.lists.add(array)
   if (areTruths) l.booleans.add(array)
   return array
@@ -83,12 +78,12 @@ export function put(
 }
 
 /** Emits writes of a value to all elements of an array. */
-export function fill(l: Lowering, { array, prefix }: View, length: number, given: Expr, node: AnyNode): void {
+export function fill(l: Lowering, { array, prefix }: View, length: number | Expr, given: Expr, node: AnyNode): void {
   const span = l.span(node)
   const value = l.stabilized(given)
   checkNumber(l, array, value, node)
-  const write = (at: Expr): void => l.emit({ kind: 'Write', array, subscripts: [...prefix, at], value, span })
-  if (length <= WRITTEN_OUT) for (let at = 0; at < length; at++) write(literal(at, span))
+  const write = (at: Expr): void => l.emit({ kind: 'Write', array, subscripts: [...prefix, placeIn(l, array, at)], value, span })
+  if (typeof length === 'number' && length <= WRITTEN_OUT) for (let at = 0; at < length; at++) write(literal(at, span))
   else eachIndex(l, length, node, write)
 }
 
@@ -163,111 +158,12 @@ export function checkNumber(
   })
 }
 
-/** Makes an empty list with room for this many elements; undefined where it is refused. `isShifted`: elements are taken from its start. */
-export function emptyList(l: Lowering, what: Made, room: number, how: { readonly isShifted?: boolean } = {}): View | undefined {
-  const most = Math.min(Math.max(1, room), MOST_GROWN)
-  const array = arrayOfBody(l, what, [most])
-  if (array === undefined) return undefined
-  l.sizes.set(array, newSize(l, { name: array, node: what.node, room, most }, how))
-  return { kind: 'view', array, prefix: [], rank: 1 }
-}
-
-/** Makes empty arrays of one length, the first of which has it; undefined where one is refused. */
-export function emptyLists(
-  l: Lowering,
-  {
-    name,
-    node,
-    leaves,
-  }: Pick<Made, 'name' | 'node'> & { readonly leaves: readonly { readonly name: string; readonly isBoolean: boolean }[] },
-  room: number,
-  how: { readonly isShifted: boolean },
-): readonly string[] | undefined {
-  const most = Math.min(Math.max(1, room), MOST_RECORDS)
-  const arrays = leaves.map((leaf) =>
-    arrayOfBody(l, { name: leaf.name, node, isList: true, ...(leaf.isBoolean ? { dtype: 'u8', isBoolean: true } : { dtype: 'f64' }) }, [
-      most,
-    ]),
-  )
-  const [first] = arrays
-  if (first === undefined || arrays.includes(undefined)) return undefined
-  l.sizes.set(first, newSize(l, { name, node, room, most }, how))
-  return arrays as string[] // none is undefined
-}
-
-function newSize(
-  l: Lowering,
-  { name, node, room, most }: Pick<Made, 'name' | 'node'> & Pick<ListSize, 'room' | 'most'>,
-  how: { readonly isShifted?: boolean },
-): ListSize {
-  const span = l.span(node)
-  const counter = (wanted: string): string => {
-    const local = l.newName(`${name}_${wanted}`)
-    l.emit({ kind: 'Let', local, init: literal(0, span), span })
-    return local
-  }
-  const first = how.isShifted === true ? { first: counter('first') } : {}
-  return { end: counter('length'), room, most, name, ...first }
-}
-
 /** Returns the places of the first element of a list that grows, and of the one behind its last. */
-function endsOf(l: Lowering, array: string, span: Span): { readonly first: Expr; readonly end: Expr } | undefined {
+export function endsOf(l: Lowering, array: string, span: Span): { readonly first: Expr; readonly end: Expr } | undefined {
   const size = l.sizes.get(array)
   if (size === undefined) return undefined
   const local = (name: string): Expr => ({ kind: 'Local', name, span })
   return { first: size.first === undefined ? literal(0, span) : local(size.first), end: local(size.end) }
-}
-
-/** Emits the write of a value after the last element of a list that grows. */
-export function pushed(l: Lowering, list: View, given: Expr, node: AnyNode): void {
-  const span = l.span(node)
-  const { array } = list
-  const size = l.sizes.get(array)
-  if (size === undefined) return
-  const isKept = size.first !== undefined || size.room > size.most || l.isGuarded({ unit: l.unit, start: node.start })
-  const value = isKept ? l.stabilized(given) : given
-  checkNumber(l, array, value, node)
-  const end = makeRoom(l, array, [array], node)
-  l.emit({ kind: 'Write', array, subscripts: [end], value, span })
-  setEnd(l, array, 1, node)
-}
-
-/** Emits what makes room for one more element of lists of one length; returns its place. */
-export function makeRoom(l: Lowering, array: string, arrays: readonly string[], node: AnyNode): Expr {
-  const span = l.span(node)
-  const [size, ends] = [l.sizes.get(array), endsOf(l, array, span)]
-  if (size === undefined || ends === undefined) return literal(0, span)
-  const isFull = binary('>=', ends.end, literal(Math.min(size.room, size.most), span), span)
-  if (size.first !== undefined) l.emit(...makeIf(isFull, movedDown(l, array, arrays, node), [], span))
-  if (size.room > size.most) {
-    const message = `${size.name} has more than ${size.most.toLocaleString('en')} elements. Make it as long as it may become, as new Float64Array(n), and count them.`
-    l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), span }], [], span))
-  }
-  return ends.end
-}
-
-/** Emits the change of a list's length. */
-export function setEnd(l: Lowering, array: string, by: number, node: AnyNode): void {
-  const span = l.span(node)
-  const local = l.sizes.get(array)?.end ?? ''
-  l.emit({ kind: 'Assign', local, value: binary('+', { kind: 'Local', name: local, span }, literal(by, span), span), span })
-}
-
-/** Moves the elements of lists of one length to their start, from which others were taken. */
-function movedDown(l: Lowering, array: string, arrays: readonly string[], node: AnyNode): Stmt[] {
-  const span = l.span(node)
-  return l.collect(() => {
-    const [size, ends] = [l.sizes.get(array), endsOf(l, array, span)]
-    if (size?.first === undefined || ends === undefined) return
-    const count = l.temporary(binary('-', ends.end, ends.first, span), 'count')
-    eachIndex(l, count, node, (at) => {
-      for (const one of arrays) {
-        const value: Expr = { kind: 'Read', array: one, subscripts: [binary('+', ends.first, at, span)], span }
-        l.emit({ kind: 'Write', array: one, subscripts: [at], value, span })
-      }
-    })
-    l.emit({ kind: 'Assign', local: size.first, value: literal(0, span), span }, { kind: 'Assign', local: size.end, value: count, span })
-  })
 }
 
 /** Returns the number of elements of the array. */
@@ -304,62 +200,6 @@ export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyN
   const message = literal(`A subscript of ${array} is not below its length. Ask first, as k < ${array}.length ? ${array}[k] : 0.`, span)
   l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
   return placeIn(l, array, at)
-}
-
-/** Lowers `list.push(…)`, `list.pop()`, `list.shift()`; undefined for other methods. */
-export function growingMethod(l: Lowering, list: View, name: string, args: readonly Value[], node: AnyNode): Value | undefined {
-  const span = l.span(node)
-  const [size, ends] = [l.sizes.get(list.array), endsOf(l, list.array, span)]
-  if (size === undefined || ends === undefined) return undefined
-  if (name === 'push') {
-    const exprs = args.map((arg) => l.scalarOrNothing(arg, node))
-    for (const expr of exprs) if (expr !== undefined) pushed(l, list, expr, node)
-    return exprs.includes(undefined) ? REFUSED : exprValue(l.temporary(lengthIn(l, list, node), 'size'))
-  }
-  if ((name !== 'pop' && name !== 'shift') || args.length > 0) return undefined
-  const from = takenFrom(l, list.array, name, node)
-  if (from === undefined) return undefined
-  const taken = l.newName(name === 'shift' ? 'first' : 'last')
-  const value = elementRead(l, list.array, [from.place], span)
-  if (from.isThere) {
-    l.emit(...from.before, { kind: 'Let', local: taken, init: value, span }, ...from.after)
-    l.stableLocals.add(taken)
-    return exprValue({ kind: 'Local', name: taken, span })
-  }
-  l.emit({ kind: 'Let', local: taken, span })
-  l.emit(...makeIf(from.test, [...from.before, { kind: 'Assign', local: taken, value, span }, ...from.after], [], span))
-  return exprValue({ kind: 'Local', name: taken, span })
-}
-
-interface Taken {
-  readonly place: Expr
-  /** Whether there is an element, if it is not known that there is. */
-  readonly test: Expr
-  readonly isThere: boolean
-  /** What is emitted before the element is read, and after that. */
-  readonly before: readonly Stmt[]
-  readonly after: readonly Stmt[]
-}
-
-/** Returns how an element is taken from the end of a list, or from its start; undefined where the list has no place for its start. */
-export function takenFrom(l: Lowering, array: string, name: 'pop' | 'shift', node: AnyNode): Taken | undefined {
-  const span = l.span(node)
-  const [size, ends] = [l.sizes.get(array), endsOf(l, array, span)]
-  if (size === undefined || ends === undefined || (name === 'shift' && size.first === undefined)) return undefined
-  const isThere = l.holdingSome.get(array) === (l.loops.at(-1) ?? 'no loop')
-  l.holdingSome.delete(array)
-  const { first, end } = ends
-  const one = literal(1, span)
-  const test = binary('>', end, first, span)
-  if (name === 'pop')
-    return { place: end, test, isThere, before: [{ kind: 'Assign', local: size.end, value: binary('-', end, one, span), span }], after: [] }
-  return {
-    place: first,
-    test,
-    isThere,
-    before: [],
-    after: [{ kind: 'Assign', local: size.first ?? '', value: binary('+', first, one, span), span }],
-  }
 }
 
 /** Runs `work`, which lowers what runs only where a test holds: a list that the test finds to have elements has one to take. */

@@ -26,7 +26,11 @@ const MOST_HOLDERS = 24
 /** Makes an array of the body; undefined where it is refused. */
 export function made(l: Lowering, what: Made, shape: readonly number[]): View | undefined {
   const site = { unit: l.unit, start: what.node.start, loops: l.loops.length }
-  if (l.isMoved(site)) return bankRow(l, what, shape)
+  if (l.isMoved(site)) {
+    const row = bankRow(l, what, shape)
+    if (row !== undefined && what.node.type === 'ArrayExpression') l.literalOfRow.set(row, site)
+    return row
+  }
   const array = arrayOfBody(l, what, shape)
   if (array === undefined) return undefined
   l.madeAt.set(array, site)

@@ -9,11 +9,13 @@
 import type { AnyNode, Expression } from 'acorn'
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { literal } from '../lower/build.ts'
+import type { Span } from '../../../core/span.ts'
+import { binary, conditional, literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { sizedArray } from './grownLists.ts'
 import { lengthOf } from './listElements.ts'
-import { checkNumber, eachIndex, elementRead, fill, type Made, typeLike, type View } from './madeArrays.ts'
+import { checkNumber, eachIndex, elementRead, fill, lengthIn, type Made, typeLike, type View } from './madeArrays.ts'
 import { listOfRows, made } from './movedArrays.ts'
 import { partsOf } from './stored.ts'
 
@@ -25,7 +27,7 @@ type Form =
   | { readonly kind: 'keys'; readonly of: Form; readonly isArray: boolean }
 
 interface Places {
-  readonly length: number
+  readonly length: number | Expr
   readonly item: (at: Expr) => Value
   /** The value of all places, where they have one. */
   readonly same?: Expr
@@ -55,9 +57,10 @@ export function listOfPlaces(
   const { length, same } = places
   const typed = (item: Expr): Typed => (dtype === undefined ? { isList: true, ...typeLike(item) } : { dtype })
   if (same === undefined) return eachPlace(l, { name, node, typed, isList: dtype === undefined }, places)
-  const list = made(l, { name, node, ...typed(same) }, [length])
+  const what = { name, node, ...typed(same) }
+  const list = typeof length === 'number' ? made(l, what, [length]) : sizedArray(l, what, length)
   if (list === undefined) return REFUSED
-  fill(l, list, length, same, node)
+  fill(l, list, typeof length === 'number' ? length : lengthIn(l, list, node), same, node)
   return list
 }
 
@@ -79,7 +82,7 @@ function formOf(l: Lowering, node: AnyNode, isFrom = false): Form | undefined {
   if (callee.object.type === 'Super' || node.type === 'NewExpression' || node.optional || callee.optional) return undefined
   const { name } = callee.property
   if (name === 'from' && (isFrom || platformValue(l, callee.object) === Array)) {
-    const of = first && (lengthIn(first) ?? formOf(l, first))
+    const of = first && (lengthOfLike(first) ?? formOf(l, first))
     return of && (second === undefined ? { ...of, isArray: true } : { kind: 'mapped', of, f: second, isArray: true })
   }
   const of = second === undefined && /^(fill|map|keys)$/.test(name) ? formOf(l, callee.object) : undefined
@@ -90,7 +93,7 @@ function formOf(l: Lowering, node: AnyNode, isFrom = false): Form | undefined {
 }
 
 /** Returns the form of `{ length: n }`. */
-function lengthIn(like: AnyNode): Form | undefined {
+function lengthOfLike(like: AnyNode): Form | undefined {
   const [property, another] = like.type === 'ObjectExpression' ? like.properties : []
   if (property?.type !== 'Property' || property.computed || another !== undefined) return undefined
   if (property.key.type !== 'Identifier' || property.key.name !== 'length') return undefined
@@ -101,7 +104,8 @@ function lengthIn(like: AnyNode): Form | undefined {
 function placesOf(l: Lowering, form: Form, node: AnyNode): Places | undefined {
   const span = l.span(node)
   if (form.kind === 'empty') {
-    const length = lengthOf(l, l.verbs.value(l, form.length))
+    const given = l.verbs.value(l, form.length)
+    const length = lengthOf(l, given) ?? (given.kind === 'expr' ? runLength(l, given.expr, form.isArray, span) : undefined)
     if (length === undefined) l.refuse('local-array-length', form.length, span.text)
     return length === undefined ? undefined : { length, item: () => exprValue(literal(undefined, span)) }
   }
@@ -121,6 +125,14 @@ function placesOf(l: Lowering, form: Form, node: AnyNode): Places | undefined {
   return undefined
 }
 
+/** Returns a length that only the run tells; that of an object like a list is whole, and not below zero. */
+function runLength(l: Lowering, given: Expr, isOfLike: boolean, span: Span): Expr {
+  const count = l.stabilized(given, 'count')
+  if (!isOfLike) return count
+  const floor: Expr = { kind: 'Call', callee: 'Math.floor', args: [count], span }
+  return l.temporary(conditional(binary('>=', count, literal(1, span), span), floor, literal(0, span), span), 'count')
+}
+
 /** Emits the loop that fills the places: with numbers or truth values, or with rows of a second axis. */
 function eachPlace(
   l: Lowering,
@@ -129,6 +141,7 @@ function eachPlace(
 ): Value {
   const span = l.span(node)
   let list: View | undefined
+  if (typeof length !== 'number') return eachSized(l, { name, node, typed, length, item })
   const write = (at: readonly Expr[], value: Expr): void => {
     if (list === undefined) return
     checkNumber(l, list.array, value, node)
@@ -155,6 +168,37 @@ function eachPlace(
     for (const [k, expr] of exprs.entries()) if (expr !== undefined) write(isRow ? [at, literal(k, span)] : [at], expr)
   })
   return (list && listOfRows(l, list, node)) ?? REFUSED
+}
+
+/** Fills a list of as many places as only the run tells, with numbers or truth values. */
+function eachSized(
+  l: Lowering,
+  {
+    name,
+    node,
+    typed,
+    length,
+    item,
+  }: Pick<Made, 'name' | 'node'> & Pick<Places, 'item'> & { readonly typed: (item: Expr) => Typed; readonly length: Expr },
+): Value {
+  let first: Expr | undefined
+  const [before, refused] = [l.out.length, l.refusals.length]
+  eachIndex(l, length, node, (at) => {
+    const value = item(at)
+    first = value.kind === 'expr' ? value.expr : undefined
+  })
+  l.out.length = before // only its type was asked
+  if (l.refusals.length > refused) return REFUSED
+  if (first === undefined) return l.refuse('local-array-length', node, l.span(node).text)
+  const list = sizedArray(l, { name, node, ...typed(first) }, length)
+  if (list === undefined) return REFUSED
+  eachIndex(l, lengthIn(l, list, node), node, (at) => {
+    const value = l.scalarOrNothing(item(at), node)
+    if (value === undefined) return
+    checkNumber(l, list.array, value, node)
+    l.emit({ kind: 'Write', array: list.array, subscripts: [at], value, span: l.span(node) })
+  })
+  return list
 }
 
 /** Returns an array of one axis that can be the next row of an array of two axes; undefined for other values. */

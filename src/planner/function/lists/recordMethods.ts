@@ -19,7 +19,8 @@ export function recordsMethod(l: Lowering, of: RecordsValue, name: string, node:
   if (name === 'push' || name === 'pop' || name === 'shift') {
     l.foundGrowing.push({ site: list.site, count: name === 'push' ? pushesOf(l, list.site, node) : 0 })
     if (name !== 'push') return takenRecord(l, list, name, node)
-    const args = elements(l, node.arguments)
+    const given = elements(l, node.arguments)
+    const args = given === undefined || given.length === 1 ? given : given.map((arg) => l.stabilizedValue(arg))
     if (args?.every((arg) => pushedRecord(l, list, arg, node)) !== true) return REFUSED
     return exprValue(l.temporary(recordsLength(l, list, node), 'size'))
   }

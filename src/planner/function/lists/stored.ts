@@ -115,10 +115,16 @@ export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode)
   const value = takenApart(l, given)
   if (value.kind === 'refused') return
   if (given.kind === 'expr' && l.choosesNamed) to.owner.isShared = true
+  to.owner.assigned = l.now()
   const span = l.span(node)
   const pairs: { readonly local: string; readonly value: Expr }[] = []
   if (!matched(l, to, value, span, pairs)) {
-    if (value.kind === 'view' && to.site !== undefined) l.foundIndexed.push(to.site)
+    if (value.kind === 'view' && to.site !== undefined) {
+      l.foundIndexed.push(to.site)
+      if (l.sizes.has(value.array)) l.foundGrowing.push({ site: to.site, count: Number.POSITIVE_INFINITY })
+    }
+    const isOtherLength = value.kind === 'tuple' && to.storage.kind === 'items' && value.items.length !== to.storage.items.length
+    if (isOtherLength && to.site !== undefined) l.foundGrowing.push({ site: to.site, count: Number.POSITIVE_INFINITY })
     const absent = absentLiteral(value) ?? (isOptional(value) ? { value: value.storage.absent } : undefined)
     const isNew = absent !== undefined && to.storage.kind !== 'optional'
     if (isNew && !to.isPart && to.owner.declared !== undefined) for (const one of [to, value]) noteOptional(l, to.owner.declared, one)

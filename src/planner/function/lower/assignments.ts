@@ -7,6 +7,7 @@ import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
 import { isCollection } from '../lists/collectionValue.ts'
+import { assignedList } from '../lists/listVariables.ts'
 import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
 import { assignView, keptView, placeRow } from '../lists/movedArrays.ts'
 import { absentLiteral, noteOptional, present } from '../lists/optionals.ts'
@@ -46,6 +47,7 @@ export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted:
   if (operator === '=') {
     if (left.type === 'Identifier') {
       const value = lowerExpression(l, right)
+      if (assignedList(l, left, value, right, node)) return value
       assignTo(l, left, value)
       return value.kind === 'expr' ? lowerPlainRead(l, left, value) : value
     }

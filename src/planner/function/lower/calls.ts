@@ -175,7 +175,10 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
       if (short !== undefined) return short
       // arrays in memory have loops for these methods; the next try puts the literal there
-      if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
+      if (OF_LISTS.has(name) && object.site !== undefined) {
+        l.foundIndexed.push(object.site)
+        if (isEmpty(object)) l.foundGrowing.push({ site: object.site, count: 0 })
+      }
       if (name === 'push' || name === 'pop' || name === 'shift') return notYetGrowing(l, object, name, node)
       return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
     }
@@ -188,6 +191,11 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'refused':
       return REFUSED
   }
+}
+
+function isEmpty(object: Value): boolean {
+  if (object.kind === 'tuple') return object.items.length === 0
+  return object.kind === 'stored' && object.storage.kind === 'items' && object.storage.items.length === 0
 }
 
 /** Refuses a push onto a literal, and notes how many elements are pushed, if known: the next try makes a list with room for them. */

@@ -226,6 +226,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     l.refuseWith(check.refusal)
     if (check.incremented !== undefined) noNumbers.add(check.incremented)
   }
+  for (const { array, names, refusal } of l.listsGiven) if ((l.listNames.get(array) ?? 0) !== names) l.refuseWith(refusal)
   if (l.isTooLarge) l.refuseWith(refusalOf('too-large', span))
   const name = unit.f.name === '' ? (context.kind === 'row' ? context.method : 'body') : unit.f.name
   const { refusals, missing, captured, units } = l

@@ -110,6 +110,14 @@ export abstract class LoweringState<L> {
   readonly knownThere: Map<string, number | 'no loop'> = new Map()
   /** Locals that hold null or undefined at first, and, as far as is known, never an object. */
   readonly absentAtFirst: Set<string> = new Set()
+  /** Number of names of the body's arrays, the loops in which they are made, and what is refused where one has more names. */
+  readonly listNames: Map<string, number> = new Map()
+  readonly madeInLoops: Map<string, readonly number[]> = new Map()
+  readonly listsGiven: { readonly array: string; readonly names: number; readonly refusal: Refusal }[] = []
+  /** The literals that make rows of banks; one that is given a list that grows becomes such a list. */
+  readonly literalOfRow: WeakMap<Value, Site> = new WeakMap()
+  /** Arrays that the loops around are going through. */
+  readonly iterated: string[] = []
   /** Lists of objects, and those of them whose places are given other elements; then those found in this try. */
   readonly records: RecordShapes
   readonly foundRecords: { readonly site: Site; readonly shape: Shape }[] = []

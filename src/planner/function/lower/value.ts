@@ -182,6 +182,8 @@ export interface Owner {
   isNamed: boolean
   /** The literal that makes it, if one does. */
   readonly site: Site | undefined
+  /** The time at which the variable was last given another object. */
+  assigned?: number
   /** The place of the variable's declaration, of one that is assigned again. */
   declared?: Site
   /** The loops in which it is made. */

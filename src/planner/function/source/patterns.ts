@@ -8,6 +8,7 @@ import { isRowText } from '../captures/capturedKeys.ts'
 import { rowThatIsThere } from '../captures/capturedLookups.ts'
 import { isCapturedText } from '../captures/textCodes.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
+import { noteListName } from '../lists/listVariables.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
 import { viewVariable } from '../lists/movedArrays.ts'
@@ -70,6 +71,7 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
     l.bound.set(binding, { kind: 'value', value: optional })
     return
   }
+  if (binding.kind !== 'param') noteListName(l, whole)
   if (whole.kind !== 'expr') {
     const view = isConstant ? undefined : viewVariable(l, binding.name, whole)
     if (view !== undefined) {
