@@ -6,7 +6,7 @@
  *     a newcomer        comes         | is prepared |    takes part
  *
  * Statement: what is sent is copied before any block of the pass runs, and the pass holds its arrays: so it is what they hold in their
- * versions. Arrays that the pass writes are left out but for their shapes.
+ * versions. Dense arrays that the pass writes are left out but for their shapes; of sparse ones the keys decide how blocks are cut.
  */
 import { sameItems } from '../../core/sameItems.ts'
 import type { SimulatedPass } from '../loops/kernelPass.ts'
@@ -70,7 +70,7 @@ function prepare(
   const needed = neededOf(placement, versionOf, {
     made: (storage) => madeIn(inputs, storage),
     scanned: (storage) => scannedIn(inputs, storage),
-  }).map((one): Needed => (isWritten(one) ? { ...one, isShape: true } : one))
+  }).map((one): Needed => (isWritten(one) && one.storage.kind === 'dense' ? { ...one, isShape: true } : one))
   function isWritten({ storage }: Needed): boolean {
     return placement.arrays.some((one) => one.storage === storage && one.isWritten)
   }
