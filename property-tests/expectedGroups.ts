@@ -2,10 +2,10 @@
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { equal, momentOf, pairOf, treeSum } from './reference.ts'
 
-/** A row a group, in order of first appearance; `columns` are what aggregates name; of booleans, 0 and 1. */
+/** A row a group, in order of first appearance; `columns` are what aggregates name; of booleans, 0 and 1. Values that are only collected may be anything. */
 export function expectedGroups(
   keysOf: readonly unknown[],
-  columns: readonly (readonly (number | null)[])[],
+  columns: readonly (readonly unknown[])[],
   aggregates: readonly Aggregate[],
 ): readonly unknown[] {
   const groups: { readonly key: unknown; readonly rows: number[] }[] = []
@@ -26,14 +26,16 @@ export function expectedGroups(
   }
   return groups.map(({ key, rows }) => {
     const of = ({ kind, column, second, q }: Aggregate): unknown => {
-      const values = rows.map((row) => columns[column ?? 0]?.[row] ?? null)
+      const all = rows.map((row) => columns[column ?? 0]?.[row] ?? null)
+      if (kind === 'collect') return column === 2 ? all.map((value) => (value === null ? null : value === 1)) : all
+      const values = all as readonly (number | null)[] // all other aggregates here are of numbers
       const present = values.filter((value) => value !== null)
       if (kind === 'count') return column === undefined ? rows.length : present.length
       if (kind === 'last') return values.at(-1)
       if (kind === 'sum') return treeSum(present)
       if (kind === 'countDistinct') return new Set(present.map((value) => (value === 0 ? 0 : value))).size
       if (kind === 'variance' || kind === 'stddev') return deviation(present, kind === 'variance')
-      const others = rows.map((row) => columns[second ?? 0]?.[row] ?? null)
+      const others = rows.map((row) => (columns[second ?? 0]?.[row] ?? null) as number | null)
       if (kind === 'skew' || kind === 'kurtosis') return momentOf(present, kind)
       if (kind === 'covariance' || kind === 'correlation')
         return pairOf(

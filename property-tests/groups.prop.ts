@@ -121,6 +121,9 @@ const AGGREGATES: readonly Aggregate[] = [
   { name: 'at', kind: 'argMax', column: 0, second: 1 },
   { name: 'some', kind: 'any', column: 2 },
   { name: 'every', kind: 'all', column: 2 },
+  { name: 'list', kind: 'collect', column: 0 },
+  { name: 'truths', kind: 'collect', column: 2 },
+  { name: 'keys', kind: 'collect', column: 3 },
 ]
 
 const reached = new Map<string, number>()
@@ -172,6 +175,7 @@ test('groups, however many workers share them, and in whichever way', async () =
             z.map((value) => (value === null ? null : value === 1)),
             { kind: 'bool' },
           ),
+          columnFromValues(keyValues, type),
         ].map((column) => (inArena ? inShared(column) : column))
         const batches = pieces(length, sizes).map(
           ([from, to]): ExecBatch => hiddenBatch(columns.map((column) => sliceColumn(column, from, to))),
@@ -192,7 +196,9 @@ test('groups, however many workers share them, and in whichever way', async () =
         if (shared === undefined) reached.set('one task', (reached.get('one task') ?? 0) + 1)
         const grouped = shared ?? runWide(operator, [concatBatches(batches)])[0]
         const read = rowReader(grouped as ExecBatch)
-        expect(Array.from({ length: grouped?.length ?? 0 }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y, z], aggregates))
+        expect(Array.from({ length: grouped?.length ?? 0 }, (_, i) => read(i))).toEqual(
+          expectedGroups(keyValues, [x, y, z, keyValues], aggregates),
+        )
         for (const { offset } of blocks) arena.free(offset)
         expect(arena.usedBytes).toBe(HELD)
       },
@@ -201,7 +207,7 @@ test('groups, however many workers share them, and in whichever way', async () =
   )
   // the law means nothing for a way that no case took
   const codes = ['codes placed', 'codes hashed', 'groups placed', 'groups hashed', 'one task']
-  for (const how of [...codes, 'scatter', 'ranks', 'folds', 'groupValues', 'sort gather', 'together']) {
+  for (const how of [...codes, 'scatter', 'ranks', 'folds', 'lists', 'groupValues', 'sort gather', 'together']) {
     expect(reached.get(how) ?? 0, how).toBeGreaterThanOrEqual(Math.floor(LAW.numRuns / 100))
   }
 })
@@ -265,6 +271,7 @@ test('where memory is short there is no result, and nothing is left in memory', 
       keysOf.map((value) => value > 0),
       { kind: 'bool' },
     ),
+    columnFromValues(keysOf.map(String), { kind: 'utf8' }),
   ]
   const operator = { kind: 'HashAggregateExec', aggregates: AGGREGATES, element: { kind: 'unknown' } } as const
   const outcomes = new Set<boolean>()

@@ -6,6 +6,7 @@
  *     groups               the group of each row of a partition: by slot, or by hash table
  *     ranks                groups are numbered in order of their first rows
  *     numbers, distinct    the numbers of each group gathered side by side; the number of different values in each group
+ *     lists                the rows of each group end to end
  *     results              the results of a partition's groups, moved to the groups' ranks
  */
 
@@ -359,4 +360,16 @@ export function groupOfKernel(): KernelModule {
     ...storeWord(out, row, loadWord(ranks, group)),
   ]
   return kernel(['address', 'address', 'i32', 'i32', 'address', 'address'], ['i32', 'i32'], counting(from, to, each))
+}
+
+/** run(rows, codes, from, to, ranks, next, out): writes each row to the next place of its group's list. */
+export function listsKernel(): KernelModule {
+  const { rows, codes, from, to, ranks, next, out, group, place } = numbered(
+    ...(['rows', 'codes', 'from', 'to', 'ranks', 'next', 'out', 'group', 'place'] as const),
+  )
+  const each = [
+    ...[...loadWord(codes, from), ...set(group), ...loadWord(ranks, group), ...set(group), ...loadWord(next, group), ...set(place)],
+    ...[...storeWord(out, place, loadWord(rows, from)), ...storeWord(next, group, plusOne(place))],
+  ]
+  return kernel(['address', 'address', 'i32', 'i32', 'address', 'address', 'address'], ['i32', 'i32'], counting(from, to, each))
 }

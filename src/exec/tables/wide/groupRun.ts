@@ -7,9 +7,10 @@
  *     groups    partitions that are claimed: the group of every row, by a table that fits the caches
  *     ranks     each worker, a range of the rows: groups are numbered in order of first appearance
  *     folds     partitions that are claimed: aggregates, each to the place of its group (`exec/tables/operators/groupBy/partitionFolds.ts`)
+ *     lists     partitions that are claimed: the rows of each group end to end, where values are collected; all workers then gather them
  *
  * A group lies in one partition, where its rows are in order, so sums follow the fixed tree of the group whichever worker takes
- * the partition, and nothing has to be merged. Aggregates without a kernel (collects, extremes of texts) are one task each, from
+ * the partition, and nothing has to be merged. Aggregates without a kernel (modes, extremes of texts) are one task each, from
  * the group of every row.
  */
 import type { Column } from '../../../core/data/column.ts'
@@ -32,7 +33,7 @@ import { type ComparedColumn, type Partitions, tableSlots } from '../operators/g
 import { keyParts, placesIn, type Window, windowsOf } from '../operators/hashing/keyWindows.ts'
 import { isFinerThanMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 import { allOf } from '../scheduler.ts'
-import { gatheredColumns } from './gatherRun.ts'
+import { gatheredColumns, isGatherable } from './gatherRun.ts'
 import type { SortedServices } from './sortedBatches.ts'
 import { placesOf, type Range, rangesOf, SortRun } from './sortRun.ts'
 
@@ -255,7 +256,9 @@ export class GroupRun {
     const columnOf = (call: Aggregate): Column | undefined => (call.column === undefined ? undefined : columns[call.column])
     const results = aggregates.map((call) => wanted.result(call, columnOf(call)))
     const groupOf = results.includes(undefined) ? memory.room(4 * this.key.length) : 0
-    const { folds, rowCounts, numbers, distinct } = wanted
+    const { folds, rowCounts, numbers, distinct, collected } = wanted
+    const offsets = collected.size === 0 ? undefined : blocks.like(new Int32Array(), groups.length + 1)
+    const listCounts = offsets === undefined ? 0 : offsets.byteOffset + offsets.BYTES_PER_ELEMENT
     await this.together(
       distinct.flatMap(({ hashes, ...column }) =>
         this.ranges.map((range) => ({
@@ -272,13 +275,14 @@ export class GroupRun {
     const sizes = scratchSizes(wanted, groups.most)
     await this.together(
       this.ranges.map(() => ({
-        ...{ kind: 'folds', claims, ...groups.partitions, ranks: groups.ranks, folds, rowCounts, numbers, distinct, groupOf },
+        ...{ kind: 'folds', claims, ...groups.partitions, ranks: groups.ranks, folds, rowCounts, listCounts, numbers, distinct, groupOf },
         scratch: {
           ...{ frame: memory.block(sizes.frame), records: memory.room(sizes.records), log: memory.room(sizes.log) },
           ...{ numbers: memory.room(sizes.numbers), next: memory.room(sizes.next), table: memory.room(sizes.table) },
         },
       })),
     )
+    if (offsets !== undefined) await this.collect(collected, groups, { offsets, blocks })
     const codes = memory.integers(groupOf, groupOf === 0 ? 0 : this.key.length)
     const others = await allOf(
       aggregates.map(async (call, i) => {
@@ -289,6 +293,34 @@ export class GroupRun {
       }),
     )
     return results.map((result, i) => result?.() ?? (others[i]?.[0]?.hidden?.[0] as Column)) // the one or the other
+  }
+
+  /** Sets the lists of each collected column. `offsets` has the number of rows of each group, one place further on. */
+  private async collect(
+    collected: Map<Column, Column | undefined>,
+    groups: Groups,
+    { offsets, blocks }: { readonly offsets: Int32Array; readonly blocks: ResultBlocks },
+  ): Promise<void> {
+    const { memory, services, key } = this
+    offsets[0] = 0
+    for (let g = 1; g <= groups.length; g++) offsets[g] = (offsets[g] as number) + (offsets[g - 1] as number) // 1 <= g < length
+    const [listed, next] = [memory.room(4 * key.length), memory.room(4 * groups.length)]
+    memory.integers(next, groups.length).set(offsets.subarray(0, groups.length))
+    const claims = memory.block(4)
+    await this.together(this.ranges.map(() => ({ kind: 'lists', claims, ...groups.partitions, next, listed })))
+    const run = new SortRun(services)
+    try {
+      const sources = [...collected.keys()]
+      const rows = { address: listed, length: key.length }
+      const values = await gatheredColumns(sources, rows, run, { workers: services.workers, blocks })
+      for (const [i, source] of sources.entries()) {
+        const own = i === 0 ? offsets : blocks.copyOf(offsets) // a column owns its buffers
+        const type = { kind: 'list' as const, item: source.type }
+        collected.set(source, { type, length: groups.length, offsets: own, children: [values[i] as Column] }) // one for each source
+      }
+    } finally {
+      run.end()
+    }
   }
 
   private async together(works: readonly PartitionWork[]): Promise<void> {
@@ -302,6 +334,8 @@ class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' |
   readonly rowCounts: number[] = []
   readonly numbers: (PartitionFolds['numbers'][number] & { readonly calls: PartitionFolds['numbers'][number]['calls'][number][] })[] = []
   readonly distinct: PartitionFolds['distinct'][number][] = []
+  /** The columns whose values are collected, each with its lists once there are some. */
+  readonly collected = new Map<Column, Column | undefined>()
   private readonly groups: Groups
   private readonly blocks: ResultBlocks
   private readonly memory: GroupMemory
@@ -322,6 +356,11 @@ class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' |
       return () => numbersColumn(values)
     }
     if (column === undefined) return undefined
+    if (kind === 'collect') {
+      if (!isGatherable(column)) return undefined
+      this.collected.set(column, undefined)
+      return () => this.collected.get(column) as Column // set when all is computed
+    }
     if (kind === 'countDistinct') {
       const compared = isFinerThanMilliseconds(column.type) ? undefined : comparedColumn(column, memory)
       if (compared === undefined) return undefined

@@ -55,6 +55,8 @@ export interface PartitionFolds extends Partitions {
   readonly folds: readonly PartitionFold[]
   /** The addresses to which the number of rows of each group goes, as doubles by rank. */
   readonly rowCounts: readonly number[]
+  /** The address to which they go as integers; 0 where they are not needed. */
+  readonly listCounts: number
   readonly numbers: readonly PartitionNumbers[]
   readonly distinct: readonly PartitionDistinct[]
   /** The address to which the group of each row goes; 0 where it is not needed. */
@@ -119,6 +121,7 @@ class Folding {
     const ranked = arenaKernel(arena, 'partition ranked', rankedKernel)
     eachStride(0, size, (a, b) => ranked(firsts, a, b, work.ranks))
     for (const out of work.rowCounts) this.put('number', { source: this.counts, step: 4, out })
+    if (work.listCounts !== 0) this.put('count', { source: this.counts, step: 4, out: work.listCounts })
     if (work.folds.length > 0) this.folds()
     for (const numbers of work.numbers) this.statistics(numbers)
     for (const distinct of work.distinct) this.different(distinct)

@@ -6,6 +6,7 @@
  *     groups     partitions that are claimed: the group of each row
  *     ranks      a range of the rows: the rank of each row that is the first of its group
  *     folds      partitions that are claimed: what is computed of each group (`partitionFolds.ts`)
+ *     lists      partitions that are claimed, behind the folds: the rows of each group end to end
  */
 import { FRAME, type KeyPart } from '../../../kernels/tables/groupFrame.ts'
 import { hashKernel } from '../../../kernels/tables/idKernels.ts'
@@ -14,6 +15,7 @@ import {
   countCodesKernel,
   countFlagsKernel,
   hashedGroupsKernel,
+  listsKernel,
   placedGroupsKernel,
   ranksKernel,
   scatterCodesKernel,
@@ -28,7 +30,7 @@ export interface PartitionTask {
   readonly work: PartitionWork
 }
 
-export type PartitionWork = CodesWork | ScatterWork | GroupsWork | RanksWork | PartitionFolds
+export type PartitionWork = CodesWork | ScatterWork | GroupsWork | RanksWork | PartitionFolds | ListsWork
 
 interface Range {
   readonly from: number
@@ -81,6 +83,14 @@ interface RanksWork extends Range {
   readonly ranked?: { readonly ranks: number; readonly order: number }
 }
 
+interface ListsWork extends Partitions {
+  readonly kind: 'lists'
+  /** The address of the next place of each group's list, by its rank. */
+  readonly next: number
+  /** The address of the rows in the order of the lists. */
+  readonly listed: number
+}
+
 export function runPartitionTask({ work }: PartitionTask, arena: Arena): void {
   switch (work.kind) {
     case 'codes':
@@ -108,6 +118,13 @@ export function runPartitionTask({ work }: PartitionTask, arena: Arena): void {
     }
     case 'folds':
       foldPartitions(work, claimed(work, arena), arena)
+      return
+    case 'lists': {
+      const list = arenaKernel(arena, 'partition lists', listsKernel)
+      const { rows, codes, firsts, next, listed } = work
+      for (const { from, to } of claimed(work, arena))
+        eachStride(from, to, (a, b) => list(rows, codes, a, b, firsts + 4 * from, next, listed))
+    }
   }
 }
 
