@@ -2,6 +2,7 @@
  * The interfaces between layers, which `core` names and `io` or `exec` implement.
  */
 import type { Batch, Column } from './data/column.ts'
+import type { ColumnType } from './data/schema.ts'
 import type { ArraySource } from './plan/logicalPlan.ts'
 import type { ColumnPredicate } from './plan/predicate.ts'
 import type { GivenFiles, S3Options, SourceSplit } from './sourceParts.ts'
@@ -42,8 +43,10 @@ export interface Access extends WriteAccess {
   readonly files?: OpenFiles | undefined
   /** Memory for the bytes of a file, used again by the next read of the same reader. Default: each read has a buffer of its own. */
   readonly scratch?: Scratch | undefined
-  /** The destination of a column's values, by its number among those that are read: room for all values, or of texts one byte each for the dictionary code, of up to 256 entries. */
-  readonly into?: ((column: number) => Uint8Array | undefined) | undefined
+  /** The types of structs of which some fields alone are wanted, by a column's number among those that are read. Readers may give all fields. */
+  readonly narrowed?: ((column: number) => ColumnType | undefined) | undefined
+  /** The destination of a column's values, by its number among those that are read: room for all values, or of texts one byte each for the dictionary code, of up to 256 entries. `within`: that of a field of a struct, counted over the structs and fields that are wanted, each struct before its fields. */
+  readonly into?: ((column: number, within?: number) => Uint8Array | undefined) | undefined
   readonly numbers?: NumberKernels | undefined
   readonly csv?: CsvKernels | undefined
   /** Kernels that write the values of unpacked pages to the places that `into` gives. */

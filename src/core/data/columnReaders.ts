@@ -4,7 +4,7 @@
  * Values follow `schema.ts`: null for null, bigint for i64, Date for timestamp, …
  */
 import type { Batch, Column } from './column.ts'
-import { bytesOf, emptyColumn } from './columnSlices.ts'
+import { bytesOf, emptyColumn, sliceColumn } from './columnSlices.ts'
 import { dateOfTimestamp, MS_PER_DAY } from './fixedValues.ts'
 import { textReader } from './textReader.ts'
 
@@ -41,10 +41,12 @@ function presentReader(column: Column): ValueReader {
     }
     case 'list': {
       const offsets = column.offsets ?? new Int32Array(1)
-      const item = valueReader(children?.[0] ?? emptyColumn(type.item))
+      // a slice of lists has all items: readers of texts look at all that they are given
+      const first = offsets[0] ?? 0
+      const item = valueReader(sliceColumn(children?.[0] ?? emptyColumn(type.item), first, offsets[column.length] ?? first))
       return (index) => {
         const items: unknown[] = []
-        for (let i = offsets[index] ?? 0, end = offsets[index + 1] ?? 0; i < end; i++) items.push(item(i))
+        for (let i = offsets[index] ?? 0, end = offsets[index + 1] ?? 0; i < end; i++) items.push(item(i - first))
         return items
       }
     }

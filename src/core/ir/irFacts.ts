@@ -1,5 +1,5 @@
 /** Facts about expressions and statements that do not depend on what runs them. */
-import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from './functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from './functionIr.ts'
 
 /** Whether `is` holds for the expression or any expression below it. */
 export function someExpr(expr: Expr, is: (expr: Expr) => boolean): boolean {
@@ -55,4 +55,18 @@ function written(value: unknown): unknown {
   if (typeof value === 'bigint') return { bigint: String(value) }
   const isOfItsOwn = typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))
   return isOfItsOwn ? { number: Object.is(value, -0) ? '-0' : String(value) } : value
+}
+
+/** The locals that are declared once, with a value, and never assigned. */
+export function constantLets({ body }: Pick<FunctionIr, 'body'>): ReadonlyMap<string, Expr> {
+  const lets = new Map<string, Expr>()
+  const others = new Set<string>()
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'For') for (const name of changedIn([stmt])) others.add(name)
+    if (stmt.kind === 'Assign') others.add(stmt.local)
+    if (stmt.kind !== 'Let') return
+    if (stmt.init === undefined || lets.has(stmt.local)) others.add(stmt.local)
+    else lets.set(stmt.local, stmt.init)
+  })
+  return new Map([...lets].filter(([name]) => !others.has(name)))
 }

@@ -12,24 +12,24 @@ import type { Column } from '../../core/data/column.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
 import { LARGEST_OFFSET } from '../../core/data/leafBuilders.ts'
 import { type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
-import { Bug, MemoryError } from '../../core/errors.ts'
+import { Bug } from '../../core/errors.ts'
 import { mayHold } from '../../core/plan/predicate.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { Block } from './block.ts'
 import { whyNoProgram } from './columns/columnProgram.ts'
-import { isLoadable, isText, textBytes } from './columns/loadTask.ts'
-import type { Placed } from './columns/placed.ts'
+import { type FlatField, flatFields, nestedColumns } from './columns/flatColumns.ts'
+import { isLoadable, isText } from './columns/loadTask.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
+import { fieldsNarrowed } from './columns/structFields.ts'
 import { type Asked, answeredColumn } from './columns/texts/askedTexts.ts'
-import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/texts/loadedTexts.ts'
-import { codesOfUnspelled, spelledBytes, unspelled } from './columns/texts/spelledTexts.ts'
-import { emptyCodes, giveCodes, type TextCodes } from './columns/texts/textCodes.ts'
+import { isUnspelled, spelled } from './columns/texts/spelledTexts.ts'
+import { giveCodes } from './columns/texts/textCodes.ts'
 import { plannedTextColumns } from './columns/texts/textColumns.ts'
-import type { ExecBatch } from './operators/batches.ts'
+import { type LoadedPart, textsPlaced } from './columns/texts/wholeTexts.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
-import { inOrder } from './scheduler.ts'
+import { inOrder, piecesOf } from './scheduler.ts'
 import type { PlacedSplit, StageResult, StageTask } from './stage.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
@@ -76,10 +76,12 @@ export function scanToLoad(
   if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
   const odd = fields.find(({ type }) => !isLoadable(type))
   if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
-  if (fields.some(({ name, type }) => isText(type) && pageBytes(splits, name) > LARGEST_OFFSET))
+  if (fields.some(({ name, type }) => !isFixedKind(type.kind) && pageBytes(splits, name) > LARGEST_OFFSET))
     return { because: 'a column has more than 2 GiB of texts' }
   if (rows < smallRows) return { because: `only ${rows} of its rows are read` }
-  return hasRoom(scan, arena) ? scan : { because: 'there is no room for whole columns in the session’s memory' }
+  const narrowed = plan.kind === 'PipelineExec' ? fieldsNarrowed(fields, plan.steps) : undefined
+  const read = narrowed === undefined ? scan : { ...scan, fields: narrowed }
+  return hasRoom(read, arena) ? read : { because: 'there is no room for whole columns in the session’s memory' }
 }
 
 /** The pipeline without a last step that leaves less of each partition for the operator above: where columns are in memory, that takes all rows at once. */
@@ -106,7 +108,8 @@ export function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
   return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
-function fieldsRead({ source, columns }: Scan): readonly Field[] | undefined {
+function fieldsRead({ source, columns, fields: narrowed }: Scan): readonly Field[] | undefined {
+  if (narrowed !== undefined) return narrowed
   const known = new Map(fieldsOf(source.element).map((field) => [field.name, field]))
   const fields = columns.flatMap((name) => known.get(name) ?? [])
   return fields.length === columns.length ? fields : undefined
@@ -131,8 +134,12 @@ function pageBytes(splits: readonly SourceSplit[], name: string): number {
 function bytesOf(splits: readonly SourceSplit[], fields: readonly Field[]): number {
   let bytes = 0
   for (const { rows = 0, columnBytes } of splits)
-    for (const { name, type } of fields)
-      bytes += isText(type) ? 5 * rows + TEXT_BYTES * (columnBytes?.get(name) ?? 0) : rows * widthOf(type.kind)
+    for (const { name, type } of fields) {
+      const inside = flatFields([{ name, type, nullable: true }])
+      const texts = inside.filter((one) => isText(one.type)).length
+      bytes += inside.reduce((sum, one) => sum + rows * widthOf(one.type.kind), 5 * rows * texts)
+      if (texts > 0) bytes += TEXT_BYTES * (columnBytes?.get(name) ?? 0)
+    }
   return bytes
 }
 
@@ -157,13 +164,12 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
   const name = `ScanExec ${scan.source.name}`
   const blocks = new ResultBlocks(arena, name)
   try {
-    const questions = fields.map(({ name }) => asked.get(name))
-    const wholes = fields.map((field, i) =>
-      wholeColumn(field, rows, { kind: scan.source.kind, blocks, isAsked: questions[i] !== undefined }),
-    )
-    const texts = fields.flatMap(({ type }, i) => (isText(type) && questions[i] === undefined ? [i] : []))
+    const flat = flatFields(fields)
+    const questions = flat.map(({ name, isInside }) => (isInside ? undefined : asked.get(name)))
+    const wholes = flat.map((field, i) => wholeColumn(field, rows, { kind: scan.source.kind, blocks, isAsked: questions[i] !== undefined }))
+    const texts = flat.flatMap(({ type }, i) => (isText(type) && questions[i] === undefined ? [i] : []))
     const answers: (readonly (readonly string[])[])[] = []
-    const nulls = fields.map(() => 0)
+    const nulls = flat.map(() => 0)
     const parts: LoadedPart[] = []
     const held: Block[][] = []
     let done = 0
@@ -203,7 +209,7 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
     if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
     const placed = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
     for (const own of held) services.free(own)
-    const columns = placed.columns.map((column, i) => {
+    const found = placed.columns.map((column, i) => {
       const own = questions[i]
       if (own !== undefined)
         return answeredColumn(
@@ -214,15 +220,31 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
         )
       return nulls[i] === 0 ? blocks.withoutValidity(column) : column
     })
+    const columns = await withTextsInside(found, flat, { blocks, services })
     for (const { column, codes } of placed.codes) giveCodes(columns[column] as Column, codes) // one of them
     const element = { kind: 'row' as const, fields }
-    const storage = { kind: 'table' as const, element, length: rows, columns }
+    const types = fields.map(({ type }) => type)
+    const storage = { kind: 'table' as const, element, length: rows, columns: nestedColumns(types, columns) }
     const plan = { kind: 'StoredExec' as const, name: scan.source.name, storage, element: scan.element, keys: scan.keys }
     return { plan, blocks: blocks.handedOver() }
   } catch (error) {
     blocks.freeAll()
     throw error
   }
+}
+
+/** The columns with the bytes of texts that are fields of structs: what reads structs knows no texts that are dictionary codes alone. */
+async function withTextsInside(
+  columns: readonly Column[],
+  fields: readonly FlatField[],
+  { blocks, services }: { readonly blocks: ResultBlocks; readonly services: LoadServices },
+): Promise<readonly Column[]> {
+  const whole: Column[] = []
+  for (const [i, column] of columns.entries()) {
+    const isBare = fields[i]?.isInside === true && isUnspelled(column)
+    whole.push(isBare ? await spelled(column, blocks, (placed) => services.run({ kind: 'place', columns: placed })) : column)
+  }
+  return whole
 }
 
 /** The stored node with the columns of this scan alone, all of which it has. */
@@ -244,36 +266,15 @@ function placedSplits(splits: readonly SourceSplit[]): readonly PlacedSplit[] {
   })
 }
 
-/** The next task gets the works that are left, divided by the workers and this (guided scheduling). */
-const TASKS = 2
-/** The shortest task has all works divided by the workers and this, since each costs a message and its answer. */
-const MOST_TASKS = 16
-
 /** Values of columns that a task has at least, if that leaves some tasks for each worker: fewer take less time than the task's message. */
 const TASK_VALUES = 2 ** 17
 /** The factor for columns of which only answers are read. */
 const ASKED_VALUES = 1 / 8
-const LEAST_TASKS = 4
 
 /** The number of splits, of so many rows on average, that one task is worth. */
 function leastSplits(rows: number, questions: readonly (Asked | undefined)[]): number {
   const values = questions.reduce((sum, asked) => sum + rows * (asked === undefined ? 1 : ASKED_VALUES), 0)
   return Math.ceil(TASK_VALUES / Math.max(1, values))
-}
-
-/** Cuts works, in their order, into lists for tasks: long ones first and short ones last, so that workers end at about the same time. */
-function piecesOf<T>(works: readonly T[], workers: number, enough: number = 1): T[][] {
-  const pieces: T[][] = []
-  const least = Math.max(
-    Math.ceil(works.length / (MOST_TASKS * workers)),
-    Math.min(enough, Math.ceil(works.length / (LEAST_TASKS * workers))),
-  )
-  for (let from = 0; from < works.length; ) {
-    const length = Math.max(least, Math.ceil((works.length - from) / (TASKS * workers)))
-    pieces.push(works.slice(from, from + length))
-    from += length
-  }
-  return pieces
 }
 
 /** The column for all rows of a field; for texts and bytes only the bitmap, and for texts of Parquet also a byte a row for dictionary indices. */
@@ -288,108 +289,4 @@ function wholeColumn(
   if (kind === 'parquet' && type.kind === 'utf8') return { type, length: rows, values: blocks.like(new Uint8Array(), rows), ...validity }
   if (!isFixedKind(type.kind)) return { type, length: rows, ...validity }
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
-}
-
-/** The columns of texts of a split. */
-interface LoadedPart {
-  readonly batch: ExecBatch
-  readonly coded: readonly (CodedTexts | undefined)[]
-}
-
-interface Texts {
-  /** The indices of the columns of texts among all columns. */
-  readonly texts: readonly number[]
-  /** Their parts, one a split, in row order. */
-  readonly parts: readonly LoadedPart[]
-  readonly blocks: ResultBlocks
-  readonly services: LoadServices
-}
-
-interface PlacedTexts {
-  readonly columns: readonly Column[]
-  /** The codes of columns that have some, by the index of the column. */
-  readonly codes: readonly { readonly column: number; readonly codes: TextCodes }[]
-}
-
-/** Whole columns of texts: dictionary codes, where all parts are dictionary encoded and different texts are few; else the bytes end to end. */
-async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<PlacedTexts> {
-  const columns = [...wholes]
-  const codes: PlacedTexts['codes'][number][] = []
-  const left: Column['values'][] = []
-  const works: Placed[][] = parts.map(() => [])
-  for (const [t, i] of texts.entries()) {
-    const own = textParts(parts, t)
-    const { validity, values: places, ...bare } = wholes[i] as Column // its bits were set when the split was read
-    const merged = mergedOf(own, bare.length)
-    if (merged !== undefined) {
-      const wanted = emptyCodes(merged.firsts.length)
-      const isThere = places instanceof Uint8Array && wanted instanceof Uint8Array
-      if (!isThere) left.push(places)
-      const { column, texts } = unspelled(isThere ? places : blocks.like(wanted, bare.length), merged.texts, blocks)
-      columns[i] = validity === undefined ? column : { ...column, validity }
-      codes.push({ column: i, codes: codesOfUnspelled(column, merged.firsts, texts) })
-      for (const [p, { column: part, firstRow }] of own.entries())
-        works[p]?.push({ part: placesOf(part), whole: placesOf(column), firstRow, firstByte: 0, places: merged.maps[p] as Uint16Array }) // one for each part
-      continue
-    }
-    left.push(places)
-    const bytes = own.map(({ column }) => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column)))
-    const all = bytes.reduce((sum, one) => sum + one, 0)
-    if (all > LARGEST_OFFSET)
-      throw new MemoryError('A column of texts takes more than 2 GiB. Cut the file into smaller ones, or select fewer rows.', {
-        operator: 'texts of files',
-        bytes: all,
-      })
-    const values = blocks.like(new Uint8Array(), all)
-    const whole: Column = { ...bare, offsets: blocks.like(new Int32Array(), bare.length + 1), values }
-    ;(whole.offsets as Int32Array)[0] = 0
-    columns[i] = validity === undefined ? whole : { ...whole, validity }
-    let firstByte = 0
-    for (const [p, { column, firstRow }] of own.entries()) {
-      works[p]?.push({ part: column, whole, firstRow, firstByte })
-      firstByte += bytes[p] as number // one for each part
-    }
-  }
-  const pieces = piecesOf(works, services.workers)
-  const tasks = inOrder({
-    next: () => {
-      const columns = pieces.shift()?.flat()
-      return columns && (() => services.run({ kind: 'place', columns }))
-    },
-    window: 2 * services.workers,
-    drop: () => undefined,
-  })
-  for await (const _ of tasks);
-  for (const buffer of left) blocks.free(buffer)
-  return { columns, codes }
-}
-
-/** The column without its dictionary, as it is sent to a worker that writes codes. */
-function placesOf({ dictionary: _, ...places }: Column): Column {
-  return places
-}
-
-interface TextPart {
-  readonly column: Column
-  readonly coded: CodedTexts | undefined
-  readonly firstRow: number
-}
-
-/** The parts of a column of texts, in row order. */
-function textParts(parts: readonly LoadedPart[], text: number): readonly TextPart[] {
-  let firstRow = 0
-  return parts.map(({ batch, coded }) => {
-    const column = batch.columns[text] as Column // one for each text
-    const part = { column, coded: coded[text], firstRow }
-    firstRow += column.length
-    return part
-  })
-}
-
-/** The merged codes of a column's parts; undefined where a part is not dictionary encoded, or there are too many texts. */
-function mergedOf(parts: readonly TextPart[], rows: number): MergedCodes | undefined {
-  const splits = parts.flatMap(({ column: { dictionary }, coded, firstRow }) =>
-    dictionary === undefined || coded === undefined ? [] : [{ dictionary, coded, firstRow }],
-  )
-  return splits.length < parts.length ? undefined : mergedCodes(splits, rows)
 }

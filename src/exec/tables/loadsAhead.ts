@@ -65,7 +65,8 @@ function readsTheSame(a: Scan, b: Scan): boolean {
   return ours.length === others.length && ours.every((split, i) => split === others[i])
 }
 
-function withColumnsOf(scan: Scan, { columns }: Scan): Scan {
+/** The scan with the columns of another one, and with all fields of structs. */
+function withColumnsOf({ fields: _, ...scan }: Scan, { columns }: Scan): Scan {
   return { ...scan, columns: [...new Set([...scan.columns, ...columns])] }
 }
 

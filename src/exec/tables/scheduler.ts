@@ -102,3 +102,24 @@ export async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
     return outcome.value
   })
 }
+
+/** The next task gets the works that are left, divided by the workers and this (guided scheduling). */
+const TASKS = 2
+/** The shortest task has all works divided by the workers and this, since each costs a message and its answer. */
+const MOST_TASKS = 16
+const LEAST_TASKS = 4
+
+/** Cuts works, in their order, into lists for tasks: long ones first and short ones last, so that workers end at about the same time. */
+export function piecesOf<T>(works: readonly T[], workers: number, enough: number = 1): T[][] {
+  const pieces: T[][] = []
+  const least = Math.max(
+    Math.ceil(works.length / (MOST_TASKS * workers)),
+    Math.min(enough, Math.ceil(works.length / (LEAST_TASKS * workers))),
+  )
+  for (let from = 0; from < works.length; ) {
+    const length = Math.max(least, Math.ceil((works.length - from) / (TASKS * workers)))
+    pieces.push(works.slice(from, from + length))
+    from += length
+  }
+  return pieces
+}

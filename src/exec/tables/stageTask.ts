@@ -21,6 +21,7 @@ import { withAbortSignal } from '../workers/abortSignal.ts'
 import type { TaskHandler } from '../workers/worker.ts'
 import { runAsofTask } from './asof/asofTask.ts'
 import type { Block } from './block.ts'
+import { flatColumns, outerPlaces } from './columns/flatColumns.ts'
 import { isText, nullsPlaced, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
 import { AnsweredTexts } from './columns/texts/askedTexts.ts'
@@ -176,6 +177,7 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
   const { readSplit, arena, signal } = services
   const results: StageResult[] = []
   const answered = asked.map((one) => one && new AnsweredTexts(one))
+  const outer = outerPlaces(wholes)
   const blocks: Block[] = []
   const pages = pageKernels(arena, blocks)
   const packed = new ArenaScratch(arena, READ_BEHIND)
@@ -183,9 +185,11 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
     withScratch(async (scratch) => {
       let [rows, before]: [number | undefined, number] = [undefined, 0]
       // one object for all splits, so that V8's accesses to it stay monomorphic
-      const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, before, rows)) // one for each
-      const numbered = (i: number) => answered[i]
-      const access: Access = { ...reading(signal), files, scratch, packed, into, dictionaries: true, pages, numbered }
+      const into = (i: number, within: number = 0) =>
+        rows === undefined ? undefined : placeOf(wholes[(outer[i] as number) + within] as Column, before, rows) // one for each
+      const narrowed = (i: number) => wholes[outer[i] as number]?.type
+      const numbered = (i: number) => answered[outer[i] as number]
+      const access: Access = { ...reading(signal), files, scratch, packed, into, narrowed, dictionaries: true, pages, numbered }
       for (const { split, firstRow } of splitsIn(task)) {
         rows = split.rows
         before = firstRow
@@ -215,7 +219,11 @@ interface Places {
 /** Copies a split's batches into the whole columns; texts are returned. */
 function placedSplit(batches: readonly ExecBatch[], { wholes, answered, firstRow }: Places, services: StageServices): StageResult {
   const { arena } = services
-  const { columns, length } = concatBatches(batches)
+  const { columns: nested, length } = concatBatches(batches)
+  const columns = flatColumns(
+    nested,
+    outerPlaces(wholes).map((at) => (wholes[at] as Column).type), // one of them
+  )
   let answers: StageResult['answers'] = []
   const nulls = columns.map((part, i) => {
     const whole = wholes[i] as Column // one for each

@@ -7,7 +7,7 @@
  * https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
  */
 import type { ArrowCompression } from '../../core/engine.ts'
-import { pageGroups } from '../parquet/pageGroups.ts'
+import { pageGroups } from '../bytes/pageGroups.ts'
 import { packedPages } from '../parquet/writing/packedPages.ts'
 import { PREFIX_BYTES } from './arrowLayout.ts'
 import { BufferRegion, CompressionType, RecordBatchFileWriter } from './arrowLibrary.ts'

@@ -54,9 +54,9 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
   for (const column of columns) yield decodeAlone(file, column, rows)
 }
 
-/** Decodes flat columns without Arrow messages, texts as dictionary codes where `to` allows; undefined where one cannot come this way. */
+/** Decodes columns without Arrow messages, texts as dictionary codes where `to` allows; undefined where one cannot come this way. */
 function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): readonly Column[] | undefined {
-  if (columns.some(({ detail: { int96, elements } }) => int96 !== undefined || elements.length > 1)) return undefined
+  if (columns.some(({ detail: { int96 } }) => int96 !== undefined)) return undefined
   const decoded = pagedColumns(file, columns, rows, to)
   for (const coded of decoded.includes(undefined) ? [true, false] : []) {
     const places = columns.flatMap((column, i) => (decoded[i] === undefined && mayBeCoded(column, to) === coded ? [i] : []))

@@ -1,10 +1,10 @@
 /**
- * Flat columns out of the decoder's memory, by the Arrow C data interface: no Arrow IPC message is written and read in between.
+ * Columns out of the decoder's memory, by the Arrow C data interface: no Arrow IPC message is written and read in between.
  *
  *     ArrowSchema, ArrowArray   structs in the decoder's memory, with addresses of the buffers that columns are made of
  *
- * Statement: a column that comes out of here is the one that a message would have brought. What is nested, or odd, or an error,
- * does not come out: the message brings it, or says what is wrong.
+ * Statement: a column that comes out of here is the one that a message would have brought. What is odd, or an error, does not come
+ * out: the message brings it, or says what is wrong.
  *
  * https://arrow.apache.org/docs/format/CDataInterface.html
  */
@@ -14,6 +14,7 @@ import { LARGEST_WHOLE } from '../../core/data/fixedValues.ts'
 import type { ColumnType } from '../../core/data/schema.ts'
 import type { Access, NumberKernels, Scratch } from '../../core/ports.ts'
 import { smallDecimals } from '../decimals.ts'
+import type { LeafChange } from './annotations.ts'
 import type { ColumnDetail } from './describe.ts'
 import type { Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
@@ -65,16 +66,61 @@ export function nativeColumns(
   if (wordAt(view, array + ARRAY.childCount) !== details.length) return undefined
   const columns: Column[] = []
   for (const [i, detail] of details.entries()) {
-    const child = wordAt(view, wordAt(view, array + ARRAY.children) + 4 * i)
-    const field = wordAt(view, wordAt(view, schema + SCHEMA.children) + 4 * i)
-    const { dictionary, ...found } = arrayAt(view, child, { field, memory, to, column: i })
-    if (found.rows !== rows || (dictionary !== undefined && to.dictionaries !== true)) return undefined
-    const column = dictionary === undefined ? columnOf(found, detail) : codedColumn(found, dictionary, detail)
-    if (column === undefined) return undefined
-    columns.push(found.validity === undefined ? column : { ...column, validity: found.validity })
+    const [child, field] = [childAt(view, array + ARRAY.children, i), childAt(view, schema + SCHEMA.children, i)]
+    const { type, changes } = detail
+    const isNested = type.kind === 'struct' || type.kind === 'list'
+    const column = isNested
+      ? nestedColumn(view, child, { field, memory, to: { scratch: to.scratch, numbers: to.numbers } }, { type, changes: [...changes] })
+      : flatColumn(view, child, { field, memory, to, column: i }, detail)
+    if (column?.length !== rows) return undefined
+    columns.push(column)
   }
   return columns
 }
+
+function childAt(view: DataView, children: number, i: number): number {
+  return wordAt(view, wordAt(view, children) + 4 * i)
+}
+
+function flatColumn(view: DataView, array: number, from: From, detail: LeafShape): Column | undefined {
+  const { dictionary, ...found } = arrayAt(view, array, from)
+  if (found.rows < 0 || (dictionary !== undefined && from.to.dictionaries !== true)) return undefined
+  const column = dictionary === undefined ? columnOf(found, detail) : codedColumn(found, dictionary, detail)
+  return column && withValidity(column, found)
+}
+
+function withValidity(column: Column, { validity }: Pick<Buffers, 'validity'>): Column {
+  return validity === undefined ? column : { ...column, validity }
+}
+
+/** A column of structs or lists, or a part of one; takes the changes of its leaves off the front of `changes`. */
+function nestedColumn(
+  view: DataView,
+  array: number,
+  from: From,
+  { type, changes }: { readonly type: ColumnType; readonly changes: (LeafChange | undefined)[] },
+): Column | undefined {
+  if (type.kind !== 'struct' && type.kind !== 'list') return flatColumn(view, array, from, { type, changes: [changes.shift()] })
+  const found = arrayAt(view, array, from)
+  const fields = type.kind === 'struct' ? type.fields.map((field) => field.type) : [type.item]
+  const isThere = FORMATS[type.kind].includes(found.format) && wordAt(view, array + ARRAY.childCount) === fields.length
+  if (found.rows < 0 || !isThere) return undefined
+  const children: Column[] = []
+  for (const [i, child] of fields.entries()) {
+    const [at, field] = [childAt(view, array + ARRAY.children, i), childAt(view, from.field + SCHEMA.children, i)]
+    const column = nestedColumn(view, at, { ...from, field }, { type: child, changes })
+    if (column === undefined) return undefined
+    children.push(column)
+  }
+  const { rows: length } = found
+  const column = { type, length, children }
+  if (type.kind === 'struct') return children.every((child) => child.length === length) ? withValidity(column, found) : undefined
+  const offsets = offsetsOf(found)
+  return offsets[0] === 0 && offsets[length] === children[0]?.length ? withValidity({ ...column, offsets }, found) : undefined
+}
+
+/** Arrow's formats of structs and lists; a map is a list of entries. */
+const FORMATS: { readonly [K in 'struct' | 'list']: readonly string[] } = { struct: ['+s'], list: ['+l', '+m'] }
 
 /** A view of the decoder's memory with the values of a table of one column of `length` single bytes; undefined for any other table. */
 export function onlyBytes({ memory, schema, array }: Exported, length: number): Uint8Array | undefined {
@@ -142,17 +188,18 @@ interface Buffers {
 }
 
 /** A column of texts as dictionary codes; undefined for other types, and for dictionaries that hold nulls or begin at another entry than the first. */
-function codedColumn(buffers: Buffers, entries: Buffers, { type, changes: [change] }: ColumnDetail): Column | undefined {
+function codedColumn(buffers: Buffers, entries: Buffers, { type, changes: [change] }: LeafShape): Column | undefined {
   const isText = type.kind === 'utf8' && (change === undefined || change.kind === 'type')
   if (!isText || buffers.format !== 'i' || entries.format !== 'u' || entries.rows < 0 || entries.validity !== undefined) return undefined
   const dictionary = { type, length: entries.rows, ...texts(entries) }
   return { type, length: buffers.rows, values: valuesOf('i', buffers), dictionary }
 }
 
-function columnOf(buffers: Buffers, { type, changes, elements }: ColumnDetail): Column | undefined {
+/** The type of a column without columns in it, and its change. */
+type LeafShape = Pick<ColumnDetail, 'type' | 'changes'>
+
+function columnOf(buffers: Buffers, { type, changes: [change] }: LeafShape): Column | undefined {
   const { format } = buffers
-  const [change, ...others] = changes
-  if (elements.length !== 1 || others.length > 0) return undefined
   const { rows } = buffers
   const isWide = format === 'l' || format === 'L'
   if (change?.kind === 'decimal') return format === 'i' ? decimals(type, change.scale, buffers) : wideDecimals(type, change.scale, buffers)
@@ -209,11 +256,17 @@ const VALUES: ReadonlyMap<string, ArrayOf> = new Map<string, ArrayOf>([
   ['tdD', Int32Array],
 ])
 
-function texts({ memory, rows, first, second, scratch }: Buffers): Pick<Column, 'offsets' | 'values'> {
+function offsetsOf({ memory, rows, first, scratch }: Buffers): Int32Array {
   const source = new Int32Array(memory.buffer, first, rows + 1)
   const room = scratch.bytes(source.byteLength)
   const offsets = new Int32Array(room.buffer, room.byteOffset, rows + 1)
   offsets.set(source)
+  return offsets
+}
+
+function texts(buffers: Buffers): Pick<Column, 'offsets' | 'values'> {
+  const { memory, rows, second, scratch } = buffers
+  const offsets = offsetsOf(buffers)
   const values = scratch.bytes(offsets[rows] as number)
   values.set(new Uint8Array(memory.buffer, second(), values.length))
   return { offsets, values }

@@ -72,7 +72,7 @@ function written(bodies: readonly Uint8Array[], pages: readonly Page[], nullable
   for (let p = 1; p < pages.length; p++) {
     const { values, second } = pages[p] as Page // p < length
     const body = bodies[p] as Uint8Array
-    const from = nullable && second === undefined ? afterLevels(body, 0, values) : 0
+    const from = nullable && second === undefined ? afterLevels(body, 0, values, 1) : 0
     if (from === undefined || row + values > out.length) return false
     if (!kernels.numbers({ bytes: body.subarray(from), values, numbers: entries }, out.subarray(row, row + values))) return false
     row += values

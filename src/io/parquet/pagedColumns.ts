@@ -5,7 +5,7 @@
  *
  *     [header][packed] …   pages of columns a and b, of any sizes   --unpackedPages.ts-->   bytes, one page behind the other
  *
- * Statement: a column that comes out of here is the one that the decoder would have made. What is nested, null, odd or damaged
+ * Statement: a column that comes out of here is the one that the decoder would have made. What is a list, null, odd or damaged
  * does not come out: the decoder makes it, or says what is wrong.
  */
 import { isUtf8 } from 'node:buffer'
@@ -15,6 +15,7 @@ import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/data/fixedVa
 import type { ColumnType } from '../../core/data/schema.ts'
 import type { PackedPage, PagedColumn, PageKernels, PageOfValues } from '../../core/ports.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
+import { around, innermost } from './leafColumns.ts'
 import type { Destination, ReadyColumn } from './nativeColumns.ts'
 import { DICTIONARY_ENCODINGS, type Page } from './pages.ts'
 import { withUnpackedPages } from './unpackedPages.ts'
@@ -23,6 +24,8 @@ import { WasmFailure } from './wasm.ts'
 const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, BYTE_ARRAY: 6 } as const
 const [PLAIN, PLAIN_DICTIONARY] = [0, 2]
 const BYTE_CODES = 256
+/** The highest level that a run has in one byte. */
+const MOST_LEVELS = 255
 /** The codec that kernels unpack, by Parquet's number. */
 const SNAPPY = 1
 
@@ -33,7 +36,10 @@ export function pagedColumns(file: FileDetail, columns: readonly ReadyColumn[], 
   if (kernels === undefined) return made
   for (const [codec, wanted] of byCodec(columns, rows, to))
     withUnpacked(file, wanted, { codec, to }, (parts) => {
-      for (const one of wanted) made[one.number] = columnFrom(one, rows, kernels, parts)
+      for (const one of wanted) {
+        const column = columnFrom(one, rows, kernels, parts)
+        made[one.number] = column && around(one.outer, column)
+      }
       return true
     })
   return made
@@ -56,7 +62,10 @@ function columnFrom(one: Wanted, rows: number, kernels: PageKernels, parts: read
 /** A column that kernels make from its pages, unless these turn out odd. */
 interface Wanted extends Form {
   readonly number: number
-  readonly nullable: boolean
+  /** The definition level of a value: how many of it and the structs around it may be null. */
+  readonly level: number
+  /** The column's type: that of its values, or structs around it. */
+  readonly outer: ColumnType
   readonly pages: readonly UnpackedPage[]
   /** The destination of values or dictionary codes; absent for texts without a dictionary. */
   readonly out: Uint8Array | undefined
@@ -84,8 +93,9 @@ function byCodec(
   for (const [number, column] of columns.entries()) {
     const [chunk, another] = column.chunks
     if (chunk === undefined || another !== undefined) continue
-    const form = formOf(chunk.physical, column.detail)
-    if (form === undefined) continue
+    const { level, ...inner } = innermost(column.detail)
+    const form = formOf(chunk.physical, inner)
+    if (form === undefined || level > MOST_LEVELS) continue
     const { type, width, numbers } = form
     const isPlain = width === 1 && column.pages.length > 0 && column.pages.every(isOfValues)
     const out = isPlain ? undefined : into?.(number)
@@ -94,7 +104,7 @@ function byCodec(
     const own = groups.get(chunk.codec) ?? []
     if (own.length === 0) groups.set(chunk.codec, own)
     const pages = column.pages.map((page): UnpackedPage => ({ page, length: unpackedBytes(page), at: 0 }))
-    own.push({ type, width, numbers, number, nullable: column.detail.nullable, pages, out })
+    own.push({ type, width, numbers, number, level, outer: column.detail.type, pages, out })
   }
   return groups
 }
@@ -236,7 +246,7 @@ export function unpackedBytes({ uncompressedBytes, second }: Page): number {
 }
 
 /** The positions of the column's dictionary and values; undefined for nulls, a second dictionary or another encoding, which kernels do not read. */
-function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[]): Pick<PagedColumn, 'dictionary' | 'pages'> | undefined {
+function pagedOf({ level, width, pages }: Wanted, parts: readonly Uint8Array[]): Pick<PagedColumn, 'dictionary' | 'pages'> | undefined {
   let dictionary: PagedColumn['dictionary']
   const own: PageOfValues[] = []
   for (const { page, at, length } of pages) {
@@ -247,7 +257,7 @@ function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[
       dictionary = { at, entries: values }
       continue
     }
-    const begin = nullable && second === undefined ? afterLevels(bytesBetween(parts, at, end), at, values) : at
+    const begin = level > 0 && second === undefined ? afterLevels(bytesBetween(parts, at, end), at, values, level) : at
     if (begin === undefined) return undefined
     if (encoding === PLAIN) own.push({ at: begin, end, values, indexBits: undefined })
     else if (DICTIONARY_ENCODINGS.includes(encoding) && begin < end)
@@ -257,8 +267,8 @@ function pagedOf({ nullable, width, pages }: Wanted, parts: readonly Uint8Array[
   return { dictionary, pages: own }
 }
 
-/** The position of the values in a page of the first version that begins `at`; undefined unless its levels are one run without nulls. */
-export function afterLevels(bytes: Uint8Array, at: number, values: number): number | undefined {
+/** The position of the values in a page of the first version that begins `at`; undefined unless its levels are one run without nulls, which has the level of a value. */
+export function afterLevels(bytes: Uint8Array, at: number, values: number, level: number): number | undefined {
   const begin = LENGTH_BYTES + lengthAt(bytes, 0)
   if (begin > bytes.length) return undefined
   let header = 0
@@ -268,7 +278,7 @@ export function afterLevels(bytes: Uint8Array, at: number, values: number): numb
     header += (byte & 127) * shift
     if (byte < 128) break
   }
-  const isOneRun = header % 2 === 0 && header / 2 >= values && next < begin && bytes[next] === 1
+  const isOneRun = header % 2 === 0 && header / 2 >= values && next < begin && bytes[next] === level
   return isOneRun ? at + begin : undefined
 }
 

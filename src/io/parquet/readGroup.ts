@@ -3,7 +3,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { Batch, Column } from '../../core/data/column.ts'
-import type { Field } from '../../core/data/schema.ts'
+import type { ColumnType, Field } from '../../core/data/schema.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
 import type { Access, ReadSplit, TextNumbers } from '../../core/ports.ts'
 import { columnError, type Place } from '../arrow/arrowTypes.ts'
@@ -15,6 +15,7 @@ import { bytesOfColumn } from '../regroup.ts'
 import { columnsAtRows } from './columnsAtRows.ts'
 import { decodeColumns, fitTogether } from './decode.ts'
 import type { ChunkDetail, ColumnDetail, FileDetail, GroupColumn, GroupDetail, LeafDetail } from './describe.ts'
+import { leafColumns, together } from './leafColumns.ts'
 import type { ReadyColumn } from './nativeColumns.ts'
 import { mayBeNumbered, numberedTexts, SNAPPY } from './numberedTexts.ts'
 import { checkPages, type Page } from './pages.ts'
@@ -27,15 +28,12 @@ const SLACK_BYTES = 128
 export const readParquetSplit: ReadSplit = async (_source, split, columns, _predicate, access): Promise<readonly Batch[]> => {
   const group = split.detail as GroupDetail // made by `splitsOf`
   const { file, rows } = group
-  const known = columns.map((name): GroupColumn => {
+  const known = columns.map((name, number): PlannedColumn => {
     const column = split.columns?.get(name) as GroupColumn | undefined // made by `splitsOf`
     if (column === undefined) throw new Bug(`The column "${name}" of ${file.path} was not opened.`)
-    return column
+    return plannedColumn({ ...column, name, number }, access)
   })
-  const fields = columns.map((name, i): Field => {
-    const { type, nullable } = (known[i] as GroupColumn).column // one a name
-    return { name, type, nullable }
-  })
+  const fields = known.map(({ name, type, column: { nullable } }): Field => ({ name, type, nullable }))
   const element = { kind: 'row' as const, fields }
   const wanted = access?.rows
   const length = wanted?.length ?? rows
@@ -44,14 +42,19 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
     const read: (Column | undefined)[] = []
-    for (const [i, name] of columns.entries()) {
-      const numbers = access?.numbered?.(i)
-      const column = known[i] as GroupColumn // one a name
-      read.push(numbers && (await numberedColumn(bytes, { ...column, name, number: i }, { group, access, numbers })))
+    for (const column of known) {
+      const numbers = access?.numbered?.(column.number)
+      read.push(numbers && (await numberedColumn(bytes, column, { group, access, numbers })))
     }
-    const left = columns.flatMap((name, i) => (read[i] === undefined ? [{ ...(known[i] as GroupColumn), name, number: i }] : []))
-    if (left.length > 0)
-      for (const [i, column] of (await decodedGroup(bytes, left, group, access)).entries()) read[left[i]?.number ?? 0] = column
+    const left = known.filter(({ number }) => read[number] === undefined)
+    const parts = left.flatMap((column) => column.parts)
+    const decoded = parts.length === 0 ? [] : await decodedGroup(bytes, parts, group, access)
+    let at = 0
+    for (const { name, number, type, parts: own } of left) {
+      const from = at
+      at += own.length
+      read[number] = own.length > 1 ? together(type, decoded.slice(from, at), { source: file.path, column: name }) : decoded[from]
+    }
     return [{ element, length, columns: read as Column[] }] // each came as numbers or was left
   } finally {
     await bytes.close()
@@ -62,6 +65,23 @@ interface WantedColumn extends GroupColumn {
   readonly name: string
   /** Its number among the columns that are read. */
   readonly number: number
+  /** For a field of a struct: its number among those that are read of the column. */
+  readonly within?: number
+}
+
+interface PlannedColumn extends WantedColumn {
+  /** The parts that are decoded one by one: the fields of a struct that are wanted, or the column itself. */
+  readonly parts: readonly WantedColumn[]
+  /** The type of what is read. */
+  readonly type: ColumnType
+}
+
+function plannedColumn(column: WantedColumn, access: Access | undefined): PlannedColumn {
+  const { type } = column.column
+  const wanted = access?.narrowed?.(column.number) ?? type
+  const leaves = access?.rows === undefined ? leafColumns(column, wanted) : undefined
+  if (leaves === undefined) return { ...column, parts: [column], type }
+  return { ...column, parts: leaves.map((leaf) => ({ ...column, ...leaf })), type: wanted }
 }
 
 interface NumberedReading {
@@ -107,7 +127,11 @@ async function decodedGroup(
   let waitingBytes = 0
   const flush = (): void => {
     const first = decoded.length
-    const into = access?.into && ((column: number) => access.into?.(columns[first + column]?.number ?? 0))
+    const placeOf = (column: number): Uint8Array | undefined => {
+      const { number, within } = columns[first + column] as WantedColumn // one of them
+      return access?.into?.(number, within)
+    }
+    const into = access?.into && placeOf
     const to = { ...access, into }
     for (const column of wanted === undefined ? decodeColumns(file, waiting, rows, to) : columnsAtRows(file, waiting, rows, wanted)) {
       decodedBytes += bytesOfColumn(column)

@@ -11,7 +11,7 @@
  */
 
 import type { Storage } from '../../core/arrays/storage.ts'
-import type { DType, ElementType } from '../../core/data/schema.ts'
+import type { DType, ElementType, Field } from '../../core/data/schema.ts'
 import type { Folding } from '../../core/ir/folding.ts'
 import type { UserFunction } from '../../core/ir/functionIr.ts'
 import type {
@@ -169,6 +169,8 @@ type PhysicalNode =
       readonly kind: 'ScanExec'
       readonly source: ArraySource
       readonly columns: readonly string[]
+      /** The columns with the types of what is read of them, where that is some fields of a struct alone. */
+      readonly fields?: readonly Field[]
       readonly predicate?: ColumnPredicate
       readonly element: ElementType
       readonly keys: Keys

@@ -50,12 +50,22 @@ export function textFunctionName(n: number): string {
   return `${OF_TEXT}${n}`
 }
 
-/** Whether a field of an element is such a column, which no step passes on. */
 export function isTextFunction(name: string): boolean {
   return name.startsWith(OF_TEXT)
 }
 
-const OF_TEXT = '\0text'
+/** The name of the column that holds a field of a struct, the last of the names that lead to it. */
+export function structFieldName(path: readonly string[]): string {
+  return `${ADDED}field ${path.join(ADDED)}`
+}
+
+/** Whether a field of an element is a column that was added for steps to read, and that no step passes on. */
+export function isAdded(name: string): boolean {
+  return name.startsWith(ADDED)
+}
+
+const ADDED = '\0'
+const OF_TEXT = `${ADDED}text`
 
 type Locals = Map<string, ColumnValue>
 
@@ -234,7 +244,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
         return this.element
       case 'Field': {
         const of = compiled(this, expr.of)
-        if (of.kind !== 'row' || !(of.names.includes(expr.name) || isTextFunction(expr.name)))
+        if (of.kind !== 'row' || !(of.names.includes(expr.name) || isAdded(expr.name)))
           throw new NotCompiled(`it reads ${expr.name}, which is no column`, expr.span)
         return of.of(expr.name)
       }

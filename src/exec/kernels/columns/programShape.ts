@@ -5,7 +5,7 @@ import type { Span } from '../../../core/span.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
 import { NotCompiled } from '../expressions/types.ts'
 import { isBucketImport } from './columnBuckets.ts'
-import { type ColumnLowering, isTextFunction, lowerColumns } from './columnLower.ts'
+import { type ColumnLowering, isAdded, lowerColumns } from './columnLower.ts'
 import type { ColumnValue, KernelColumn } from './columnTypes.ts'
 import { and, present, truth, validOf } from './columnValues.ts'
 import { ColumnWriter } from './columnWriter.ts'
@@ -84,7 +84,7 @@ interface Traced {
 export function trace(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): Traced {
   const writer = new ColumnWriter(columns)
   const columnNames = fieldsOf(element).map((field) => field.name)
-  const names = columnNames.filter((name) => !isTextFunction(name))
+  const names = columnNames.filter((name) => !isAdded(name))
   let value: ColumnValue =
     element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(columnNames.indexOf(name)) }
   let kept: number | undefined

@@ -20,6 +20,7 @@ import {
   programShape,
 } from '../../kernels/columns/programShape.ts'
 import { kernelColumns } from '../../kernels/columns/wasmColumns.ts'
+import { withStructFields } from './structFields.ts'
 import { isUnspelled } from './texts/spelledTexts.ts'
 import { codesOf, kindOf } from './texts/textCodes.ts'
 
@@ -98,7 +99,8 @@ export function whyNoProgram(
   if (input.element.kind === 'unknown') return 'the types of its columns are not known'
   const columns = fieldsOf(input.element).map(({ name, type, nullable }): Column => {
     const column = emptyColumn(type)
-    return nullable && mayBeNull(name) ? { ...column, validity: new Uint8Array() } : column
+    // of structs it is known when they are read, which they are for their fields
+    return nullable && type.kind !== 'struct' && mayBeNull(name) ? { ...column, validity: new Uint8Array() } : column
   })
   const table = { name: input.source.name, element: input.element, columns, rows: 0 }
   const program = programOver(table, steps, { kind: 'unknown' }, texts)
@@ -147,7 +149,9 @@ function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes' | 'uns
   return codes === undefined || column === undefined ? {} : { codes: kindOf(codes), unspelled: isUnspelled(column) }
 }
 
-function programOver(table: ProgramSource, steps: readonly Step[], declared: ElementType, texts?: TextColumns): ColumnProgram | NotColumns {
+/** The program of steps over a table, in which fields of structs that are never null are columns. */
+function programOver(given: ProgramSource, over: readonly Step[], declared: ElementType, texts?: TextColumns): ColumnProgram | NotColumns {
+  const { table, steps } = withStructFields(given, over) ?? { table: given, steps: over }
   const { element, columns, storage, rows } = table
   if (element.kind === 'unknown') return no('the types of its columns are not known')
   const kinds = kernelColumns(columns).map((kind, i) => ({ ...kind, ...codeKind(columns[i]) }))

@@ -18,8 +18,9 @@ import { spellTexts } from './texts/spelledTexts.ts'
 import type { Codes } from './texts/textCodes.ts'
 
 /** Whether columns of the type can be put together this way. */
-export function isLoadable({ kind }: ColumnType): boolean {
-  return isFixedKind(kind) || kind === 'utf8' || kind === 'binary' || kind === 'null'
+export function isLoadable(type: ColumnType): boolean {
+  if (type.kind === 'struct') return type.fields.every((field) => isLoadable(field.type))
+  return isFixedKind(type.kind) || type.kind === 'null' || isText(type)
 }
 
 export function isText({ kind }: ColumnType): boolean {

@@ -15,12 +15,13 @@ import { type ColumnType, type ElementType, fieldsOf } from '../../../../core/da
 import type { Expr, FunctionIr, Stmt } from '../../../../core/ir/functionIr.ts'
 import { expressionsOf, visitExpr, visitStmts } from '../../../../core/ir/functionIr.ts'
 import { rowIrOf } from '../../../../core/ir/functionUse.ts'
-import { changedIn, exprId, someExpr } from '../../../../core/ir/irFacts.ts'
+import { constantLets, exprId, someExpr } from '../../../../core/ir/irFacts.ts'
 import { rewriteExpr, rewriteStmts, UNCHANGED, withOperands } from '../../../../core/ir/irRewrite.ts'
 import { inferTypes, isNumberType } from '../../../../core/ir/irTypes.ts'
 import { endlessLoop } from '../../../../core/ir/mayNotEnd.ts'
 import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
+import { withRowFunctions } from '../stepFunctions.ts'
 import { instantsIn, spanSource, spansOfDays } from './dateValues.ts'
 import { type FoundText, foundSource, type Source } from './foundTexts.ts'
 
@@ -58,8 +59,8 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
   let names = 0
   const newName = (): string => textFunctionName(names++)
   for (const [i, step] of steps.entries()) {
-    const rewritten = withoutTexts(step, (f, how) => {
-      const found = new Extraction(f, { texts, spans, instants, numbers, newName, ...how })
+    const rewritten = withRowFunctions(step, (f) => {
+      const found = new Extraction(f, { texts, spans, instants, numbers, newName, isStored: step.kind !== 'EvaluateExec' })
       functions.push(
         ...found.functions.map((one) => ({ ...one, guards: guards.flatMap(({ column, ir }) => (column === one.column ? [ir] : [])) })),
       )
@@ -109,33 +110,6 @@ function textsIn(element: ElementType): ReadonlySet<string> {
 
 function conjuncts(expr: Expr): readonly Expr[] {
   return expr.kind === 'Logical' && expr.operator === '&&' ? [...conjuncts(expr.left), ...conjuncts(expr.right)] : [expr]
-}
-
-type Without = (f: ExecFunction, how: { readonly isStored: boolean }) => ExecFunction
-
-/** The step with its functions of a text extracted; undefined for a step without functions of single rows. */
-function withoutTexts(step: Step, extract: Without): Step | undefined {
-  switch (step.kind) {
-    case 'FilterExec':
-    case 'MapExec':
-    case 'WithColumnsExec':
-      return { ...step, f: extract(step.f, { isStored: true }) }
-    case 'EvaluateExec':
-      return { ...step, columns: step.columns.map((column) => ({ ...column, f: extract(column.f, { isStored: false }) })) }
-    case 'FlatMapExec':
-    case 'MapPartitionsExec':
-    case 'ProjectExec':
-    case 'CastExec':
-    case 'SampleExec':
-    case 'LimitExec':
-    case 'KeysExec':
-    case 'PartialAggregateExec':
-    case 'PartialGroupsExec':
-    case 'TopKExec':
-    case 'PartialDrawExec':
-    case 'PartialDistinctExec':
-      return undefined
-  }
 }
 
 interface ExtractionOptions {
@@ -279,20 +253,6 @@ function isWork(expr: Expr): boolean {
     default:
       return false
   }
-}
-
-/** The locals that are declared once, with a value, and never assigned. */
-function constantLets({ body }: FunctionIr): ReadonlyMap<string, Expr> {
-  const lets = new Map<string, Expr>()
-  const others = new Set<string>()
-  visitStmts(body, (stmt) => {
-    if (stmt.kind === 'For') for (const name of changedIn([stmt])) others.add(name)
-    if (stmt.kind === 'Assign') others.add(stmt.local)
-    if (stmt.kind !== 'Let') return
-    if (stmt.init === undefined || lets.has(stmt.local)) others.add(stmt.local)
-    else lets.set(stmt.local, stmt.init)
-  })
-  return new Map([...lets].filter(([name]) => !others.has(name)))
 }
 
 /** The use of each function's column: only stored as it is, or in expressions too. */

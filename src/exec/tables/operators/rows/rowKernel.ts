@@ -17,6 +17,7 @@ import { madeFromText } from '../../../../core/ir/madeFromText.ts'
 import { copyOf } from '../../../../core/ir/portableCopy.ts'
 import type { ExecFunction } from '../../../../planner/physical/physicalPlan.ts'
 import { timesOf } from '../../../kernels/columns/timesOf.ts'
+import { functionOverFields } from '../../columns/structFields.ts'
 import { elementColumn, scalarBatch, structBatch } from '../batches.ts'
 import { type ArrayForm, inForm } from '../hashing/tupleKeys.ts'
 import { withWholeNulls } from '../join/nullKeys.ts'
@@ -191,8 +192,10 @@ function runKernel(
   bindings: Readonly<Record<string, unknown>>,
   store: (value: Expr | undefined, print: (expr: Expr) => string) => string,
 ): number {
-  const inputs = new KernelInputs(batch, context)
-  const { locals, body } = printRow(ir, {
+  // a struct would be made an object for each row
+  const { table, ir: own } = functionOverFields(ir, batch) ?? { table: batch, ir }
+  const inputs = new KernelInputs(table, context)
+  const { locals, body } = printRow(own, {
     input: (argument) => inputs.input(argument),
     field: (argument, name) => inputs.field(argument, name),
     time: (argument, name) => inputs.time(argument, name),
@@ -200,7 +203,7 @@ function runKernel(
     returned: (value, print) => `${store(value, print)}\nbreak $row;`,
   })
   const all: Record<string, unknown> = {
-    ...constantsOf(ir),
+    ...constantsOf(own),
     ...inputs.bindings,
     ...bindings,
     $fail: (error: unknown, i: number) => rowFailure(error, batch, context, i),

@@ -1,0 +1,279 @@
+/**
+ * Fields of structs are read as columns: whatever chain reads them, of tables in memory and of Parquet and Arrow files, has the results
+ * of plain JavaScript over rows with objects in them, with structs inside structs, nulls of both, and functions that fail of null.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Column } from '../src/core/data/column.ts'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
+import type { ColumnType } from '../src/core/data/schema.ts'
+import { TaskError } from '../src/core/errors.ts'
+import { count, sum } from '../src/core/plan/aggregates.ts'
+import { aggPlan, groupingOf } from '../src/core/plan/groupPlan.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { freeColumn, shareBatch } from '../src/exec/memory/shareColumns.ts'
+import { columnProgramOf, isProgram } from '../src/exec/tables/columns/columnProgram.ts'
+import { plannedTextColumns } from '../src/exec/tables/columns/texts/textColumns.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
+import { rowBatch } from '../src/exec/tables/operators/batches.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import { openArrow } from '../src/io/arrow/arrowFile.ts'
+import { loadArrow } from '../src/io/arrow/arrowLibrary.ts'
+import { writeArrow } from '../src/io/arrow/writeArrow.ts'
+import { openParquet } from '../src/io/parquet.ts'
+import { readSplit } from '../src/io/readSplit.ts'
+import { writeParquet } from '../src/io/writeParquet.ts'
+import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
+import { optimize } from '../src/planner/optimize.ts'
+import { HANDLERS } from '../src/session/taskHandlers.ts'
+import { engineOf, entriesIn } from './entries.ts'
+import { lawArena } from './lawArena.ts'
+import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
+
+const LAW = announcedRun('structFields.prop.ts')
+const arena = lawArena(2 ** 27)
+const handlers = { url: new URL('../src/session/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
+const pool = createPool({ workers: 1, arena, handlers })
+const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })
+const folder = mkdtempSync(join(tmpdir(), 'distarray-structs-'))
+beforeAll(loadArrow)
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await pool.stop()
+})
+
+interface Place {
+  readonly city: string | null
+  readonly zone: number | null
+  readonly at: Date | null
+  readonly isHot: boolean | null
+  readonly in: { readonly land: string | null; readonly big: number | null } | null
+}
+interface Row {
+  readonly id: number
+  readonly geo: Place
+  readonly 'geo.city': string
+}
+
+const struct = (fields: Readonly<Record<string, ColumnType>>): ColumnType => ({
+  kind: 'struct',
+  fields: Object.entries(fields).map(([name, type]) => ({ name, type, nullable: true })),
+})
+const TYPES: readonly (readonly [keyof Row, ColumnType])[] = [
+  ['id', { kind: 'i32' }],
+  [
+    'geo',
+    struct({
+      city: { kind: 'utf8' },
+      zone: { kind: 'f64' },
+      at: { kind: 'timestamp', unit: 'ms' },
+      isHot: { kind: 'bool' },
+      in: struct({ land: { kind: 'utf8' }, big: { kind: 'i32' } }),
+    }),
+  ],
+  ['geo.city', { kind: 'utf8' }],
+]
+const NAMES = TYPES.map(([name]) => name)
+const ELEMENT = { kind: 'row' as const, fields: TYPES.map(([name, type]) => ({ name, type, nullable: name === 'geo' })) }
+
+/** What is null in a table: nothing, fields, the struct inside, whole structs, or these and fields. */
+const nulls = fc.constantFrom('none', 'none', 'fields', 'inner', 'structs', 'structs', 'structs', 'both')
+
+const rows = nulls.chain((has) => {
+  const or = <T>(value: fc.Arbitrary<T>, isNull: boolean): fc.Arbitrary<T | null> => (isNull ? fc.option(value, { freq: 4 }) : value)
+  const isOfFields = has === 'fields' || has === 'both'
+  const inner = fc.record({ land: or(fc.constantFrom('de', 'fr', ''), isOfFields), big: or(fc.integer({ min: -9, max: 9 }), isOfFields) })
+  const geo = fc.record({
+    city: or(fc.constantFrom('Bern', 'Rome', 'Österbro', ''), isOfFields),
+    zone: or(fc.constantFrom(0, -0, 1.5, 3, 7, Number.NaN), isOfFields),
+    at: or(
+      fc.integer({ min: 0, max: 40 }).map((weeks) => new Date(weeks * 7 * 86_400_000)),
+      isOfFields,
+    ),
+    isHot: or(fc.boolean(), isOfFields),
+    in: or(inner, has === 'inner'),
+  })
+  return fc.array(
+    fc.record({
+      id: fc.integer({ min: 0, max: 20 }),
+      geo: or(geo, has === 'structs' || has === 'both') as fc.Arbitrary<Place>,
+      'geo.city': fc.constantFrom('x', 'y'),
+    }),
+    { minLength: 1, maxLength: 24 },
+  )
+})
+
+const FILTERS: readonly ((r: Row) => unknown)[] = [
+  (r) => (r.geo.zone as number) > 1,
+  (r) => r.geo?.city === 'Rome' || r.id < 5,
+  (r) => r.geo !== null && r.geo.city !== 'Bern',
+  (r) => r.geo?.in?.land !== 'de',
+  ({ geo: { isHot, zone } }) => isHot === true || zone === 3,
+  (r) => {
+    const { geo } = r
+    return geo.city === 'Rome' || geo.city === r['geo.city']
+  },
+]
+const MAPS: readonly ((r: Row) => unknown)[] = [
+  (r) => r.geo.zone,
+  (r) => r.geo?.zone,
+  (r) => r.geo?.zone === undefined,
+  (r) => r.geo?.zone === null,
+  (r) => (r.geo?.zone as number) + 1,
+  (r) => (r.geo?.isHot ? 1 : r.geo?.zone === undefined ? 2 : 3),
+  (r) => ({ a: r.geo.city, b: (r.geo.zone as number) * 2 + r.id, c: r['geo.city'] }),
+  (r) => (r.geo.city as string).toUpperCase(),
+  (r) => (r.geo.at as Date).getUTCMonth(),
+  (r) => (r.geo.at as Date).toISOString().slice(0, 7),
+  (r) => (r.geo.in as { big: number }).big + 1,
+  (r) => r.geo?.in?.big ?? -1,
+  (r) => ({ hot: r.geo.isHot, land: r.geo.in?.land }),
+  (r) => ({ id: r.id, geo: r.geo }),
+  ({ geo }) => (geo === null ? 'none' : geo.isHot ? 'hot' : geo.city),
+]
+const KEYS: readonly ((r: Row) => unknown)[] = [
+  (r) => r.geo.city,
+  (r) => r.geo?.city,
+  (r) => ({ city: r.geo.city, hot: r.geo.isHot }),
+  (r) => (r.geo.at as Date).getUTCFullYear(),
+  (r) => r.geo.in?.land,
+  (r) => r.geo,
+  (r) => r.geo.in,
+  (r) => r.id % 3,
+]
+
+const drawn = fc.record({
+  rows,
+  source: fc.constantFrom('memory', 'parquet', 'arrow'),
+  rowGroupRows: fc.integer({ min: 1, max: 9 }),
+  isBare: fc.boolean(),
+  filters: fc.array(fc.constantFrom(...FILTERS), { maxLength: 2 }),
+  last: fc.oneof(
+    fc.record({ kind: fc.constant('map' as const), f: fc.constantFrom(...MAPS) }),
+    fc.record({ kind: fc.constant('group' as const), f: fc.constantFrom(...KEYS) }),
+    fc.record({ kind: fc.constant('rows' as const), f: fc.constant(undefined) }),
+  ),
+})
+type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never
+
+async function scanOf({ rows: given, source, rowGroupRows, isBare }: Drawn): Promise<LogicalPlan> {
+  const keys = { kind: 'rowNumber' } as const
+  const columns = TYPES.map(([name, type]) =>
+    columnFromValues(
+      given.map((row) => row[name]),
+      type,
+    ),
+  )
+  if (source === 'memory') {
+    const own = isBare ? columns.map(withBareFields) : columns
+    const table = shareBatch({ element: ELEMENT, length: given.length, columns: own }, arena, 'the law')
+    return { kind: 'Stored', name: 'rows', storage: { kind: 'table', ...table }, element: ELEMENT, keys }
+  }
+  const path = join(folder, `rows.${source}`)
+  const batches = (async function* () {
+    yield { ...rowBatch(NAMES, columns, given.length), element: ELEMENT }
+  })()
+  const request = { batches, element: ELEMENT, path }
+  await (source === 'parquet' ? writeParquet({ ...request, options: { rowGroupRows } }) : writeArrow(request))
+  const opened = await (source === 'parquet' ? openParquet([path]) : openArrow([path]))
+  return { kind: 'Scan', source: opened, columns: NAMES, element: opened.element, keys }
+}
+
+/** The column with fields that have values where their struct is null, as other programs may write them. */
+function withBareFields({ children, ...column }: Column): Column {
+  const bare = children?.map(({ validity, ...child }) =>
+    validity === undefined || (column.validity !== undefined && Buffer.compare(validity, column.validity) === 0)
+      ? child
+      : { ...child, validity },
+  )
+  return bare === undefined ? column : { ...column, children: bare }
+}
+
+test('chains that read fields of structs have the results of JavaScript', async () => {
+  const seen = { programs: 0, failed: 0, nulls: 0 }
+  const empty = arena.usedBytes
+  await fc.assert(
+    fc.asyncProperty(drawn, async (one) => {
+      const { rows: given, filters, last } = one
+      let plan = await scanOf(one)
+      const stored = plan.kind === 'Stored' && plan.storage.kind === 'table' ? plan.storage.columns : []
+      const { element, keys } = plan
+      const inputs = [element]
+      for (const f of filters)
+        plan = { kind: 'Filter', input: plan, f: lowerFunction(f, { kind: 'row', method: 'filter', inputs }).fn, element, keys }
+      if (last.kind === 'map') {
+        const { fn } = lowerFunction(last.f, { kind: 'row', method: 'map', inputs })
+        plan = { kind: 'Map', input: plan, f: fn, element: returnedElement(fn, { kind: 'row', method: 'map', inputs }), keys }
+      }
+      if (last.kind === 'group')
+        plan = aggPlan(groupingOf(engineOf('lowered'), plan, last.f as never), {
+          n: count(),
+          s: sum((r: Row) => r.id),
+          b: count((r: Row) => r.geo?.in?.big),
+        } as never)
+      const optimized = optimize(plan).plan
+      if (last.kind === 'map' && isProgram(columnProgramOf(lower(optimized), plannedTextColumns))) seen.programs++
+      const expected = outcome(() => {
+        const kept = filters.reduce<readonly Row[]>((all, f) => all.filter((row) => f(row)), given)
+        if (last.kind === 'map') return kept.map((row) => last.f(row) ?? null).map(asStored)
+        return last.kind === 'group' ? grouped(kept, last.f) : kept
+      })
+      if ('failed' in expected) {
+        seen.failed++
+        await expect(executor.execute(optimized)).rejects.toThrow(TaskError)
+      } else {
+        const actual = entriesIn(await executor.execute(optimized)).map(({ value }) => plain(value))
+        expect(actual).toEqual(expected.value.map(plain))
+        if (given.some((row) => row.geo === null)) seen.nulls++
+      }
+      for (const column of stored) freeColumn(column, arena)
+      expect(arena.usedBytes).toBe(empty)
+    }),
+    LAW,
+  )
+  console.log(`fields of structs: ${JSON.stringify(seen)}`)
+  if (LAW.numRuns < 500) return
+  expect(seen.programs).toBeGreaterThan(LAW.numRuns / 40)
+  expect(seen.failed).toBeGreaterThan(LAW.numRuns / 50)
+  expect(seen.nulls).toBeGreaterThan(LAW.numRuns / 50)
+})
+
+/** A row as it is stored: undefined is null. */
+function asStored(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, field === undefined ? null : field]))
+}
+
+/** The value without prototypes of the library's own. */
+function plain(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && !(value instanceof Date) ? { ...value } : value
+}
+
+function grouped(kept: readonly Row[], key: (row: Row) => unknown): readonly unknown[] {
+  const groups = new Map<string, { key: unknown; n: number; s: number; b: number }>()
+  for (const row of kept) {
+    const of = asStored(key(row) ?? null)
+    const id = JSON.stringify(of, (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value))
+    const group = groups.get(id) ?? { key: of, n: 0, s: 0, b: 0 }
+    groups.set(id, group)
+    group.n++
+    group.s += row.id
+    if ((row.geo?.in?.big ?? null) !== null) group.b++
+  }
+  const all = [...groups.values()]
+  // keys that are objects give their fields as columns, unless one is null
+  const areFields = all.every(({ key: of }) => typeof of === 'object' && of !== null)
+  return all.map(({ key: of, ...rest }) => (areFields ? { ...(of as object), ...rest } : { key: of, ...rest }))
+}
+
+function outcome<T>(run: () => T): { readonly value: T } | { readonly failed: unknown } {
+  try {
+    return { value: run() }
+  } catch (failed) {
+    return { failed }
+  }
+}
