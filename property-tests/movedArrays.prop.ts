@@ -149,3 +149,20 @@ test('bodies that move arrays are compiled, run in parallel, and give the bits o
   expect(Math.min(...Object.values(others))).toBeGreaterThan(RUN.numRuns / 100)
   expect(refused).toBeLessThan(RUN.numRuns / 20)
 }, 600_000)
+
+test('an array of a loop that only a list has any more is not the next that the loop makes', async () => {
+  const text = `([i], { x, out }) => {
+    const a = [x.get(i), 1, 2]
+    const kept = [a, a, a]
+    for (let q = 0; q < 6; q++) {
+      const made = [q, i, q]
+      if (q === 1) kept[0] = made
+      if (q === 3) kept[2] = made
+      made[2] += q
+    }
+    out.set(i, kept[0][0] + 10 * kept[0][2] + 100 * kept[2][0] + 1000 * kept[2][2] + kept[1][1])
+  }`
+  const { outcome, plan } = await looped(session, bodyOf(text, {}))
+  expectCompiled(plan, text)
+  expect(outcome).toStrictEqual(plain(bodyOf(text, {})))
+})
