@@ -61,6 +61,9 @@ export interface Access extends WriteAccess {
   readonly numbered?: ((column: number) => TextNumbers | undefined) | undefined
 }
 
+/** Leaves out splits in which no row can satisfy the predicate, as far as the source knows beside statistics; the others stay in their order. */
+export type RuleOut = (source: ArraySource, splits: readonly SourceSplit[], predicate: ColumnPredicate) => Promise<readonly SourceSplit[]>
+
 /** Numbers for texts of which nothing else is asked. */
 export interface TextNumbers {
   /** The number of each of `count` texts that lie behind their lengths, and 0 behind them; undefined where a text has none, or the bytes are no such texts. */

@@ -14,6 +14,7 @@ import { tableMemory } from '../exec/tables/columns/tableMemory.ts'
 import { Executor } from '../exec/tables/executor.ts'
 import type { ExecutorEvent } from '../exec/tables/executorOptions.ts'
 import { ArrayStore } from '../exec/tables/store/arrayStore.ts'
+import { ruleOutByFilters as ruleOut } from '../io/parquet/filters/bloomFilters.ts'
 import type { ReadOptions } from '../io/reading.ts'
 import { readSplit } from '../io/readSplit.ts'
 import { requireCompiled } from '../planner/function/requireCompiled.ts'
@@ -65,7 +66,7 @@ export function composed(
   const pool = sessionPool(workers, arena, events)
   const tables = tableMemory(arena)
   const spill = sessionSpill(options)
-  const running = { spill, pool, arena, readSplit, lower, onEvent: (event: ExecutorEvent) => events.next(event), stopped }
+  const running = { spill, pool, arena, readSplit, ruleOut, lower, onEvent: (event: ExecutorEvent) => events.next(event), stopped }
   const executor = spark?.executor(running, { memory: tables, events }) ?? new Executor(running)
   const functions = new RowFunctions()
   const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)

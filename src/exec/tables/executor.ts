@@ -33,6 +33,7 @@ import { textsJoined } from './columns/texts/codesOnDemand.ts'
 import type { ExecutorOptions, RunOptions } from './executorOptions.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import { explainedFunctions } from './explainFunctions.ts'
+import { askFilters } from './loadedScan.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { readsStorage } from './planInputs.ts'
@@ -53,7 +54,7 @@ export class Executor {
    * storage itself, all others lie in ordinary buffers.
    */
   async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
-    const physical = this.options.lower(plan)
+    const physical = await this.planToRun(plan)
     options.record?.begin(physical)
     const columns = isBare(physical) ? refused('nothing is computed') : await this.overColumns(physical, options, ordinaryTable)
     if (!isRefused(columns)) return [columns]
@@ -66,6 +67,13 @@ export class Executor {
       // row numbers do not count rows that the source skipped: it runs again without skipping, for the failed row's number
       return await this.execute(exact, options)
     }
+  }
+
+  /** The physical plan to run, once filters of its files were asked. */
+  private async planToRun(plan: LogicalPlan, how?: { readonly first: boolean }): Promise<PhysicalPlan> {
+    const physical = this.options.lower(plan, how)
+    if (this.options.ruleOut !== undefined) await askFilters(physical, this.options.ruleOut)
+    return physical
   }
 
   private async batchesOf(plan: PhysicalPlan, options: RunOptions): Promise<readonly Batch[]> {
@@ -81,7 +89,7 @@ export class Executor {
 
   /** The fold by one pass over columns, without materialising elements; undefined where the plan is no column program, or kernels cannot fold it. */
   async fold(plan: LogicalPlan, kind: FoldKind, options: RunOptions = {}): Promise<Folded | undefined> {
-    const physical = this.options.lower(plan)
+    const physical = await this.planToRun(plan)
     const semi = semiJoinOf(physical)
     const folded = async (run: ColumnRun) => (await foldColumns(run, kind)) ?? refused('its kernels do not fold such values')
     const keySet = semi && (await this.keySet(semi, options))
@@ -126,7 +134,7 @@ export class Executor {
 
   /** A table written by workers into blocks of the arena, which the caller owns; undefined where neither a column program nor a wide operator makes it. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
-    const physical = this.options.lower(plan)
+    const physical = await this.planToRun(plan)
     if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
     const found = await this.overColumns(physical, {}, async (columns, run, { blocks }) => {
       const table = await programTable(columns)
@@ -199,7 +207,7 @@ export class Executor {
 
   /** The batches of the result, partition after partition as they are asked for; with a keeper, they lie in the arena until they are freed. */
   async *stream(plan: LogicalPlan, options: RunOptions = {}, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
-    const physical = this.options.lower(plan, { first: options.isUntyped === true })
+    const physical = await this.planToRun(plan, { first: options.isUntyped === true })
     if (!comesInPieces(physical) && !this.maySpill(physical)) {
       yield* await this.execute(plan, options)
       return

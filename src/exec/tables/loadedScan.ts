@@ -13,7 +13,9 @@ import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
 import { LARGEST_OFFSET } from '../../core/data/leafBuilders.ts'
 import { type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
-import { mayHold } from '../../core/plan/predicate.ts'
+import type { ArraySource } from '../../core/plan/logicalPlan.ts'
+import { type ColumnPredicate, mayHold } from '../../core/plan/predicate.ts'
+import type { RuleOut } from '../../core/ports.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -29,7 +31,8 @@ import { giveCodes } from './columns/texts/textCodes.ts'
 import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import { type LoadedPart, textsPlaced } from './columns/texts/wholeTexts.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
-import { inOrder, piecesOf } from './scheduler.ts'
+import { inputsOf } from './planInputs.ts'
+import { allOf, inOrder, piecesOf } from './scheduler.ts'
 import type { PlacedSplit, StageResult, StageTask } from './stage.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
@@ -53,11 +56,28 @@ export function splitsRead(scan: Scan): readonly SourceSplit[] {
   if (predicate === undefined) return source.splits
   let known = read.get(scan)
   if (known === undefined) {
-    known = source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+    const left = filtered.get(predicate)
+    known = (left?.source === source ? left.splits : source.splits).filter(({ statistics }) => mayHold(predicate, statistics))
     read.set(scan, known)
   }
   return known
 }
+
+/** Asks filters of files which splits have no row for the predicates of a plan's scans; what they rule out is not among `splitsRead` from then on. */
+export async function askFilters(plan: PhysicalPlan, ruleOut: RuleOut): Promise<void> {
+  if (plan.kind !== 'ScanExec') {
+    await allOf(inputsOf(plan).map((input) => askFilters(input, ruleOut)))
+    return
+  }
+  const { source, predicate } = plan
+  if (predicate === undefined || !predicate.some(({ operator }) => operator === '===') || filtered.get(predicate)?.source === source) return
+  const splits = await ruleOut(source, splitsRead(plan), predicate)
+  filtered.set(predicate, { source, splits })
+  read.delete(plan)
+}
+
+/** The splits that filters leave of a scan's, by its predicate. */
+const filtered = new WeakMap<ColumnPredicate, { readonly source: ArraySource; readonly splits: readonly SourceSplit[] }>()
 
 /** The splits of scans with predicates, which are asked for several times before a scan is read. */
 const read = new WeakMap<Scan, readonly SourceSplit[]>()

@@ -11,6 +11,7 @@ import { tableFromIPC } from '../arrow/arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrow/arrowTypes.ts'
 import { fileType, type Int64, readType } from '../int64.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
+import { type FilterPlace, filterForm } from './filters/filterPlaces.ts'
 import type { ColumnChunk, ParquetColumn, ParquetFooter, RowGroup } from './footer.ts'
 import type { DecodeLimits } from './limits.ts'
 import { declaredTypes, unitRatio } from './ownSchema.ts'
@@ -120,6 +121,7 @@ export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
     const columnBytes = once(() => bytesOfColumns(file, group))
     const statistics = once(() => boundsOfColumns(file, group))
     const mayBeNull = once(() => columnsWithNulls(file, group))
+    const filters = once(() => filtersOf(file, group))
     const columns = once(() => columnsOfGroup(file, group, index))
     const split: SourceSplit = {
       rows,
@@ -137,6 +139,9 @@ export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
       },
       get mayBeNull() {
         return mayBeNull()
+      },
+      get filters() {
+        return filters()
       },
       get columns() {
         return columns()
@@ -175,6 +180,22 @@ function boundsOfColumns({ columns, fields, details }: FileColumns, group: RowGr
     if (bounds !== undefined) statistics.set(column.name, bounds)
   }
   return statistics
+}
+
+/** The Bloom filters of columns of one value per row, whose values are hashed as they are here. */
+function filtersOf({ columns, details }: FileColumns, group: RowGroup): ReadonlyMap<string, FilterPlace> {
+  const filters = new Map<string, FilterPlace>()
+  for (const column of columns) {
+    const [leaf] = column.leaves
+    const filterAt = chunksOf(column, group)[0]?.filterAt
+    const detail = details.get(column.name)
+    if (leaf?.flat !== true || leaf.path.length > 1 || filterAt === undefined || detail === undefined) continue
+    const { type, changes, int96 } = detail
+    const isOther = int96 !== undefined || (changes[0] !== undefined && changes[0].kind !== 'type')
+    const form = isOther ? undefined : filterForm(fileType(type), intOf(leaf.element, 1))
+    if (form !== undefined) filters.set(column.name, { at: filterAt, form })
+  }
+  return filters
 }
 
 /** Names of the columns that may have nulls: all but top-level columns of one value per row whose chunk's statistics count no nulls. */

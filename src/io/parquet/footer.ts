@@ -63,6 +63,8 @@ export interface ColumnChunk {
   readonly start: number
   readonly compressedBytes: number
   readonly uncompressedBytes: number
+  /** Byte offset of its Bloom filter, where it has one before the footer. */
+  readonly filterAt?: number
 }
 
 export const CODECS: readonly string[] = ['uncompressed', 'snappy', 'gzip', 'lzo', 'brotli', 'lz4', 'zstd', 'lz4_raw']
@@ -72,8 +74,8 @@ const MAGIC = 0x31524150 // PAR1
 const ENCRYPTED_MAGIC = 0x45524150 // PARE
 
 const leaf = (...ids: readonly number[]) => ids.map((id): [number, ThriftShape] => [id, 'all'])
-/** Fields of footer, row groups, column chunks and their metadata that are read; encodings, indexes and filters are not. */
-const CHUNK_META: ThriftShape = new Map(leaf(1, 3, 4, 5, 6, 7, 9, 11, 12))
+/** Fields of footer, row groups, column chunks and their metadata that are read; encodings and indexes are not. */
+const CHUNK_META: ThriftShape = new Map(leaf(1, 3, 4, 5, 6, 7, 9, 11, 12, 14))
 const CHUNK: ThriftShape = new Map([...leaf(1, 8, 9), [3, CHUNK_META]])
 const GROUP: ThriftShape = new Map([...leaf(3), [1, CHUNK]])
 const WANTED: ThriftShape = new Map([...leaf(2, 5, 6, 8), [4, GROUP]])
@@ -237,5 +239,10 @@ function chunkOf(meta: ThriftStruct, leaf: ParquetLeaf, rows: number, dataEnd: n
   if (leaf.flat ? values !== rows : values < rows) throw wrong(`it declares ${values} values for ${rows} rows`)
   const outside = start < 4 || start + compressedBytes > dataEnd
   if (outside && rows > 0) throw wrong(`it declares bytes ${start} to ${start + compressedBytes}, which are outside the data`)
-  return { statistics: structOf(meta, 12), codec, values, start, compressedBytes, uncompressedBytes }
+  const filterAt = intOf(meta, 14)
+  const hasFilter = filterAt !== undefined && filterAt >= 4 && filterAt < dataEnd
+  return {
+    ...{ statistics: structOf(meta, 12), codec, values, start, compressedBytes, uncompressedBytes },
+    ...(hasFilter ? { filterAt } : {}),
+  }
 }
