@@ -170,6 +170,28 @@ await ask({
   compared: true,
 })
 
+const places = join(folder, `places-${rows}.parquet`)
+if (!existsSync(places))
+  await duckdb.run(`COPY (SELECT
+    i::INTEGER AS id,
+    {'land': 'land ' || (mix(i, 300000000) % 8), 'height': mix(i, 200000000)::DOUBLE / 4294967296.0, 'zone': (mix(i, 100000000) % 1000)::INTEGER} AS place
+    FROM range(${rows}) t(i)) TO '${places}' (ROW_GROUP_SIZE 122880)`)
+interface Visited {
+  readonly id: number
+  readonly place: { readonly land: string; readonly height: number; readonly zone: number }
+}
+await ask({
+  name: `Parquet, ${rows} structs: sums by a field`,
+  rows,
+  ours: async () => {
+    const groups = (await session.readParquet<Visited>(places)).groupBy((v) => v.place.land).agg({ ids: sum((v) => v.id) })
+    return groups.map((g) => g.ids).max()
+  },
+  duck: `SELECT max(ids)::DOUBLE FROM (SELECT sum(id) AS ids FROM '${places}' GROUP BY place.land)`,
+  polars: `answer = pl.scan_parquet('${places}').group_by(pl.col('place').struct.field('land')).agg(pl.col('id').cast(pl.Float64).sum()).select(pl.col('id').max()).collect().item()`,
+  compared: true,
+})
+
 if ('folder' in found) {
   const lineitem = join(found.folder, 'lineitem.parquet')
   const orders = join(found.folder, 'orders.parquet')

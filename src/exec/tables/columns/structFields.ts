@@ -2,9 +2,9 @@
  * Fields of structs as columns: where steps read a field of a struct column, the field's own values are a column like any other, which
  * kernels read without making an object of the struct.
  *
- *     GroupByExec r => r.geo.cc          geo  { cc, lat }
+ *     EvaluateExec r => r.geo.cc    geo { cc, lat }   -->   EvaluateExec r => r['geo.cc']    geo { cc, lat }   geo.cc
  *
- *     GroupByExec r => r['\0geo.cc']     geo  { cc, lat }   \0geo.cc
+ * The name of such a column is one that no column of the user's has.
  *
  * Where a struct may be null, `r.geo?.cc` is undefined for those rows, which the field's column has as null. It is read as that where
  * there is no difference: where the value is stored, asked by `??`, `!` or `== null`, or compared with what is neither.
@@ -44,14 +44,7 @@ function finding({ element, columns }: Table, found: Map<string, FieldValues>): 
 }
 
 function withFound<T extends Table>(table: T, found: ReadonlyMap<string, FieldValues>): T {
-  const fields = [...found].map(
-    ([
-      name,
-      {
-        column: { type, validity },
-      },
-    ]): Field => ({ name, type, nullable: validity !== undefined }),
-  )
+  const fields = [...found].map(([name, { column }]): Field => ({ name, type: column.type, nullable: column.validity !== undefined }))
   const columns = [...table.columns, ...[...found.values()].map(({ column }) => column)]
   return { ...table, element: { kind: 'row', fields: [...fieldsOf(table.element), ...fields] }, columns }
 }

@@ -13,6 +13,7 @@ import type { ColumnComparison, ColumnPredicate } from '../../../core/plan/predi
 import type { RuleOut } from '../../../core/ports.ts'
 import type { SourceSplit } from '../../../core/sourceParts.ts'
 import { isUrl, openBytes } from '../../bytes/byteSource.ts'
+import { RangeReads } from '../../bytes/rangeReads.ts'
 import type { ByteSource } from '../../bytes/source.ts'
 import type { GroupDetail } from '../describe.ts'
 import { intOf, structOf, ThriftError, ThriftReader } from '../thrift.ts'
@@ -28,26 +29,34 @@ const SALTS: readonly number[] = [...[0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7
 export const ruleOutByFilters: RuleOut = async ({ kind, given }, splits, predicate) => {
   const equalities = predicate.filter(({ operator }) => operator === '===')
   if (kind !== 'parquet' || equalities.length === 0) return splits
-  const opened = new Map<string, ByteSource | undefined>()
-  try {
-    const kept: SourceSplit[] = []
-    for (const split of splits) {
-      const asked = equalities.flatMap((one) => questionOf(one, split) ?? [])
-      if (asked.length === 0) {
-        kept.push(split)
-        continue
-      }
-      const { file } = split.detail as GroupDetail // of a Parquet file
-      if (!opened.has(file.path)) opened.set(file.path, await sameFile(file.path, file.stamp, given))
-      const bytes = opened.get(file.path)
-      let mayHold = true
-      for (const { place, hashes } of asked) mayHold &&= bytes === undefined || (await mayHave(bytes, place, hashes))
-      if (mayHold) kept.push(split)
-    }
-    return kept
-  } finally {
-    for (const bytes of opened.values()) await bytes?.close()
+  const files = new Map<string, { readonly stamp: string; readonly questions: Question[] }>()
+  for (const split of splits) {
+    const { path, stamp } = (split.detail as GroupDetail).file // of a Parquet file
+    const questions = equalities.flatMap((comparison) => questionOf(comparison, split) ?? [])
+    const known = files.get(path)
+    if (known !== undefined) known.questions.push(...questions)
+    else if (questions.length > 0) files.set(path, { stamp, questions })
   }
+  const ruledOut = new Set<SourceSplit>()
+  for (const [path, { stamp, questions }] of files) {
+    const bytes = await sameFile(path, stamp, given)
+    if (bytes === undefined) continue
+    try {
+      for (const split of await unable(bytes, questions)) ruledOut.add(split)
+    } finally {
+      await bytes.close()
+    }
+  }
+  return ruledOut.size === 0 ? splits : splits.filter((split) => !ruledOut.has(split))
+}
+
+/** The splits of a file of which a filter says no. Filters that lie side by side are read at once. */
+async function unable(bytes: ByteSource, questions: readonly Question[]): Promise<readonly SourceSplit[]> {
+  const asked = questions.map(({ place: { at }, ...question }) => ({ ...question, start: at, end: Math.min(bytes.size, at + READ_BYTES) }))
+  const reads = new RangeReads(bytes, asked, undefined)
+  const found: SourceSplit[] = []
+  for (const question of asked) if (!(await mayHave(bytes, await reads.read(question), question))) found.push(question.split)
+  return found
 }
 
 /** The file as it was when its footer was read; undefined where it lies on a server, has changed or is gone: who reads it says so. */
@@ -64,15 +73,16 @@ async function sameFile(path: string, stamp: string, given: Parameters<RuleOut>[
 }
 
 interface Question {
+  readonly split: SourceSplit
   readonly place: FilterPlace
   /** The hashes of the values that are equal to the constant: two for zero. */
   readonly hashes: readonly bigint[]
 }
 
-function questionOf({ column, value }: ColumnComparison, { filters }: SourceSplit): Question | undefined {
-  const place = filters?.get(column) as FilterPlace | undefined // as `describe.ts` has made it
+function questionOf({ column, value }: ColumnComparison, split: SourceSplit): Question | undefined {
+  const place = split.filters?.get(column) as FilterPlace | undefined // as `describe.ts` has made it
   const values = place && storedForms(value, place.form)
-  return place && values && { place, hashes: values.map(xxHash64) }
+  return place && values && { split, place, hashes: values.map(xxHash64) }
 }
 
 /** The bytes of the values that `===` finds equal to the constant, as they are hashed; undefined where they are not known. */
@@ -98,15 +108,19 @@ export function storedForms(value: ColumnPredicate[number]['value'], form: Filte
   return [bytes(isWide ? 8 : 4)]
 }
 
-async function mayHave(bytes: ByteSource, { at }: FilterPlace, hashes: readonly bigint[]): Promise<boolean> {
-  const filter = await filterAt(bytes, at)
+/** Whether a filter, which begins with these bytes, may have a value of one of the hashes. */
+async function mayHave(
+  bytes: ByteSource,
+  head: Uint8Array,
+  { start: at, hashes }: { readonly start: number; readonly hashes: Question['hashes'] },
+): Promise<boolean> {
+  const filter = filterIn(head, bytes.size - at)
   if (filter === undefined) return true
   for (const hash of hashes) {
-    const block = Number(((hash >> 32n) * BigInt(filter.blocks)) >> 32n)
-    const start = filter.start + block * BLOCK_BYTES
-    const isRead = start + BLOCK_BYTES <= at + filter.head.length
-    const own = isRead ? filter.head.subarray(start - at, start - at + BLOCK_BYTES) : await bytes.read(start, start + BLOCK_BYTES)
-    if (mayHaveHash(own, Number(hash & 0xffffffffn))) return true
+    const from = filter.from + Number(((hash >> 32n) * BigInt(filter.blocks)) >> 32n) * BLOCK_BYTES
+    const to = from + BLOCK_BYTES
+    const block = to <= head.length ? head.subarray(from, to) : await bytes.read(at + from, at + to)
+    if (mayHaveHash(block, Number(hash & 0xffffffffn))) return true
   }
   return false
 }
@@ -117,25 +131,15 @@ export function mayHaveHash(block: Uint8Array, key: number): boolean {
   return SALTS.every((salt, i) => ((words.getUint32(4 * i, true) >>> (Math.imul(key, salt) >>> 27)) & 1) === 1)
 }
 
-interface Filter {
-  /** Byte offset of its blocks in the file, and their number. */
-  readonly start: number
-  readonly blocks: number
-  /** The bytes that were read with its header. */
-  readonly head: Uint8Array
-}
-
-/** The filter whose header begins there; undefined for one of another kind, or that does not lie in the file. */
-async function filterAt(bytes: ByteSource, at: number): Promise<Filter | undefined> {
-  const head = await bytes.read(at, Math.min(bytes.size, at + READ_BYTES))
+/** Where a filter's blocks begin behind the first byte of its header, and their number; undefined for one of another kind, or that is longer than what is left of the file. */
+function filterIn(head: Uint8Array, left: number): { readonly from: number; readonly blocks: number } | undefined {
   const reader = new ThriftReader(head)
   try {
     const header = reader.struct()
     const length = intOf(header, 1) ?? 0
     const isKnown = [2, 3, 4].every((field) => structOf(header, field)?.has(1) === true) // split blocks, XXH64, not compressed
-    const start = at + reader.offset
-    if (!isKnown || length <= 0 || length % BLOCK_BYTES !== 0 || start + length > bytes.size) return undefined
-    return { start, blocks: length / BLOCK_BYTES, head }
+    const isWhole = length > 0 && length % BLOCK_BYTES === 0 && reader.offset + length <= left
+    return isKnown && isWhole ? { from: reader.offset, blocks: length / BLOCK_BYTES } : undefined
   } catch (error) {
     if (error instanceof ThriftError) return undefined
     throw error
