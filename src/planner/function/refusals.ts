@@ -164,6 +164,10 @@ const REASONS = {
     message: 'It gives {name} an object or array with other parts than its first has.',
     cure: 'Give all of them the same fields, in one order, each of them a number or truth value.',
   },
+  'lists-of-lists': {
+    message: 'It puts lists or objects into {name} that are empty, and may be given something later.',
+    cure: 'Give each its room, as Array.from({ length: n }, () => new Float64Array(m)), and count in an array how many are in use.',
+  },
   'adds-part': {
     message: 'It assigns {name}, which the object or array did not have when it was made.',
     cure: 'Give it a value where the object or array is made.',

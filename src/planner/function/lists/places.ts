@@ -162,7 +162,7 @@ function eachPlace(
     const items = isRow ? parts.items : [value]
     const exprs = items.map((one) => l.scalarOrNothing(one, node))
     const [first] = exprs
-    if (items.length === 0) l.refuse('local-array-length', node, span.text)
+    if (items.length === 0) l.refuse('lists-of-lists', node, name)
     if (first === undefined || exprs.includes(undefined)) return
     list = made(l, { name, node, ...typed(first) }, isRow ? [length, items.length] : [length])
     for (const [k, expr] of exprs.entries()) if (expr !== undefined) write(isRow ? [at, literal(k, span)] : [at], expr)

@@ -38,7 +38,9 @@ export function emptyRecords(
   room: number,
 ): (Value & { readonly kind: 'records' }) | undefined {
   const leaves: { readonly name: string; readonly isBoolean: boolean }[] = []
+  let hasEmpty = false
   const leavesOf = (one: Shape, at: string): Leaves => {
+    if (one.kind !== 'scalar' && (one.kind === 'items' ? one.items : one.fields).length === 0) hasEmpty = true
     if (one.kind === 'items') return { kind: 'items', items: one.items.map((item, i) => leavesOf(item, `${at}_${i}`)) }
     if (one.kind === 'fields') {
       const fields = one.fields.map((field) => ({ name: field.name, leaves: leavesOf(field.shape, `${at}_${plainName(field.name)}`) }))
@@ -48,7 +50,8 @@ export function emptyRecords(
     return { kind: 'leaf', number: leaves.length - 1 }
   }
   const parts = leavesOf(shape, name)
-  const arrays = emptyLists(l, { name, node, leaves }, room, { isShifted: l.isShifted(site) })
+  if (hasEmpty) l.refuse('lists-of-lists', node, name) // no array would have its length, and no place what is put into an element
+  const arrays = hasEmpty ? undefined : emptyLists(l, { name, node, leaves }, room, { isShifted: l.isShifted(site) })
   if (arrays === undefined) return undefined
   const flags = { hasShared: false, hasCopies: false, isChanged: false }
   return { kind: 'records', list: { name, site, arrays, parts, isMoved: l.itemsMove(site), ...flags } }

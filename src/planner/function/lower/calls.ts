@@ -48,7 +48,7 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
     const chosen = index && functionAt(l, object, index, callee)
     if (chosen !== undefined) return callValue(l, chosen, node, textOf(l, callee))
     const name = methodName(callee, index)
-    if (object.kind === 'refused') return REFUSED
+    if (object.kind === 'refused') return l.refusedBefore(node)
     if (name === undefined) return l.refuse('computed-name', node)
     return methodCall(l, object, name, node)
   }

@@ -196,6 +196,12 @@ export class Lowering extends LoweringState<Lowering> {
     return REFUSED
   }
 
+  /** Makes sure that what a refused value is used for is not left out of the program: a reason that nobody gave is given here. */
+  refusedBefore(node: AnyNode): Value {
+    if (this.refusals.length === 0 && this.missing.length === 0 && !this.isTooLarge) this.refuse('object-as-value', node)
+    return REFUSED
+  }
+
   /** Returns a name that nothing else in the IR has: `k`, `k$1`, … */
   newName(wanted: string): string {
     let name = wanted
@@ -378,6 +384,7 @@ export class Lowering extends LoweringState<Lowering> {
         this.refuse('object-as-value', node)
         return undefined
       case 'refused':
+        this.refusedBefore(node)
         return undefined
     }
   }
