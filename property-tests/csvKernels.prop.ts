@@ -124,7 +124,7 @@ const time = fc
     clock,
     fc.oneof(
       fc.constant(''),
-      digits(0, 5).map((part) => `.${part}`),
+      digits(0, 10).map((part) => `.${part}`),
     ),
     fc.constantFrom('', 'Z', '+01:00', 'z'),
   )
@@ -141,6 +141,10 @@ const TYPED: readonly (readonly [CsvType | undefined, fc.Arbitrary<string>])[] =
   ['date', day],
   ['date', time],
   ['timestamp', time],
+  ['timestamp(ms)', time],
+  ['timestamp(us)', time],
+  ['timestamp(ns)', time],
+  ['timestamp(ns)', day],
   ['timestamp', day],
   ['utf8', text],
 ]

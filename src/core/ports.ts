@@ -95,7 +95,23 @@ export interface CsvKernels {
 }
 
 /** The type that the text of a CSV field is converted to. */
-export type CsvField = 'f64' | 'f32' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'i64' | 'u64' | 'bool' | 'date' | 'timestamp' | 'utf8'
+export type CsvField =
+  | 'f64'
+  | 'f32'
+  | 'i32'
+  | 'u32'
+  | 'i16'
+  | 'u16'
+  | 'i8'
+  | 'u8'
+  | 'i64'
+  | 'u64'
+  | 'bool'
+  | 'date'
+  | 'timestamp'
+  | 'timestamp(us)'
+  | 'timestamp(ns)'
+  | 'utf8'
 
 export interface CsvMemory {
   /** The bytes of a piece of the file, filled in by the caller. */

@@ -150,7 +150,8 @@ test.skipIf(process.getuid?.() === 0)('what may not be read or written (skipped 
   chmodSync(at('closed'), 0o700)
 })
 
-const CSV_TYPES = 'Types are f64, f32, i64, i32, u32, i16, u16, i8, u8, bool, u64, utf8, timestamp, date.'
+const CSV_TYPES =
+  'Types are f64, f32, i64, i32, u32, i16, u16, i8, u8, bool, u64, utf8, timestamp, timestamp(ms), timestamp(us), timestamp(ns), date.'
 
 test.each<[unknown, string]>([
   [5, 'The options of readCsv() are an object; it was given 5.'],

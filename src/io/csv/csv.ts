@@ -33,8 +33,10 @@ import {
   isText,
   mergedGuess,
   newGuess,
+  newTimes,
   observe,
   observeNumber,
+  observeTime,
   typeOfCsv,
 } from './csvValues.ts'
 
@@ -70,7 +72,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
   const access = { ...options, given: named.given }
   const files: CsvFile[] = []
   for (const path of named.paths) {
-    const file = await openOne(path, { format, header, kernels }, access)
+    const file = await openOne(path, { format, header, kernels, types }, access)
     const known = files[0]
     if (known !== undefined && !sameItems(file.names, known.names)) {
       throw new SourceError(
@@ -87,8 +89,8 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
   }
   const columns = names.map((name, i): CsvColumn => {
     const asked = Object.hasOwn(types, name) ? types[name] : undefined
-    if (asked !== undefined) return { name, type: typeOfCsv(asked), guessed: false }
     const guess = files.map((file) => file.guesses[i] ?? newGuess()).reduce(mergedGuess)
+    if (asked !== undefined) return { name, type: typeOfCsv(asked, guess.digits), guessed: false }
     return { name, type: guessedType(guess), guessed: true }
   })
   const splits = files.flatMap(({ path, stamp, pieces, unpacked }, file) =>
@@ -115,7 +117,16 @@ function checkTypes(types: unknown): void {
 
 async function openOne(
   path: string,
-  { format, header, kernels }: { readonly format: CsvFormat; readonly header: boolean; readonly kernels: CsvKernels | undefined },
+  {
+    format,
+    header,
+    kernels,
+    types,
+  }: Pick<CsvOptions, 'types'> & {
+    readonly format: CsvFormat
+    readonly header: boolean
+    readonly kernels: CsvKernels | undefined
+  },
   access: Access & Pick<CsvOptions, 'delimiter' | 'skip'>,
 ): Promise<CsvFile> {
   const { bytes, unpacked } = await openPlain(path, access)
@@ -133,7 +144,9 @@ async function openOne(
       )
     const names = namesOf(path, records, header)
     if (header && access.delimiter === undefined) checkNames(path, records)
-    const guesses = names.map(newGuess)
+    const guesses = names.map((name) =>
+      types !== undefined && Object.hasOwn(types, name) && types[name] === 'timestamp' ? newTimes() : newGuess(),
+    )
     if (!header) observeRecord(records, guesses, format)
     while (records.next()) observeRecord(records, guesses, format)
     const pieces = await piecesOf(table, path, kernels, format)
@@ -217,7 +230,10 @@ function observeRecord(record: CsvRecords, guesses: readonly Guess[], { decimal,
     const guess = guesses[i]
     if (guess === undefined || record.isAbsent(i)) continue
     if (nulls !== undefined && !record.isQuoted(i) && nulls.has(record.field(i) as string)) continue
-    if (isText(guess)) guess.seen++
+    if (guess.digits !== undefined) {
+      const field = record.field(i)
+      if (field !== QUOTED_EMPTY) observeTime(guess, field)
+    } else if (isText(guess)) guess.seen++
     else if (decimal === ',') {
       const field = record.field(i)
       const text = field === QUOTED_EMPTY ? '' : field

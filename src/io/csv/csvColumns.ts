@@ -7,9 +7,10 @@
 import type { Column } from '../../core/data/column.ts'
 import { FIXED_FORMS, type FixedForm, type FixedKind, isFixedKind } from '../../core/data/fixedValues.ts'
 import { LARGEST_OFFSET, ValidityBuilder } from '../../core/data/leafBuilders.ts'
-import type { ColumnType } from '../../core/data/schema.ts'
+import type { ColumnType, TimeUnit } from '../../core/data/schema.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
 import type { CsvField } from '../../core/ports.ts'
+import { timestampOfText } from '../timestampTexts.ts'
 import { DecimalCommas } from './csvCommas.ts'
 import type { Fields } from './csvFields.ts'
 import { isAt } from './csvFormat.ts'
@@ -70,6 +71,11 @@ function makeNull({ records: { bytes, bounds }, place, step, count }: Fields, nu
   }
 }
 
+/** The kernel for times of a unit; there is none for seconds. */
+function fieldOfTimes(unit: TimeUnit): CsvField | undefined {
+  return unit === 's' ? undefined : unit === 'ms' ? 'timestamp' : `timestamp(${unit})`
+}
+
 class FixedReader implements CsvColumnReader {
   private values: InstanceType<FixedForm['array']>
   private length = 0
@@ -84,7 +90,7 @@ class FixedReader implements CsvColumnReader {
     this.column = column
     this.commas = decimal === ',' && WITH_DECIMALS.has(kind) ? new DecimalCommas() : undefined
     this.form = FIXED_FORMS[kind]
-    this.field = kind === 'time' ? undefined : kind
+    this.field = kind === 'time' ? undefined : column.type.kind === 'timestamp' ? fieldOfTimes(column.type.unit) : kind
     this.values = new this.form.array(1024)
   }
 
@@ -120,7 +126,9 @@ class FixedReader implements CsvColumnReader {
   private stored(records: CsvRecords, place: number): number | bigint | undefined {
     const { type, guessed } = this.column
     const field = records.text(place)
-    return field === QUOTED_EMPTY ? undefined : this.form.store(valueOfField(field, type, guessed), type)
+    if (field === QUOTED_EMPTY) return undefined
+    if (type.kind === 'timestamp') return timestampOfText(field.trim(), type.unit)
+    return this.form.store(valueOfField(field, type, guessed), type)
   }
 
   finish(): Column {

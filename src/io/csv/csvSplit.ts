@@ -11,6 +11,7 @@ import { openBytes } from '../bytes/byteSource.ts'
 import type { ByteSource } from '../bytes/source.ts'
 import type { Unpacked } from '../bytes/unpacked.ts'
 import { checkUtf8, markBytes, readRange } from '../text.ts'
+import { finerTimestamp } from '../timestampTexts.ts'
 import { appendFields, type CsvColumn, type CsvColumnReader, columnReader } from './csvColumns.ts'
 import { type CsvFormat, isPlainFormat } from './csvFormat.ts'
 import { lineAtByte } from './csvPieces.ts'
@@ -163,7 +164,11 @@ const ISO = /^\s*[+-]?\d{4,6}-/
 /** The advice for a text in a form that is not read; empty where there is none. */
 function otherForm(type: ColumnType, text: string, { decimal }: CsvFormat): string {
   const cure = "take the column as 'utf8', and convert it in map()."
-  if (type.kind === 'timestamp' || type.kind === 'date') return ISO.test(text) ? '' : ` Dates are ISO 8601, as 2024-03-01: ${cure}`
+  if (type.kind === 'timestamp' || type.kind === 'date') {
+    const finer = type.kind === 'timestamp' ? finerTimestamp(text) : undefined
+    if (finer !== undefined) return ` It has more digits of a second: take the column as '${finer}'.`
+    return ISO.test(text) ? '' : ` Dates are ISO 8601, as 2024-03-01: ${cure}`
+  }
   if (decimal === ',') return /^[+-]?\d*\.\d+$/.test(text.trim()) ? ' Points stand between thousands, and a comma before decimals.' : ''
   return COMMAS.test(text)
     ? ` Numbers are read without commas, with a decimal point: with decimal commas read them with { decimal: ',' }, or ${cure}`

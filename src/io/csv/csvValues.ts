@@ -9,9 +9,10 @@ import type { ColumnType, DType } from '../../core/data/schema.ts'
 import { valueText } from '../../core/data/valueKinds.ts'
 import { PlanError } from '../../core/errors.ts'
 import { nearestNames } from '../../core/nearestNames.ts'
+import { dateOfText, digitsOfText, timestampOfDigits } from '../timestampTexts.ts'
 
 /** The types that `{ types }` may give a column. */
-export type CsvType = DType | 'u64' | 'utf8' | 'timestamp' | 'date'
+export type CsvType = DType | 'u64' | 'utf8' | 'timestamp' | 'timestamp(ms)' | 'timestamp(us)' | 'timestamp(ns)' | 'date'
 
 const TYPES: { readonly [K in CsvType]: true } = {
   f64: true,
@@ -27,6 +28,9 @@ const TYPES: { readonly [K in CsvType]: true } = {
   u64: true,
   utf8: true,
   timestamp: true,
+  'timestamp(ms)': true,
+  'timestamp(us)': true,
+  'timestamp(ns)': true,
   date: true,
 }
 
@@ -47,7 +51,6 @@ const PLAIN = /^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?$/
 const INTEGER = /^[+-]?\d+$/
 const LEADING_ZERO = /^[+-]?0\d/
 const SPECIAL = new Set(['NaN', 'Infinity', '-Infinity'])
-const TIME = /^([+-]\d{6}|\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
 /** The kinds of values that all fields of a column seen so far can be. */
 export interface Guess {
@@ -58,10 +61,21 @@ export interface Guess {
   integer: boolean
   /** Whether some integer is not exactly an f64. */
   wide: boolean
+  /** The most digits of a second, of a column that is known to have times. */
+  digits?: number
 }
 
 export function newGuess(): Guess {
   return { seen: 0, number: true, bool: true, integer: true, wide: false }
+}
+
+/** What is seen of a column that `{ types }` says to be timestamps, without their unit. */
+export function newTimes(): Guess {
+  return { ...newGuess(), digits: 0 }
+}
+
+export function observeTime(guess: Guess, field: string): void {
+  guess.digits = Math.max(guess.digits ?? 0, digitsOfText(field))
 }
 
 /** Whether the column is text, whatever is still to come. */
@@ -106,11 +120,24 @@ export function mergedGuess(a: Guess, b: Guess): Guess {
     bool: a.bool && b.bool,
     integer: a.integer && b.integer,
     wide: a.wide || b.wide,
+    digits: Math.max(a.digits ?? 0, b.digits ?? 0),
   }
 }
 
-export function typeOfCsv(type: CsvType): ColumnType {
-  return type === 'timestamp' ? { kind: 'timestamp', unit: 'ms' } : { kind: type }
+/** The column of a type that is asked for; of timestamps without a unit one that holds so many `digits` of a second. */
+export function typeOfCsv(type: CsvType, digits = 0): ColumnType {
+  switch (type) {
+    case 'timestamp':
+      return timestampOfDigits(digits)
+    case 'timestamp(ms)':
+      return { kind: 'timestamp', unit: 'ms' }
+    case 'timestamp(us)':
+      return { kind: 'timestamp', unit: 'us' }
+    case 'timestamp(ns)':
+      return { kind: 'timestamp', unit: 'ns' }
+    default:
+      return { kind: type }
+  }
 }
 
 /**
@@ -144,7 +171,7 @@ export function valueOfField(field: string, type: ColumnType, guessed: boolean):
       return isBool(text) ? text.toLowerCase() === 'true' : !guessed && (text === '1' || text === '0') ? text === '1' : undefined
     case 'timestamp':
     case 'date':
-      return dateOf(text)
+      return dateOfText(text)
     case 'binary':
     case 'null':
     case 'time':
@@ -174,18 +201,4 @@ function isWide(text: string): boolean {
 function fitsI64(text: string): boolean {
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text)
   return value >= -(2n ** 63n) && value < 2n ** 63n
-}
-
-/** ISO dates and times, in UTC when they name no zone; undefined for others and for digits below a millisecond. */
-function dateOf(text: string): Date | undefined {
-  const parts = TIME.exec(text)
-  if (parts === null) return undefined
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone = 'Z'] = parts
-  if (/[1-9]/.test(fraction.slice(3))) return undefined
-  const offset = zone === 'Z' || zone.includes(':') ? zone : `${zone.slice(0, 3)}:${zone.slice(3)}`
-  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}${offset}`)
-  if (Number.isNaN(date.getTime())) return undefined
-  // JavaScript takes 30 February for 1 or 2 March.
-  const lastOfMonth = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate()
-  return Number(day) <= lastOfMonth ? date : undefined
 }

@@ -7,7 +7,7 @@
 import type { Batch } from '../../core/data/column.ts'
 import { createBuilder } from '../../core/data/columnBuilder.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
-import type { ColumnBuilder } from '../../core/data/leafBuilders.ts'
+import { type ColumnBuilder, FixedBuilder } from '../../core/data/leafBuilders.ts'
 import { type ColumnType, type Field, typeText } from '../../core/data/schema.ts'
 import { valueText } from '../../core/data/valueKinds.ts'
 import { Bug, PlanError, SourceError } from '../../core/errors.ts'
@@ -24,6 +24,7 @@ import { checkExpected, type ExpectOptions } from '../expected.ts'
 import { type PartitionOptions, withPartitions } from '../partitions/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from '../reading.ts'
 import { checkUtf8, LARGEST_PIECE_BYTES, lineEndAfter, markBytes, readRange } from '../text.ts'
+import { digitsOfText, finerTimestamp, timestampOfText } from '../timestampTexts.ts'
 import { jsonText, parseLine } from './parseLine.ts'
 import { fieldOf, fieldsOfSeen, type JsonPlace, jsonError, lineError, nothingSeen, type Seen, see } from './seenValues.ts'
 
@@ -67,12 +68,14 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
   const named = await filesOf(source, options)
   const access = { ...options, given: named.given }
   const root = nothingSeen()
+  const digits = new Map<string, number>()
   const pieces: Piece[] = []
   for (const [file, path] of named.paths.entries()) {
     const { bytes, unpacked } = await openPlain(path, access)
     try {
       await checkForm(bytes, path, 'readNdjson')
-      for await (const piece of piecesOf(bytes, path, { root, types })) pieces.push({ ...piece, file, ...(unpacked && { unpacked }) })
+      for await (const piece of piecesOf(bytes, path, { root, types, digits }))
+        pieces.push({ ...piece, file, ...(unpacked && { unpacked }) })
     } finally {
       await bytes.close()
     }
@@ -81,7 +84,7 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
   for (const name of Object.keys(types)) {
     if (!root.fields.has(name)) throw new PlanError(`No line of ${first} has a field "${name}", which { types } names.`)
   }
-  const columns = columnsOf(root, first, types)
+  const columns = columnsOf(root, first, types, digits)
   if (columns.length === 0) throw new SourceError(`${first} has no objects with fields in it.`, first)
   const splits = pieces.map(({ rows, file, textBytes, ...piece }): SourceSplit => {
     const detail: NdjsonDetail = { ...piece, columns }
@@ -112,14 +115,19 @@ function checkTypes(types: unknown): void {
   }
 }
 
-function columnsOf(root: Seen, path: string, types: Readonly<Record<string, NdjsonType>>): readonly NdjsonColumn[] {
+function columnsOf(
+  root: Seen,
+  path: string,
+  types: Readonly<Record<string, NdjsonType>>,
+  digits: ReadonlyMap<string, number>,
+): readonly NdjsonColumn[] {
   const guessed: Seen = { ...root, fields: new Map([...root.fields].filter(([name]) => !Object.hasOwn(types, name))) }
   const fields = new Map(fieldsOfSeen(guessed, path).map((field) => [field.name, field]))
   return [...root.fields].map(([name]): NdjsonColumn => {
     const field = fields.get(name)
     if (field !== undefined) return { field }
     const asked = types[name] as NdjsonType // it is not among the others
-    const type: ColumnType = asked === 'json' ? { kind: 'utf8' } : typeOfCsv(asked)
+    const type: ColumnType = asked === 'json' ? { kind: 'utf8' } : typeOfCsv(asked, digits.get(name))
     return { field: { name, type, nullable: true }, asked }
   })
 }
@@ -127,10 +135,16 @@ function columnsOf(root: Seen, path: string, types: Readonly<Record<string, Ndjs
 interface Looking {
   readonly root: Seen
   readonly types: Readonly<Record<string, NdjsonType>>
+  /** The most digits of a second that a column has which `types` says to be timestamps. */
+  readonly digits: Map<string, number>
 }
 
 /** Goes through a file, and notes its values in `root`; yields its pieces. */
-async function* piecesOf(bytes: ByteSource, path: string, { root, types }: Looking): AsyncGenerator<Omit<Piece, 'file' | 'unpacked'>> {
+async function* piecesOf(
+  bytes: ByteSource,
+  path: string,
+  { root, types, digits }: Looking,
+): AsyncGenerator<Omit<Piece, 'file' | 'unpacked'>> {
   let lines = 0
   for (let start = 0; start < bytes.size; ) {
     const end = await lineEndAfter(bytes, start + SPLIT_BYTES)
@@ -148,6 +162,8 @@ async function* piecesOf(bytes: ByteSource, path: string, { root, types }: Looki
         const named = { ...place, name }
         const field = fieldOf(root, name, named)
         if (!Object.hasOwn(types, name)) see(field, value, named)
+        else if (types[name] === 'timestamp' && typeof value === 'string')
+          digits.set(name, Math.max(digits.get(name) ?? 0, digitsOfText(value)))
         if (typeof value === 'string') textBytes.set(name, (textBytes.get(name) ?? 0) + value.length)
       }
       root.count++
@@ -195,7 +211,7 @@ export const readNdjsonSplit: ReadSplit = async (_source, split, names, _predica
   const picked = names.map((name) => {
     const column = columns.find(({ field }) => field.name === name)
     if (column === undefined) throw new Bug(`The column "${name}" of ${path} was not opened.`)
-    return { column, builder: createBuilder(column.field.type, name) }
+    return { column, builder: column.asked === undefined ? createBuilder(column.field.type, name) : askedBuilder(column.field.type, name) }
   })
   const text = textOf(await readRange(detail, access), path, detail.start)
   let length = 0
@@ -225,8 +241,14 @@ function append(
     return
   }
   const stored = asked === 'json' ? jsonText(value) : askedValue(value, field.type)
-  if (stored === undefined)
-    throw jsonError({ ...place, name: field.name }, `is ${shortText(value)}, and no ${typeText(field.type)}, which { types } asks for.`)
+  if (stored === undefined) {
+    const finer = field.type.kind === 'timestamp' && typeof value === 'string' ? finerTimestamp(value) : undefined
+    const cure = finer === undefined ? '' : ` It has more digits of a second: take the column as '${finer}'.`
+    throw jsonError(
+      { ...place, name: field.name },
+      `is ${shortText(value)}, and no ${typeText(field.type)}, which { types } asks for.${cure}`,
+    )
+  }
   builder.append(stored)
 }
 
@@ -249,12 +271,18 @@ function fitted(value: unknown, type: ColumnType): unknown {
   }
 }
 
+/** A builder of a column that the user gave a type: of timestamps it takes counts of their unit, since a Date has milliseconds. */
+function askedBuilder(type: ColumnType, name: string): ColumnBuilder {
+  return type.kind === 'timestamp' ? new FixedBuilder(type, FIXED_FORMS.i64, name) : createBuilder(type, name)
+}
+
 /** A value as the type that the user gave; undefined where it is none. */
 function askedValue(value: unknown, type: ColumnType): unknown {
   const { kind } = type
   if (kind === 'utf8') return typeof value === 'string' ? value : undefined
   if (kind === 'bool') return typeof value === 'boolean' ? value : undefined
   const isTime = kind === 'date' || kind === 'timestamp'
+  if (type.kind === 'timestamp') return typeof value === 'string' ? timestampOfText(value.trim(), type.unit) : undefined
   if (typeof value === 'string') return isTime ? valueOfField(value, type, false) : undefined
   if (isTime || (typeof value !== 'number' && typeof value !== 'bigint') || !isFixedKind(kind)) return undefined
   const isWide = kind === 'i64' || kind === 'u64'

@@ -1,6 +1,6 @@
 /**
  * Kernels that parse dates and times from the bytes of CSV fields: `2024-03-01`, and for times also `2024-03-01T12:34:56`, with a space
- * for the T, with up to three digits of a fraction, with a Z. All other forms are left to JavaScript.
+ * for the T, with as many digits of a fraction as the unit holds, with a Z. All other forms are left to JavaScript.
  */
 
 import { type Code, get, I, long, num, OP, set, tee } from '../../kir/instructions.ts'
@@ -92,13 +92,18 @@ export function csvDateKernel(): KernelModule {
   return columnKernel([eachField({ plain, absent: [valuePlace(2), num(0), I.memory(OP.i32Store, VALUES)] })], TYPES)
 }
 
-/** Adds up to three digits of a fraction to `time` as milliseconds; `begin` is left behind them. One block deep in a field's code. */
-const FRACTION: Code = [
-  [get(begin), get(end), OP.i32LtS, byteAt(begin), num(POINT), OP.i32Eq, OP.i32And, I.if(), added(begin, 1), num(100), set(L.day)],
+/** The units of a second that times are counted in, each with what a millisecond has of them. */
+const PER_MS = { ms: 1, us: 1000, ns: 1_000_000 } as const
+/** Days of which a count of nanoseconds surely fits 64 bits: those of 1678 to 2261. */
+const [NANO_FIRST, NANO_DAYS] = [-106_000, 212_000]
+
+/** Adds the digits of a fraction, as many as the unit holds, to `time`; `begin` is left behind them. One block deep in a field's code. */
+const fraction = (first: number): Code => [
+  [get(begin), get(end), OP.i32LtS, byteAt(begin), num(POINT), OP.i32Eq, OP.i32And, I.if(), added(begin, 1), num(first), set(L.day)],
   [I.block(), I.loop, get(begin), get(end), OP.i32GeS, I.brIf(1)],
   [byteAt(begin), num(ZERO), OP.i32Sub, tee(L.digit), num(9), OP.i32GtU, I.brIf(1), get(L.day), OP.i32Eqz, odd(4)],
   [get(L.time), get(L.digit), get(L.day), OP.i32Mul, OP.i64ExtendI32U, OP.i64Add, set(L.time)],
-  [get(L.day), over(10), set(L.day), added(begin, 1), I.br(0), OP.end, OP.end, get(L.day), num(100), OP.i32Eq, odd(2), OP.end],
+  [get(L.day), over(10), set(L.day), added(begin, 1), I.br(0), OP.end, OP.end, get(L.day), num(first), OP.i32Eq, odd(2), OP.end],
 ]
 
 const CLOCK: Code = [
@@ -106,20 +111,23 @@ const CLOCK: Code = [
   [byteAt(begin, DAY_CHARACTERS), tee(L.digit), num(LETTER_T), OP.i32Ne, get(L.digit), num(SPACE), OP.i32Ne, OP.i32And, odd(1)],
 ]
 
-/** Parses times as milliseconds since 1970 in UTC, which is also the zone of texts without one. */
-export function csvTimeKernel(): KernelModule {
+/** Parses times as counts of a unit since 1970 in UTC, which is also the zone of texts without one. */
+export function csvTimeKernel(unit: keyof typeof PER_MS): KernelModule {
+  const perMs = PER_MS[unit]
+  const inUnit: Code = unit === 'ms' ? [] : [get(L.time), long(BigInt(perMs)), OP.i64Mul, set(L.time)]
+  const inRange: Code = unit === 'ns' ? [get(L.part), num(NANO_FIRST), OP.i32Sub, num(NANO_DAYS), OP.i32GtU, odd()] : []
   const clock = (at: number, most: number, scale: number): Code => [
     [two(at), tee(L.digit), isOver(most, 1), get(L.time), get(L.digit), num(scale), OP.i32Mul, OP.i64ExtendI32U, OP.i64Add, set(L.time)],
   ]
   const isDay: Code = [LENGTH, num(DAY_CHARACTERS), OP.i32Eq]
   const time: Code = [
     [CLOCK, formed('00:00:00', DAY_CHARACTERS + 1, 1), clock(0, 23, 3_600_000), clock(3, 59, 60_000), clock(6, 59, 1000)],
-    [added(begin, SECOND_CHARACTERS), FRACTION],
+    [added(begin, SECOND_CHARACTERS), inUnit, fraction(100 * perMs)],
     [get(begin), get(end), OP.i32LtS, byteAt(begin), num(LETTER_Z), OP.i32Eq, OP.i32And, get(begin), OP.i32Add, get(end), OP.i32Ne, odd(1)],
   ]
   const plain: Code = [
-    [UNQUOTED, LENGTH, num(DAY_CHARACTERS), OP.i32LtS, odd(), DATE],
-    [get(L.part), OP.i64ExtendI32S, long(86_400_000n), OP.i64Mul, set(L.time), isDay, OP.i32Eqz, I.if(), time, OP.end],
+    [UNQUOTED, LENGTH, num(DAY_CHARACTERS), OP.i32LtS, odd(), DATE, inRange],
+    [get(L.part), OP.i64ExtendI32S, long(86_400_000n), OP.i64Mul, set(L.time), isDay, I.if(), inUnit, OP.else, time, OP.end],
     [valuePlace(3), get(L.time), I.memory(OP.i64Store, VALUES)],
   ]
   return columnKernel([eachField({ plain, absent: [valuePlace(3), long(0n), I.memory(OP.i64Store, VALUES)] })], TYPES)

@@ -33,7 +33,11 @@ function kernelOf(kernel: Kernel): KernelModule {
     case 'date':
       return csvDateKernel()
     case 'timestamp':
-      return csvTimeKernel()
+      return csvTimeKernel('ms')
+    case 'timestamp(us)':
+      return csvTimeKernel('us')
+    case 'timestamp(ns)':
+      return csvTimeKernel('ns')
     default:
       return csvNumberKernel(kernel)
   }
