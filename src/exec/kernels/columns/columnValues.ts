@@ -236,7 +236,7 @@ function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): Column
   if (value.kind === 'constant' && typeof value.value === 'bigint') return bigintConstant(w, value.value)
   if (value.kind !== 'constant' || (value.value !== null && value.value !== undefined)) return value
   if (other.kind === 'i64') return bigintConstant(w, 0n)
-  if (other.kind === 'date') return { kind: 'date', lo: w.zeros(), hi: w.zeros() }
+  if (isDate(w, other)) return { kind: 'date', lo: w.zeros(), hi: w.zeros() }
   if (asChoice(w, other) !== undefined) return { kind: 'text', at: w.zeros(), columns: [] }
   return other.kind === 'bool' ? w.truth(false) : w.number(0)
 }
