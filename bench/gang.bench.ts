@@ -112,19 +112,26 @@ if (bench.wanted('foreseen')) {
   const lines = (['factorization', 'rounds', 'wavefront'] as const).flatMap((program) =>
     [1, 1 / 4, 1 / 16].flatMap((part) => {
       const pass = { program, samples: Math.round(samples * part), workers: 1, passes }
-      const { foreseenMs = [] } = run(1, pass)
-      const measured = [run(2, pass), run(1, { ...pass, workers: 2 })]
-      return measured.map(({ milliseconds, count }, i) => {
-        const ms = Math.min(...milliseconds.slice(2))
+      const runs = Array.from({ length: rounds }, () => ({
+        foreseenMs: run(1, pass).foreseenMs ?? [],
+        measured: [run(2, pass), run(1, { ...pass, workers: 2 })],
+      }))
+      return [0, 1].map((i) => {
+        const own = runs.flatMap(({ measured }) => measured[i] ?? [])
         // a pass that is too small for two processes runs in one
-        const ran = i === 0 && count === 1 ? 2 : i
-        const foreseen = foreseenMs[ran] as number
+        const ran = i === 0 && own.every(({ count }) => count === 1) ? 2 : i
+        const foreseen = median(runs.map(({ foreseenMs }) => foreseenMs[ran] as number))
+        const ms = median(own.map(({ milliseconds }) => Math.min(...milliseconds.slice(2))))
+        const ratios = runs.map(
+          ({ foreseenMs, measured }) => (foreseenMs[ran] as number) / Math.min(...(measured[i]?.milliseconds.slice(2) ?? [])),
+        )
         const shape = ['2 x 1', '1 x 2', '1 of 2'][ran]
-        return [`${program}, ${pass.samples} samples, ${shape}`, foreseen.toFixed(1), ms.toFixed(1), (foreseen / ms).toFixed(2)]
+        const each = ratios.map((ratio) => ratio.toFixed(2)).join(' ')
+        return [`${program}, ${pass.samples} samples, ${shape}`, foreseen.toFixed(1), ms.toFixed(1), median(ratios).toFixed(2), each]
       })
     }),
   )
-  console.log(`\n${table(['foreseen', 'ms', 'it takes', 'ratio'], lines)}`)
+  console.log(`\n${table(['foreseen', 'ms', 'it takes', 'ratio', 'of each run'], lines)}`)
   results.foreseen = lines
 }
 if (bench.wanted('messages')) {

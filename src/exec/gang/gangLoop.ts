@@ -143,6 +143,8 @@ export class GangLoop extends KernelLoop {
         const result = await this.#runTogether(journal, pass, { ...options, stays })
         if (result !== 'again' && result !== 'not kept') return result
         if (result === 'not kept') stays = false
+        else if (formed.epoch === this.#gang.epoch)
+          throw new Bug(`A pass of ${this.name} would begin again on the processes that it has just failed on.`)
       } finally {
         leave()
       }

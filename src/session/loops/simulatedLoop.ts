@@ -1,7 +1,7 @@
 /** Simulates a prepared loop on machines that need not exist. Loaded only where it is asked for. */
 import { PlanError } from '../../core/errors.ts'
 import type { Machines, Simulation } from '../../core/loop/simulation.ts'
-import { simulate } from '../../exec/gang/simulate.ts'
+import { simulate } from '../../exec/gang/simulation/simulate.ts'
 import { KernelLoop } from '../../exec/loops/kernelLoop.ts'
 import type { PreparedLoop } from '../../exec/loops/loopRun.ts'
 import { SplitLoop } from '../../exec/loops/splitLoop.ts'
