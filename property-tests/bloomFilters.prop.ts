@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ruleOutByFilters } from '../src/io/parquet/filters/bloomFilters.ts'
+import { ruleOutInParquet } from '../src/io/parquet/filters/ruleOut.ts'
 import { openParquet } from '../src/io/parquet.ts'
 import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -101,7 +101,7 @@ test('row groups that a filter rules out have no row with the value, and chains 
       const groups = source.splits.length === one.groups.length ? one.groups : undefined // as it is, unless DuckDB cuts otherwise
       const table = await session.readParquet<{ k: Value }>(path)
       for (const value of [...one.asked, ...one.groups.map(([first]) => first as Value)]) {
-        const kept = await ruleOutByFilters(source, source.splits, [{ column: 'k', operator: '===', value }])
+        const kept = await ruleOutInParquet(source, source.splits, [{ column: 'k', operator: '===', value }])
         ruledOut += source.splits.length - kept.length
         const counts = one.groups.map((values) => rowsWith(value, values, one.isNullable))
         for (const [g, count] of groups === undefined ? [] : counts.entries()) if (count > 0) expect(kept).toContain(source.splits[g])
@@ -128,7 +128,7 @@ test('a filter whose header is damaged fails nothing', async () => {
       writeFileSync(path, bytes)
       const again = await openParquet([path])
       const value = one.groups[0]?.[0] as Value
-      const kept = await ruleOutByFilters(again, again.splits, [{ column: 'k', operator: '===', value }])
+      const kept = await ruleOutInParquet(again, again.splits, [{ column: 'k', operator: '===', value }])
       // a header that says another length is another filter: what it must not do is to fail
       expect(again.splits.filter((one) => kept.includes(one))).toEqual([...kept])
     }),

@@ -61,7 +61,7 @@ export interface Access extends WriteAccess {
   readonly numbered?: ((column: number) => TextNumbers | undefined) | undefined
 }
 
-/** Leaves out splits in which no row can satisfy the predicate, as far as the source knows beside statistics; the others stay in their order. */
+/** Leaves out splits, and rows of splits, that cannot satisfy the predicate, as far as the source knows beside statistics; the others stay in their order. */
 export type RuleOut = (source: ArraySource, splits: readonly SourceSplit[], predicate: ColumnPredicate) => Promise<readonly SourceSplit[]>
 
 /** Numbers for texts of which nothing else is asked. */

@@ -16,7 +16,9 @@ export interface SourceSplit {
   readonly columnBytes?: ReadonlyMap<string, number>
   /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
   readonly statistics?: ReadonlyMap<string, Bounds>
-  /** The reader's own data for filters that tell whether a column may have a value, by column. */
+  /** The split of which this one has some rows. */
+  readonly partOf?: SourceSplit
+  /** The reader's own data for filters that tell whether, and where, a column may have a value, by column. */
   readonly filters?: ReadonlyMap<string, unknown>
   /** Columns of which a value may be null; all of them where it is not said. What is read decides: a file may be wrong. */
   readonly mayBeNull?: ReadonlySet<string>

@@ -188,6 +188,8 @@ export function sliceColumn(column: Column, from: number, to: number): Column {
   const length = to - from
   const validity = column.validity === undefined ? undefined : sliceBits(column.validity, from, length)
   const base = { type: column.type, length, ...(validity === undefined ? {} : { validity }) }
+  const { dictionary } = column
+  if (dictionary !== undefined) return { ...base, values: column.values?.subarray(from, to) ?? new Uint8Array(0), dictionary }
   switch (column.type.kind) {
     case 'null':
     case 'unknown':

@@ -11,6 +11,8 @@ export interface ColumnComparison {
   readonly operator: ComparisonOperator
   /** The constant; for dates and timestamps in milliseconds since 1970. */
   readonly value: number | bigint | string | boolean
+  /** Null satisfies it too, as `null < 1` is true in JavaScript: only pieces without nulls are skipped by it. Absent for columns without nulls. */
+  readonly isOfNull?: true
 }
 
 /** A conjunction: all comparisons must hold. */
@@ -28,11 +30,19 @@ export interface Bounds {
   readonly max: number | bigint | string | boolean
 }
 
-/** Whether a piece whose columns have these bounds may hold a row for which all comparisons hold. */
-export function mayHold(predicate: ColumnPredicate, bounds: ReadonlyMap<string, Bounds> | undefined): boolean {
+/** What a source knows of the columns of a piece. */
+export interface Piece {
+  readonly statistics?: ReadonlyMap<string, Bounds> | undefined
+  /** Columns of which a value may be null; all of them where it is not said. */
+  readonly mayBeNull?: ReadonlySet<string> | undefined
+}
+
+/** Whether a piece may hold a row for which all comparisons hold. */
+export function mayHold(predicate: ColumnPredicate, { statistics, mayBeNull }: Piece): boolean {
   return predicate.every((comparison) => {
-    const column = bounds?.get(comparison.column)
-    return column === undefined || mayMatch(comparison, column)
+    const bounds = statistics?.get(comparison.column)
+    const ofNull = comparison.isOfNull === true && mayBeNull?.has(comparison.column) !== false
+    return bounds === undefined || ofNull || mayMatch(comparison, bounds)
   })
 }
 

@@ -57,20 +57,20 @@ export function splitsRead(scan: Scan): readonly SourceSplit[] {
   let known = read.get(scan)
   if (known === undefined) {
     const left = filtered.get(predicate)
-    known = (left?.source === source ? left.splits : source.splits).filter(({ statistics }) => mayHold(predicate, statistics))
+    known = (left?.source === source ? left.splits : source.splits).filter((split) => mayHold(predicate, split))
     read.set(scan, known)
   }
   return known
 }
 
-/** Asks filters of files which splits have no row for the predicates of a plan's scans; what they rule out is not among `splitsRead` from then on. */
+/** Asks filters and indexes of files which splits, and which of their rows, the predicates of a plan's scans need; what they rule out is not among `splitsRead` from then on. */
 export async function askFilters(plan: PhysicalPlan, ruleOut: RuleOut): Promise<void> {
   if (plan.kind !== 'ScanExec') {
     await allOf(inputsOf(plan).map((input) => askFilters(input, ruleOut)))
     return
   }
   const { source, predicate } = plan
-  if (predicate === undefined || !predicate.some(({ operator }) => operator === '===') || filtered.get(predicate)?.source === source) return
+  if (predicate === undefined || filtered.get(predicate)?.source === source) return
   const splits = await ruleOut(source, splitsRead(plan), predicate)
   filtered.set(predicate, { source, splits })
   read.delete(plan)

@@ -5,6 +5,7 @@
  * the record has it, so that explain prints what ran.
  */
 import type { Column } from '../../core/data/column.ts'
+import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Measures, RanPlan } from '../../planner/physical/ranPlan.ts'
 import type { ColumnProgram } from './columns/columnProgram.ts'
@@ -265,7 +266,11 @@ type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
 
 /** The numbers of pieces of a file that are read, and of all. */
 function piecesOf(scan: Scan): NonNullable<Measures['pieces']> {
-  return { of: PIECES[scan.source.kind], read: splitsRead(scan).length, all: scan.source.splits.length }
+  const splits = splitsRead(scan)
+  const read = [...new Set(splits.map((split) => split.partOf ?? split))]
+  const rowsIn = (some: readonly SourceSplit[]): number => some.reduce((sum, { rows = 0 }) => sum + rows, 0)
+  const rows = splits.some(({ partOf }) => partOf !== undefined) ? { rows: { read: rowsIn(splits), all: rowsIn(read) } } : {}
+  return { of: PIECES[scan.source.kind], read: read.length, all: scan.source.splits.length, ...rows }
 }
 
 const PIECES = {

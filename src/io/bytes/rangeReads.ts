@@ -1,5 +1,5 @@
 /**
- * Reads of ranges of a file that are known before: those that lie side by side are read at once.
+ * Reads of ranges of a file that are known before: those that lie side by side, or close to each other, are read at once.
  *
  *     ranges     [a 40 kB][b 90 kB]   [c 2 MB][d 3 MB]
  *     reads      ------------------   --------========
@@ -23,17 +23,23 @@ interface Run {
   bytes: Promise<Uint8Array> | undefined
 }
 
+interface Reading {
+  readonly scratch?: Scratch | undefined
+  /** Ranges that this many bytes, or fewer, lie between are read with them. Default: 0. */
+  readonly closeBytes?: number
+}
+
 export class RangeReads<R extends Range> {
   readonly #bytes: ByteSource
   readonly #scratch: Scratch | undefined
   readonly #runs = new Map<R, Run>()
-  constructor(bytes: ByteSource, ranges: readonly R[], scratch: Scratch | undefined) {
+  constructor(bytes: ByteSource, ranges: readonly R[], { scratch, closeBytes = 0 }: Reading = {}) {
     this.#bytes = bytes
     this.#scratch = scratch
     let last: Run | undefined
     for (const range of [...ranges].sort((a, b) => a.start - b.start)) {
       const { start, end } = range
-      if (last !== undefined && start <= last.end && Math.max(end, last.end) - last.start <= TOGETHER_BYTES) {
+      if (last !== undefined && start <= last.end + closeBytes && Math.max(end, last.end) - last.start <= TOGETHER_BYTES) {
         last.end = Math.max(end, last.end)
         last.left++
       } else last = { start, end, left: 1, bytes: undefined }

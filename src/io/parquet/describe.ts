@@ -9,14 +9,16 @@ import type { Bounds } from '../../core/plan/predicate.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
 import { tableFromIPC } from '../arrow/arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrow/arrowTypes.ts'
+import type { Range } from '../bytes/rangeReads.ts'
 import { fileType, type Int64, readType } from '../int64.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
-import { type FilterPlace, filterForm } from './filters/filterPlaces.ts'
+import { type ColumnFilters, type FilterPlace, filterForm } from './filters/filterPlaces.ts'
 import type { ColumnChunk, ParquetColumn, ParquetFooter, RowGroup } from './footer.ts'
 import type { DecodeLimits } from './limits.ts'
 import { declaredTypes, unitRatio } from './ownSchema.ts'
+import type { RowRange } from './pageIndex/rowRanges.ts'
 import { type ChunkMeta, singleGroupFile } from './singleGroup.ts'
-import { boundsOf } from './statistics.ts'
+import { type BoundsForm, boundsOf } from './statistics.ts'
 import { encodeThrift, intOf, type ThriftStruct } from './thrift.ts'
 import { WasmFailure, withParquetDecoder } from './wasm.ts'
 
@@ -43,7 +45,10 @@ export interface GroupDetail {
   readonly group: number
   /** Number of the file's rows before the group. */
   readonly firstRow: number
+  /** All rows of the group. */
   readonly rows: number
+  /** The rows that the split has, where these are not all. */
+  readonly part?: RowRange
 }
 /** A column of one row group. Splits keep these by name in a Map: a plain object loses a column named `__proto__` on its way to a thread. */
 export interface GroupColumn {
@@ -57,6 +62,10 @@ export interface ChunkDetail {
   readonly bytes: number
   readonly uncompressedBytes: number
   readonly checksum?: number
+  /** Where the file says where its pages lie. */
+  readonly pagesAt?: Range
+  /** The dictionary, where the chunk is some pages of the one in the file, and it does not lie before them. */
+  readonly dictionary?: Range
 }
 
 export interface FileColumns {
@@ -166,36 +175,49 @@ function bytesOfColumns({ columns }: FileColumns, group: RowGroup): ReadonlyMap<
   return new Map(columns.map((column) => [column.name, sumOf(chunksOf(column, group), leastOf)]))
 }
 
-function boundsOfColumns({ columns, fields, details }: FileColumns, group: RowGroup): ReadonlyMap<string, Bounds> {
+function boundsOfColumns(file: FileColumns, group: RowGroup): ReadonlyMap<string, Bounds> {
   const statistics = new Map<string, Bounds>()
-  for (const [i, column] of columns.entries()) {
-    const [leaf] = column.leaves
+  for (const column of file.columns) {
+    const form = boundsForm(file, column)
     const [chunk] = chunksOf(column, group)
-    const type = fields[i]?.type
-    const [change] = details.get(column.name)?.changes ?? []
-    const changed = change !== undefined && change.kind !== 'type' && change.kind !== 'decimal'
-    if (leaf === undefined || chunk?.statistics === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed)
-      continue
-    const bounds = boundsOf(chunk.statistics, leaf.element, fileType(type), change?.kind === 'decimal' ? change.scale : undefined)
+    const bounds = form && chunk?.statistics && boundsOf(chunk.statistics, form)
     if (bounds !== undefined) statistics.set(column.name, bounds)
   }
   return statistics
 }
 
-/** The Bloom filters of columns of one value per row, whose values are hashed as they are here. */
-function filtersOf({ columns, details }: FileColumns, group: RowGroup): ReadonlyMap<string, FilterPlace> {
-  const filters = new Map<string, FilterPlace>()
-  for (const column of columns) {
-    const [leaf] = column.leaves
-    const filterAt = chunksOf(column, group)[0]?.filterAt
-    const detail = details.get(column.name)
-    if (leaf?.flat !== true || leaf.path.length > 1 || filterAt === undefined || detail === undefined) continue
-    const { type, changes, int96 } = detail
-    const isOther = int96 !== undefined || (changes[0] !== undefined && changes[0].kind !== 'type')
-    const form = isOther ? undefined : filterForm(fileType(type), intOf(leaf.element, 1))
-    if (form !== undefined) filters.set(column.name, { at: filterAt, form })
+/** The form of a column's values in its statistics; undefined for columns that are nested, or whose values are others there. */
+function boundsForm({ details }: FileColumns, { name, leaves: [leaf] }: ParquetColumn): BoundsForm | undefined {
+  const detail = details.get(name)
+  if (detail === undefined || leaf?.flat !== true || leaf.path.length > 1) return undefined
+  const [change] = detail.changes
+  if (change !== undefined && change.kind !== 'type' && change.kind !== 'decimal') return undefined
+  return { element: leaf.element, type: fileType(detail.type), ...(change?.kind === 'decimal' ? { scale: change.scale } : {}) }
+}
+
+/** What tells of columns of one value per row, beside statistics, where values of a row group are not. */
+function filtersOf(file: FileColumns, group: RowGroup): ReadonlyMap<string, ColumnFilters> {
+  const filters = new Map<string, ColumnFilters>()
+  for (const column of file.columns) {
+    const [chunk] = chunksOf(column, group)
+    if (chunk === undefined) continue
+    const bloom = bloomPlace(file, column, chunk)
+    const form = boundsForm(file, column)
+    const { pagesAt, boundsAt } = chunk
+    const index = pagesAt && boundsAt && form && { pagesAt, boundsAt, form, chunk: { ...chunk, bytes: chunk.compressedBytes } }
+    if (bloom !== undefined || index !== undefined) filters.set(column.name, { ...(bloom && { bloom }), ...(index && { index }) })
   }
   return filters
+}
+
+/** The Bloom filter of a column whose values are hashed as they are here. */
+function bloomPlace({ details }: FileColumns, { name, leaves: [leaf] }: ParquetColumn, { filterAt }: ColumnChunk): FilterPlace | undefined {
+  const detail = details.get(name)
+  if (leaf?.flat !== true || leaf.path.length > 1 || filterAt === undefined || detail === undefined) return undefined
+  const { type, changes, int96 } = detail
+  const isOther = int96 !== undefined || (changes[0] !== undefined && changes[0].kind !== 'type')
+  const form = isOther ? undefined : filterForm(fileType(type), intOf(leaf.element, 1))
+  return form && { at: filterAt, form }
 }
 
 /** Names of the columns that may have nulls: all but top-level columns of one value per row whose chunk's statistics count no nulls. */
@@ -213,9 +235,10 @@ function columnsOfGroup({ columns, details, footer }: FileColumns, group: RowGro
   for (const column of columns) {
     const detail = details.get(column.name)
     if (detail === undefined) continue
-    const chunks = chunksOf(column, group).map(({ codec, values, start, compressedBytes, uncompressedBytes }, i): ChunkDetail => {
+    const chunks = chunksOf(column, group).map(({ codec, values, start, compressedBytes, uncompressedBytes, pagesAt }, i): ChunkDetail => {
       const checksum = footer.chunkChecksums?.[index * group.chunks.length + column.firstLeaf + i]
-      return { codec, values, start, bytes: compressedBytes, uncompressedBytes, ...(checksum === undefined ? {} : { checksum }) }
+      const known = { ...(checksum === undefined ? {} : { checksum }), ...(pagesAt && { pagesAt }) }
+      return { codec, values, start, bytes: compressedBytes, uncompressedBytes, ...known }
     })
     known.set(column.name, { column: detail, chunks })
   }

@@ -6,9 +6,11 @@
  */
 import { SourceError } from '../../core/errors.ts'
 import { checkForm } from '../bytes/fileForms.ts'
+import type { Range } from '../bytes/rangeReads.ts'
 import type { ByteSource } from '../bytes/source.ts'
 import { verifyFooter } from './checksums.ts'
 import type { DecodeLimits } from './limits.ts'
+import { MOST_INDEX_BYTES } from './pageIndex/pageIndex.ts'
 import {
   bytesOf,
   intOf,
@@ -65,6 +67,10 @@ export interface ColumnChunk {
   readonly uncompressedBytes: number
   /** Byte offset of its Bloom filter, where it has one before the footer. */
   readonly filterAt?: number
+  /** The part of the page index that says where its pages lie, where it has one before the footer. */
+  readonly pagesAt?: Range
+  /** The part of the page index with the bounds of its pages. */
+  readonly boundsAt?: Range
 }
 
 export const CODECS: readonly string[] = ['uncompressed', 'snappy', 'gzip', 'lzo', 'brotli', 'lz4', 'zstd', 'lz4_raw']
@@ -74,9 +80,9 @@ const MAGIC = 0x31524150 // PAR1
 const ENCRYPTED_MAGIC = 0x45524150 // PARE
 
 const leaf = (...ids: readonly number[]) => ids.map((id): [number, ThriftShape] => [id, 'all'])
-/** Fields of footer, row groups, column chunks and their metadata that are read; encodings and indexes are not. */
+/** Fields of footer, row groups, column chunks and their metadata that are read; encodings are not. */
 const CHUNK_META: ThriftShape = new Map(leaf(1, 3, 4, 5, 6, 7, 9, 11, 12, 14))
-const CHUNK: ThriftShape = new Map([...leaf(1, 8, 9), [3, CHUNK_META]])
+const CHUNK: ThriftShape = new Map([...leaf(1, 4, 5, 6, 7, 8, 9), [3, CHUNK_META]])
 const GROUP: ThriftShape = new Map([...leaf(3), [1, CHUNK]])
 const WANTED: ThriftShape = new Map([...leaf(2, 5, 6, 8), [4, GROUP]])
 
@@ -207,9 +213,19 @@ function rowGroupOf(group: ThriftStruct, leaves: readonly ParquetLeaf[], dataEnd
         throw new SourceError(`${path}, column "${name}": its data is in another file ("${textOf(chunk, 1)}"), which is not read.`, path)
       const meta = structOf(chunk, 3)
       if (meta === undefined || leaf === undefined) throw wrong('it has no metadata')
-      return chunkOf(meta, leaf, rows, dataEnd, wrong)
+      return { ...chunkOf(meta, leaf, rows, dataEnd, wrong), ...indexOf(chunk, dataEnd) }
     }),
   }
+}
+
+/** Where the page index of a chunk lies; nothing of what is not before the footer, or has no sensible size. */
+function indexOf(chunk: ThriftStruct, dataEnd: number): Pick<ColumnChunk, 'pagesAt' | 'boundsAt'> {
+  const [pagesAt, boundsAt] = [4, 6].map((field): Range | undefined => {
+    const [start, length] = [intOf(chunk, field), intOf(chunk, field + 1)]
+    if (start === undefined || length === undefined || length <= 0 || length > MOST_INDEX_BYTES) return undefined
+    return start >= 4 && start + length <= dataEnd ? { start, end: start + length } : undefined
+  })
+  return { ...(pagesAt && { pagesAt }), ...(boundsAt && { boundsAt }) }
 }
 
 function chunkOf(meta: ThriftStruct, leaf: ParquetLeaf, rows: number, dataEnd: number, wrong: Damage): ColumnChunk {

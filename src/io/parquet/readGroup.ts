@@ -3,6 +3,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { Batch, Column } from '../../core/data/column.ts'
+import { sliceColumn } from '../../core/data/columnSlices.ts'
 import type { ColumnType, Field } from '../../core/data/schema.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
 import type { Access, ReadSplit, TextNumbers } from '../../core/ports.ts'
@@ -18,6 +19,7 @@ import type { ChunkDetail, ColumnDetail, FileDetail, GroupColumn, GroupDetail, L
 import { leafColumns, together } from './leafColumns.ts'
 import type { ReadyColumn } from './nativeColumns.ts'
 import { mayBeNumbered, numberedTexts, SNAPPY } from './numberedTexts.ts'
+import { decodedSpans, spansOf } from './pageIndex/spans.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 
@@ -36,19 +38,22 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
   const fields = known.map(({ name, type, column: { nullable } }): Field => ({ name, type, nullable }))
   const element = { kind: 'row' as const, fields }
   const wanted = access?.rows
-  const length = wanted?.length ?? rows
+  const { part = { from: 0, to: rows } } = group
+  const length = wanted?.length ?? part.to - part.from
+  if (wanted !== undefined && group.part !== undefined)
+    throw new Bug(`Rows of a part of row group ${group.group} of ${file.path} were asked for.`)
   if (columns.length === 0) return [{ element, length, columns: [] }]
   const bytes = await openBytes(file.path, access)
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
     const read: (Column | undefined)[] = []
     for (const column of known) {
-      const numbers = access?.numbered?.(column.number)
+      const numbers = group.part === undefined ? access?.numbered?.(column.number) : undefined
       read.push(numbers && (await numberedColumn(bytes, column, { group, access, numbers })))
     }
     const left = known.filter(({ number }) => read[number] === undefined)
     const parts = left.flatMap((column) => column.parts)
-    const decoded = parts.length === 0 ? [] : await decodedGroup(bytes, parts, group, access)
+    const decoded = parts.length === 0 ? [] : await decodedRows(bytes, parts, group, access)
     let at = 0
     for (const { name, number, type, parts: own } of left) {
       const from = at
@@ -108,6 +113,29 @@ async function numberedColumn(
   return isNumbered ? { type: detail.type, length: rows, values: out } : undefined
 }
 
+/** Fetches and decodes columns of a row group, or of the part of it that is wanted. */
+async function decodedRows(
+  bytes: ByteSource,
+  columns: readonly WantedColumn[],
+  group: GroupDetail,
+  access: Access | undefined,
+): Promise<readonly Column[]> {
+  const { part, rows } = group
+  if (part === undefined) return await decodedGroup(bytes, columns, group, access)
+  try {
+    return await decodedSpans(await spansOf(bytes, columns, { part, rows }), part, (own, { from, to }) => {
+      const isExact = from === part.from && to === part.to
+      const covered = { ...group, firstRow: group.firstRow + from, rows: to - from }
+      return decodedGroup(bytes, own, covered, isExact ? access : { ...access, into: undefined })
+    })
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    // where pages are not what their index says, those of the whole row group are read, or say what is wrong
+    const whole = await decodedGroup(bytes, columns, group, { ...access, into: undefined })
+    return whole.map((column) => sliceColumn(column, part.from, part.to))
+  }
+}
+
 /** Fetches and decodes columns of a row group. */
 async function decodedGroup(
   bytes: ByteSource,
@@ -120,7 +148,10 @@ async function decodedGroup(
   const chunks = columns.map(({ chunks }) => chunks.map((chunk) => rangeOf(chunk, bytes.size)))
   const ranges = chunks.flat()
   const isForKernels = access?.packed !== undefined && ranges.every(({ chunk }) => chunk.codec <= SNAPPY)
-  const reads = new RangeReads(bytes, ranges, isForKernels ? access.packed : access?.scratch)
+  const all = ranges.flatMap((range): readonly Range[] =>
+    range.chunk.dictionary === undefined ? [range] : [range.chunk.dictionary, range],
+  )
+  const reads = new RangeReads(bytes, all, { scratch: isForKernels ? access.packed : access?.scratch })
   const decoded: Column[] = []
   let decodedBytes = 0
   let waiting: ReadyColumn[] = []
@@ -175,7 +206,7 @@ function rangeOf(chunk: ChunkDetail, size: number): ChunkRange {
 }
 
 async function readyColumn(
-  reads: RangeReads<ChunkRange>,
+  reads: RangeReads<Range>,
   { name, detail, ranges }: { readonly name: string; readonly detail: ColumnDetail; readonly ranges: readonly ChunkRange[] },
   group: GroupDetail,
 ): Promise<ReadyColumn> {
@@ -190,7 +221,7 @@ async function readyColumn(
     const { chunk } = range
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
-    const read = checked(await reads.read(range), chunk, place)
+    const read = checked(await chunkBytes(reads, range), chunk, place)
     const found = checkPages(read, chunk.codec, chunk.values, place)
     decodedBytes += Math.max(found.uncompressedBytes, chunk.values * 8)
     likelyBytes += Math.max(found.likelyBytes, chunk.values * 8)
@@ -202,6 +233,17 @@ async function readyColumn(
     pages.push(...found.pages)
   }
   return { name, detail, chunks, pages, likelyBytes, isCoded }
+}
+
+/** The bytes of a chunk: its dictionary, where that lies before other pages, and the pages that are wanted. */
+async function chunkBytes(reads: RangeReads<Range>, range: ChunkRange): Promise<Uint8Array> {
+  const { dictionary } = range.chunk
+  if (dictionary === undefined) return await reads.read(range)
+  const [before, pages] = [await reads.read(dictionary), await reads.read(range)]
+  const bytes = new Uint8Array(before.length + pages.length)
+  bytes.set(before)
+  bytes.set(pages, before.length)
+  return bytes
 }
 
 /** The bytes of a chunk, once its checksum was compared, where it has one. */

@@ -17,8 +17,16 @@ const INT64 = 2
 const FLOAT = 4
 const DOUBLE = 5
 
-/** Bounds of a flat column by its chunk's statistics, dates as milliseconds; undefined where they cannot be trusted. `scale` is given for decimals stored as integers. */
-export function boundsOf(statistics: ThriftStruct, element: ThriftStruct, type: ColumnType, scale?: number): Bounds | undefined {
+/** The form of a flat column's values in statistics. */
+export interface BoundsForm {
+  readonly element: ThriftStruct
+  readonly type: ColumnType
+  /** Present for decimals that are stored as integers. */
+  readonly scale?: number
+}
+
+/** Bounds of a flat column by its chunk's statistics, dates as milliseconds; undefined where they cannot be trusted. */
+export function boundsOf(statistics: ThriftStruct, { element, type, scale }: BoundsForm): Bounds | undefined {
   if (boolOf(statistics, 7) === false || boolOf(statistics, 8) === false) return undefined
   const physical = intOf(element, 1)
   // The older fields 1 and 2 compared bytes as signed: usable for signed numbers only.

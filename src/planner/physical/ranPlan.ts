@@ -57,7 +57,15 @@ export interface Measures {
   /** The reason why it did not run in a better way. */
   readonly because?: string
   /** Pieces of the source (`of`: what they are), of which the others were skipped by their statistics. */
-  readonly pieces?: { readonly of: string; readonly read: number; readonly all: number }
+  readonly pieces?: Pieces
+}
+
+export interface Pieces {
+  readonly of: string
+  readonly read: number
+  readonly all: number
+  /** The rows of the pieces that are read, where pages of them are skipped. */
+  readonly rows?: { readonly read: number; readonly all: number }
 }
 
 export interface RanPlan {
@@ -157,11 +165,16 @@ function measuresText({ rowsIn, rows, pieces, milliseconds, bytes, spilled }: Ra
   const before = rowsIn === undefined ? '' : `${numberText(rowsIn)} -> `
   return [
     ...(rows === undefined ? [] : [`${before}${numberText(rows)} ${rows === 1 ? 'row' : 'rows'}`]),
-    ...(pieces === undefined ? [] : [`${pieces.read} of ${pieces.all} ${pieces.of}`]),
+    ...(pieces === undefined ? [] : [piecesText(pieces)]),
     ...(milliseconds === undefined ? [] : [millisecondsText(milliseconds)]),
     ...(bytes === undefined ? [] : [bytesText(bytes)]),
     ...(spilled === undefined ? [] : [`${bytesText(spilled)} spilled`]),
   ].join(', ')
+}
+
+function piecesText({ of, read, all, rows }: Pieces): string {
+  const text = `${read} of ${all} ${of}`
+  return rows === undefined ? text : `${text} (pages with ${numberText(rows.read)} of ${numberText(rows.all)} rows)`
 }
 
 export function millisecondsText(milliseconds: number): string {

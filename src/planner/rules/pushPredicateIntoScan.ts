@@ -4,9 +4,9 @@
  *     Filter r.stars > 3 && f(r)            Filter r.stars > 3 && f(r)
  *       Scan ratings [user, stars]   -->      Scan ratings [user, stars] where stars > 3
  *
- * The filter stays. A comparison is taken only when every row it skips makes the filter false without a trace:
- * nulls are not in the statistics, and JavaScript finds `null < 1` true, so the constant must make null false; what is
- * evaluated before it cannot fail; the filter does not read row numbers, which skipping would change.
+ * The filter stays. A comparison is taken only when every row it skips makes the filter false without a trace: what is evaluated
+ * before it cannot fail; the filter does not read row numbers, which skipping would change. Nulls are not in the statistics, and
+ * JavaScript finds `null < 1` true: such a comparison skips only row groups that have no nulls.
  */
 
 import type { ElementType } from '../../core/data/schema.ts'
@@ -88,8 +88,7 @@ function checked(
 ): ColumnComparison | undefined {
   const column = columnOf(field, { inputs: [element] })
   if (column === undefined || operator === undefined || !isComparable(valueClassOf(column.type), operator, value)) return undefined
-  if (column.nullable && holds(null, operator, value)) return undefined
-  return { column: field.name, operator, value }
+  return { column: field.name, operator, value, ...(column.nullable && holds(null, operator, value) ? { isOfNull: true } : {}) }
 }
 
 /** Whether the source's statistics order the column's values as JavaScript orders them against this constant. */

@@ -10,14 +10,11 @@
  * https://github.com/apache/parquet-format/blob/master/BloomFilter.md
  */
 import type { ColumnComparison, ColumnPredicate } from '../../../core/plan/predicate.ts'
-import type { RuleOut } from '../../../core/ports.ts'
 import type { SourceSplit } from '../../../core/sourceParts.ts'
-import { isUrl, openBytes } from '../../bytes/byteSource.ts'
 import { RangeReads } from '../../bytes/rangeReads.ts'
 import type { ByteSource } from '../../bytes/source.ts'
-import type { GroupDetail } from '../describe.ts'
 import { intOf, structOf, ThriftError, ThriftReader } from '../thrift.ts'
-import type { FilterForm, FilterPlace } from './filterPlaces.ts'
+import type { ColumnFilters, FilterForm, FilterPlace } from './filterPlaces.ts'
 import { xxHash64 } from './xxHash64.ts'
 
 /** Bytes that are read with a header, which has four small fields: most filters lie in them. */
@@ -25,51 +22,34 @@ const READ_BYTES = 4096
 const BLOCK_BYTES = 32
 const SALTS: readonly number[] = [...[0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d], ...[0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31]]
 
-/** The splits of local Parquet files whose filters do not rule out that a row satisfies the predicate. */
-export const ruleOutByFilters: RuleOut = async ({ kind, given }, splits, predicate) => {
+/** The splits of a file of which a filter says no. Filters that lie side by side are read at once, and their first bytes are kept. */
+export async function ruledOutByBlooms(
+  bytes: () => Promise<ByteSource>,
+  splits: readonly SourceSplit[],
+  predicate: ColumnPredicate,
+): Promise<ReadonlySet<SourceSplit>> {
   const equalities = predicate.filter(({ operator }) => operator === '===')
-  if (kind !== 'parquet' || equalities.length === 0) return splits
-  const files = new Map<string, { readonly stamp: string; readonly questions: Question[] }>()
-  for (const split of splits) {
-    const { path, stamp } = (split.detail as GroupDetail).file // of a Parquet file
-    const questions = equalities.flatMap((comparison) => questionOf(comparison, split) ?? [])
-    const known = files.get(path)
-    if (known !== undefined) known.questions.push(...questions)
-    else if (questions.length > 0) files.set(path, { stamp, questions })
-  }
-  const ruledOut = new Set<SourceSplit>()
-  for (const [path, { stamp, questions }] of files) {
-    const bytes = await sameFile(path, stamp, given)
-    if (bytes === undefined) continue
-    try {
-      for (const split of await unable(bytes, questions)) ruledOut.add(split)
-    } finally {
-      await bytes.close()
-    }
-  }
-  return ruledOut.size === 0 ? splits : splits.filter((split) => !ruledOut.has(split))
-}
-
-/** The splits of a file of which a filter says no. Filters that lie side by side are read at once. */
-async function unable(bytes: ByteSource, questions: readonly Question[]): Promise<readonly SourceSplit[]> {
-  const asked = questions.map(({ place: { at }, ...question }) => ({ ...question, start: at, end: Math.min(bytes.size, at + READ_BYTES) }))
-  const reads = new RangeReads(bytes, asked, undefined)
-  const found: SourceSplit[] = []
-  for (const question of asked) if (!(await mayHave(bytes, await reads.read(question), question))) found.push(question.split)
+  const questions = splits.flatMap((split) => equalities.flatMap((comparison) => questionOf(comparison, split) ?? []))
+  const unread = questions.flatMap(({ place }) => (heads.has(place) ? [] : [place]))
+  if (unread.length > 0) await readHeads(await bytes(), unread)
+  const found = new Set<SourceSplit>()
+  for (const { split, place, hashes } of questions) if (!(await mayHave(bytes, place, hashes))) found.add(split)
   return found
 }
 
-/** The file as it was when its footer was read; undefined where it lies on a server, has changed or is gone: who reads it says so. */
-async function sameFile(path: string, stamp: string, given: Parameters<RuleOut>[0]['given']): Promise<ByteSource | undefined> {
-  if (isUrl(path) || /^s3:\/\//i.test(path)) return undefined
-  try {
-    const bytes = await openBytes(path, { given })
-    if (bytes.stamp === stamp) return bytes
-    await bytes.close()
-  } catch {
-    // whoever reads the rows meets the same, and says which file it is
-  }
-  return undefined
+interface Head {
+  readonly bytes: Uint8Array
+  /** Bytes of the file from the filter's first on. */
+  readonly left: number
+}
+
+/** The first bytes of filters that were asked; a place is of one file as it was when its footer was read. */
+const heads = new WeakMap<FilterPlace, Head>()
+
+async function readHeads(bytes: ByteSource, places: readonly FilterPlace[]): Promise<void> {
+  const ranges = places.map((place) => ({ place, start: place.at, end: Math.min(bytes.size, place.at + READ_BYTES) }))
+  const reads = new RangeReads(bytes, ranges)
+  for (const range of ranges) heads.set(range.place, { bytes: (await reads.read(range)).slice(), left: bytes.size - range.start })
 }
 
 interface Question {
@@ -80,7 +60,7 @@ interface Question {
 }
 
 function questionOf({ column, value }: ColumnComparison, split: SourceSplit): Question | undefined {
-  const place = split.filters?.get(column) as FilterPlace | undefined // as `describe.ts` has made it
+  const place = (split.filters?.get(column) as ColumnFilters | undefined)?.bloom // as `describe.ts` has made it
   const values = place && storedForms(value, place.form)
   return place && values && { split, place, hashes: values.map(xxHash64) }
 }
@@ -108,18 +88,15 @@ export function storedForms(value: ColumnPredicate[number]['value'], form: Filte
   return [bytes(isWide ? 8 : 4)]
 }
 
-/** Whether a filter, which begins with these bytes, may have a value of one of the hashes. */
-async function mayHave(
-  bytes: ByteSource,
-  head: Uint8Array,
-  { start: at, hashes }: { readonly start: number; readonly hashes: Question['hashes'] },
-): Promise<boolean> {
-  const filter = filterIn(head, bytes.size - at)
+/** Whether a filter may have a value of one of the hashes. */
+async function mayHave(bytes: () => Promise<ByteSource>, place: FilterPlace, hashes: Question['hashes']): Promise<boolean> {
+  const { bytes: head, left } = heads.get(place) as Head // it was read
+  const filter = filterIn(head, left)
   if (filter === undefined) return true
   for (const hash of hashes) {
     const from = filter.from + Number(((hash >> 32n) * BigInt(filter.blocks)) >> 32n) * BLOCK_BYTES
     const to = from + BLOCK_BYTES
-    const block = to <= head.length ? head.subarray(from, to) : await bytes.read(at + from, at + to)
+    const block = to <= head.length ? head.subarray(from, to) : await (await bytes()).read(place.at + from, place.at + to)
     if (mayHaveHash(block, Number(hash & 0xffffffffn))) return true
   }
   return false

@@ -1,5 +1,22 @@
-/** Where the Bloom filters of columns lie, and how values of columns are hashed. */
+/** Where Bloom filters and page indexes of columns lie, and how values of columns are hashed. */
 import type { ColumnType } from '../../../core/data/schema.ts'
+import type { Range } from '../../bytes/rangeReads.ts'
+import type { IndexedChunk } from '../pageIndex/pageIndex.ts'
+import type { BoundsForm } from '../statistics.ts'
+
+/** What tells of a column of a row group where values are not. */
+export interface ColumnFilters {
+  readonly bloom?: FilterPlace
+  readonly index?: IndexPlace
+}
+
+/** The page index of a column of a row group. */
+export interface IndexPlace {
+  readonly pagesAt: Range
+  readonly boundsAt: Range
+  readonly form: BoundsForm
+  readonly chunk: IndexedChunk
+}
 
 /** The filter of a column of a row group: where its header begins, and how values are stored. */
 export interface FilterPlace {
