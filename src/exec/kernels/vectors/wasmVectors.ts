@@ -83,6 +83,7 @@ export function vectorNest(
   let because = ''
   for (const mode of ['i32', 'f64'] as const) {
     const types = new Map(w.locals)
+    const { widened, grows } = w
     try {
       const writer = new VectorWriter(w, { loop, accesses: 'nest', turning, mode })
       const code = writer.loop()
@@ -91,7 +92,8 @@ export function vectorNest(
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       because = error.message
-      // given up inside a loop, where locals have the types of that place
+      // given up inside a loop, where locals have the types of that place; what was widened for the code that is dropped is not
+      Object.assign(w, { widened, grows })
       for (const [local, type] of types) w.locals.set(local, type)
       w.literals = new Map()
     }

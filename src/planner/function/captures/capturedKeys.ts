@@ -15,6 +15,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable } from './outside.ts'
+import { isCapturedText } from './textCodes.ts'
 import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -54,11 +55,15 @@ export function isNameByRow(l: Lowering, data: Data, key: Expr, { own }: { reado
   return exprValue(find(l, data, { of: own ? 'own' : of, keys: Object.keys(data.value) }, key, node))
 }
 
-/** Returns a list or object of constants that a row lambda writes out, or a loop's list of texts, as if it were captured; undefined for others. */
-export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' | 'record' }): Data | undefined {
+/**
+ * Returns a list or object of constants that a row lambda writes out, as if it were captured; in a loop a list of texts, and an object of
+ * which a captured text is asked. Undefined for others.
+ */
+export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' | 'record' }, key?: Value): Data | undefined {
   const parts = value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)
   const constants = parts.flatMap((part) => (part.kind === 'expr' && part.expr.kind === 'Literal' ? [part.expr.value] : []))
-  const areTexts = value.kind === 'tuple' && constants.every((one) => typeof one === 'string')
+  const isAsked = value.kind === 'record' && key?.kind === 'expr' && isCapturedText(l, key.expr)
+  const areTexts = isAsked || (value.kind === 'tuple' && constants.every((one) => typeof one === 'string'))
   if (constants.length < parts.length) return undefined
   if (l.context.kind !== 'row' && !areTexts) return undefined
   const held = { origin: 'capture', made: true } as const
@@ -108,6 +113,11 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
       span,
     )
   if (answers.every((one) => typeof one === 'boolean')) return exprValue(isTrue((one) => one === true, 'has'))
+  if (answers.length > 0 && answers.every((one) => typeof one === 'string')) {
+    const other = table('texts', () => answers as readonly string[]) // as just asked
+    if (other.kind === 'Lookup') l.textTables.add(other.table)
+    return exprValue(other)
+  }
   if (!answers.every((one) => one === undefined || typeof one === 'number')) return undefined
   const numbers = table('found', () => numbersOf(answers.map((one) => (typeof one === 'number' ? one : 0))))
   return exprValue(

@@ -22,6 +22,7 @@ import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
 import { libraryFunction } from './libraryFunctions.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable, isTable, tableOf } from './outside.ts'
+import { textsOf } from './textCodes.ts'
 import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -183,11 +184,16 @@ export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNo
   const found = inTable(l, { kind: 'Lookup', table, index: at, span })
   const columns = length.kind === 'Literal' ? Number(length.value) : undefined
   if (columns !== undefined && isWithin(l, column, columns)) return exprValue(found)
-  const nothing = literal(undefined, span)
-  const element =
+  const within = (there: Expr, nothing: Expr): Expr =>
     columns === undefined
-      ? conditional(isInside(l, column, length), found, nothing, span)
-      : conditional(outside(l, column, columns, { whole: false }), nothing, found, span)
+      ? conditional(isInside(l, column, length), there, nothing, span)
+      : conditional(outside(l, column, columns, { whole: false }), nothing, there, span)
+  // a text outside of its row is one outside of the table, so that it stays a captured text
+  if (l.context.kind === 'loop' && found.kind === 'Lookup' && textsOf(l, found) !== undefined) {
+    l.textTables.add(table)
+    return exprValue({ ...found, index: l.stabilized(within(at, literal(-1, span)), 'at') })
+  }
+  const element = within(found, literal(undefined, span))
   l.lookups.add(element)
   return exprValue(element)
 }

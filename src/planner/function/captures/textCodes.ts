@@ -51,7 +51,8 @@ function coded(l: Lowering, expr: Expr): Expr {
   return logical('??', { kind: 'Lookup', table, index: expr.index, span }, literal(NONE, span), span)
 }
 
-function textsOf(l: Lowering, { table }: Lookup): readonly string[] | undefined {
+/** Returns the texts of a table; undefined for tables of anything else. */
+export function textsOf(l: Lowering, { table }: Lookup): readonly string[] | undefined {
   const held = l.tables.find(({ name }) => name === table)?.value
   return Array.isArray(held) && held.length > 0 && held.every((one) => typeof one === 'string') ? held : undefined
 }

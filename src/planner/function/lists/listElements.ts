@@ -2,6 +2,7 @@
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { elementBelow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
+import { iteratedCharacters } from '../captures/characters.ts'
 import { tableOf } from '../captures/outside.ts'
 import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
@@ -24,8 +25,9 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
     if (table === undefined) return undefined
     return { length: { kind: 'LookupLength', table, span }, item: (index) => exprValue({ kind: 'Lookup', table, index, span }) }
   }
-  if (over.kind === 'tableRow') {
-    const row = rowThatIsThere(l, over, node)
+  const text = over.kind === 'expr' ? iteratedCharacters(l, over.expr, node) : undefined
+  if (over.kind === 'tableRow' || text !== undefined) {
+    const row = rowThatIsThere(l, text ?? (over as Value & { readonly kind: 'tableRow' }), node)
     return { length: row.length, item: (index) => elementBelow(l, row, index, node) }
   }
   if (over.kind === 'records') {

@@ -8,6 +8,7 @@ import type { Span } from '../../../core/span.ts'
 import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { partsCall } from '../captures/capturedLists.ts'
 import { keyedMethod, windowOf } from '../captures/capturedLookups.ts'
+import { codeOfCharacter } from '../captures/characters.ts'
 import { fromOutside, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
@@ -127,7 +128,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         (l.locals.has(object.array) ? localMethod(l, object, name, node) : viewMethod(l, object, name, node))
       )
     case 'expr':
-      return valueMethod(l, object.expr, name, node)
+      return codeOfCharacter(l, object.expr, name, node) ?? valueMethod(l, object.expr, name, node)
     case 'data':
       if (name === 'includes') return includes(l, object, node)
       return (

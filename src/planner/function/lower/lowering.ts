@@ -238,7 +238,8 @@ export class Lowering extends LoweringState<Lowering> {
       case 'LookupLength':
         return true
       case 'Lookup':
-        return expr.index.kind === 'Literal' // captured tables stay as they are for a pass
+        // captured tables stay as they are for a pass; a text that became a local would be no captured text any more
+        return expr.index.kind === 'Literal' || (this.textTables.has(expr.table) && this.isStable(expr.index, budget))
       case 'Local':
         return this.stableLocals.has(expr.name)
       case 'Field':

@@ -157,6 +157,10 @@ export abstract class LoweringState<L> {
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */
   readonly partsOfConstants: Map<object, Record<string, string>> = new Map()
+  /** Tables of characters, or of texts that a captured object has for others. */
+  readonly textTables: Set<string> = new Set()
+  /** The characters of captured lists of texts. */
+  readonly characters: Map<readonly string[], readonly (readonly string[])[]> = new Map()
   /** Codes of the texts of captured lists, which are compared as numbers (dictionary encoding). */
   readonly textCodes: Map<string, number> = new Map()
   /** Number of arrays that the body makes, and their bytes. */

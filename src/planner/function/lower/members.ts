@@ -3,6 +3,7 @@ import type { AnyNode } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { valueByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
+import { charactersOf } from '../captures/characters.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
@@ -143,6 +144,8 @@ export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly opt
       return REFUSED
     }
   }
+  const characters = name === 'length' || isIndexName(name) ? charactersOf(l, of, node) : undefined
+  if (characters !== undefined) return l.verbs.member(l, characters, name, node)
   if (name === 'length') {
     const text = of.kind === 'Parameter' ? l.parameters.find((one) => one.name === of.name)?.value : undefined
     if (typeof text === 'string') return exprValue(literal(text.length, span))
@@ -199,6 +202,8 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   }
   if (object.kind === 'tableRow') return elementOfRow(object, l.scalar(property, node), l, node)
   if (object.kind === 'expr') {
+    const characters = charactersOf(l, object.expr, node)
+    if (characters !== undefined) return elementOfRow(characters, l.scalar(property, node), l, node)
     const table = object.expr.kind === 'Parameter' ? tableOfString(l, object.expr.name) : undefined
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
     if (object.expr.kind === 'Input' && inputElement(l.context, object.expr.argument).kind !== 'scalar')
@@ -206,7 +211,7 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
     return l.refuse('string-index', node)
   }
   if (object.kind === 'handle') return l.refuse('handle-as-value', node, object.name)
-  const constants = object.kind === 'tuple' || object.kind === 'record' ? writtenOut(l, object) : undefined
+  const constants = object.kind === 'tuple' || object.kind === 'record' ? writtenOut(l, object, property) : undefined
   if (constants !== undefined) return indexed(l, constants, property, node)
   if ((object.kind === 'tuple' || object.kind === 'stored') && object.site !== undefined) l.foundIndexed.push(object.site)
   return l.refuse('computed-name', node)
