@@ -60,14 +60,26 @@ function optionsOf({ patienceMs }: GangSettings): ChannelOptions {
   }
 }
 
-/** Starts a server at `host` and returns its port; 0 asks for any that is free. */
-export async function serve(settings: GangSettings, host: string, port: number, handlers: Handlers): Promise<number> {
+/** A server that listens. It is closed before its thread ends: Node 20 ends the whole process if the first bytes of a call come in meanwhile. */
+export interface Served {
+  readonly port: number
+  /** Ends all calls and listens no more; resolves when nothing can come any more. */
+  close(): Promise<void>
+}
+
+/** Starts a server at `host`; port 0 asks for any that is free. */
+export async function serve(settings: GangSettings, host: string, port: number, handlers: Handlers): Promise<Served> {
   const server = new Server(optionsOf(settings))
   server.addService({ feed: method(FEED, true), call: method(CALL, false) }, { feed: handlers.feed, call: handlers.call })
   const own = settings.tls === undefined ? ServerCredentials.createInsecure() : serverCredentials(settings.tls)
   return await new Promise((resolve, reject) => {
-    server.bindAsync(addressText(host, port), own, (error, bound) => (error === null ? resolve(bound) : reject(error)))
+    server.bindAsync(addressText(host, port), own, (error, bound) => (error === null ? resolve({ port: bound, close }) : reject(error)))
   })
+  async function close(): Promise<void> {
+    server.forceShutdown()
+    // sessions of HTTP/2 let go of their sockets in the turn after
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 /** A client of another process's server. */

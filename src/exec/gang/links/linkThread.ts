@@ -21,7 +21,7 @@ import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
 import { join } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
-import { Dialled, serve } from './linkServer.ts'
+import { Dialled, type Served, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
 import { Nearby } from './nearby.ts'
 import { Peer } from './peer.ts'
@@ -60,6 +60,7 @@ class Link {
   #strangers = 0
   #isUp = false
   #isOver = false
+  #server: Served | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(data: LinkData, port: MessagePort) {
@@ -77,10 +78,11 @@ class Link {
       feed: (stream: ServerWritableStream<Buffer, Buffer>) => this.#feed(stream),
       call: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => answer(null, this.#answerTo(call.request)),
     }
-    const port = await serve(settings, at, wanted, handlers).catch((error: unknown) => {
+    this.#server = await serve(settings, at, wanted, handlers).catch((error: unknown) => {
       const why = isError(error) ? error.message : String(error)
       throw new GangError(`Rank ${rank} cannot listen at ${at}${wanted === 0 ? '' : `:${wanted}`}: ${why}`, 'address', { rank })
     })
+    const { port } = this.#server
     if (rank > 0) await this.#join(port)
     else if (rendezvous.kind === 'file') publish(rendezvous.path, `${host}:${port}`)
   }
@@ -96,7 +98,7 @@ class Link {
     if (this.#isUp || this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
-    this.#tell({ kind: 'failed', error: faultOf(error, this.#data.settings.rank) })
+    this.#tellLast({ kind: 'failed', error: faultOf(error, this.#data.settings.rank) })
   }
 
   // ------------------------------------------------------------------ joining
@@ -319,7 +321,7 @@ class Link {
   #lost(peer: Peer, why: string, fault: 'lost' | 'frame'): void {
     const { rank, round } = peer
     this.#leaving?.delete(rank)
-    if (this.#leaving?.size === 0) this.#released()
+    if (this.#leaving?.size === 0) void this.#released()
     if (this.#isOver) return
     if (rank > 0 && this.#data.settings.rank > 0) {
       this.#say(0, 'parted', [rank, round]) // it may have ended with the program; rank 0 knows
@@ -337,7 +339,10 @@ class Link {
     const wasThere = rank === 0 || this.#there.delete(rank)
     for (const other of this.#peers.keys()) if (other !== rank) this.#say(other, 'parted', [rank, round]) // they may not have noticed yet
     this.#introductions.lost(rank)
-    if (wasThere && this.#isUp) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
+    if (!wasThere || !this.#isUp) return
+    const message: FromLink = { kind: 'lost', error: { message: what, fault, rank } }
+    if (rank === 0) this.#tellLast(message)
+    else this.#tell(message)
   }
 
   // ------------------------------------------------------------------ the end
@@ -349,7 +354,7 @@ class Link {
   /** Hears that the program has ended. */
   #end(code: number): void {
     this.#isOver = true
-    this.#tell({ kind: 'released', code })
+    this.#tellLast({ kind: 'released', code })
   }
 
   async #release(code: number): Promise<void> {
@@ -359,14 +364,20 @@ class Link {
     const peers = [...this.#peers.values()].filter(({ isOver }) => !isOver)
     this.#leaving = new Set(peers.map(({ rank }) => rank))
     for (const peer of peers) peer.send({ type: 'release', head: Buffer.from(String(code)), parts: [] })
-    setTimeout(() => this.#released(), RELEASE_MS)
+    setTimeout(() => void this.#released(), RELEASE_MS)
     await Promise.all(peers.map((peer) => peer.close()))
-    if (this.#leaving.size === 0) this.#released()
+    if (this.#leaving.size === 0) await this.#released()
   }
 
-  #released(): void {
+  async #released(): Promise<void> {
+    await this.#server?.close()
     Atomics.store(this.#data.released, 0, 1)
     Atomics.notify(this.#data.released, 0)
+  }
+
+  /** Says the last thing before the process ends, when nothing can come any more: see `Served`. */
+  #tellLast(message: FromLink): void {
+    void (this.#server?.close() ?? Promise.resolve()).then(() => this.#tell(message))
   }
 
   #tell(message: FromLink, transfer: readonly ArrayBuffer[] = []): void {
