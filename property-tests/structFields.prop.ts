@@ -113,6 +113,19 @@ const FILTERS: readonly ((r: Row) => unknown)[] = [
   (r) => r.geo !== null && r.geo.city !== 'Bern',
   (r) => r.geo?.in?.land !== 'de',
   ({ geo: { isHot, zone } }) => isHot === true || zone === 3,
+  (r) => r.geo !== null,
+  (r) => r.geo !== null && r.id > 2,
+  (r) => r.geo === null || (r.geo.zone as number) < 7,
+  (r) => r.geo && r.geo.city !== 'Rome',
+  // these read what may be null all the same
+  (r) => !(r.geo && r.id > 3) && r.geo.zone !== 1,
+  (r) => !(r.id > 10 && r.geo === null) && r.geo.zone !== 3,
+  (r) => !(r.geo === null || r.geo.in === null || r.geo.in.land === 'de'),
+  (r) => r.geo?.in != null && (r.geo.in.big as number) > -5,
+  (r) => {
+    if (!r.geo) return r.id > 4
+    return r.geo.city === 'Bern' || r.geo.isHot
+  },
   (r) => {
     const { geo } = r
     return geo.city === 'Rome' || geo.city === r['geo.city']
@@ -132,6 +145,31 @@ const MAPS: readonly ((r: Row) => unknown)[] = [
   (r) => (r.geo.in as { big: number }).big + 1,
   (r) => r.geo?.in?.big ?? -1,
   (r) => ({ hot: r.geo.isHot, land: r.geo.in?.land }),
+  (r) => (r.geo === null ? -1 : r.geo.zone),
+  // these ask, and read where the answer was another
+  (r) => (r.geo !== null && r.id > 10 ? 1 : r.geo.zone),
+  (r) => (!r.geo ? (r.geo as unknown as Place).city : 'there'),
+  (r) => {
+    if (r.geo !== null) return -1
+    return (r.geo as unknown as Place).zone
+  },
+  (r) => ((r.geo.isHot as boolean) && r.geo ? 1 : 0),
+  (r) => (r.geo === null ? (r.geo as unknown as Place).zone : 1),
+  (r) => (r.geo !== null ? (r.geo.in as { big: number }).big : 0),
+  (r) => (r.geo ? r.geo.city : 'none'),
+  // biome-ignore lint/complexity/useOptionalChain: programs are written so
+  (r) => (r.geo !== null && r.geo.isHot ? 1 : 0),
+  (r) => (r.geo === null && r.geo === null ? 1 : (r.geo.zone as number) + 1),
+  // biome-ignore lint/complexity/useOptionalChain: programs are written so
+  (r) => (r.geo && r.geo.in ? (r.geo.in.big as number) * 2 : 0),
+  (r) => {
+    if (r.geo === null) return { city: 'none', zone: 0 }
+    return { city: r.geo.city, zone: r.geo.zone }
+  },
+  (r) => {
+    const { geo } = r
+    return geo ? (geo.in ? geo.in.land : 'no land') : 'no place'
+  },
   (r) => ({ id: r.id, geo: r.geo }),
   ({ geo }) => (geo === null ? 'none' : geo.isHot ? 'hot' : geo.city),
 ]
@@ -141,6 +179,9 @@ const KEYS: readonly ((r: Row) => unknown)[] = [
   (r) => ({ city: r.geo.city, hot: r.geo.isHot }),
   (r) => (r.geo.at as Date).getUTCFullYear(),
   (r) => r.geo.in?.land,
+  (r) => (r.geo === null ? 'none' : r.geo.city),
+  // biome-ignore lint/complexity/useOptionalChain: programs are written so
+  (r) => ({ city: r.geo && r.geo.city, id: r.id % 2 }),
   (r) => r.geo,
   (r) => r.geo.in,
   (r) => r.id % 3,

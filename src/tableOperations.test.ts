@@ -607,3 +607,25 @@ describe('pivot and unpivot', () => {
     )
   })
 })
+
+test('arrays of values of different kinds tell rows apart, in distinct and in windows', async () => {
+  const visits = Array.from({ length: 40_000 }, (_, i) => ({
+    i,
+    user: i % 7 === 0 ? null : i % 50,
+    kind: ['view', 'cart', 'sale'][(i * 7) % 3] as string,
+  }))
+  const expected = new Map<string, number>()
+  for (const { i, user, kind } of visits) if (!expected.has(`${user} ${kind}`)) expected.set(`${user} ${kind}`, i)
+  for (const rows of [visits, visits.slice(0, 300)]) {
+    const table = session.fromRows(rows)
+    const first = await table.distinct({ by: (r) => [r.user, r.kind] }).collect()
+    expect(first.map(({ i }) => i)).toEqual([...expected.values()].filter((i) => i < rows.length))
+    const counted = await table.window({ by: (r) => [r.user, r.kind] }, { n: count() }).collect()
+    expect(counted.slice(0, 5).map(({ n }) => n)).toEqual(
+      rows.slice(0, 5).map(({ user, kind }) => rows.filter((one) => one.user === user && one.kind === kind).length),
+    )
+  }
+  // arrays of another length are others, though null is what they lack
+  const short = session.fromRows([{ a: 1 }, { a: 2 }, { a: 1 }]).distinct({ by: (r) => (r.a === 1 ? [1] : [1, null]) })
+  expect(await short.collect()).toEqual([{ a: 1 }, { a: 2 }])
+})

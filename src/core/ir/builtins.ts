@@ -112,7 +112,12 @@ export const METHODS = [
   'getUTCMilliseconds',
   'toISOString',
 ] as const
-export type Method = (typeof METHODS)[number]
+/**
+ * What is asked of the parts of a text, by two names as no method has: `split part` of a separator and the part's number, from the end
+ * below 0, is `text.split(separator).at(number)`; `split length` of a separator is `text.split(separator).length`.
+ */
+export const SPLITS = ['split part', 'split length'] as const
+export type Method = (typeof METHODS)[number] | (typeof SPLITS)[number]
 
 /** Whether the callee is a function of the platform; only row functions call the others. */
 export function isBuiltin(callee: Callee): callee is Builtin {

@@ -61,7 +61,7 @@ export type Expr =
   | { readonly kind: 'Logical'; readonly operator: '&&' | '||' | '??'; readonly left: Expr; readonly right: Expr; readonly span: Span }
   | { readonly kind: 'Conditional'; readonly test: Expr; readonly then: Expr; readonly else: Expr; readonly span: Span }
   | { readonly kind: 'Call'; readonly callee: Callee; readonly args: readonly Expr[]; readonly span: Span }
-  /** `length` has no args and is printed as a property. `optional` is `?.`. */
+  /** `length` has no args and is printed as a property; see `methodText.ts` for those of a split text. `optional` is `?.`. */
   | {
       readonly kind: 'MethodCall'
       readonly method: Method

@@ -8,6 +8,7 @@
 import { type ColumnType, type ElementType, numberOfBoth, sameType } from '../data/schema.ts'
 import { surelyAssigned } from './definiteAssignment.ts'
 import { type Callee, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
+import { isSurePart } from './methodText.ts'
 
 export interface ValueType {
   readonly type: ColumnType
@@ -147,7 +148,7 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       const object = of(expr.object)
       if (object === undefined) return undefined
       const result = typeOfMethod(expr.method, object)
-      return { type: result.type, nullable: result.nullable || (expr.optional && object.nullable) }
+      return { type: result.type, nullable: (result.nullable && !isSurePart(expr.method, expr.args)) || (expr.optional && object.nullable) }
     }
     case 'Matches':
       return { type: { kind: 'bool' }, nullable: false }
@@ -314,8 +315,11 @@ function typeOfMethod(method: Method, object: ValueType): ValueType {
     case 'getUTCSeconds':
     case 'getUTCMilliseconds':
       return F64
+    case 'split length':
+      return F64
     case 'codePointAt':
       return { ...F64, nullable: true }
+    case 'split part':
     case 'at':
       return { ...UTF8, nullable: true }
     case 'charAt':

@@ -1,5 +1,6 @@
 /** Prints an IR, a line a statement, close to the JavaScript it came from. */
 import { type Expr, type FunctionIr, type Primitive, regexText, type Stmt } from '../../core/ir/functionIr.ts'
+import { methodText } from '../../core/ir/methodText.ts'
 
 export function irText(ir: FunctionIr): string {
   return ir.body.flatMap(stmtLines).join('\n')
@@ -78,7 +79,7 @@ export function exprText(expr: Expr): string {
     case 'Call':
       return `${expr.callee}(${list(expr.args)})`
     case 'MethodCall':
-      return `${exprText(expr.object)}${expr.optional ? '?.' : '.'}${expr.method}${expr.method === 'length' ? '' : `(${list(expr.args)})`}`
+      return methodText(exprText(expr.object), expr, expr.args.map(exprText))
     case 'Matches':
       return `${regexText(expr)}.test(${exprText(expr.of)})`
     case 'Read':

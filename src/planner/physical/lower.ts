@@ -141,7 +141,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
     case 'Window': {
       const { by, orderBy, descending, frame } = plan
       const keyed: HiddenColumn[] = []
-      if (by !== undefined) keyed.push({ f: by, method: 'window', use: 'group' })
+      if (by !== undefined) keyed.push({ f: by, method: 'window', use: 'part' })
       if (orderBy !== undefined) keyed.push({ f: orderBy, method: 'window', use: 'order' })
       const calls = plan.calls.map(({ of, ...call }): WindowColumn => {
         if (of === undefined) return call

@@ -36,10 +36,11 @@ export interface HiddenColumn {
   /** The method that the function was given to, for messages. */
   readonly method: string
   /**
-   * The purpose of the values: an argument of an aggregate, or a key, whose timestamps are cut to whole milliseconds, as a Date has. The
-   * arrays of an order, a match and a piece may have items of different kinds.
+   * The purpose of the values: an argument of an aggregate, or a key, whose timestamps are cut to whole milliseconds, as a Date has. A
+   * group's key is a column of the result, and its arrays are lists; those of the parts of a window, an order, a match and a piece may have
+   * items of different kinds.
    */
-  readonly use: 'argument' | 'group' | 'order' | 'match' | 'piece'
+  readonly use: 'argument' | 'group' | 'part' | 'order' | 'match' | 'piece'
 }
 
 /** A narrow operator: batches of one partition in, batches out, in element order. */

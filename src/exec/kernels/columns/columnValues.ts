@@ -177,7 +177,7 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
     const columns = [...new Set([...s.columns, ...t.columns])]
     return { kind: 'text', at: select(test, s.at, t.at), columns, ...nulls, ...missing }
   }
-  if (x.kind === 'date' || y.kind === 'date') {
+  if (isDate(w, x) && isDate(w, y)) {
     const { lo, hi } = w.halves(test)
     const [p, q] = [madeDate(w, x), madeDate(w, y)]
     return { kind: 'date', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls }
@@ -209,8 +209,7 @@ export function present(value: ColumnValue): ColumnValue {
 function madeDate(w: ColumnWriter, value: ColumnValue): Pick<Doubles, 'lo' | 'hi'> {
   const type = dateType(w, value)
   if (value.kind === 'other' && type !== undefined) return dateNumbers(w, value.column, type)
-  if (value.kind !== 'date') throw new NotCompiled('a value is of one kind or another')
-  return value
+  return value as Pick<Doubles, 'lo' | 'hi'> // of the kind `date`
 }
 
 function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnValue): number | undefined {

@@ -116,7 +116,7 @@ export function trace(element: ElementType, columns: readonly KernelColumn[], st
         if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
         const columns = step.columns.map(({ f, use }) =>
-          stored(returned(writer, f, element, { arrays: use === 'match' || use === 'order' })),
+          stored(returned(writer, f, element, { arrays: use === 'match' || use === 'order' || use === 'part' })),
         )
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)

@@ -11,6 +11,7 @@
 
 import { Bug } from '../../../core/errors.ts'
 import { type Expr, expressionsOf, type FunctionIr, regexText, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { methodText } from '../../../core/ir/methodText.ts'
 import { columnsOf, elementIndex, placesLoop, prelude, rngNames } from './loopKernelFrame.ts'
 import { Places } from './loopKernelPlaces.ts'
 import { assignedLocals, countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
@@ -292,8 +293,12 @@ class KernelWriter {
       case 'Call':
         return `${expr.callee}(${this.#list(expr.args)})`
       case 'MethodCall': {
-        const object = `(${this.#expr(expr.object)})${expr.optional ? '?.' : '.'}${expr.method}`
-        return expr.method === 'length' ? `(${object})` : `${object}(${this.#list(expr.args)})`
+        const text = methodText(
+          `(${this.#expr(expr.object)})`,
+          expr,
+          expr.args.map((arg) => this.#expr(arg)),
+        )
+        return expr.method === 'length' ? `(${text})` : text
       }
       case 'Matches':
         return `${regexText(expr)}.test(${this.#expr(expr.of)})`

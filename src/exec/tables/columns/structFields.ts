@@ -7,7 +7,8 @@
  * The name of such a column is one that no column of the user's has.
  *
  * Where a struct may be null, `r.geo?.cc` is undefined for those rows, which the field's column has as null. It is read as that where
- * there is no difference: where the value is stored, asked by `??`, `!` or `== null`, or compared with what is neither.
+ * there is no difference: where the value is stored, asked by `??`, `!` or `== null`, or compared with what is neither. Where the program
+ * has asked before whether the struct is null, the field's column has what is read (`knownStructs.ts`).
  *
  * Statement: the rewritten steps over the table with the fields' columns have the same results as the steps before.
  */
@@ -19,6 +20,7 @@ import { constantLets, usesLocal } from '../../../core/ir/irFacts.ts'
 import { rewriteStmts, UNCHANGED } from '../../../core/ir/irRewrite.ts'
 import type { ExecFunction, Step } from '../../../planner/physical/physicalPlan.ts'
 import { structFieldName } from '../../kernels/columns/columnLower.ts'
+import { type Known, knownBehind, NONE_KNOWN, type PathOf, pathText, withKnown } from './knownStructs.ts'
 import { withRowFunctions } from './stepFunctions.ts'
 
 /** The values of a field, and whether they are absent where the struct is null. */
@@ -34,9 +36,9 @@ interface Table {
 
 /** A function that finds the fields of structs of a table, and notes them in `found`. */
 function finding({ element, columns }: Table, found: Map<string, FieldValues>): ValuesAt {
-  return (path, isOptional) => {
+  return (path, isOptional, known = NONE_KNOWN) => {
     const name = structFieldName(path)
-    const values = found.get(name) ?? valuesOn(path, fieldsOf(element), columns)
+    const values = valuesOn(path, { fields: fieldsOf(element), columns, isKnown: (depth) => known.has(pathText(path.slice(0, depth))) })
     if (values === undefined || (values.isOptional && !isOptional)) return undefined
     found.set(name, values)
     return { name, isOptional: values.isOptional }
@@ -67,12 +69,15 @@ export function withStructFields<T extends Table>(
   const valuesAt = finding(table, found)
   const changed = (f: ExecFunction): ExecFunction => {
     const ir = rowIrOf(f)
-    const own = ir && withoutStructs(ir, valuesAt)
+    const own = ir && withoutStructs(ir, valuesAt, known)
     return own === undefined || own === ir ? f : { ...f, ir: own }
   }
   const rewritten: Step[] = []
+  let known = NONE_KNOWN
   for (const [i, step] of steps.entries()) {
     const own = withRowFunctions(step, changed)
+    const ir = step.kind === 'FilterExec' ? rowIrOf(step.f) : undefined
+    if (ir !== undefined) known = knownBehind(ir, pathsIn(ir), known)
     rewritten.push(own ?? step)
     // behind this step elements are no rows of the source
     if (own === undefined || step.kind !== 'FilterExec') {
@@ -84,12 +89,23 @@ export function withStructFields<T extends Table>(
 }
 
 /** The name of the column of the field at the end of a path, and whether it is absent where the struct is null; undefined where no column has what is read. */
-type ValuesAt = (path: readonly string[], isOptional: boolean) => { readonly name: string; readonly isOptional: boolean } | undefined
+type ValuesAt = (
+  path: readonly string[],
+  isOptional: boolean,
+  known?: Known,
+) => { readonly name: string; readonly isOptional: boolean } | undefined
 
 /** The function with each read of a struct's field replaced by one of the field's column. */
-function withoutStructs(ir: FunctionIr, valuesAt: ValuesAt): FunctionIr {
+function withoutStructs(ir: FunctionIr, valuesAt: ValuesAt, known: Known = NONE_KNOWN): FunctionIr {
   const pathOf = pathsIn(ir)
   let isChanged = false
+  const ofKnown = (expr: Expr, here: Known): Expr | undefined => {
+    const path = here.size > 0 && expr.kind === 'Field' ? pathOf(expr) : undefined
+    const values = path && valuesAt(path, false, here)
+    if (values === undefined) return undefined
+    isChanged = true
+    return { kind: 'Field', of: { kind: 'Input', argument: 0, span: expr.span }, name: values.name, optional: false, span: expr.span }
+  }
   /** The fields of structs that may be null, by the expressions that are undefined where the struct is. */
   const optional = new WeakMap<Expr, Expr>()
   const orNull = (expr: Expr): Expr => {
@@ -125,13 +141,11 @@ function withoutStructs(ir: FunctionIr, valuesAt: ValuesAt): FunctionIr {
     expr.kind === 'ObjectLiteral'
       ? { ...expr, fields: expr.fields.map(({ name, value }) => ({ name, value: orNull(value) })) }
       : orNull(expr)
-  const body = rewriteStmts(ir.body, { ...UNCHANGED, expr: replaced }).map(
+  const body = rewriteStmts(withKnown(ir.body, known, pathOf, ofKnown), { ...UNCHANGED, expr: replaced }).map(
     (stmt): Stmt => (stmt.kind === 'Return' && stmt.value !== undefined ? { ...stmt, value: stored(stmt.value) } : stmt),
   )
   return isChanged ? withoutUnreadStructs({ ...ir, body }, (expr) => pathOf(expr) !== undefined) : ir
 }
-
-type PathOf = (expr: Expr) => readonly string[] | undefined
 
 /** A function that returns the names that lead from the row to the value of an expression, undefined for any other expression. */
 function pathsIn(ir: FunctionIr): PathOf {
@@ -156,16 +170,29 @@ function withoutUnreadStructs(ir: FunctionIr, isOfStruct: (expr: Expr) => boolea
   return { ...ir, body: ir.body.filter((stmt) => !isUnread(stmt)) }
 }
 
-/** The values of the field at the end of a path through structs, of which only the last may be null: there the field is null, too. */
-function valuesOn([name, ...path]: readonly string[], fields: readonly Field[], columns: readonly Column[]): FieldValues | undefined {
-  const column = columns[fields.findIndex((one) => one.name === name)]
+interface Structs {
+  readonly fields: readonly Field[]
+  readonly columns: readonly Column[]
+  /** Whether the value at so many names of the path is known not to be null. */
+  isKnown(depth: number): boolean
+  /** Where the struct around them is null, though it is known not to be where they are read. */
+  readonly around?: Uint8Array | undefined
+}
+
+/**
+ * The values of the field at the end of a path through structs. Of those only the last may be null where none is known not to be: there
+ * the field is null, too. A struct that is null only where the one around it is, as files have it, is known with that.
+ */
+function valuesOn(path: readonly string[], { fields, columns, isKnown, around }: Structs, depth = 1): FieldValues | undefined {
+  const column = columns[fields.findIndex((one) => one.name === path[depth - 1])]
   if (column === undefined || column.type.kind !== 'struct') return undefined
   const { type, validity, children = [], length } = column
-  const [next, ...others] = path
-  if (others.length > 0) return validity === undefined ? valuesOn(path, type.fields, children) : undefined
-  const values = children[type.fields.findIndex((one) => one.name === next)]
+  const isThere = validity === undefined || isKnown(depth) || (around !== undefined && isWithin(around, validity, length))
+  if (depth + 1 < path.length)
+    return isThere ? valuesOn(path, { fields: type.fields, columns: children, isKnown, around: validity }, depth + 1) : undefined
+  const values = children[type.fields.findIndex((one) => one.name === path[depth])]
   if (values === undefined || values.type.kind === 'struct') return undefined
-  if (validity === undefined) return { column: values, isOptional: false }
+  if (isThere) return { column: values, isOptional: false }
   return values.validity !== undefined && isWithin(values.validity, validity, length) ? { column: values, isOptional: true } : undefined
 }
 

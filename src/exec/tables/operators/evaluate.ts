@@ -24,6 +24,7 @@ export const evaluateExec: OpenNarrow<'EvaluateExec'> = ({ columns, axis, payloa
 const ARRAYS: { readonly [U in HiddenColumn['use']]: ArrayForm } = {
   argument: 'list',
   group: 'list',
+  part: 'counted',
   order: 'order',
   match: 'match',
   piece: 'counted',

@@ -11,7 +11,7 @@ export function isFree(step: Step): boolean {
     case 'MapExec':
       return handsOn(step.f, { inArrays: false })
     case 'EvaluateExec':
-      return step.axis === undefined && step.columns.every(({ f, use }) => handsOn(f, { inArrays: use === 'match' }))
+      return step.axis === undefined && step.columns.every(({ f, use }) => handsOn(f, { inArrays: use === 'match' || use === 'part' }))
     case 'FilterExec':
     case 'WithColumnsExec':
     case 'FlatMapExec':

@@ -21,6 +21,7 @@ import { calledArray, localMethod } from '../lists/localArrays.ts'
 import { elementRead } from '../lists/madeArrays.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
+import { splitText } from '../lists/splitTexts.ts'
 import { refusalOf } from '../refusals.ts'
 import { classSourceOf } from '../source/source.ts'
 import type { AnyFunction } from '../unit.ts'
@@ -37,7 +38,7 @@ import { exprValue, REFUSED, type Value } from './value.ts'
 export function lowerCall(l: Lowering, node: CallExpression): Value {
   const { callee } = node
   if (callee.type === 'Super') return l.refuse('operator', node, 'super')
-  const array = calledArray(l, node)
+  const array = calledArray(l, node) ?? splitText(l, node)
   if (array !== undefined) return array
   if (callee.type === 'MemberExpression' && callee.object.type !== 'Super') {
     const object = lowerExpression(l, callee.object)

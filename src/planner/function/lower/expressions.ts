@@ -12,6 +12,7 @@ import { whereHolds } from '../lists/madeArrays.ts'
 import { viewIn } from '../lists/movedArrays.ts'
 import { askedForAbsent } from '../lists/optionals.ts'
 import { filteredLength } from '../lists/shortLists.ts'
+import { splitText } from '../lists/splitTexts.ts'
 import { storedPart } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
 import { asTest, binary, isPlain, literal, makeIf, negated, unary } from './build.ts'
@@ -74,6 +75,8 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       const { object, property, computed } = node
       if (object.type === 'Super') return l.refuse('operator', node, 'super')
       if (property.type === 'PrivateIdentifier') return privateMember(l, lowerExpression(l, object), property.name, node)
+      const part = splitText(l, node)
+      if (part !== undefined) return part
       const count = filteredLength(l, node)
       if (count !== undefined) return count
       if (!computed) return memberOf(l, lowerExpression(l, object), property.type === 'Identifier' ? property.name : '', node)

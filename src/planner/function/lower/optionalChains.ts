@@ -1,8 +1,9 @@
 /** Lowers chains with `?.` to conditionals. */
-import type { AnyNode, Expression } from 'acorn'
+import type { AnyNode, CallExpression, Expression, MemberExpression } from 'acorn'
 import { memberOf } from '../lists/literals.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { isOptional, type MaybeStored, thereIn } from '../lists/optionals.ts'
+import { splitIn, splitText } from '../lists/splitTexts.ts'
 import { binary, conditional, literal, makeIf, negated } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import { fieldOf } from './members.ts'
@@ -101,6 +102,11 @@ function hasOptional(node: Expression): boolean {
 
 /** Lowers the rest of a chain, with its head's object already evaluated. */
 function afterHead(l: Lowering, node: Expression, member: AnyNode, object: Value): Value {
+  const split = node.type === 'MemberExpression' || node.type === 'CallExpression' ? splitIn(node) : undefined
+  if (split !== undefined) {
+    const text = split === member ? object : afterHead(l, split.object as Expression, member, object)
+    return splitText(l, node as MemberExpression | CallExpression, text) ?? l.refuse('unknown-method', node, 'split')
+  }
   if (node === member && node.type === 'MemberExpression') {
     if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, object, l.verbs.value(l, node.property), node)
     return memberOf(l, object, node.property.type === 'Identifier' ? node.property.name : '', node)

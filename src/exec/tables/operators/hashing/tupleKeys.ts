@@ -20,7 +20,7 @@ export type ArrayForm =
   | 'order'
   /** As `order`, for keys of joins; null where the array holds a null, since such a key matches nothing. */
   | 'match'
-  /** As `order`, with the number of items as one more field. */
+  /** As `order`, with the number of items as one more field where a function may return arrays of several lengths. */
   | 'counted'
 
 /** A value that a function returned, with an array in this form. */

@@ -21,6 +21,7 @@ import {
   visitExpr,
   visitStmts,
 } from '../../../../core/ir/functionIr.ts'
+import { methodText } from '../../../../core/ir/methodText.ts'
 import { LIBRARY_FUNCTIONS } from '../../../../core/time/library.ts'
 
 export interface KernelWords {
@@ -173,10 +174,12 @@ class Printer {
         return `((${this.expr(expr.test)}) ? (${this.expr(expr.then)}) : (${this.expr(expr.else)}))`
       case 'Call':
         return `${isLibraryCall(expr.callee) ? libraryName(expr.callee) : expr.callee}(${this.list(expr.args)})`
-      case 'MethodCall': {
-        const access = `(${this.expr(expr.object)})${expr.optional ? '?.' : '.'}${expr.method}`
-        return expr.method === 'length' ? access : `${access}(${this.list(expr.args)})`
-      }
+      case 'MethodCall':
+        return methodText(
+          `(${this.expr(expr.object)})`,
+          expr,
+          expr.args.map((arg) => `(${this.expr(arg)})`),
+        )
       case 'Matches':
         return `${regexText(expr)}.test(${this.expr(expr.of)})`
       case 'Lookup':
