@@ -116,7 +116,11 @@ const truth: fc.Arbitrary<Expr> = fc.oneof(
 const date: fc.Arbitrary<Expr> = fc.oneof(
   { weight: 3, arbitrary: made },
   fc
-    .tuple(truth, fc.oneof(made, fc.constantFrom(field('t'), field('u'))), fc.oneof(made, fc.constantFrom(field('t'), field('u'), literal(null))))
+    .tuple(
+      truth,
+      fc.oneof(made, fc.constantFrom(field('t'), field('u'))),
+      fc.oneof(made, fc.constantFrom(field('t'), field('u'), literal(null))),
+    )
     .map(([test, a, b]) => choice(test, a, b)),
   fc
     .tuple(
