@@ -148,10 +148,6 @@ const REASONS = {
     message: 'It sorts the typed array {name} by a function.',
     cure: 'Leave the function out where numbers ascend, or sort a list, as [...{name}].sort(…).',
   },
-  'sorts-many': {
-    message: 'It sorts {name} by a function, which may have more than {what} elements.',
-    cure: 'Sort a typed array without one, as new Float64Array({name}).sort().',
-  },
   'aliased-list': {
     message: 'It gives a variable another list, where {name} may have a second name.',
     cure: 'Give it a list that is made there and not used afterwards, or a copy, as [...{name}].',

@@ -7,12 +7,13 @@ import { elements, pushesOf, written } from './elements.ts'
 import { growingMethod, pushed } from './grownLists.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
-import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
+import { CHANGING_METHODS, LIST_METHODS, reduceFirst } from './listMethods.ts'
 import { lengthIn, type View } from './madeArrays.ts'
 import { keptView } from './movedArrays.ts'
 import { copiedRecords } from './recordMethods.ts'
 import { noteRecord } from './records.ts'
 import { isAggregate } from './stored.ts'
+import { sortedBy } from './timsort.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
 export const OF_LISTS: ReadonlySet<string> = new Set([
@@ -65,8 +66,6 @@ function sorted(l: Lowering, over: Value & { readonly kind: 'view' }, node: Call
   const isList = l.lists.has(over.array) || l.rowsOf.has(over.array)
   const by = node.arguments[0]
   if (isList !== (by !== undefined)) return l.refuse(isList ? 'sorts-texts' : 'sorts-typed-array', node as AnyNode, over.array)
-  if (isList && (l.locals.get(over.array)?.at(-1) ?? 0) > MOST_SORTED_BY)
-    return l.refuse('sorts-many', node, over.array, String(MOST_SORTED_BY))
-  const f = (isList ? CHANGING_METHODS.sortBy : CHANGING_METHODS.sort) as AnyFunction // both exist
-  return written(l, over, { name: 'sort', f }, node).kind === 'refused' ? REFUSED : over
+  if (isList) return sortedBy(l, over, over.array, node)
+  return written(l, over, { name: 'sort', f: CHANGING_METHODS.sort as AnyFunction }, node).kind === 'refused' ? REFUSED : over // it exists
 }

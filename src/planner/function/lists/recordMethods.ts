@@ -8,9 +8,10 @@ import { elements, pushesOf, written } from './elements.ts'
 import { overElements } from './iteration.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
-import { CHANGING_METHODS, LIST_METHODS, MOST_SORTED_BY, reduceFirst } from './listMethods.ts'
+import { CHANGING_METHODS, LIST_METHODS, reduceFirst } from './listMethods.ts'
 import { eachIndex } from './madeArrays.ts'
 import { emptyRecords, noteRecord, pushedRecord, recordsLength, takenRecord } from './records.ts'
+import { sortedBy } from './timsort.ts'
 
 type RecordsValue = Value & { readonly kind: 'records' }
 
@@ -26,11 +27,9 @@ export function recordsMethod(l: Lowering, of: RecordsValue, name: string, node:
   }
   if (name === 'sort' || name === 'reverse') {
     l.foundItemsMoved.push(list.site)
-    const by = name === 'sort' ? 'sortBy' : 'reverse'
-    const most = l.locals.get(list.arrays[0] ?? '')?.[0] ?? 0
     if (name === 'sort' && node.arguments.length === 0) return l.refuse('sorts-texts', node, list.name)
-    if (name === 'sort' && most > MOST_SORTED_BY) return l.refuse('sorts-many', node, list.name, String(MOST_SORTED_BY))
-    return written(l, of, { name, f: CHANGING_METHODS[by] as AnyFunction }, node).kind === 'refused' ? REFUSED : of
+    if (name === 'sort') return sortedBy(l, of, list.arrays[0] ?? '', node)
+    return written(l, of, { name, f: CHANGING_METHODS.reverse as AnyFunction }, node).kind === 'refused' ? REFUSED : of
   }
   const reads = Object.hasOwn(LIST_METHODS, name) && !/ndexOf|includes/.test(name) ? LIST_METHODS[name] : undefined
   if (reads !== undefined) return written(l, of, { name, f: reads as AnyFunction }, node)
