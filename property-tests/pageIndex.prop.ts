@@ -307,6 +307,9 @@ test('a chain over a file with an index reads few of its bytes, and has the rows
     { column: 'id', operator: '>=', value: 31_000 },
     { column: 'id', operator: '<', value: 34_000 },
   ]
+  const numbered = source.splits.map((split) => ({ ...split, rowNumbers: { column: 'row', from: 7 } }))
+  const [part, another] = await ruleOutInParquet(source, numbered, predicate)
+  expect([part?.rows, part?.rowNumbers, another]).toEqual([3000, { column: 'row', from: 31_007 }, undefined])
   const [split] = await ruleOutInParquet(source, source.splits, predicate)
   let bytesRead = 0
   const files: OpenFiles = {

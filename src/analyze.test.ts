@@ -66,6 +66,24 @@ test('few rows of a file run in JavaScript, and it says why', async () => {
   `)
 })
 
+test('rows that filters keep are fetched where they are few', async () => {
+  const at = join(folder, 'wide.parquet')
+  const wide = rows(60_000).map(({ a, s }) => ({ a, b: a / 3, s, t: `${s} of ${a}` }))
+  await session.fromRows(wide).writeParquet(at, { rowGroupRows: 20_000 })
+  const read = await session.readParquet<(typeof wide)[number]>(at)
+  const few = read.filter((r) => r.a % 25_000 === 77)
+  expect(await few.collect()).toEqual([wide[77], wide[25_077], wide[50_077]])
+  expect(await ran(few)).toMatchInlineSnapshot(`
+    "Ran in … ms
+      FetchExec of wide.parquet [b, s, t]: 3 -> 3 rows, 3 of 3 row groups, … ms, 116 bytes; read in workers for these rows alone
+        FilterExec r => r.a % 25e3 === 77: 60,000 -> 3 rows, … ms, 36 bytes; SIMD over columns
+          ScanExec wide.parquet [a, row]: 60,000 rows, 3 of 3 row groups, … ms, 703 KiB; read whole into the arena"
+  `)
+  expect(await ran(few.map((r) => r.t + r.b))).toContain('FetchExec of wide.parquet [b, t]')
+  expect(await few.explain()).toContain('streamed to the action  (of few rows: FetchExec of wide.parquet [b, s, t])')
+  expect(await ran(read.filter((r) => r.a % 10 === 7))).not.toContain('FetchExec')
+})
+
 test('what is taken partition after partition says what kept it from the kernels', async () => {
   const at = join(folder, 'places.parquet')
   await session.fromRows(rows(30_000).map(({ a, s }) => ({ a, place: { s } }))).writeParquet(at)

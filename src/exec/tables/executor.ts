@@ -18,7 +18,7 @@ import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../..
 import { isKnown } from '../../core/plan/elements.ts'
 import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { mapInputs, planText } from '../../core/plan/tree.ts'
-import type { PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
+import type { FewRows, PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
 import { ownBlocks } from '../arrays/storageBlocks.ts'
 import type { NotColumns } from '../kernels/columns/programShape.ts'
@@ -30,9 +30,11 @@ import { overColumns } from './columns/overColumns.ts'
 import { isRefused, refused } from './columns/refused.ts'
 import { type KeySet, keySetOf, namedColumns, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import { textsJoined } from './columns/texts/codesOnDemand.ts'
+import type { Pipeline } from './dataset.ts'
 import type { ExecutorOptions, RunOptions } from './executorOptions.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import { explainedFunctions } from './explainFunctions.ts'
+import { areFew, sampleOf } from './fewRows.ts'
 import { askFilters } from './loadedScan.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
@@ -56,6 +58,8 @@ export class Executor {
   async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
     const physical = await this.planToRun(plan)
     options.record?.begin(physical)
+    const few = physical.kind === 'PipelineExec' && physical.ofFewRows && (await this.ofFewRows(physical, physical.ofFewRows, options))
+    if (few) return few
     const columns = isBare(physical) ? refused('nothing is computed') : await this.overColumns(physical, options, ordinaryTable)
     if (!isRefused(columns)) return [columns]
     options.record?.begin(physical)
@@ -72,14 +76,46 @@ export class Executor {
   /** The physical plan to run, once filters of its files were asked. */
   private async planToRun(plan: LogicalPlan, how?: { readonly first: boolean }): Promise<PhysicalPlan> {
     const physical = this.options.lower(plan, how)
-    if (this.options.ruleOut !== undefined) await askFilters(physical, this.options.ruleOut)
+    const { ruleOut } = this.options
+    if (ruleOut !== undefined) await askFilters(physical, ruleOut)
+    if (ruleOut !== undefined && physical.kind === 'PipelineExec' && physical.ofFewRows)
+      await askFilters(physical.ofFewRows.filters, ruleOut)
     return physical
   }
 
-  private async batchesOf(plan: PhysicalPlan, options: RunOptions): Promise<readonly Batch[]> {
+  /** The result by the plan for few rows; undefined where the filters keep more, of a sample or of all rows. */
+  private async ofFewRows(
+    plan: Pipeline,
+    { filters, fetch, plan: ofFew }: FewRows,
+    options: RunOptions,
+  ): Promise<readonly Batch[] | undefined> {
+    if (this.options.ruleOut !== undefined) await askFilters(filters, this.options.ruleOut)
+    const sample = sampleOf(filters, this.options.smallRows ?? SMALL_ROWS)
+    if (sample === undefined) return undefined
+    const { record, ...unrecorded } = options
+    const first = await this.overColumns(sample, unrecorded, ordinaryTable)
+    if (isRefused(first) || !areFew(sample, first, fetch.rows)) return undefined
+    const started = performance.now()
+    const kept = await this.overColumns(filters, options, ordinaryTable)
+    if (!isRefused(kept) && areFew(filters, kept, fetch.rows)) {
+      record?.ranAs(plan, ofFew)
+      record?.addWait(ofFew, performance.now() - started)
+      return await this.batchesOf(ofFew, options, new Map([[filters, [kept]]]))
+    }
+    record?.begin(plan)
+    return undefined
+  }
+
+  /** The result's batches; `known`: results of nodes of the plan. */
+  private async batchesOf(
+    plan: PhysicalPlan,
+    options: RunOptions,
+    known: ReadonlyMap<PhysicalPlan, readonly Batch[]> = new Map(),
+  ): Promise<readonly Batch[]> {
     const run = new Run(this.options, options)
     this.running.add(plan)
     try {
+      for (const [node, batches] of known) run.state.ready.set(node, run.state.inMemory(batches))
       return await run.batches(plan)
     } finally {
       this.running.delete(plan)

@@ -56,8 +56,7 @@ export function splitsRead(scan: Scan): readonly SourceSplit[] {
   if (predicate === undefined) return source.splits
   let known = read.get(scan)
   if (known === undefined) {
-    const left = filtered.get(predicate)
-    known = (left?.source === source ? left.splits : source.splits).filter((split) => mayHold(predicate, split))
+    known = (filtered.get(source)?.get(predicate) ?? source.splits).filter((split) => mayHold(predicate, split))
     read.set(scan, known)
   }
   return known
@@ -70,14 +69,16 @@ export async function askFilters(plan: PhysicalPlan, ruleOut: RuleOut): Promise<
     return
   }
   const { source, predicate } = plan
-  if (predicate === undefined || filtered.get(predicate)?.source === source) return
-  const splits = await ruleOut(source, splitsRead(plan), predicate)
-  filtered.set(predicate, { source, splits })
+  if (predicate === undefined) return
+  const known = filtered.get(source) ?? new WeakMap<ColumnPredicate, readonly SourceSplit[]>()
+  if (known.has(predicate)) return
+  known.set(predicate, await ruleOut(source, splitsRead(plan), predicate))
+  filtered.set(source, known)
   read.delete(plan)
 }
 
-/** The splits that filters leave of a scan's, by its predicate. */
-const filtered = new WeakMap<ColumnPredicate, { readonly source: ArraySource; readonly splits: readonly SourceSplit[] }>()
+/** The splits that filters leave of a source's for a predicate. */
+const filtered = new WeakMap<ArraySource, WeakMap<ColumnPredicate, readonly SourceSplit[]>>()
 
 /** The splits of scans with predicates, which are asked for several times before a scan is read. */
 const read = new WeakMap<Scan, readonly SourceSplit[]>()

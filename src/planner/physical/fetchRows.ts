@@ -1,5 +1,5 @@
 /**
- * Sorts that keep few rows read the other columns for these alone (late materialization).
+ * Sorts and filters that keep few rows read the other columns for these alone (late materialization).
  *
  *     SortExec first 20                               FetchExec of ratings.parquet [title]
  *       TopKExec 20                                     SortExec first 20
@@ -9,7 +9,8 @@
  *                                                               ScanExec [stars, year, row]
  *
  * Below the sort each row has its number in the table as a column, and FetchExec reads the columns that only the result has at
- * these numbers. The rows, and their order, are those of the sort: it sees the same keys of the same rows.
+ * these numbers. The rows, and their order, are those of the sort: it sees the same keys of the same rows. How many rows a filter
+ * keeps is known when it has run: such a pipeline has the other way beside it (`ofFewRows`), and the executor chooses.
  */
 import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
 import { defined } from '../../core/defined.ts'
@@ -43,6 +44,37 @@ export function withFetchedRows(plan: PhysicalPlan): PhysicalPlan {
   const keyed: Pipeline & PhysicalPlan = { ...input, input: below, element: below.element }
   const sorted: PhysicalPlan = { ...sort, inputs: [keyed], element: below.element }
   return { kind: 'FetchExec', input: sorted, scan, columns, rows: row, element, keys: plan.keys, ...defined({ edge }) }
+}
+
+/** Filters read their columns first where the other ones take this many times as many bytes, or more. */
+const LEAST_RATIO = 2
+
+/** Returns the plan of all elements with a way for few rows beside it, where it is a pipeline that begins with filters over a file. */
+export function withFewRows(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.where !== 'workers' || plan.numbered || plan.filteredBy !== undefined) return plan
+  const { input: scan, steps } = plan
+  const first = steps.findIndex(({ kind }) => kind !== 'FilterExec')
+  const filters = first < 0 ? steps : steps.slice(0, first)
+  const rest = steps.slice(filters.length)
+  if (scan.kind !== 'ScanExec' || filters.length === 0) return plan
+  const needed = neededBy(filters)
+  if (needed === undefined || (numberedRows(scan) ?? 0) === 0) return plan
+  const [own, columns] = [scan.columns.filter((name) => needed.has(name)), scan.columns.filter((name) => !needed.has(name))]
+  if (own.length === 0 || bytesOf(scan, columns) < LEAST_RATIO * bytesOf(scan, own)) return plan
+  const below = withRowNumbers(scan, own)
+  const { element, keys } = scan
+  const { ofFewRows: _, edge: __, ...pipeline } = plan
+  const filtered = { ...pipeline, input: below, steps: filters, element: below.element, keys }
+  const rows = below.columns.at(-1) as string // the last
+  const fetch = { kind: 'FetchExec' as const, input: filtered, scan, columns, rows, element, keys }
+  return { ...plan, ofFewRows: { filters: filtered, fetch, plan: rest.length === 0 ? fetch : { ...pipeline, input: fetch, steps: rest } } }
+}
+
+/** Returns the bytes of columns in the file's row groups; the number of columns where it does not say. */
+function bytesOf({ source }: Scan, columns: readonly string[]): number {
+  const sizes = source.splits.map(({ columnBytes }) => columnBytes)
+  const isKnown = sizes.every((size) => size !== undefined)
+  return columns.reduce((sum, name) => sum + (isKnown ? sizes.reduce((all, size) => all + (size.get(name) ?? 0), 0) : 1), 0)
 }
 
 /** Returns the columns that a sort's steps read; undefined where they take elements as a whole, or make others. */

@@ -15,7 +15,7 @@ import { isKnown } from '../../core/plan/elements.ts'
 import { type GroupHow, type JoinKey, type LogicalPlan, labelOf } from '../../core/plan/logicalPlan.ts'
 import { withCarried } from './carried.ts'
 import { edgeBetween, edgeToAction, edgeToWide, readsFiles, STREAMED } from './edges.ts'
-import { withFetchedRows } from './fetchRows.ts'
+import { withFetchedRows, withFewRows } from './fetchRows.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { withKeyFilters } from './keyReach.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator, WindowColumn } from './physicalPlan.ts'
@@ -35,7 +35,7 @@ interface Wanted {
 
 /** Returns the physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
 export function lower(plan: LogicalPlan, { first = false }: LowerOptions = {}): PhysicalPlan {
-  const physical = withFetchedRows(withCarried(withKeyFilters(lowered(plan, { first }))))
+  const physical = withFewRows(withFetchedRows(withCarried(withKeyFilters(lowered(plan, { first })))))
   return { ...physical, edge: edgeToAction(physical, { first }) }
 }
 

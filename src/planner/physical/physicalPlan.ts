@@ -195,6 +195,8 @@ type PhysicalNode =
       readonly because?: string
       /** Whether a step reads row numbers, so that the sizes of the partitions before its own must be known. */
       readonly numbered: boolean
+      /** What runs instead where all elements are wanted and the filters turn out to keep few rows. */
+      readonly ofFewRows?: FewRows
       readonly element: ElementType
       readonly keys: Keys
     }
@@ -250,6 +252,14 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
+
+/** A pipeline's filters over the columns that they read, and the rest of it over the rows that they keep, with their other columns. */
+export interface FewRows {
+  readonly filters: Extract<PhysicalPlan, { kind: 'PipelineExec' }>
+  readonly fetch: Extract<PhysicalPlan, { kind: 'FetchExec' }>
+  /** Reads `fetch`, or is it. */
+  readonly plan: PhysicalPlan
+}
 
 /** Returns the nodes that a node reads, left first. */
 export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {

@@ -18,6 +18,8 @@ export interface Stage {
   readonly inputs: readonly number[]
   readonly where: 'workers' | 'caller'
   readonly because?: string
+  /** What reads other columns afterwards, where all of the result is wanted and filters keep few rows. */
+  readonly ofFew?: string
   /** Whether its consumer takes the result partition by partition, as they come; otherwise all of it is stored first. */
   readonly streamed: boolean
 }
@@ -38,7 +40,8 @@ export function stagesText(plan: PhysicalPlan): string {
       const where = stage.where === 'caller' ? `  (on the caller's thread: ${stage.because ?? 'small'})` : ''
       const reader = stages.find(({ inputs }) => inputs.includes(stage.id))
       const to = stage.streamed ? ` -> streamed to ${reader === undefined ? 'the action' : `stage ${reader.id}`}` : ''
-      return `stage ${stage.id}: ${over}${stage.operators.join(' -> ')}${to}${where}`
+      const ofFew = stage.ofFew === undefined ? '' : `  (of few rows: ${stage.ofFew})`
+      return `stage ${stage.id}: ${over}${stage.operators.join(' -> ')}${to}${where}${ofFew}`
     })
     .join('\n')
 }
@@ -61,7 +64,9 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
       return push(stages, { operators: [leafText(plan)], inputs: [], where: 'workers', streamed })
     case 'PipelineExec': {
       const operators = plan.steps.map(stepText)
-      const place = { streamed, where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
+      const { because, ofFewRows } = plan
+      const ofFew = ofFewRows && fetchText(ofFewRows.fetch)
+      const place = { streamed, where: plan.where, ...(because === undefined ? {} : { because }), ...(ofFew && { ofFew }) }
       if (plan.input.kind === 'ScanExec' || plan.input.kind === 'StoredExec') {
         return push(stages, { operators: [leafText(plan.input), ...operators], inputs: [], ...place })
       }

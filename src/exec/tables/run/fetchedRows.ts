@@ -22,7 +22,8 @@ export async function fetchedRows(plan: Fetch, { partitions, blocks }: Dataset, 
   const input = concatBatches(batchesOf(partitions))
   const at = fieldsOf(input.element).findIndex(({ name }) => name === plan.rows)
   const numbers = input.columns[at]?.values as Uint32Array // as the scan below made it
-  const order = Int32Array.from({ length: input.length }, (_, i) => i).sort((a, b) => (numbers[a] as number) - (numbers[b] as number))
+  const order = Int32Array.from({ length: input.length }, (_, i) => i)
+  if (!isAscending(numbers)) order.sort((a, b) => (numbers[a] as number) - (numbers[b] as number))
   const wanted = rowsOfSplits(plan, numbers, order)
   state.record?.addFetched(plan, wanted.length)
   const read: ExecBatch[] = []
@@ -35,6 +36,10 @@ export async function fetchedRows(plan: Fetch, { partitions, blocks }: Dataset, 
   for (const [i, row] of order.entries()) places[row] = i
   const batch = input.length === 0 ? undefined : joined(plan, input, takeBatch(concatBatches(read), places))
   return { kind: 'stored', partitions: [{ kind: 'batches', batches: batch === undefined ? [] : [batch] }], blocks: held }
+}
+
+function isAscending(numbers: Uint32Array): boolean {
+  return numbers.every((row, i) => i === 0 || row > (numbers[i - 1] as number))
 }
 
 function rowsOfSplits({ scan }: Fetch, numbers: Uint32Array, order: Int32Array): readonly SplitRows[] {

@@ -24,19 +24,14 @@ export function fewRanges(
   ranges: readonly RowRange[],
   { close, most }: { readonly close: number; readonly most: number },
 ): readonly RowRange[] {
-  const gaps = ranges.slice(1).map(({ from }, i) => from - (ranges[i] as RowRange).to) // the one before
-  const wide = gaps.filter((gap) => gap >= close).sort((a, b) => b - a)
-  const least = wide[most - 2] ?? close
-  let left = most - 1 // gaps that stay
+  const gaps = ranges.map(({ from }, i) => ({ before: i, rows: from - (ranges[i - 1]?.to ?? 0) })).slice(1)
+  const wide = gaps.filter(({ rows }) => rows >= close).sort((a, b) => b.rows - a.rows || a.before - b.before)
+  const starts = new Set(wide.slice(0, most - 1).map(({ before }) => before))
   const found: RowRange[] = []
   for (const [i, { from, to }] of ranges.entries()) {
     const last = found.at(-1)
-    const gap = gaps[i - 1] ?? 0
-    if (last !== undefined && (gap < least || left === 0)) found[found.length - 1] = { from: last.from, to }
-    else {
-      if (last !== undefined) left--
-      found.push({ from, to })
-    }
+    if (last === undefined || starts.has(i)) found.push({ from, to })
+    else found[found.length - 1] = { from: last.from, to }
   }
   return found
 }
