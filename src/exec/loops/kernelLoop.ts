@@ -22,7 +22,7 @@ import { serialPass } from './interpreted/serialPass.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
 import { Allocations, elementsByPlace, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
-import type { Captured, PassOptions, PortionTurn, SharedLanes, SimulatedPass } from './kernelPass.ts'
+import type { Captured, MeasuredWork, PassOptions, PortionTurn, SharedLanes, SimulatedPass } from './kernelPass.ts'
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf, wasmKey } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { PassTurn } from './loopTask.ts'
@@ -63,7 +63,7 @@ export class KernelLoop extends Prepared {
   #last: PassTimes['last']
   #lastCut: CutLoop | undefined
   /** Milliseconds of the last passes as on one thread: the work of all workers together, the newest first. */
-  #recentMs: readonly number[] = []
+  #recent: readonly MeasuredWork[] = []
   #stale = false
   #hasKeys = false
 
@@ -156,8 +156,7 @@ export class KernelLoop extends Prepared {
   /** The facts that a simulation of a pass needs. */
   get simulated(): SimulatedPass {
     const { inputs, blocks, space, elements, lanes } = this
-    const aloneMs = this.#recentMs.length === 0 ? estimatedMs(this.#cut) : Math.min(...this.#recentMs) // others may have been held up
-    return { inputs, blocks, space, elements, lanes, aloneMs }
+    return { inputs, blocks, space, elements, lanes, aloneMs: estimatedMs(this.#cut), measured: this.#recent }
   }
 
   /** The elements of the sparse array that the loop goes over, by place, from its first pass on; undefined where nobody has them so. */
@@ -365,7 +364,7 @@ export class KernelLoop extends Prepared {
   #measure(results: readonly ShareResult[], milliseconds: number, shares: number, index = 0): void {
     const aloneMs = results.reduce((sum, { passes }) => sum + (passes[index]?.busyMs ?? 0), 0)
     this.#last = { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }
-    this.#recentMs = [aloneMs, ...this.#recentMs].slice(0, MOST_RECENT)
+    this.#recent = [{ workers: Math.max(1, shares), milliseconds: aloneMs }, ...this.#recent].slice(0, MOST_RECENT)
     this.execution = this.#choose(this.#last)
   }
 

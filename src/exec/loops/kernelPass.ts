@@ -65,6 +65,14 @@ export interface SimulatedPass {
   /** The elements of a sparse array that the loop goes over, by place; undefined where there are none, or nobody has them so. */
   readonly elements: SparseStorage | undefined
   readonly lanes: readonly Lanes[]
-  /** The time of a pass on one thread. */
+  /** The time of a pass on one thread, as estimated from the body. */
   readonly aloneMs: number
+  /** The last passes, the latest first. */
+  readonly measured: readonly MeasuredWork[]
+}
+
+/** The work of a pass: the time that all its workers spent on blocks, which is more where they share memory or a core. */
+export interface MeasuredWork {
+  readonly workers: number
+  readonly milliseconds: number
 }

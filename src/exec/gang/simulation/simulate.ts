@@ -35,7 +35,7 @@ import { joinMs, type PlacedPass, passTime, type Sent, type SimulatedLoop } from
 /** Simulates two passes of a loop, or of its parts one after another. With `stays`, elements may stay where they were written. */
 export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { stays }: { readonly stays: boolean }): Simulation {
   const made = new MadeUp(machines.nodes)
-  const placed = loops.map((loop, i) => made.place(loop, `${i}`))
+  const placed = loops.map((loop, i) => made.place({ ...loop, aloneMs: workMs(loop, machines.threads) }, `${i}`))
   const passes = [0, 1].map((pass) => {
     const each = placed.map((one) => {
       if ('because' in one) return { bytes: 0, made: 0, waitingMs: 0, milliseconds: hereMs(one.loop, machines.threads) }
@@ -60,6 +60,14 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
     waitingMilliseconds: next.waitingMs,
     ...(nodes === 1 && one !== undefined && 'because' in one ? { because: one.because } : {}),
   }
+}
+
+/** The work of a pass on so many threads: the least of passes on about as many, since others may have been held up; or else as estimated. */
+export function workMs({ aloneMs, measured }: Pick<SimulatedLoop, 'aloneMs' | 'measured'>, threads: number): number {
+  if (measured.length === 0) return aloneMs
+  const far = (workers: number): number => Math.abs(workers - threads)
+  const nearest = Math.min(...measured.map(({ workers }) => far(workers)))
+  return Math.min(...measured.filter(({ workers }) => far(workers) === nearest).map(({ milliseconds }) => milliseconds))
 }
 
 /** The time of a pass in one process of so many threads. */
