@@ -15,13 +15,18 @@ export interface Difference {
   readonly parallel: unknown
 }
 
-/** Compares every array the loop knows; `replaced` holds storages that the parallel run made anew. */
+/**
+ * Compares every array the loop knows, but for those that the body makes, in which nobody reads what an iteration has left there; `replaced` holds storages that the parallel run made anew.
+ */
 export function firstDifference(
   inputs: LoopInputs,
   serial: PlainLoop,
   replaced: ReadonlyMap<number, Storage> = new Map(),
 ): Difference | undefined {
+  const bindings = Object.values(inputs.analyzed.spec.env)
+  const own = new Set(bindings.flatMap((one) => (one.kind === 'array' && one.isLocal === true ? [one.array] : [])))
   for (const { storage, array, label } of storagesOf(inputs)) {
+    if (own.has(array)) continue
     const parallel = replaced.get(array) ?? storage
     const keyed = serial.keyed.get(array)
     const plain = (keyed === undefined ? undefined : mergeInserted(keyed)) ?? serial.storages.get(array)
