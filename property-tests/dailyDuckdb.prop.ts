@@ -377,9 +377,7 @@ function after({ ours, sql, names }: Chain, one: Step, place: number, right: Dis
     case 'distinct': {
       const by = chosen(one.by)
       const order = `order by place ${one.keep === 'first' ? 'asc' : 'desc'}`
-      const values = by.map((name) => `r["${name}"]`)
-      const several = place % 2 === 0 ? `[${values.join(', ')}]` : `({ ${by.map((name, i) => `"${name}": ${values[i]}`).join(', ')} })`
-      const key = by.length === 1 ? values[0] : several
+      const key = by.length === 1 ? `r["${by[0]}"]` : `({ ${by.map((name) => `"${name}": r["${name}"]`).join(', ')} })`
       const kept = ours.distinct({ by: new Function('r', `return ${key}`) as (row: unknown) => unknown, keep: one.keep as 'first' })
       const numbered = `select *, row_number() over (partition by ${by.join(', ')} ${order}) as n_ from (${sql})`
       return { ours: kept, sql: `select * exclude (n_) from (${numbered}) where n_ = 1`, names }
