@@ -629,3 +629,22 @@ test('arrays of values of different kinds tell rows apart, in distinct and in wi
   const short = session.fromRows([{ a: 1 }, { a: 2 }, { a: 1 }]).distinct({ by: (r) => (r.a === 1 ? [1] : [1, null]) })
   expect(await short.collect()).toEqual([{ a: 1 }, { a: 2 }])
 })
+
+test('a struct inside one that is there may be null, and is read so', async () => {
+  const geo = (i: number) => (i % 5 === 0 ? null : { cc: `c${i % 3}`, in: i % 7 === 0 ? null : { zone: i } })
+  const table = session.fromRows(Array.from({ length: 5_000 }, (_, i) => ({ i, geo: geo(i) })))
+  const there = table.filter((r) => r.geo !== null)
+  const failing = there.map((r) => (r.geo as unknown as { in: { zone: number } }).in.zone)
+  await expect(failing.collect()).rejects.toThrow(TaskError)
+  const zones = table.filter((r) => r.geo !== null && r.geo.in !== null && r.geo.in.zone % 2 === 0)
+  expect(await zones.count()).toBe(
+    Array.from({ length: 5_000 }, (_, i) => i).filter((i) => i % 5 !== 0 && i % 7 !== 0 && i % 2 === 0).length,
+  )
+  const named = await table
+    .map((r) => {
+      if (r.geo === null) return 'none'
+      return r.geo.cc
+    })
+    .collect()
+  expect(named.slice(0, 4)).toEqual(['none', 'c1', 'c2', 'c0'])
+})
