@@ -1,5 +1,5 @@
 /**
- * Law: joins and groups over files, some of which are read in several places of the plan, give what plain loops give; scans of
+ * Law: joins, groups and unions over files, some of which are read in several places of the plan, give what plain loops give; scans of
  * the same rows are read once, of other rows each by itself; and when a plan has run, or failed, nothing of it is in memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -58,6 +58,7 @@ type Tree =
   | { readonly kind: 'leaf'; readonly file: 0 | 1; readonly leaf: keyof typeof LEAVES }
   | { readonly kind: 'join'; readonly how: 'inner' | 'semi' | 'anti'; readonly left: Tree; readonly right: Tree }
   | { readonly kind: 'groups'; readonly of: Tree }
+  | { readonly kind: 'union'; readonly left: Tree; readonly right: Tree }
 
 const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
   tree: fc.oneof(
@@ -79,6 +80,13 @@ const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
       }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('groups' as const), of: tie('tree') }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('groups' as const),
+        of: fc.record({ kind: fc.constant('union' as const), left: tie('tree'), right: tie('tree') }),
+      }),
+    },
   ),
 }))
 
@@ -90,6 +98,8 @@ function arrayOf(tree: Tree, files: readonly DistArray<Row>[]): DistArray<Row> {
       return arrayOf(tree.of, files)
         .groupBy((r) => ({ k: r.k }))
         .agg({ s: first((r) => r.s), x: sum((r) => r.x) }) as unknown as DistArray<Row>
+    case 'union':
+      return arrayOf(tree.left, files).union(arrayOf(tree.right, files))
     case 'join': {
       const [left, right] = [arrayOf(tree.left, files), arrayOf(tree.right, files)]
       if (tree.how !== 'inner') return left.join(right, 'k', { how: tree.how }) as unknown as DistArray<Row>
@@ -110,6 +120,8 @@ function plainOf(tree: Tree, files: readonly (readonly Row[])[]): readonly Row[]
       for (const { k, s, x } of plainOf(tree.of, files)) groups.set(k, { k, s: groups.get(k)?.s ?? s, x: (groups.get(k)?.x ?? 0) + x })
       return [...groups.values()]
     }
+    case 'union':
+      return [...plainOf(tree.left, files), ...plainOf(tree.right, files)]
     case 'join': {
       const [left, right] = [plainOf(tree.left, files), plainOf(tree.right, files)]
       if (tree.how === 'inner') return left.flatMap((l) => right.filter((r) => r.k === l.k).map((r) => ({ k: l.k, s: r.s, x: l.x + r.x })))

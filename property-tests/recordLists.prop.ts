@@ -147,7 +147,7 @@ test('a list of objects that cannot be arrays is refused by name, and one that i
     'It gives q an object or array with other parts than its first has. Give all of them the same fields, in one order, each of them a number or truth value.',
   )
   const empty =
-    'It puts lists or objects into g that are empty, and may be given something later. Give each its room, as Array.from({ length: n }, () => new Float64Array(m)), and count in an array how many are in use.'
+    'It puts lists or objects into g that are empty, or lists of one number, and may be given more later. Give each its room, as Array.from({ length: n }, () => new Float64Array(m)), and count in an array how many are in use.'
   expect(await because('const g = []; for (let v = 0; v < 3; v++) g.push([]); g[i % 3].push(i); out.set(i, g[i % 3].length)')).toBe(empty)
   expect(await because('const g = []; for (let v = 0; v < i; v++) g.push({}); while (g.length > 0) g.shift(); out.set(i, g.length)')).toBe(
     empty,

@@ -11,6 +11,7 @@ import type { StageResult, StageTask } from './stage.ts'
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 export type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 export type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
+export type Union = Extract<PhysicalPlan, { kind: 'UnionExec' }>
 
 export type Partition =
   | { readonly kind: 'split'; readonly scan: Scan; readonly split: Scan['source']['splits'][number] }

@@ -8,8 +8,11 @@ import { type Fallback, fallbackOf } from '../../core/ir/functionUse.ts'
 import type { ExplainedFunction } from '../../core/ir/kernelCode.ts'
 import type { ExecFunction, PhysicalPlan, Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { fallbacksOf, functionsIn } from '../kernels/fallbacks.ts'
+import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
+import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import { explainedColumns } from './explainColumns.ts'
 import { scanToLoad, withoutPartialStep } from './loadedScan.ts'
+import { isOverUnion, overRows } from './run/runPlans.ts'
 
 type Options = Parameters<typeof explainedColumns>[1]
 
@@ -42,7 +45,7 @@ function functionsOf(plan: PhysicalPlan, options: Options, not: string | undefin
       return plan.inputs.flatMap((input) => functionsOf(input, options, 'a union takes partition after partition'))
     case 'WideExec':
       return [
-        ...plan.inputs.flatMap((input) => functionsOf(input, options, undefined)),
+        ...plan.inputs.flatMap((input) => functionsOverUnion(input, options) ?? functionsOf(input, options, undefined)),
         ...functionsIn(plan.operator).map((f) =>
           told(plan.operator, f, { runs: 'JavaScript', because: 'it is called with pairs or groups of rows' }),
         ),
@@ -56,6 +59,17 @@ function pipelineFunctions(steps: readonly Step[], columns: () => How): readonly
   const isMixed = steps.some((step) => fallbacksOf(step).length > 0)
   const compiled: How = isMixed ? { runs: 'JavaScript', because: 'another function of its stage is not compiled' } : columns()
   return steps.flatMap((step) => functionsIn(step).map((f) => told(step, f, compiled)))
+}
+
+/** The functions of an input that runs over the rows of a union, put together; undefined for others. */
+function functionsOverUnion(plan: PhysicalPlan, options: Options): readonly ExplainedFunction[] | undefined {
+  const bare = withoutPartialStep(plan)
+  if (!isOverUnion(bare) || !isProgram(columnProgramOf(overRows(bare), plannedTextColumns))) return undefined
+  const below = bare.input.inputs.flatMap((input) => functionsOf(input, options, undefined))
+  return [
+    ...below,
+    ...pipelineFunctions(bare.steps, () => ({ runs: 'WebAssembly', because: 'the rows of the union are put together first' })),
+  ]
 }
 
 function columnsOf(plan: PhysicalPlan, options: Options, not: string | undefined): How {

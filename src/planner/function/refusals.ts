@@ -161,7 +161,7 @@ const REASONS = {
     cure: 'Give all of them the same fields, in one order, each of them a number or truth value.',
   },
   'lists-of-lists': {
-    message: 'It puts lists or objects into {name} that are empty, and may be given something later.',
+    message: 'It puts lists or objects into {name} that are empty, or lists of one number, and may be given more later.',
     cure: 'Give each its room, as Array.from({ length: n }, () => new Float64Array(m)), and count in an array how many are in use.',
   },
   'adds-part': {

@@ -29,6 +29,7 @@ import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
+import { projected } from '../operators/project.ts'
 import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
 import { withComparedKeys } from './runPlans.ts'
@@ -53,11 +54,12 @@ export class ColumnInputs {
     this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, new Map(), isWaitedFor))
   }
 
-  /** The plan over columns that are read whole, where it reads files and a column program can run over them; else the plan itself. */
-  async loaded(plan: PhysicalPlan): Promise<LoadedPlan> {
+  /** The plan over columns that are read whole, where it reads files of `smallRows` rows or more and a column program can run over them; else the plan itself. */
+  async loaded(plan: PhysicalPlan, smallRows: number | undefined = this.state.options.smallRows): Promise<LoadedPlan> {
+    const { arena } = this.state.options
     const bare = withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
-    const scan = begun?.scan ?? scanToLoad(bare, this.state.options)
+    const scan = begun?.scan ?? scanToLoad(bare, { arena, ...(smallRows === undefined ? {} : { smallRows }) })
     const because = scan === undefined ? this.state.record && programRefused(bare) : 'because' in scan ? scan.because : undefined
     if (because !== undefined) this.state.record?.refuse(plan, because)
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
@@ -160,6 +162,31 @@ export class ColumnInputs {
       if (error instanceof MemoryError) return undefined
       throw error
     }
+  }
+
+  /** A plan over a table, or over a file, as one batch in the arena; undefined where it is no column program, or there is no room. The blocks are the caller's. */
+  async tableOf(given: PhysicalPlan): Promise<WholeTable | undefined> {
+    const { plan, blocks } = await this.loaded(given, 0)
+    if (plan.kind === 'StoredExec' && plan.storage.kind === 'table') {
+      const { columns, length, element } = (await this.spelled(plan.storage)) as typeof plan.storage // of a table
+      const whole = { element, length, columns }
+      return { batch: plan.columns === undefined ? whole : projected(whole, plan.columns), blocks }
+    }
+    const keep = (own: readonly Block[]): void => this.state.blocks.add(own)
+    const options = { ...this.state.options, smallRows: 0, signal: this.state.signal, keep }
+    const table = await overColumns(plan, options, async (run) => {
+      const found = await programTable(run)
+      if (!isRefused(found)) this.state.record?.addProgram(plan, run, found.batch)
+      return found
+    })
+    if (isRefused(table)) {
+      this.state.record?.refuse(given, table.because)
+      this.state.blocks.free(blocks)
+      return undefined
+    }
+    const own = table.blocks.handedOver()
+    this.state.blocks.add(own)
+    return { batch: table.batch, blocks: [...blocks, ...own] }
   }
 
   /** The input of a wide operator as a column program's result in the arena; undefined where it is no program, or better stays in partitions. */

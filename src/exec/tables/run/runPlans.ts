@@ -1,9 +1,11 @@
 /** Properties of plans, and changes to them, that a run decides by. */
+import type { Batch } from '../../../core/data/column.ts'
 import { mayNotEnd } from '../../../core/ir/mayNotEnd.ts'
+import { isKnown } from '../../../core/plan/elements.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
-import { type Partition, type Pipeline, stepless, type Wide } from '../dataset.ts'
+import { type Partition, type Pipeline, stepless, type Union, type Wide } from '../dataset.ts'
 import { splitsRead } from '../loadedScan.ts'
-import type { ExecBatch } from '../operators/batches.ts'
+import { type ExecBatch, emptyBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withWholeNulls } from '../operators/join/nullKeys.ts'
 import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
@@ -36,6 +38,28 @@ export function isStreamed({ kind, edge }: PhysicalPlan): boolean {
 export function isOverWide(plan: PhysicalPlan): plan is Pipeline & { readonly input: Wide } {
   if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
   return plan.input.kind === 'WideExec' && !isStreamed(plan.input)
+}
+
+/** Whether a pipeline can run over the rows of a union put together: all of its inputs are tables, or read as such. */
+export function isOverUnion(plan: PhysicalPlan): plan is Pipeline & { readonly input: Union } {
+  if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
+  return plan.input.kind === 'UnionExec' && isKnown(plan.input.element) && plan.input.inputs.every(isOfTable)
+}
+
+function isOfTable(plan: PhysicalPlan): boolean {
+  if (plan.kind === 'PipelineExec') return plan.where === 'workers' && !plan.numbered && isOfTable(plan.input)
+  return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
+}
+
+/** The pipeline over the rows of its input, put together as a table; without them, to ask what runs over such a table. */
+export function overRows(
+  bare: Pipeline & { readonly input: Wide | Union },
+  { element, length, columns }: Batch = emptyBatch(bare.input.element),
+): Pipeline {
+  const { edge: _, input, ...pipeline } = bare
+  const name = input.kind === 'WideExec' ? input.operator.kind : input.kind
+  const stored = { kind: 'StoredExec' as const, name, element: input.element, keys: input.keys }
+  return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
 }
 
 /** Whether a function of the plan runs as it stands. */

@@ -19,11 +19,12 @@ import {
   type Result,
   type Results,
   rowsIn,
+  type Union,
   type Wide,
 } from '../dataset.ts'
 import { withoutPartialStep } from '../loadedScan.ts'
 import { plannedLoads } from '../loadsAhead.ts'
-import type { ExecBatch } from '../operators/batches.ts'
+import { asDeclared, type ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { FoldedGroups } from '../operators/groupBy/foldedGroups.ts'
 import { rowOfNothing } from '../operators/groupBy/rowOfNothing.ts'
@@ -33,7 +34,7 @@ import { groupsBeyond } from '../spill/expected.ts'
 import type { StageResult, StageTask } from '../stage.ts'
 import { sharedWork } from '../wide/sharedWork.ts'
 import type { ColumnInputs } from './columnInputs.ts'
-import { isOverWide, keepsPieces, partitionsRead, wholeTaskBecause, withoutTopK } from './runPlans.ts'
+import { isOverUnion, isOverWide, keepsPieces, overRows, partitionsRead, wholeTaskBecause, withoutTopK } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
@@ -69,6 +70,8 @@ export class WideOperators {
    */
   private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
     const bare = withoutPartialStep(plan)
+    if (isOverUnion(bare) && (above.kind === 'HashAggregateExec' || !bare.steps.every(isFree)))
+      return await this.state.waitedFor(plan, () => this.overUnion(plan, bare, held))
     if (!isOverWide(bare) || this.state.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec'))
       return plan
     return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, held))
@@ -79,28 +82,52 @@ export class WideOperators {
     const { partitions, blocks } = await this.state.waitedFor(input, () => this.wide(input, { isWhole: true }))
     const pieces = finished(batchesOf(partitions), input)
     const { smallRows = SMALL_ROWS } = this.state.options
-    const pipelineOver = ({ element, length, columns }: Batch): Pipeline => {
-      const { edge: _, ...pipeline } = bare
-      const { element: declared, keys } = input
-      const stored = { kind: 'StoredExec' as const, name: input.operator.kind, element: declared, keys }
-      return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
-    }
     const [first] = pieces
     const program =
-      first !== undefined && rowsIn(pieces) >= smallRows ? columnProgramOf(pipelineOver(first), plannedTextColumns) : undefined
+      first !== undefined && rowsIn(pieces) >= smallRows ? columnProgramOf(overRows(bare, first), plannedTextColumns) : undefined
     if (program !== undefined && !isProgram(program)) this.state.record?.refuse(plan, program.because)
     if (program !== undefined && isProgram(program)) {
       const whole = await this.columns.together(pieces, blocks)
       if (whole !== undefined) {
         held.push(...whole.blocks)
-        const other = pipelineOver(whole.batch)
-        this.state.record?.addTable(other.input, input)
-        this.state.record?.ranAs(plan, other)
-        return other
+        return this.ranOver(plan, overRows(bare, whole.batch), input)
       }
     }
     this.state.ready.set(input, this.state.cut(batchesOf(partitions), blocks))
     return plan
+  }
+
+  private ranOver(plan: PhysicalPlan, other: Pipeline, input: Wide | Union): PhysicalPlan {
+    this.state.record?.addTable(other.input, input)
+    this.state.record?.ranAs(plan, other)
+    return other
+  }
+
+  /** The pipeline as a column program over the rows of a union, put together in the arena; the plan itself where it is no program, or they are few, of other types, or too many. */
+  private async overUnion(plan: PhysicalPlan, bare: Pipeline & { readonly input: Union }, held: Block[]): Promise<PhysicalPlan> {
+    const { input } = bare
+    const program = columnProgramOf(overRows(bare), plannedTextColumns)
+    if (!isProgram(program)) {
+      this.state.record?.refuse(plan, program.because)
+      return plan
+    }
+    const pieces: Batch[] = []
+    const blocks: Block[] = []
+    for (const part of input.inputs) {
+      const table = await this.state.waitedFor(part, () => this.columns.tableOf(part))
+      if (table !== undefined) pieces.push(asDeclared(table.batch, input.element))
+      blocks.push(...(table?.blocks ?? []))
+      if (table === undefined) break
+    }
+    const isWhole = pieces.length === input.inputs.length && rowsIn(pieces) >= (this.state.options.smallRows ?? SMALL_ROWS)
+    const whole = isWhole ? await this.state.waitedFor(input, () => this.columns.together(pieces, blocks)) : undefined
+    if (whole === undefined) {
+      this.state.blocks.free(blocks)
+      this.state.record?.runsAsPlanned(plan)
+      return plan
+    }
+    held.push(...whole.blocks)
+    return this.ranOver(plan, overRows(bare, whole.batch), input)
   }
 
   async wide(given: Wide, how: Whole = {}): Promise<Dataset> {

@@ -109,6 +109,15 @@ test('of a literal whose subscripts are all written out each element stays a var
 test('what is not known of them is refused', () => {
   expect(
     body(([i], { x }) => {
+      const t = Array.from({ length: 4 }, (_, k) => [k])
+      for (let k = 0; k < 4; k++) (t[0] as number[])[k] = k
+      x.set(i, (t[0] as number[])[3] as number)
+    }),
+  ).toMatchInlineSnapshot(
+    `"It puts lists or objects into t that are empty, or lists of one number, and may be given more later. Give each its room, as Array.from({ length: n }, () => new Float64Array(m)), and count in an array how many are in use."`,
+  )
+  expect(
+    body(([i], { x }) => {
       const t = Array.from({ length: i + 1 }, () => [i, 0])
       x.set(i, t.length)
     }),

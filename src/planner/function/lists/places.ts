@@ -162,7 +162,8 @@ function eachPlace(
     const items = isRow ? parts.items : [value]
     const exprs = items.map((one) => l.scalarOrNothing(one, node))
     const [first] = exprs
-    if (items.length === 0) l.refuse('lists-of-lists', node, name)
+    // a row of one number is what grows, as in `Array.from({ length: n }, (_, i) => [i])` of edit distances
+    if (items.length === 0 || (isRow && items.length === 1)) l.refuse('lists-of-lists', node, name)
     if (first === undefined || exprs.includes(undefined)) return
     list = made(l, { name, node, ...typed(first) }, isRow ? [length, items.length] : [length])
     for (const [k, expr] of exprs.entries()) if (expr !== undefined) write(isRow ? [at, literal(k, span)] : [at], expr)
