@@ -166,7 +166,7 @@ describe('what a format does wrong', () => {
     [
       'a type that is none',
       () => opened({ columns: { id: 'i23' }, pieces: [] }),
-      `pairs says that column "id" is "i23", which is no type. Did you mean 'i32'? Types are f64, f32, i64, i32, u32, i16, u16, i8, u8, bool, u64, utf8, timestamp, date.`,
+      `pairs says that column "id" is "i23", which is no type. Did you mean 'i32'? Types are f64, f32, i64, i32, u32, i16, u16, i8, u8, bool, u64, utf8, timestamp, timestamp(ms), timestamp(us), timestamp(ns), date.`,
     ],
     [
       'a piece that is none',

@@ -267,11 +267,18 @@ export class Lowering extends LoweringState<Lowering> {
     return this.isStable(expr) ? expr : this.temporary(expr, name)
   }
 
+  /** Returns the expression in a temporary. A captured text is kept by its place: that of a temporary could not be compared by codes. */
+  private keptExpr(expr: Expr): Expr {
+    const held = expr.kind === 'Lookup' ? this.tables.find(({ name }) => name === expr.table)?.value : undefined
+    const isText = this.context.kind === 'loop' && Array.isArray(held) && typeof held[0] === 'string'
+    return isText && expr.kind === 'Lookup' ? { ...expr, index: this.stabilized(expr.index) } : this.temporary(expr)
+  }
+
   /** Returns the value with parts that cannot change any more. */
   stabilizedValue(value: Value): Value {
     switch (value.kind) {
       case 'expr':
-        return this.isStable(value.expr) ? value : exprValue(this.temporary(value.expr))
+        return this.isStable(value.expr) ? value : exprValue(this.keptExpr(value.expr))
       case 'tuple':
         return { ...value, items: value.items.map((item) => this.stabilizedValue(item)) }
       case 'record':
