@@ -242,6 +242,38 @@ if ('folder' in found) {
     polars: `answer = float(pl.scan_parquet('${lineitem}').filter(pl.col('l_orderkey') > ${lastKeys}).select(pl.col('l_quantity').sum()).collect().item())`,
     compared: true,
   })
+  await ask({
+    name: 'Parquet, lineitem: a range of an ordered column, by the page index',
+    rows: lines,
+    ours: async () =>
+      (await read())
+        .filter((line, _, { lastKeys }) => line.l_orderkey > lastKeys && line.l_orderkey < lastKeys + 20_000, { env: { lastKeys } })
+        .map((line) => line.l_quantity)
+        .sum(),
+    duck: `SELECT sum(l_quantity)::DOUBLE FROM '${lineitem}' WHERE l_orderkey > ${lastKeys} AND l_orderkey < ${lastKeys + 20_000}`,
+    polars: `answer = float(pl.scan_parquet('${lineitem}').filter((pl.col('l_orderkey') > ${lastKeys}) & (pl.col('l_orderkey') < ${lastKeys + 20_000})).select(pl.col('l_quantity').sum()).collect().item())`,
+    compared: true,
+  })
+  await reading('Parquet, lineitem: few rows with all columns', lines, {
+    ours: async () => (await (await read()).filter((line) => line.l_partkey === 1234).collect()).length,
+    duck: `FROM '${lineitem}' WHERE l_partkey = 1234`,
+    polars: `pl.scan_parquet('${lineitem}').filter(pl.col('l_partkey') == 1234).collect()`,
+  })
+  await ask({
+    name: 'Parquet, lineitem twice: sums by group of a union',
+    rows: 2 * lines,
+    ours: async () => {
+      const [some, others] = [(await read()).filter((line) => line.l_tax > 0.04), (await read()).filter((line) => line.l_tax < 0.02)]
+      const groups = some
+        .union(others)
+        .groupBy((line) => line.l_shipmode)
+        .agg({ price: sum((line) => line.l_extendedprice) })
+      return groups.map((group) => group.price).max()
+    },
+    duck: `SELECT max(price)::DOUBLE FROM (SELECT sum(l_extendedprice) AS price FROM (FROM '${lineitem}' WHERE l_tax > 0.04 UNION ALL FROM '${lineitem}' WHERE l_tax < 0.02) GROUP BY l_shipmode)`,
+    polars: `answer = float(pl.concat([pl.scan_parquet('${lineitem}').filter(pl.col('l_tax') > 0.04), pl.scan_parquet('${lineitem}').filter(pl.col('l_tax') < 0.02)]).group_by('l_shipmode').agg(pl.col('l_extendedprice').sum()).select(pl.col('l_extendedprice').max()).collect().item())`,
+    compared: true,
+  })
   await reading('CSV, orders: all columns', ordered, {
     ours: async () => whole(await session.readCsv<Order>(ordersCsv, { types: { o_orderdate: 'date' } })),
     duck: `FROM '${ordersCsv}'`,

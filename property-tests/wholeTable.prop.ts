@@ -25,7 +25,23 @@ const KINDS = {
   i64: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   utf8: fc.string({ unit: 'binary', maxLength: 6 }),
   null: fc.constant(null),
+  struct: fc.record(
+    {
+      a: fc.option(fc.integer(), { freq: 3 }),
+      in: fc.option(fc.record({ s: fc.option(fc.string({ maxLength: 4 }), { freq: 3 }) }, { noNullPrototype: true }), { freq: 3 }),
+    },
+    { noNullPrototype: true },
+  ),
 } as const
+const TYPES: Partial<Readonly<Record<Kind, ColumnType>>> = {
+  struct: {
+    kind: 'struct',
+    fields: [
+      { name: 'a', type: { kind: 'i32' }, nullable: true },
+      { name: 'in', type: { kind: 'struct', fields: [{ name: 's', type: { kind: 'utf8' }, nullable: true }] }, nullable: true },
+    ],
+  },
+}
 type Kind = keyof typeof KINDS
 
 interface Given {
@@ -57,7 +73,7 @@ const valuesOf = ({ columns: all, length }: Batch): unknown[][] =>
   })
 
 function tableOf(given: readonly Given[]): Batch {
-  const fields = given.map(({ kind, nullable }, i): Field => ({ name: `c${i}`, type: { kind } as ColumnType, nullable }))
+  const fields = given.map(({ kind, nullable }, i): Field => ({ name: `c${i}`, type: TYPES[kind] ?? ({ kind } as ColumnType), nullable }))
   return {
     element: { kind: 'row', fields },
     length: ROWS,

@@ -342,7 +342,11 @@ test.each<[string, () => unknown, string]>([
     () => table.groupBy(['a', 'name'] as never),
     'groupBy() takes a function of (value, key); it was given an array.\nWrite groupBy((row) => ({ a: row.a, name: row.name })).',
   ],
-  ['filter of a text', () => table.filter('a > 1' as never), 'filter() takes a function of (value, key); it was given "a > 1".'],
+  [
+    'filter of a text',
+    () => table.filter('a > 1' as never),
+    'filter() takes a function of (value, key); it was given "a > 1".\nWrite filter((row) => row.price > 9).',
+  ],
   [
     'map of names',
     () => table.map(['a', 'name'] as never),

@@ -227,7 +227,15 @@ describe('all rows', () => {
     expect(messageOf(() => readings.distinct({ by: (r) => r.day, keep: 'any' as never }))).toBe(
       "The keep of distinct() is one of 'first', 'last'; it was given \"any\".",
     )
-    expect(messageOf(() => readings.distinct({ by: 'day' as never }))).toBe('distinct() takes a function of (row); it was given "day".')
+    expect(messageOf(() => readings.distinct({ by: 'day' as never }))).toBe(
+      'distinct() takes a function of (row); it was given "day".\nWrite distinct({ by: (row) => row.day }).',
+    )
+    expect(messageOf(() => readings.distinct({ by: ['day', 'id'] as never }))).toBe(
+      'distinct() takes a function of (row); it was given an array.\nWrite distinct({ by: (row) => [row.day, row.id] }).',
+    )
+    expect(messageOf(() => readings.filter('id > 1' as never))).toBe(
+      'filter() takes a function of (value, key); it was given "id > 1".\nWrite filter((row) => row.price > 9).',
+    )
   })
 
   test('sortBy a list has an order for each value', async () => {
@@ -647,4 +655,25 @@ test('a struct inside one that is there may be null, and is read so', async () =
     })
     .collect()
   expect(named.slice(0, 4)).toEqual(['none', 'c1', 'c2', 'c0'])
+})
+
+test('structs of tables that a union puts together for kernels stay what they are', async () => {
+  const rowsOf = (count: number, more: number) =>
+    Array.from({ length: count }, (_, i) => ({ k: (i * 7919 + more) % 1000, at: i % 3 === 0 ? null : { x: i, s: `s${i % 50}` } }))
+  const [some, others] = [rowsOf(30_000, 0), rowsOf(20_000, 17)]
+  const both = session.fromRows(some).union(session.fromRows(others))
+  const sorted = [...some, ...others].filter((r) => r.k > 500).sort((a, b) => a.k - b.k)
+  expect(
+    await both
+      .filter((r) => r.k > 500)
+      .sortBy((r) => r.k)
+      .collect(),
+  ).toEqual(sorted)
+  const groups = await both
+    .filter((r) => r.at !== null)
+    .groupBy((r) => r.at?.s)
+    .count()
+    .collect()
+  expect(groups.length).toBe(50)
+  expect(groups.reduce((all, { count }) => all + Number(count), 0)).toBe([...some, ...others].filter((r) => r.at !== null).length)
 })

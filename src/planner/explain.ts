@@ -92,7 +92,7 @@ export interface ExplainedPlan {
 export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): string {
   const { plan: ours, applied } = optimize(plan, options.rules ?? RULES)
   const optimized = options.placed === undefined ? ours : options.placed(ours)
-  const physical = lower(withStorage(optimized))
+  const physical = lower(withStorage(optimized), { all: true })
   const { milliseconds } = options
   const ran = options.ran && ranNode(options.ran)
   if (options.format === 'json') {

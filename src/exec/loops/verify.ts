@@ -16,7 +16,8 @@ export interface Difference {
 }
 
 /**
- * Compares every array the loop knows, but for those that the body makes, in which nobody reads what an iteration has left there; `replaced` holds storages that the parallel run made anew.
+ * Compares every array the loop knows, but for those that the body makes: nobody reads what an iteration has left in them. `replaced`
+ * holds storages that the parallel run made anew.
  */
 export function firstDifference(
   inputs: LoopInputs,

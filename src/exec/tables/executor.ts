@@ -56,7 +56,7 @@ export class Executor {
    * storage itself, all others lie in ordinary buffers.
    */
   async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
-    const physical = await this.planToRun(plan)
+    const physical = await this.planToRun(plan, { all: true })
     options.record?.begin(physical)
     const few = physical.kind === 'PipelineExec' && physical.ofFewRows && (await this.ofFewRows(physical, physical.ofFewRows, options))
     if (few) return few
@@ -74,7 +74,7 @@ export class Executor {
   }
 
   /** The physical plan to run, once filters of its files were asked. */
-  private async planToRun(plan: LogicalPlan, how?: { readonly first: boolean }): Promise<PhysicalPlan> {
+  private async planToRun(plan: LogicalPlan, how?: { readonly first?: boolean; readonly all?: boolean }): Promise<PhysicalPlan> {
     const physical = this.options.lower(plan, how)
     const { ruleOut } = this.options
     if (ruleOut !== undefined) await askFilters(physical, ruleOut)

@@ -19,7 +19,7 @@ export interface ExecutorOptions {
   /** Asks filters of files before a plan runs; without it, statistics alone rule out splits. */
   readonly ruleOut?: RuleOut
   /** The physical planner, `planner/physical/lower.ts`. */
-  readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean }) => PhysicalPlan
+  readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean; readonly all?: boolean }) => PhysicalPlan
   readonly onEvent?: (event: ExecutorEvent) => void
   /** Aborted when the session stops: ends reads on the caller's thread. */
   readonly stopped?: AbortSignal

@@ -45,7 +45,7 @@ function functionsOf(plan: PhysicalPlan, options: Options, not: string | undefin
       return plan.inputs.flatMap((input) => functionsOf(input, options, 'a union takes partition after partition'))
     case 'WideExec':
       return [
-        ...plan.inputs.flatMap((input) => functionsOverUnion(input, options) ?? functionsOf(input, options, undefined)),
+        ...plan.inputs.flatMap((input) => functionsOverUnion(input, plan.operator, options) ?? functionsOf(input, options, undefined)),
         ...functionsIn(plan.operator).map((f) =>
           told(plan.operator, f, { runs: 'JavaScript', because: 'it is called with pairs or groups of rows' }),
         ),
@@ -62,9 +62,9 @@ function pipelineFunctions(steps: readonly Step[], columns: () => How): readonly
 }
 
 /** The functions of an input that runs over the rows of a union, put together; undefined for others. */
-function functionsOverUnion(plan: PhysicalPlan, options: Options): readonly ExplainedFunction[] | undefined {
+function functionsOverUnion(plan: PhysicalPlan, above: WideOperator, options: Options): readonly ExplainedFunction[] | undefined {
   const bare = withoutPartialStep(plan)
-  if (!isOverUnion(bare) || !isProgram(columnProgramOf(overRows(bare), plannedTextColumns))) return undefined
+  if (!isOverUnion(bare, above) || !isProgram(columnProgramOf(overRows(bare), plannedTextColumns))) return undefined
   const below = bare.input.inputs.flatMap((input) => functionsOf(input, options, undefined))
   return [
     ...below,

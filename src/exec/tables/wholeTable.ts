@@ -13,6 +13,7 @@ import { fieldsOf, sameType } from '../../core/data/schema.ts'
 import type { Arena } from '../memory/arena.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { Block } from './block.ts'
+import { flatColumns, nestedColumns } from './columns/flatColumns.ts'
 import { isLoadable, isText, textBytes } from './columns/loadTask.ts'
 import type { Placed } from './columns/placed.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
@@ -35,7 +36,10 @@ export async function wholeTable(pieces: readonly Batch[], { arena, run }: Whole
   const [first] = pieces
   if (first === undefined || pieces.length === 1 || !pieces.every((piece) => isAlike(piece, first) && liesIn(piece, arena)))
     return undefined
-  const columns = first.columns.map((_, i) => pieces.map((piece) => piece.columns[i] as Column)) // alike
+  const types = first.columns.map(({ type }) => type)
+  const flat = pieces.map((piece) => flatColumns(piece.columns, types))
+  if (flat.some((own) => own.some(({ dictionary }) => dictionary !== undefined))) return undefined
+  const columns = (flat[0] as readonly Column[]).map((_, i) => flat.map((own) => own[i] as Column)) // alike
   if (columns.some((parts) => sumOf(parts, textBytes) > LARGEST_OFFSET)) return undefined
   const length = sumOf(pieces, (piece) => piece.length)
   const blocks = new ResultBlocks(arena, 'materialize')
@@ -44,8 +48,8 @@ export async function wholeTable(pieces: readonly Batch[], { arena, run }: Whole
     const firstBytes = columns.map(() => 0)
     let firstRow = 0
     const tasks: StageTask[] = []
-    for (const piece of pieces) {
-      const placed = piece.columns.map((part, i): Placed => {
+    for (const [p, piece] of pieces.entries()) {
+      const placed = (flat[p] as readonly Column[]).map((part, i): Placed => {
         const firstByte = firstBytes[i] as number // one for each
         firstBytes[i] = firstByte + textBytes(part)
         return { part, whole: wholes[i] as Column, firstRow, firstByte }
@@ -54,7 +58,7 @@ export async function wholeTable(pieces: readonly Batch[], { arena, run }: Whole
       firstRow += piece.length
     }
     await allOf(tasks.map(run)) // when it fails, no task writes any more to blocks that are freed
-    return { batch: { ...first, length, columns: wholes }, blocks: blocks.handedOver() }
+    return { batch: { ...first, length, columns: nestedColumns(types, wholes) }, blocks: blocks.handedOver() }
   } catch (error) {
     blocks.freeAll()
     throw error
@@ -68,9 +72,7 @@ function isAlike({ element, columns, keys }: Batch, first: Batch): boolean {
     element.kind === first.element.kind &&
     fields.length === others.length &&
     fields.every(({ name }, i) => name === others[i]?.name) &&
-    columns.every(
-      ({ type, dictionary }, i) => dictionary === undefined && isLoadable(type) && sameType(type, (first.columns[i] as Column).type),
-    )
+    columns.every(({ type }, i) => isLoadable(type) && sameType(type, (first.columns[i] as Column).type))
   )
 }
 
@@ -88,7 +90,7 @@ function wholeColumn(parts: readonly Column[], length: number, blocks: ResultBlo
   const [{ type }] = parts as [Column]
   const validity = parts.some((part) => part.validity !== undefined) ? { validity: blocks.emptyBits(length) } : {}
   if (isFixedKind(type.kind)) return { type, length, values: blocks.like(new FIXED_FORMS[type.kind].array(0), length), ...validity }
-  if (!isText(type)) return { type, length }
+  if (!isText(type)) return { type, length, ...validity } // structs, whose fields have columns of their own, and nulls
   const offsets = blocks.like(new Int32Array(), length + 1)
   offsets[0] = 0
   return { type, length, offsets, values: blocks.like(new Uint8Array(), sumOf(parts, textBytes)), ...validity }

@@ -9,6 +9,7 @@
 import type { Table } from 'apache-arrow'
 import type { Column } from '../../core/data/column.ts'
 import { takeColumn } from '../../core/data/columnSlices.ts'
+import { MOST_RANGES, type RowRange, rangesOf, rowsIn } from '../../core/rowRanges.ts'
 import { tableFromIPC } from '../arrow/arrowLibrary.ts'
 import { columnOfTables, converted, decodeColumns, fitTogether, partOf, placeOf } from './decode.ts'
 import type { FileDetail } from './describe.ts'
@@ -16,21 +17,11 @@ import type { ReadyColumn } from './nativeColumns.ts'
 import { singleGroupFile } from './singleGroup.ts'
 import { WasmFailure, withParquetDecoder } from './wasm.ts'
 
-/** Decoding all values of a row group costs about as much as unpacking its pages this many times. */
-const MOST_RANGES = 8
-/** Rows that lie this close together are decoded as one range. */
-const CLOSE_ROWS = 64
-
 /** Yields columns with the rows `wanted`, ascending, of `rows` in the group. */
 export function* columnsAtRows(file: FileDetail, columns: readonly ReadyColumn[], rows: number, wanted: Int32Array): Generator<Column> {
   const found = rangesAlone(file, columns, rows, wanted)
   if (found !== undefined) yield* found
   else for (const column of decodeColumns(file, columns, rows)) yield takeColumn(column, wanted)
-}
-
-interface RowRange {
-  readonly from: number
-  readonly to: number
 }
 
 function rangesAlone(file: FileDetail, columns: readonly ReadyColumn[], rows: number, wanted: Int32Array): readonly Column[] | undefined {
@@ -40,7 +31,7 @@ function rangesAlone(file: FileDetail, columns: readonly ReadyColumn[], rows: nu
   if (columns.some(({ detail }) => detail.int96 !== undefined)) return undefined
   const tables = tablesAt(file, columns, rows, ranges)
   if (tables === undefined) return undefined
-  const decoded = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+  const decoded = rowsIn(ranges)
   const places = placesIn(ranges, wanted)
   return columns.map((column, i) => takeColumn(converted(file, column, columnOfTables(tables, i, decoded, placeOf(file, column))), places))
 }
@@ -62,16 +53,6 @@ function tablesAt(
     if (error instanceof WasmFailure) return undefined
     throw error
   }
-}
-
-function rangesOf(wanted: Int32Array): readonly RowRange[] {
-  const ranges: RowRange[] = []
-  for (const row of wanted) {
-    const last = ranges.at(-1)
-    if (last !== undefined && row - last.to < CLOSE_ROWS) ranges[ranges.length - 1] = { from: last.from, to: row + 1 }
-    else ranges.push({ from: row, to: row + 1 })
-  }
-  return ranges
 }
 
 /** The places of the rows in the ranges, one behind the other. */

@@ -243,7 +243,10 @@ const REASONS = {
     message: 'It uses {name} of a value that may not be a string.',
     cure: 'Make a text of it, as String(x), where it should be one; lists of columns run as JavaScript.',
   },
-  'computed-name': { message: 'It computes the name of a field.', cure: 'Write the name, as row.price.' },
+  'computed-name': {
+    message: 'It computes the name of a field.',
+    cure: 'Write the name, as row.price; what is counted or kept by keys is a Map, as counts.set(key, (counts.get(key) ?? 0) + 1).',
+  },
   'string-index': { message: 'It indexes a value that is not an array.', cure: 'Use charAt or charCodeAt for strings.' },
   'destructures-value': {
     message: 'It takes a value apart that is not a row, a key or a literal.',

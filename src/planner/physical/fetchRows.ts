@@ -70,11 +70,16 @@ export function withFewRows(plan: PhysicalPlan): PhysicalPlan {
   return { ...plan, ofFewRows: { filters: filtered, fetch, plan: rest.length === 0 ? fetch : { ...pipeline, input: fetch, steps: rest } } }
 }
 
-/** Returns the bytes of columns in the file's row groups; the number of columns where it does not say. */
-function bytesOf({ source }: Scan, columns: readonly string[]): number {
-  const sizes = source.splits.map(({ columnBytes }) => columnBytes)
-  const isKnown = sizes.every((size) => size !== undefined)
-  return columns.reduce((sum, name) => sum + (isKnown ? sizes.reduce((all, size) => all + (size.get(name) ?? 0), 0) : 1), 0)
+/** Returns the bytes of columns in the file's first row group; the number of columns where it does not say. */
+function bytesOf(
+  {
+    source: {
+      splits: [first],
+    },
+  }: Scan,
+  columns: readonly string[],
+): number {
+  return columns.reduce((sum, name) => sum + (first?.columnBytes?.get(name) ?? 1), 0)
 }
 
 /** Returns the columns that a sort's steps read; undefined where they take elements as a whole, or make others. */

@@ -23,9 +23,10 @@ import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOpe
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 type Shape = Pick<LogicalPlan, 'element' | 'keys'>
 
-/** `first`: perhaps only the first elements of the result are wanted, whatever types the others have. */
+/** `first`: perhaps only the first elements of the result are wanted, whatever types the others have. `all`: all of them, at once. */
 export interface LowerOptions {
   readonly first?: boolean
+  readonly all?: boolean
 }
 
 /** Whether perhaps only the first elements of a node are wanted. */
@@ -34,8 +35,9 @@ interface Wanted {
 }
 
 /** Returns the physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
-export function lower(plan: LogicalPlan, { first = false }: LowerOptions = {}): PhysicalPlan {
-  const physical = withFewRows(withFetchedRows(withCarried(withKeyFilters(lowered(plan, { first })))))
+export function lower(plan: LogicalPlan, { first = false, all = false }: LowerOptions = {}): PhysicalPlan {
+  const fetched = withFetchedRows(withCarried(withKeyFilters(lowered(plan, { first }))))
+  const physical = all ? withFewRows(fetched) : fetched
   return { ...physical, edge: edgeToAction(physical, { first }) }
 }
 

@@ -25,10 +25,9 @@ export interface Edge {
 interface Held {
   readonly blocks: (readonly [block: number, parts: number])[]
   readonly parts: Uint8Array[]
+  /** Memory for the edges that are still to join it. */
+  room: Uint8Array
 }
-
-/** The most memory that is kept from pass to pass to pack edges in. */
-const MOST_KEPT_BYTES = 64 * 2 ** 20
 
 export class Edges implements Outside {
   readonly waits: Int32Array
@@ -85,8 +84,6 @@ export class Edges implements Outside {
   /** Closes the gate: edges that come between two rounds are kept, as the pass may have come to its end. */
   closed(): void {
     this.#gate = undefined
-    const { room } = this.#tables
-    if (this.bytes > room.length && this.bytes <= MOST_KEPT_BYTES) this.#tables.room = sharedBytes(this.bytes)
   }
 
   finished(place: number, failed: number | undefined): void {
@@ -95,22 +92,18 @@ export class Edges implements Outside {
     for (const { to, boxes } of sends.get(block) ?? []) {
       const stored = boxes.map((box) => this.#stored(box))
       const most = together.get(to) ?? 1
-      const held = this.#held.get(to) ?? { blocks: [], parts: [] }
+      const held = this.#held.get(to) ?? { blocks: [], parts: [], room: new Uint8Array(0) }
       this.#held.set(to, held)
       const length = bytesOfAll(stored)
-      held.blocks.push([block, length === 0 ? 0 : 1])
-      if (length > 0) held.parts.push(packInto(stored, this.#room(length)))
+      if (length > held.room.length) held.room = sharedBytes(length * (most - held.blocks.length))
+      const packed = packInto(stored, held.room.subarray(0, length))
+      held.room = held.room.subarray(length)
       this.bytes += length
+      held.blocks.push([block, length === 0 ? 0 : 1])
+      if (length > 0) held.parts.push(packed)
       this.#failed = failed
       if (failed !== undefined || held.blocks.length >= most) this.#release(to)
     }
-  }
-
-  /** Memory to pack into, that of the last pass where there is enough: when a pass is over, all that it sent has been taken, or is of no use. */
-  #room(length: number): Uint8Array {
-    const { room } = this.#tables
-    const end = this.bytes + length
-    return end <= room.length ? room.subarray(this.bytes, end) : sharedBytes(length)
   }
 
   get holds(): boolean {
@@ -174,8 +167,6 @@ interface EdgeTables {
   readonly waits: Int32Array
   readonly tells: Uint8Array
   readonly depths: Int32Array
-  /** Memory that edges are packed into, from the second pass on. */
-  room: Uint8Array
 }
 
 const known = new WeakMap<EdgeMoves, EdgeTables>()
@@ -198,7 +189,7 @@ function tablesOf(moves: EdgeMoves, numbers: Int32Array): EdgeTables {
     sends.set(send.block, [...(sends.get(send.block) ?? []), send])
   }
   const takes = new Map(moves.takes.map((take) => [take.block, take]))
-  const tables = { numbers, placeOf, sends, takes, together: new Map(moves.together), waits, tells, depths, room: new Uint8Array(0) }
+  const tables = { numbers, placeOf, sends, takes, together: new Map(moves.together), waits, tells, depths }
   known.set(moves, tables)
   return tables
 }

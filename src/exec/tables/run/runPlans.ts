@@ -40,9 +40,10 @@ export function isOverWide(plan: PhysicalPlan): plan is Pipeline & { readonly in
   return plan.input.kind === 'WideExec' && !isStreamed(plan.input)
 }
 
-/** Whether a pipeline can run over the rows of a union put together: all of its inputs are tables, or read as such. */
-export function isOverUnion(plan: PhysicalPlan): plan is Pipeline & { readonly input: Union } {
+/** Whether a pipeline is worth running over the rows of a union put together, and can: all of its inputs are tables, or read as such. */
+export function isOverUnion(plan: PhysicalPlan, above: WideOperator): plan is Pipeline & { readonly input: Union } {
   if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
+  if (plan.steps.every(isFree) && above.kind !== 'HashAggregateExec') return false
   return plan.input.kind === 'UnionExec' && isKnown(plan.input.element) && plan.input.inputs.every(isOfTable)
 }
 

@@ -70,8 +70,7 @@ export class WideOperators {
    */
   private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
     const bare = withoutPartialStep(plan)
-    if (isOverUnion(bare) && (above.kind === 'HashAggregateExec' || !bare.steps.every(isFree)))
-      return await this.state.waitedFor(plan, () => this.overUnion(plan, bare, held))
+    if (isOverUnion(bare, above)) return await this.state.waitedFor(plan, () => this.overUnion(plan, bare, held))
     if (!isOverWide(bare) || this.state.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec'))
       return plan
     return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, held))

@@ -17,6 +17,8 @@ import { BINARY, intOf, listOf, structsOf, ThriftError, ThriftReader, type Thrif
 
 /** Indexes of more bytes are not read: a chunk has a page or so for every MiB. */
 export const MOST_INDEX_BYTES: number = 2 ** 20
+/** Parts of the index that lie this close together are read at once: those of columns that are not read lie between them. */
+export const CLOSE_BYTES: number = 2 ** 16
 /** Memory that the values of an index may take: some 60 bytes a byte. */
 const VALUE_BYTES = 2 ** 26
 

@@ -1,12 +1,12 @@
 /** The rows of row groups for which a predicate may hold by the bounds of pages, as splits of their own. */
 import { type ColumnPredicate, mayMatch } from '../../../core/plan/predicate.ts'
+import { fewRanges, inBoth, type RowRange, rowsIn } from '../../../core/rowRanges.ts'
 import type { SourceSplit } from '../../../core/sourceParts.ts'
 import { RangeReads } from '../../bytes/rangeReads.ts'
 import type { ByteSource } from '../../bytes/source.ts'
 import type { GroupDetail } from '../describe.ts'
 import type { ColumnFilters, IndexPlace } from '../filters/filterPlaces.ts'
-import { type PageBounds, pageBounds, pagePlaces } from './pageIndex.ts'
-import { fewRanges, inBoth, type RowRange, rowsIn } from './rowRanges.ts'
+import { CLOSE_BYTES, type PageBounds, pageBounds, pagePlaces } from './pageIndex.ts'
 
 /** How large, and how many, parts are. */
 export interface PartSizes {
@@ -18,8 +18,6 @@ export interface PartSizes {
   readonly largestShare: number
 }
 const STANDARD: PartSizes = { closeRows: 2 ** 14, most: 8, largestShare: 3 / 4 }
-/** Indexes lie behind each other, and those of other columns between them. */
-const CLOSE_BYTES = 2 ** 16
 
 /** The parts that are left of a split, ascending; a split that is left whole has no entry. */
 export type PartsOfSplits = ReadonlyMap<SourceSplit, readonly SourceSplit[]>

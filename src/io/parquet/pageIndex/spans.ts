@@ -9,14 +9,11 @@
  */
 import type { Column } from '../../../core/data/column.ts'
 import { sliceColumn } from '../../../core/data/columnSlices.ts'
+import type { RowRange } from '../../../core/rowRanges.ts'
 import { type Range, RangeReads } from '../../bytes/rangeReads.ts'
 import type { ByteSource } from '../../bytes/source.ts'
 import type { ChunkDetail } from '../describe.ts'
-import { type PagePlace, pagePlaces } from './pageIndex.ts'
-import type { RowRange } from './rowRanges.ts'
-
-/** Indexes lie behind each other, and those of columns that are not read between them. */
-const CLOSE_BYTES = 2 ** 16
+import { CLOSE_BYTES, type PagePlace, pagePlaces } from './pageIndex.ts'
 
 /** Columns whose pages cover the same rows, with chunks of these pages. */
 export interface Span<C> {

@@ -22,7 +22,6 @@ import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
 import { libraryFunction } from './libraryFunctions.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable, isTable, tableOf } from './outside.ts'
-import { textsOf } from './textCodes.ts'
 import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -189,7 +188,7 @@ export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNo
       ? conditional(isInside(l, column, length), there, nothing, span)
       : conditional(outside(l, column, columns, { whole: false }), nothing, there, span)
   // a text outside of its row is one outside of the table, so that it stays a captured text
-  if (l.context.kind === 'loop' && found.kind === 'Lookup' && textsOf(l, found) !== undefined) {
+  if (l.context.kind === 'loop' && found.kind === 'Lookup' && l.textsOf(found) !== undefined) {
     l.textTables.add(table)
     return exprValue({ ...found, index: l.stabilized(within(at, literal(-1, span)), 'at') })
   }

@@ -14,7 +14,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { elementOfRow, nestedRow } from './capturedLookups.ts'
 import { addTable, tableOfString } from './outside.ts'
-import { isCapturedText, textsOf } from './textCodes.ts'
+import { isCapturedText } from './textCodes.ts'
 
 type TableRow = Value & { readonly kind: 'tableRow' }
 
@@ -30,7 +30,7 @@ export function charactersOf(l: Lowering, of: Expr, node: AnyNode): TableRow | u
     return { kind: 'tableRow', table, start: literal(0, span), length: literal(length, span), name: of.name }
   }
   if (!isCapturedText(l, of)) return undefined
-  const texts = textsOf(l, of) ?? []
+  const texts = l.textsOf(of) ?? []
   const value = l.characters.get(texts) ?? texts.map((text) => text.split(''))
   l.characters.set(texts, value)
   const row = nestedRow(l, { kind: 'data', value, name: of.table, origin: 'capture', made: true }, of.index, node)

@@ -22,7 +22,7 @@ type Equality = '===' | '!==' | '==' | '!='
 
 /** Whether an expression is an element of a captured list of texts, which does not change while the loop runs. */
 export function isCapturedText(l: Lowering, expr: Expr): expr is Lookup {
-  return l.context.kind === 'loop' && expr.kind === 'Lookup' && textsOf(l, expr) !== undefined
+  return l.context.kind === 'loop' && expr.kind === 'Lookup' && l.textsOf(expr) !== undefined
 }
 
 /** Returns the comparison as one of codes; undefined where the sides are not all captured texts and literals. */
@@ -37,7 +37,7 @@ export function comparedTexts(l: Lowering, operator: string, left: Expr, right: 
 function coded(l: Lowering, expr: Expr): Expr {
   const { span } = expr
   if (expr.kind !== 'Lookup') return literal(codeOf(l, expr.kind === 'Literal' ? String(expr.value) : ''), span)
-  const texts = textsOf(l, expr) ?? []
+  const texts = l.textsOf(expr) ?? []
   const parts = l.partsOfConstants.get(texts) ?? {}
   l.partsOfConstants.set(texts, parts)
   const table = (parts.codes ??= addTable(
@@ -49,12 +49,6 @@ function coded(l: Lowering, expr: Expr): Expr {
     { made: true },
   ))
   return logical('??', { kind: 'Lookup', table, index: expr.index, span }, literal(NONE, span), span)
-}
-
-/** Returns the texts of a table; undefined for tables of anything else. */
-export function textsOf(l: Lowering, { table }: Lookup): readonly string[] | undefined {
-  const held = l.tables.find(({ name }) => name === table)?.value
-  return Array.isArray(held) && held.length > 0 && held.every((one) => typeof one === 'string') ? held : undefined
 }
 
 function codeOf(l: Lowering, text: string): number {

@@ -269,9 +269,8 @@ export class Lowering extends LoweringState<Lowering> {
 
   /** Returns the expression in a temporary. A captured text is kept by its place: that of a temporary could not be compared by codes. */
   private keptExpr(expr: Expr): Expr {
-    const held = expr.kind === 'Lookup' ? this.tables.find(({ name }) => name === expr.table)?.value : undefined
-    const isText = this.context.kind === 'loop' && Array.isArray(held) && typeof held[0] === 'string'
-    return isText && expr.kind === 'Lookup' ? { ...expr, index: this.stabilized(expr.index) } : this.temporary(expr)
+    const isText = this.context.kind === 'loop' && expr.kind === 'Lookup' && this.textsOf(expr) !== undefined
+    return isText ? { ...expr, index: this.stabilized(expr.index) } : this.temporary(expr)
   }
 
   /** Returns the value with parts that cannot change any more. */

@@ -217,4 +217,10 @@ export abstract class LoweringState<L> {
     this.itemsMoved = itemsMoved
     this.checkedColumns = checkedColumns
   }
+
+  /** Returns the texts of a lookup's table; undefined for tables of anything else. */
+  textsOf({ table }: { readonly table: string }): readonly string[] | undefined {
+    const held = this.tables.find(({ name }) => name === table)?.value
+    return Array.isArray(held) && held.length > 0 && held.every((one) => typeof one === 'string') ? held : undefined
+  }
 }

@@ -1,9 +1,25 @@
-/** Ranges of rows of a row group, ascending and apart from each other. */
+/** Ranges of rows of a split, ascending and apart from each other. */
+
+/** Rows that lie closer together are read as one range where few rows are wanted. */
+const CLOSE_ROWS = 64
+/** Reading the rows of this many ranges costs about as much as reading all rows: each unpacks the pages anew. */
+export const MOST_RANGES = 8
 
 /** The rows from `from` to `to`, which is none of them. */
 export interface RowRange {
   readonly from: number
   readonly to: number
+}
+
+/** The ranges that have the rows, which ascend, and few others. */
+export function rangesOf(rows: Int32Array | Uint32Array): readonly RowRange[] {
+  const ranges: RowRange[] = []
+  for (const row of rows) {
+    const last = ranges.at(-1)
+    if (last !== undefined && row - last.to < CLOSE_ROWS) ranges[ranges.length - 1] = { from: last.from, to: row + 1 }
+    else ranges.push({ from: row, to: row + 1 })
+  }
+  return ranges
 }
 
 /** The rows that are in both lists. */
