@@ -88,6 +88,7 @@ export function printExpr(expr: Expr, asRows = false): string {
     case 'Has':
     case 'Field':
     case 'MethodCall':
+    case 'OfList':
     case 'Matches':
     case 'Lookup':
     case 'LookupLength':

@@ -4,6 +4,7 @@
  */
 import { collectionOf, foundIn } from '../../src/core/ir/collections.ts'
 import { type Expr, type FunctionIr, isLibraryCall, type Stmt } from '../../src/core/ir/functionIr.ts'
+import { localsOf } from '../../src/core/ir/listQuestions.ts'
 import { LIBRARY_FUNCTIONS } from '../../src/core/time/library.ts'
 
 /** What lies around a function: its arguments, and the arrays, accumulators and generators it uses. */
@@ -158,6 +159,23 @@ class Interpreter {
           object,
           expr.args.map((one) => this.#value(one)),
         )
+      }
+      case 'OfList': {
+        const list = this.#value(expr.list) as unknown[]
+        const args = expr.args.map((one) => this.#value(one))
+        const { asks, each } = expr
+        const f = (...given: unknown[]): unknown => {
+          if (each === undefined) throw new Error('it asks with no function')
+          for (const [i, name] of localsOf(each).entries()) this.#locals.set(name, given[i])
+          return this.#value(each.value)
+        }
+        if (asks === 'length') return list.length
+        if (asks === 'element') return list[args[0] as number]
+        if (asks === 'Math.max' || asks === 'Math.min')
+          return asks === 'Math.max' ? Math.max(...(list as number[])) : Math.min(...(list as number[]))
+        if (asks === 'count') return list.filter(f).length
+        const method = list[asks] as (...args: unknown[]) => unknown
+        return method.apply(list, each === undefined ? args : [f, ...args])
       }
       case 'Matches':
         return new RegExp(expr.pattern, expr.flags).test(this.#value(expr.of) as string)

@@ -140,6 +140,11 @@ function isSafe(expr: Expr, types: Types): boolean {
       return isSafeCall(expr.callee) || (!expr.callee.startsWith('BigInt') && !expr.args.some((arg) => mayBeBigint(arg, types)))
     case 'MethodCall':
       return isSafeMethod(expr.method, typeOf(expr.object, types), expr.optional) && !expr.args.some((arg) => mayBeBigint(arg, types))
+    case 'OfList': {
+      // an empty list has no first element to begin with
+      const begins = expr.asks !== 'reduce' || expr.args.length > 0
+      return begins && columnOf(expr.list, types)?.nullable === false
+    }
     case 'Matches':
       return true
     case 'Read':
@@ -256,6 +261,9 @@ function mayBeBigint(expr: Expr, types: Types): boolean {
       return expr.callee.startsWith('BigInt')
     case 'MethodCall':
       return expr.method === 'valueOf' && mayBeBigint(expr.object, types)
+    case 'OfList':
+      // lists of bigints are refused
+      return expr.each !== undefined && [expr.each.value, ...expr.args].some((one) => mayBeBigint(one, types))
     case 'Lookup':
       return types.ir.tables.some((table) => table.name === expr.table && holdsBigints(table.value))
     case 'Find':

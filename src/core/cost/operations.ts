@@ -60,6 +60,7 @@ export function costOf(expr: Expr): OperationCost {
     case 'MethodCall':
     case 'Matches':
     case 'Find':
+    case 'OfList':
       return CALL
     case 'Draw':
       return DRAW

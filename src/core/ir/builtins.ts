@@ -119,6 +119,28 @@ export const METHODS = [
 export const SPLITS = ['split part', 'split length'] as const
 export type Method = (typeof METHODS)[number] | (typeof SPLITS)[number]
 
+/**
+ * What a list is asked, by the names of properties and methods but for three: `element` is `list[index]`, `count` is `list.filter(f).length`,
+ * and `Math.max` and `Math.min` are those of all elements, `Math.max(...list)`.
+ */
+export type ListQuestion =
+  | 'length'
+  | 'element'
+  | 'at'
+  | 'includes'
+  | 'indexOf'
+  | 'join'
+  | 'reduce'
+  | 'some'
+  | 'every'
+  | 'find'
+  | 'findIndex'
+  | 'findLast'
+  | 'findLastIndex'
+  | 'count'
+  | 'Math.max'
+  | 'Math.min'
+
 /** Whether the callee is a function of the platform; only row functions call the others. */
 export function isBuiltin(callee: Callee): callee is Builtin {
   return callee !== 'new Date' && !isLibraryCall(callee)

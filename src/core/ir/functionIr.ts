@@ -16,9 +16,19 @@
  */
 
 import type { Refusal, Span } from '../span.ts'
-import type { Callee, Method } from './builtins.ts'
+import type { Callee, ListQuestion, Method } from './builtins.ts'
 
-export { BUILTINS, type Builtin, type Callee, isBuiltin, isLibraryCall, type LibraryCall, METHODS, type Method } from './builtins.ts'
+export {
+  BUILTINS,
+  type Builtin,
+  type Callee,
+  isBuiltin,
+  isLibraryCall,
+  type LibraryCall,
+  type ListQuestion,
+  METHODS,
+  type Method,
+} from './builtins.ts'
 
 export type Primitive = number | string | boolean | bigint | null | undefined
 
@@ -70,6 +80,15 @@ export type Expr =
       readonly optional: boolean
       readonly span: Span
     }
+  /** What a list is asked, as its length or `list.some(f)`; `listQuestions.ts` has the text of each. */
+  | {
+      readonly kind: 'OfList'
+      readonly asks: ListQuestion
+      readonly list: Expr
+      readonly args: readonly Expr[]
+      readonly each?: OfElement
+      readonly span: Span
+    }
   /** `/pattern/flags.test(of)`: never with the flags g and y, with which a test begins where the last one ended. */
   | { readonly kind: 'Matches'; readonly pattern: string; readonly flags: string; readonly of: Expr; readonly span: Span }
   /** An element of an array in `env`. A key outside the array is an error of the run. */
@@ -104,6 +123,15 @@ export type Expr =
   /** Array and object literals stand only in returned values. Spreads of rows are expanded to their columns. */
   | { readonly kind: 'ArrayLiteral'; readonly items: readonly Expr[]; readonly span: Span }
   | { readonly kind: 'ObjectLiteral'; readonly fields: readonly { readonly name: string; readonly value: Expr }[]; readonly span: Span }
+
+/** The function of an element that a list is asked with: the locals for its arguments, which exist in it alone, and what it returns. */
+export interface OfElement {
+  readonly item: string
+  readonly index: string
+  /** The value so far, in `reduce`. */
+  readonly sofar?: string
+  readonly value: Expr
+}
 
 /**
  * The kind of a collection. `keyed`: a Map, a Set, or a list that is asked whether it includes something. `object`: a plain object, which
@@ -247,6 +275,8 @@ export function childrenOf(expr: Expr): readonly Expr[] {
       return expr.args
     case 'MethodCall':
       return [expr.object, ...expr.args]
+    case 'OfList':
+      return [expr.list, ...expr.args, ...(expr.each === undefined ? [] : [expr.each.value])]
     case 'Read':
     case 'Has':
       return expr.subscripts

@@ -12,8 +12,15 @@ export interface Rewriter {
 export function rewriteExpr(expr: Expr, by: Rewriter): Expr {
   // a field of the element is a column, and is rewritten as a whole
   if (expr.kind === 'Field' && expr.of.kind === 'Input') return by.expr(expr)
-  const named = expr.kind === 'Local' ? { ...expr, name: by.local(expr.name) } : expr
-  return by.expr(withOperands(named, (one) => rewriteExpr(one, by)))
+  return by.expr(withOperands(named(expr, by), (one) => rewriteExpr(one, by)))
+}
+
+function named(expr: Expr, by: Rewriter): Expr {
+  if (expr.kind === 'Local') return { ...expr, name: by.local(expr.name) }
+  if (expr.kind !== 'OfList' || expr.each === undefined) return expr
+  const { item, index, sofar } = expr.each
+  const each = { ...expr.each, item: by.local(item), index: by.local(index), ...(sofar === undefined ? {} : { sofar: by.local(sofar) }) }
+  return { ...expr, each }
 }
 
 /** The expression with each operand replaced by the result of `go`, which is called in their order. */
@@ -43,6 +50,10 @@ export function withOperands(expr: Expr, go: (operand: Expr) => Expr): Expr {
       return { ...expr, args: expr.args.map(go) }
     case 'MethodCall':
       return { ...expr, object: go(expr.object), args: expr.args.map(go) }
+    case 'OfList': {
+      const { list, args, each } = expr
+      return { ...expr, list: go(list), args: args.map(go), ...(each === undefined ? {} : { each: { ...each, value: go(each.value) } }) }
+    }
     case 'Read':
     case 'Has':
       return { ...expr, subscripts: expr.subscripts.map(go) }

@@ -6,23 +6,12 @@
  */
 
 import { type ColumnType, type ElementType, numberOfBoth, sameType } from '../data/schema.ts'
+import { BIGINTS, BOOL, DATE, F64, I64, NULL, NUMBERS, typeOfCall, typeOfMethod, UNKNOWN, UTF8, type ValueType } from './callTypes.ts'
 import { surelyAssigned } from './definiteAssignment.ts'
-import { type Callee, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
+import { type Expr, expressionsOf, type Primitive, type Stmt, visitExpr, visitStmts } from './functionIr.ts'
 import { isSurePart } from './methodText.ts'
 
-export interface ValueType {
-  readonly type: ColumnType
-  readonly nullable: boolean
-}
-
-const F64: ValueType = { type: { kind: 'f64' }, nullable: false }
-const I64: ValueType = { type: { kind: 'i64' }, nullable: false }
-const BOOL: ValueType = { type: { kind: 'bool' }, nullable: false }
-const UTF8: ValueType = { type: { kind: 'utf8' }, nullable: false }
-/** The type of Dates that JavaScript makes: milliseconds. */
-const DATE: ValueType = { type: { kind: 'timestamp', unit: 'ms' }, nullable: false }
-const NULL: ValueType = { type: { kind: 'null' }, nullable: true }
-const UNKNOWN: ValueType = { type: { kind: 'unknown' }, nullable: true }
+export { BIGINTS, type ValueType } from './callTypes.ts'
 
 /** The types and values of the names that a body reads from outside. */
 export interface TypeSources {
@@ -38,18 +27,23 @@ export type TypeOf = (expr: Expr) => ValueType | undefined
 /** Infers the types of all locals of a body; the answer types any of its expressions. */
 export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf {
   const locals = new Map<string, ValueType>()
-  const assigned: { readonly local: string; readonly value: Expr | undefined }[] = []
+  const assigned: { readonly local: string; readonly typed: () => ValueType | undefined }[] = []
+  const typeOf = (expr: Expr): ValueType | undefined => typeOfExpr(expr, locals, sources)
   const neverUndefined = surelyAssigned(body)
   visitStmts(body, (stmt) => {
-    if (stmt.kind === 'Let' && !neverUndefined.has(stmt)) assigned.push({ local: stmt.local, value: stmt.init })
-    if (stmt.kind === 'Assign') assigned.push({ local: stmt.local, value: stmt.value })
+    if (stmt.kind === 'Let' && !neverUndefined.has(stmt)) {
+      const { init } = stmt
+      assigned.push({ local: stmt.local, typed: () => (init === undefined ? NULL : typeOf(init)) })
+    }
+    if (stmt.kind === 'Assign') assigned.push({ local: stmt.local, typed: () => typeOf(stmt.value) })
+    for (const top of expressionsOf(stmt))
+      visitExpr(top, (expr) => void (expr.kind === 'OfList' && assigned.push(...ofElements(expr, typeOf))))
   })
-  const typeOf = (expr: Expr): ValueType | undefined => typeOfExpr(expr, locals, sources)
   // types only grow, and a chain of joins is short: null, X, nullable X, unknown
   for (let changed = true; changed; ) {
     changed = false
-    for (const { local, value } of assigned) {
-      const next = value === undefined ? NULL : typeOf(value)
+    for (const { local, typed } of assigned) {
+      const next = typed()
       if (next === undefined) continue
       const before = locals.get(local)
       const joined = before === undefined ? next : join(before, next)
@@ -62,9 +56,25 @@ export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf 
   return typeOf
 }
 
-const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
-/** The kinds of columns whose values are bigints. */
-export const BIGINTS: ReadonlySet<string> = new Set(['i64', 'u64', 'time'])
+/** What the locals of a function of an element are given. */
+function ofElements(
+  { list, args: [first], each }: Extract<Expr, { kind: 'OfList' }>,
+  typeOf: TypeOf,
+): readonly { readonly local: string; readonly typed: () => ValueType | undefined }[] {
+  if (each === undefined) return []
+  const item = (): ValueType | undefined => typeOfListItem(typeOf(list))
+  const own = [
+    { local: each.item, typed: item },
+    { local: each.index, typed: () => F64 },
+  ]
+  const { sofar, value } = each
+  if (sofar === undefined) return own
+  return [
+    ...own,
+    { local: sofar, typed: () => (first === undefined ? item() : typeOf(first)) },
+    { local: sofar, typed: () => typeOf(value) },
+  ]
+}
 
 export function isNumberType(type: ColumnType): boolean {
   return NUMBERS.has(type.kind)
@@ -150,6 +160,8 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       const result = typeOfMethod(expr.method, object)
       return { type: result.type, nullable: (result.nullable && !isSurePart(expr.method, expr.args)) || (expr.optional && object.nullable) }
     }
+    case 'OfList':
+      return typeOfList(expr, locals, sources)
     case 'Matches':
       return { type: { kind: 'bool' }, nullable: false }
     case 'ArrayLiteral':
@@ -166,6 +178,40 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       }
     }
   }
+}
+
+/** The type of an answer of a list, whose elements may be null. */
+function typeOfList({ asks, list, each }: Extract<Expr, { kind: 'OfList' }>, locals: Locals, sources: TypeSources): ValueType | undefined {
+  switch (asks) {
+    case 'length':
+    case 'count':
+    case 'indexOf':
+    case 'findIndex':
+    case 'findLastIndex':
+    case 'Math.max':
+    case 'Math.min':
+      return F64
+    case 'includes':
+    case 'some':
+    case 'every':
+      return BOOL
+    case 'join':
+      return UTF8
+    case 'reduce':
+      return each?.sofar === undefined ? undefined : locals.get(each.sofar)
+    case 'element':
+    case 'at':
+    case 'find':
+    case 'findLast':
+      return typeOfListItem(typeOfExpr(list, locals, sources))
+  }
+}
+
+/** The type of an element of a list: numbers are f64. */
+function typeOfListItem(list: ValueType | undefined): ValueType | undefined {
+  if (list === undefined) return undefined
+  if (list.type.kind !== 'list') return UNKNOWN
+  return { type: isNumberType(list.type.item) ? F64.type : list.type.item, nullable: true }
 }
 
 /** The type of an array literal: numbers in a list are f64; the type of a list without items, or of mixed ones, is unknown. */
@@ -269,85 +315,4 @@ function plusType(left: ValueType, right: ValueType): ValueType {
   if ((isAlwaysBigint(left) && (isBigint(right) || isNumeric(right))) || (isAlwaysBigint(right) && (isBigint(left) || isNumeric(left))))
     return I64
   return UNKNOWN
-}
-
-function typeOfCall(name: Callee): ValueType {
-  if (name === 'new Date' || name === 'bucket') return DATE
-  if (name === 'parseTime') return { ...DATE, nullable: true }
-  if (name === 'formatTime') return UTF8
-  if (
-    name.startsWith('Math.') ||
-    name === 'Number' ||
-    name === 'parseFloat' ||
-    name === 'parseInt' ||
-    name === 'Number.parseFloat' ||
-    name === 'Number.parseInt' ||
-    name === 'Date.UTC' ||
-    name === 'duration'
-  )
-    return F64
-  if (name === 'String') return UTF8
-  return name.startsWith('BigInt') ? I64 : BOOL
-}
-
-function typeOfMethod(method: Method, object: ValueType): ValueType {
-  switch (method) {
-    case 'length':
-    case 'charCodeAt':
-    case 'indexOf':
-    case 'lastIndexOf':
-    case 'localeCompare':
-    case 'getTime':
-    case 'getFullYear':
-    case 'getMonth':
-    case 'getDate':
-    case 'getDay':
-    case 'getHours':
-    case 'getMinutes':
-    case 'getSeconds':
-    case 'getMilliseconds':
-    case 'getUTCFullYear':
-    case 'getUTCMonth':
-    case 'getUTCDate':
-    case 'getUTCDay':
-    case 'getUTCHours':
-    case 'getUTCMinutes':
-    case 'getUTCSeconds':
-    case 'getUTCMilliseconds':
-      return F64
-    case 'split length':
-      return F64
-    case 'codePointAt':
-      return { ...F64, nullable: true }
-    case 'split part':
-    case 'at':
-      return { ...UTF8, nullable: true }
-    case 'charAt':
-    case 'concat':
-    case 'normalize':
-    case 'padEnd':
-    case 'padStart':
-    case 'repeat':
-    case 'slice':
-    case 'substring':
-    case 'toLowerCase':
-    case 'toUpperCase':
-    case 'trim':
-    case 'trimEnd':
-    case 'trimStart':
-    case 'toFixed':
-    case 'toPrecision':
-    case 'toString':
-    case 'toISOString':
-      return UTF8
-    case 'endsWith':
-    case 'includes':
-    case 'startsWith':
-      return BOOL
-    case 'valueOf':
-      if (object.type.kind === 'timestamp' || object.type.kind === 'date') return F64
-      return NUMBERS.has(object.type.kind) || BIGINTS.has(object.type.kind) || object.type.kind === 'utf8' || object.type.kind === 'bool'
-        ? { ...object, nullable: false }
-        : UNKNOWN
-  }
 }

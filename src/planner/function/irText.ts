@@ -1,5 +1,6 @@
 /** Prints an IR, a line a statement, close to the JavaScript it came from. */
 import { type Expr, type FunctionIr, type Primitive, regexText, type Stmt } from '../../core/ir/functionIr.ts'
+import { listText } from '../../core/ir/listQuestions.ts'
 import { methodText } from '../../core/ir/methodText.ts'
 
 export function irText(ir: FunctionIr): string {
@@ -80,6 +81,10 @@ export function exprText(expr: Expr): string {
       return `${expr.callee}(${list(expr.args)})`
     case 'MethodCall':
       return methodText(exprText(expr.object), expr, expr.args.map(exprText))
+    case 'OfList': {
+      const value = expr.each === undefined ? '' : exprText(expr.each.value)
+      return listText(exprText(expr.list), expr, { args: expr.args.map(exprText), value })
+    }
     case 'Matches':
       return `${regexText(expr)}.test(${exprText(expr.of)})`
     case 'Read':

@@ -241,7 +241,7 @@ const REASONS = {
   },
   'ambiguous-method': {
     message: 'It uses {name} of a value that may not be a string.',
-    cure: 'Make a text of it, as String(x), where it should be one; lists of columns run as JavaScript.',
+    cure: 'Make a text of it, as String(x), where it should be one; lists of columns that are asked for it run as JavaScript.',
   },
   'computed-name': {
     message: 'It computes the name of a field.',

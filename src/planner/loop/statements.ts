@@ -163,6 +163,7 @@ function isNumeric(spec: LoopSpec, expr: Expr): boolean {
       return true
     case 'Field':
     case 'MethodCall':
+    case 'OfList':
     case 'Matches':
     case 'Has':
     case 'Find':

@@ -260,6 +260,8 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
         if (called === undefined) throw new NotCompiled(`it calls ${expr.method}`, expr.span)
         return called
       }
+      case 'OfList':
+        throw new NotCompiled(`it asks a list for its ${expr.asks}`, expr.span)
       case 'Matches':
         return textMatches(w, expr, compiled(this, expr.of))
       case 'Lookup': {

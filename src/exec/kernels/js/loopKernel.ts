@@ -300,6 +300,8 @@ class KernelWriter {
         )
         return expr.method === 'length' ? `(${text})` : text
       }
+      case 'OfList':
+        throw new Bug('A loop body asks a list of a row.')
       case 'Matches':
         return `${regexText(expr)}.test(${this.#expr(expr.of)})`
       case 'Read':

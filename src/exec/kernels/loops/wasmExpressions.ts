@@ -163,6 +163,8 @@ function leaf(w: KernelWriter, expr: Leaf): Value {
       return drawn(w, expr)
     case 'MethodCall':
       throw new NotCompiled(`it calls ${expr.method}`, expr.span)
+    case 'OfList':
+      throw new NotCompiled('it asks a list of a row', expr.span)
     case 'Matches':
       throw new NotCompiled('it uses a regular expression', expr.span)
     case 'ArrayLiteral':

@@ -142,6 +142,7 @@ export function isSteady(expr: Expr, turning: Turning): boolean {
       return isSteady(expr.index, turning)
     case 'Find':
     case 'MethodCall':
+    case 'OfList':
     case 'Matches':
     case 'Read':
     case 'Has':

@@ -82,6 +82,7 @@ export class LaneEmitter implements Emitter<Vector> {
       case 'LookupLength':
       case 'Find':
       case 'MethodCall':
+      case 'OfList':
       case 'Matches':
       case 'Has':
       case 'Draw':

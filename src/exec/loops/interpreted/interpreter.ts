@@ -185,6 +185,8 @@ class Iteration {
         return this.#table(expr.table)[this.#expr(expr.index) as number]
       case 'LookupLength':
         return this.#table(expr.table).length
+      case 'OfList':
+        throw new Bug('A loop body asks a list of a row.')
       case 'Find':
         throw new Bug('A loop body looks for a key.')
       case 'Draw': {

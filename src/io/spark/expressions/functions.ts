@@ -270,6 +270,8 @@ class Walk {
         return foundIn(expr, (name) => this.#table(name), of(expr.key), scope)
       case 'LookupLength':
         return constantValue(this.#table(expr.table).length)
+      case 'OfList':
+        throw new Untranslated('asks a list for its elements', span, 'Collect the rows first.')
       case 'Read':
       case 'Has':
       case 'Extent':

@@ -17,6 +17,7 @@ import { comparesObjects } from '../lower/dates.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { countInRowList } from '../rowLists.ts'
 import { written } from './literals.ts'
 
 /** Most elements of a list whose methods are unrolled. */
@@ -277,6 +278,8 @@ export function filteredLength(l: Lowering, node: AnyNode): Value | undefined {
   if (callee.object.type === 'Super' || f === undefined || f.type === 'SpreadElement') return undefined
   const before = l.out.length
   const over = l.verbs.value(l, callee.object)
+  const counted = countInRowList(l, over, call, node)
+  if (counted !== undefined) return counted
   const length = lengthOf(over)
   const isList = l.context.kind === 'row' || over.kind === 'data' || isWrittenOut(over)
   const list = over.kind === 'tuple' ? l.stabilizedValue(over) : over

@@ -152,6 +152,7 @@ export function isPlain(expr: Expr): boolean {
     case 'Conditional':
     case 'Call':
     case 'MethodCall':
+    case 'OfList':
     case 'Matches':
     case 'Read':
     case 'Has':

@@ -23,6 +23,7 @@ import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { refusalOf } from '../refusals.ts'
+import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
 import { classSourceOf } from '../source/source.ts'
 import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical } from './build.ts'
@@ -107,7 +108,8 @@ function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Valu
   const [argument, another] = node.arguments
   if ((callee !== 'Math.max' && callee !== 'Math.min') || argument?.type !== 'SpreadElement' || another !== undefined) return undefined
   const before = l.out.length
-  const value = extremeOf(l, callee, iterableOf(l, argument.argument), node)
+  const over = iterableOf(l, argument.argument)
+  const value = extremeOfRowList(l, callee, over, node) ?? extremeOf(l, callee, over, node)
   if (value === undefined) l.out.length = before // the spread value is lowered again with the arguments
   return value
 }
@@ -129,7 +131,9 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         (l.locals.has(object.array) ? localMethod(l, object, name, node) : viewMethod(l, object, name, node))
       )
     case 'expr':
-      return codeOfCharacter(l, object.expr, name, node) ?? valueMethod(l, object.expr, name, node)
+      return (
+        codeOfCharacter(l, object.expr, name, node) ?? rowListMethod(l, object.expr, name, node) ?? valueMethod(l, object.expr, name, node)
+      )
     case 'data':
       if (name === 'includes') return includes(l, object, node)
       return (

@@ -84,6 +84,7 @@ function isInteger(expr: Expr): boolean {
     case 'Conditional':
     case 'Call':
     case 'MethodCall':
+    case 'OfList':
     case 'Matches':
     case 'Read':
     case 'Has':

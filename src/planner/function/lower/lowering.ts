@@ -252,6 +252,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'Conditional':
       case 'Call':
       case 'MethodCall':
+      case 'OfList':
       case 'Matches':
       case 'Read':
       case 'Has':

@@ -1,6 +1,7 @@
 /** Lowers `object.name` and `object[index]`, by the kind of the object. */
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
 import { valueByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
 import { charactersOf } from '../captures/characters.ts'
@@ -14,7 +15,8 @@ import { present } from '../lists/optionals.ts'
 import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
-import { literal } from './build.ts'
+import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
+import { binary, conditional, literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { arrayOfRows, fieldOfElementRow } from './tableRows.ts'
@@ -144,6 +146,13 @@ export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly opt
       return REFUSED
     }
   }
+  const ofList =
+    name === 'length'
+      ? lengthOfRowList(l, of, node)
+      : isIndexName(name)
+        ? elementOfRowList(l, of, literal(Number(name), span), node)
+        : undefined
+  if (ofList !== undefined) return how.optional ? whereThere(of, ofList, span) : ofList
   const characters = name === 'length' || isIndexName(name) ? charactersOf(l, of, node) : undefined
   if (characters !== undefined) return l.verbs.member(l, characters, name, node)
   if (name === 'length') {
@@ -161,6 +170,12 @@ export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly opt
   }
   if (INHERITED.has(name)) return l.refuse('unknown-method', node, name)
   return exprValue({ kind: 'Field', of, name, optional: how.optional, span })
+}
+
+/** The answer of a list, undefined where there is none. */
+function whereThere(list: Expr, answer: Value, span: Span): Value {
+  if (answer.kind !== 'expr') return answer
+  return exprValue(conditional(binary('==', list, literal(null, span), span), literal(undefined, span), answer.expr, span))
 }
 
 export function keyComponent(l: Lowering, axis: number, node: AnyNode): Value {
@@ -206,6 +221,10 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
     if (characters !== undefined) return elementOfRow(characters, l.scalar(property, node), l, node)
     const table = object.expr.kind === 'Parameter' ? tableOfString(l, object.expr.name) : undefined
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
+    const index = l.scalarOrNothing(property, node)
+    if (index === undefined) return REFUSED
+    const item = elementOfRowList(l, object.expr, index, node)
+    if (item !== undefined) return item
     if (object.expr.kind === 'Input' && inputElement(l.context, object.expr.argument).kind !== 'scalar')
       return l.refuse('computed-name', node)
     return l.refuse('string-index', node)

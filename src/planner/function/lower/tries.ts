@@ -166,6 +166,8 @@ function failsIn(l: Lowering, expr: Expr): Expr {
       if (field === undefined || field.type.kind === 'i64' || field.type.kind === 'u64') throw new MayFail(expr.name)
       return never
     }
+    case 'OfList':
+      throw new MayFail('a list')
     case 'Unary':
     case 'Binary':
     case 'Lookup':

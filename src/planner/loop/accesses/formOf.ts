@@ -69,6 +69,7 @@ export function formOf(expr: Expr, scope: Scope): Form | undefined {
     case 'Field':
     case 'Logical':
     case 'MethodCall':
+    case 'OfList':
     case 'Matches':
     case 'Has':
     case 'Lookup':

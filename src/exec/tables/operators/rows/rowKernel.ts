@@ -8,7 +8,7 @@
 
 import type { Batch, Column } from '../../../../core/data/column.ts'
 import { createBuilder } from '../../../../core/data/columnBuilder.ts'
-import { rowReader, valueReader } from '../../../../core/data/columnReaders.ts'
+import { rowReader } from '../../../../core/data/columnReaders.ts'
 import type { ColumnType, ElementType, Field } from '../../../../core/data/schema.ts'
 import { Bug } from '../../../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../../../core/ir/functionIr.ts'
@@ -16,12 +16,12 @@ import { rowIrOf } from '../../../../core/ir/functionUse.ts'
 import { madeFromText } from '../../../../core/ir/madeFromText.ts'
 import { copyOf } from '../../../../core/ir/portableCopy.ts'
 import type { ExecFunction } from '../../../../planner/physical/physicalPlan.ts'
-import { timesOf } from '../../../kernels/columns/timesOf.ts'
 import { functionOverFields } from '../../columns/structFields.ts'
 import { elementColumn, scalarBatch, structBatch } from '../batches.ts'
 import { type ArrayForm, inForm } from '../hashing/tupleKeys.ts'
 import { withWholeNulls } from '../join/nullKeys.ts'
 import { type RowContext, rowFailure } from './rowFailure.ts'
+import { KernelInputs } from './rowKernelInputs.ts'
 import { createOutput, type Output, partsOf, returnShapeOf } from './rowKernelOutput.ts'
 import { constantsOf, printRow } from './rowKernelSource.ts'
 
@@ -194,11 +194,14 @@ function runKernel(
 ): number {
   // a struct would be made an object for each row
   const { table, ir: own } = functionOverFields(ir, batch) ?? { table: batch, ir }
-  const inputs = new KernelInputs(table, context)
+  const inputs = new KernelInputs(table, context, own)
   const { locals, body } = printRow(own, {
     input: (argument) => inputs.input(argument),
     field: (argument, name) => inputs.field(argument, name),
     time: (argument, name) => inputs.time(argument, name),
+    ofList: (expr, print) => inputs.ofList(expr, print),
+    isNoList: (argument, name) => inputs.listOf(argument, name)?.isNull,
+    equals: (left, right) => inputs.equals(left, right),
     key: (axis) => inputs.key(axis),
     returned: (value, print) => `${store(value, print)}\nbreak $row;`,
   })
@@ -209,6 +212,7 @@ function runKernel(
     $fail: (error: unknown, i: number) => rowFailure(error, batch, context, i),
   }
   const source = `const { ${Object.keys(all).join(', ')} } = $A;
+${inputs.beside()}
 return function ($length) {
 let $i = 0, $n = 0;
 ${locals}
@@ -238,89 +242,6 @@ function compile(source: string, bindings: Readonly<Record<string, unknown>>): (
   }
   return factory(bindings)
 }
-
-/** The columns a kernel reads: each is bound once, and read once a row. */
-class KernelInputs {
-  readonly bindings: Record<string, unknown> = {}
-  private readonly batch: Batch
-  private readonly context: RowContext
-  private readonly columns = new Map<number, string>()
-  private readonly names: readonly string[]
-
-  constructor(batch: Batch, context: RowContext) {
-    this.batch = batch
-    this.context = context
-    this.names = batch.element.kind === 'row' ? batch.element.fields.map((field) => field.name) : []
-  }
-
-  input(argument: number): string {
-    if (argument !== 0) throw new Bug(`A row function reads argument ${argument}.`)
-    const [column] = this.batch.columns
-    if (this.batch.element.kind === 'scalar' && column !== undefined) return this.column(0, column)
-    this.bindings.$row_ ??= rowReader(this.batch)
-    return '$row_($i)'
-  }
-
-  field(argument: number, name: string): string | undefined {
-    if (argument !== 0 || this.batch.element.kind !== 'row') return undefined
-    const position = this.names.indexOf(name)
-    const column = this.batch.columns[position]
-    // an inherited property, as `toString`, is read off the row itself
-    if (column === undefined) return name in Object.prototype ? undefined : 'undefined'
-    return this.column(position, column)
-  }
-
-  time(argument: number, name: string | undefined): string | undefined {
-    if (argument !== 0 || (name === undefined) !== (this.batch.element.kind === 'scalar')) return undefined
-    const position = name === undefined ? 0 : this.names.indexOf(name)
-    const column = this.batch.columns[position]
-    if (column?.type.kind !== 'date' && column?.type.kind !== 'timestamp') return undefined
-    this.bindings[`$t${position}`] ??= timesOf(column)
-    return `$t${position}[$i]`
-  }
-
-  key(axis: number): string {
-    const keys = this.batch.keys
-    if (keys === undefined) {
-      this.bindings.$first = this.context.firstRow
-      return axis === 0 ? '($first + $i)' : 'undefined'
-    }
-    if (keys[axis] === undefined) return 'undefined'
-    this.bindings[`$k${axis}`] = keys[axis]
-    return `$k${axis}[$i]`
-  }
-
-  hoisted(): string {
-    return [...this.columns].map(([position, read]) => `const $c${position} = ${read};`).join('\n')
-  }
-
-  private column(position: number, column: Column): string {
-    if (!this.columns.has(position)) this.columns.set(position, this.read(position, column))
-    return `$c${position}`
-  }
-
-  private read(position: number, column: Column): string {
-    const direct = DIRECT.get(column.type.kind)
-    if (direct === undefined || column.values === undefined) {
-      this.bindings[`$r${position}`] = valueReader(column)
-      return `$r${position}($i)`
-    }
-    this.bindings[`$v${position}`] = column.values
-    // the type in the comment gives kernels over other typed arrays another source, so that V8's access to each stays monomorphic
-    const value = direct(`$v${position}[$i] /* ${column.type.kind} */`)
-    if (column.validity === undefined) return value
-    this.bindings[`$m${position}`] = column.validity
-    return `($m${position}[$i >> 3] & (1 << ($i & 7))) === 0 ? null : ${value}`
-  }
-}
-
-/** Types whose values are read straight from their typed array. */
-const DIRECT: ReadonlyMap<ColumnType['kind'], (element: string) => string> = new Map([
-  ...(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'i64', 'u64', 'time'] as const).map(
-    (kind) => [kind, (element: string) => element] as [ColumnType['kind'], (element: string) => string],
-  ),
-  ['bool', (element: string) => `${element} !== 0`],
-])
 
 /** A column for each name; where the part is a plain field of the row, that field's column itself. */
 function outputColumns(

@@ -21,6 +21,7 @@ import {
   visitExpr,
   visitStmts,
 } from '../../../../core/ir/functionIr.ts'
+import { listText, type OfList } from '../../../../core/ir/listQuestions.ts'
 import { methodText } from '../../../../core/ir/methodText.ts'
 import { LIBRARY_FUNCTIONS } from '../../../../core/time/library.ts'
 
@@ -31,6 +32,12 @@ export interface KernelWords {
   field(argument: number, name: string): string | undefined
   /** The milliseconds of a Date, in column `name` or of the element itself; undefined where the column holds no Dates. */
   time?(argument: number, name: string | undefined): string | undefined
+  /** What a list of the element is asked, where it lies in a column; undefined to ask an array. */
+  ofList?(expr: OfList, print: (expr: Expr) => string): string | undefined
+  /** The test whether column `name` is null, where it holds lists; undefined where it holds others. */
+  isNoList?(argument: number, name: string): string | undefined
+  /** The comparison of an element of a list with a text; undefined for other operands. */
+  equals?(left: Expr, right: Expr): string | undefined
   key(axis: number): string
   /** Statements that store the returned value and go on to the next row; `value` is undefined for a bare `return`. */
   returned(value: Expr | undefined, print: (expr: Expr) => string): string
@@ -111,7 +118,7 @@ class Printer {
       case 'Assign':
         return `l_${stmt.local} = ${this.expr(stmt.value)};`
       case 'If':
-        return `if (${this.expr(stmt.test)}) {\n${this.stmts(stmt.then)}\n}${stmt.else.length === 0 ? '' : ` else {\n${this.stmts(stmt.else)}\n}`}`
+        return `if (${this.test(stmt.test)}) {\n${this.stmts(stmt.then)}\n}${stmt.else.length === 0 ? '' : ` else {\n${this.stmts(stmt.else)}\n}`}`
       case 'For':
         return this.loop(stmt)
       case 'Labeled':
@@ -165,13 +172,20 @@ class Printer {
       case 'Key':
         return this.words.key(expr.axis)
       case 'Unary':
+        if (expr.operator === '!') return `(!${this.test(expr.operand)})`
         return `(${expr.operator} (${this.operand(expr.operator, expr.operand)}))`
       case 'Binary':
-        return `((${this.operand(expr.operator, expr.left)}) ${expr.operator} (${this.operand(expr.operator, expr.right)}))`
-      case 'Logical':
+        return (
+          this.equality(expr) ??
+          `((${this.operand(expr.operator, expr.left)}) ${expr.operator} (${this.operand(expr.operator, expr.right)}))`
+        )
+      case 'Logical': {
+        const absent = expr.operator === '&&' ? this.noList(expr.left) : undefined
+        if (absent !== undefined) return `(${absent} ? null : (${this.expr(expr.right)}))`
         return `((${this.expr(expr.left)}) ${expr.operator} (${this.expr(expr.right)}))`
+      }
       case 'Conditional':
-        return `((${this.expr(expr.test)}) ? (${this.expr(expr.then)}) : (${this.expr(expr.else)}))`
+        return `((${this.test(expr.test)}) ? (${this.expr(expr.then)}) : (${this.expr(expr.else)}))`
       case 'Call':
         return `${isLibraryCall(expr.callee) ? libraryName(expr.callee) : expr.callee}(${this.list(expr.args)})`
       case 'MethodCall':
@@ -180,6 +194,13 @@ class Printer {
           expr,
           expr.args.map((arg) => `(${this.expr(arg)})`),
         )
+      case 'OfList': {
+        const ofColumn = this.words.ofList?.(expr, (one) => this.expr(one))
+        if (ofColumn !== undefined) return ofColumn
+        const value = expr.each === undefined ? '' : `(${this.expr(expr.each.value)})`
+        const args = expr.args.map((arg) => `(${this.expr(arg)})`)
+        return `(${listText(`(${this.expr(expr.list)})`, expr, { args, value, name: (local) => `l_${local}` })})`
+      }
       case 'Matches':
         return `${regexText(expr)}.test(${this.expr(expr.of)})`
       case 'Lookup':
@@ -198,6 +219,27 @@ class Printer {
       case 'Draw':
         throw new Bug(`A row function contains ${expr.kind}.`)
     }
+  }
+
+  /** Prints an expression that is only asked whether it is truthy. */
+  private test(expr: Expr): string {
+    const absent = this.noList(expr)
+    if (absent !== undefined) return `(!${absent})`
+    if (expr.kind === 'Logical' && expr.operator !== '??') return `(${this.test(expr.left)} ${expr.operator} ${this.test(expr.right)})`
+    return `(${this.expr(expr)})`
+  }
+
+  private noList(expr: Expr): string | undefined {
+    return expr.kind === 'Field' && expr.of.kind === 'Input' ? this.words.isNoList?.(expr.of.argument, expr.name) : undefined
+  }
+
+  /** Prints comparisons for which no list and no text has to be made; undefined for others. */
+  private equality({ operator, left, right }: Extract<Expr, { kind: 'Binary' }>): string | undefined {
+    if (!/^[!=]==?$/.test(operator)) return undefined
+    const isNull = (expr: Expr): boolean =>
+      expr.kind === 'Literal' && (expr.value === null || (expr.value === undefined && operator.length === 2))
+    const equal = (isNull(right) ? this.noList(left) : isNull(left) ? this.noList(right) : undefined) ?? this.words.equals?.(left, right)
+    return equal === undefined ? undefined : operator.startsWith('!') ? `(!${equal})` : `(${equal})`
   }
 
   /** Prints an operand; a Date under a numeric operator prints as its number, so that no Date object is made. */

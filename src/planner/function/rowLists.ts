@@ -1,0 +1,142 @@
+/**
+ * What a function asks of a list that a column has: its length, an element, what its elements come to. No list is made of them.
+ *
+ *     r.tags.length     r.scores[0]     r.scores.at(-1)     r.tags.includes('x')     r.scores.reduce((a, b) => a + b, 0)
+ *     r.tags.some((t) => t === 'a')     r.scores.filter((s) => s > 0).length     Math.max(...r.scores)     r.tags.join(',')
+ *
+ * Elements are numbers, truth values, texts or null. A function of an element is one expression, once what it declares is written out.
+ */
+import type { AnyNode, CallExpression, Expression } from 'acorn'
+import type { ColumnType } from '../../core/data/schema.ts'
+import type { Expr, ListQuestion, OfElement, Stmt } from '../../core/ir/functionIr.ts'
+import { rewriteExpr, UNCHANGED } from '../../core/ir/irRewrite.ts'
+import { inputElement } from './lower/context.ts'
+import type { Lowering } from './lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from './lower/value.ts'
+
+/** The type of the elements of a list that a column has; undefined for other expressions. */
+function itemsOf(l: Lowering, of: Expr): ColumnType | undefined {
+  if (l.context.kind !== 'row' || of.kind !== 'Field' || of.of.kind !== 'Input') return undefined
+  const element = inputElement(l.context, of.of.argument)
+  const type = element.kind === 'row' ? element.fields.find(({ name }) => name === of.name)?.type : undefined
+  return type?.kind === 'list' ? type.item : undefined
+}
+
+const ITEMS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8'])
+
+/** Whether an expression is a list whose elements functions can read. */
+function isReadable(l: Lowering, of: Expr): boolean {
+  const item = itemsOf(l, of)
+  return item !== undefined && ITEMS.has(item.kind)
+}
+
+/** Lowers `list.length`; undefined for what is no list of a column. */
+export function lengthOfRowList(l: Lowering, list: Expr, node: AnyNode): Value | undefined {
+  return itemsOf(l, list) && answer(l, 'length', list, node)
+}
+
+/** Lowers `list[index]`; undefined for what is no list of a column. */
+export function elementOfRowList(l: Lowering, list: Expr, index: Expr, node: AnyNode): Value | undefined {
+  return isReadable(l, list) ? answer(l, 'element', list, node, [index]) : undefined
+}
+
+/** Lowers `Math.max(...list)` and `Math.min(...list)`; undefined for what is no list of a column. */
+export function extremeOfRowList(l: Lowering, callee: 'Math.max' | 'Math.min', over: Value, node: AnyNode): Value | undefined {
+  return over.kind === 'expr' && isReadable(l, over.expr) ? answer(l, callee, over.expr, node) : undefined
+}
+
+/** Lowers `list.filter(f).length`, of which `call` is the call; undefined where the list is none of a column. */
+export function countInRowList(l: Lowering, over: Value, call: CallExpression, node: AnyNode): Value | undefined {
+  const [given] = call.arguments
+  if (over.kind !== 'expr' || given === undefined || given.type === 'SpreadElement' || !isReadable(l, over.expr)) return undefined
+  return withEach(l, { asks: 'count', list: over.expr, given, args: [], node })
+}
+
+/** The methods that take a value, with the numbers of arguments that they may have, and those that take a function of an element. */
+const OF_VALUES: ReadonlyMap<string, readonly number[]> = new Map([
+  ['at', [0, 1]],
+  ['includes', [1]],
+  ['indexOf', [1]],
+  ['join', [0, 1]],
+])
+const OF_FUNCTIONS = /^(reduce|some|every|find|findIndex|findLast|findLastIndex)$/
+
+/** Lowers a method of a list; undefined for what is no list of a column, and for other methods. */
+export function rowListMethod(l: Lowering, list: Expr, name: string, node: CallExpression): Value | undefined {
+  const { arguments: args } = node
+  if (!isReadable(l, list) || args.some(({ type }) => type === 'SpreadElement')) return undefined
+  const nodes = args as readonly Expression[] // none is spread
+  if (OF_VALUES.get(name)?.includes(args.length) === true) {
+    const values = valuesOf(l, nodes)
+    if (values === undefined) return REFUSED
+    return answer(l, name as ListQuestion, list, node, values) // one of the map's
+  }
+  const [given, ...more] = nodes
+  if (!OF_FUNCTIONS.test(name) || given === undefined || more.length > (name === 'reduce' ? 1 : 0)) return undefined
+  const values = valuesOf(l, more)
+  return values === undefined ? REFUSED : withEach(l, { asks: name as ListQuestion, list, given, args: values, node })
+}
+
+/** The values of arguments; undefined where one is refused, or is no value. */
+function valuesOf(l: Lowering, nodes: readonly Expression[]): readonly Expr[] | undefined {
+  const values = l.inOrder(nodes.map((one) => () => l.verbs.value(l, one)))
+  const exprs = values.map((value, i) => l.scalarOrNothing(value, nodes[i] as Expression)) // a node for each
+  return exprs.includes(undefined) ? undefined : (exprs as Expr[]) // none is undefined
+}
+
+function answer(l: Lowering, asks: ListQuestion, list: Expr, node: AnyNode, args: readonly Expr[] = []): Value {
+  return exprValue({ kind: 'OfList', asks, list, args, span: l.span(node) })
+}
+
+interface Asked {
+  readonly asks: ListQuestion
+  readonly list: Expr
+  /** The function of an element, and the arguments behind it. */
+  readonly given: Expression
+  readonly args: readonly Expr[]
+  readonly node: AnyNode
+}
+
+/** Lowers a question with a function of an element; undefined where that is more than an expression. */
+function withEach(l: Lowering, { asks, list, given, args, node }: Asked): Value | undefined {
+  const f = l.verbs.value(l, given)
+  if (f.kind !== 'closure') return undefined
+  const span = l.span(node)
+  const local = (wanted: string): Expr & { kind: 'Local' } => {
+    const name = l.newName(wanted)
+    l.stableLocals.add(name)
+    return { kind: 'Local', name, span }
+  }
+  const sofar = asks === 'reduce' ? local('sofar') : undefined
+  const [item, index] = [local('item'), local('index')]
+  let returned: Value = REFUSED
+  const emitted = l.collect(() => {
+    const inputs = [...(sofar === undefined ? [] : [sofar]), item, index, list]
+    returned = l.verbs.inline(l, f, inputs.map(exprValue), node)
+  })
+  if (returned.kind === 'refused') return REFUSED
+  const value = l.scalarOrNothing(returned, given)
+  const whole = value && withoutLets(value, emitted)
+  if (whole === undefined) return value === undefined ? REFUSED : l.refuse('function-as-value', given)
+  const each: OfElement = { item: item.name, index: index.name, ...(sofar === undefined ? {} : { sofar: sofar.name }), value: whole }
+  return exprValue({ kind: 'OfList', asks, list, args, each, span })
+}
+
+/** The expression with the variables that the statements before it declare written out; undefined where these do more, or it gets too long. */
+function withoutLets(value: Expr, before: readonly Stmt[]): Expr | undefined {
+  const known = new Map<string, Expr>()
+  let size = 0
+  const expr = (one: Expr): Expr => {
+    size++
+    return (one.kind === 'Local' ? known.get(one.name) : undefined) ?? one
+  }
+  for (const stmt of before) {
+    if (stmt.kind !== 'Let' || stmt.init === undefined || known.has(stmt.local)) return undefined
+    known.set(stmt.local, rewriteExpr(stmt.init, { ...UNCHANGED, expr }))
+  }
+  const whole = rewriteExpr(value, { ...UNCHANGED, expr })
+  return size > MOST_PARTS ? undefined : whole
+}
+
+/** The most parts of a function of an element that is written out. */
+const MOST_PARTS = 200
