@@ -63,7 +63,8 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
     case 'GroupBy': {
       const groups = grouped(below(plan.input), (e) => (plan.by.kind === 'axis' ? e.key[plan.by.axis] : call(plan.by.f)(e.value, e.key)))
       if (groups.length === 0 && plan.how.kind === 'agg' && plan.how.whole === true) return table([ofNothing(plan, plan.how)])
-      return table(unified(groups.map((group) => ofGroup(group, plan.how))))
+      const isNamed = groups.every(({ key }) => isRow(key)) // one key that is no object takes the names of all
+      return table(unified(groups.map((group) => ofGroup(group, plan.how, isNamed))))
     }
     case 'Join':
       return table(joined(plan, below(plan.left), below(plan.right)))
@@ -240,9 +241,9 @@ function grouped(entries: readonly Entry[], keyOf: (e: Entry) => unknown): reado
   return groups
 }
 
-function ofGroup({ key, members }: Group, how: GroupHow): unknown {
+function ofGroup({ key, members }: Group, how: GroupHow, isNamed: boolean): unknown {
   const values = members.map((e) => e.value)
-  const named = isRow(key) ? key : { key }
+  const named = isNamed ? (key as Row) : { key }
   switch (how.kind) {
     case 'map':
       return call(how.f)(key, values)
@@ -256,7 +257,7 @@ function ofGroup({ key, members }: Group, how: GroupHow): unknown {
 /** The one row of a whole table that has none; a sum of bigints is one. */
 function ofNothing({ element }: LogicalPlan, how: GroupHow): Row {
   const bigints = element.kind === 'row' ? element.fields.filter(({ type }) => type.kind === 'i64').map(({ name }) => name) : []
-  const row = ofGroup({ key: { '': 0 }, members: [] }, how) as Row // as `agg` gives it
+  const row = ofGroup({ key: { '': 0 }, members: [] }, how, true) as Row // as `agg` gives it
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, value === 0 && bigints.includes(name) ? 0n : (value ?? null)]),
   )

@@ -45,6 +45,16 @@ test('distances are those of a list of one value, and values take the env of the
   expect((await near.collect()).map((r) => r.near)).toEqual([19, 23, 0, 23, 9])
 })
 
+test('arrays that may be null go down item by item', async () => {
+  const pairs = session.fromRows([
+    { at: 1, to: 1 },
+    { at: 1, to: 2 },
+    { at: null, to: 3 },
+  ])
+  const ranked = pairs.window({ orderBy: (r) => (r.at === null ? null : [r.at, r.to]), descending: true }, { rank: rank() })
+  expect((await ranked.collect()).map((r) => r.rank)).toEqual([2, 1, 3])
+})
+
 test('what makes no order is refused where it is written', () => {
   const table = session.fromRows(rows)
   const window = (over: object) => () => table.window(over as never, { n: rowNumber() })

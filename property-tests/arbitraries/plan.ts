@@ -77,6 +77,8 @@ interface Row {
   readonly m: Date | null
   readonly u: number
   readonly l: readonly (number | null)[] | null
+  readonly g: { readonly c: string | null; readonly z: number | null; readonly e: { readonly f: number } | null } | null
+  readonly w: readonly string[] | null
 }
 
 /** Columns that no row has: refused at the call where columns are known, undefined where only running tells them. */
@@ -157,6 +159,11 @@ const PREDICATES: readonly Lambda[] = [
   { needs: ['d'], f: (r: Row) => r.d !== null && r.d.getTime() >= 0 },
   { needs: ['m'], f: (r: Row) => r.m !== null && r.m.getTime() >= 0 },
   { needs: ['u', 'n'], f: (r: Row) => r.u > 2 && (r.n ?? 1) < 4 },
+  { needs: ['g'], f: (r: Row) => r.g !== null },
+  { needs: ['g'], f: (r: Row) => (r.g?.z ?? 2) > 1 },
+  { needs: ['g'], f: (r: Row) => r.g !== null && r.g.c === 'de' },
+  { needs: ['g'], f: (r: Row) => (r.g?.e?.f ?? 1) > 0 },
+  { needs: ['w'], f: (r: Row) => r.w === null || r.w.length > 1 },
   { needs: [], f: (_: Row, [i]: readonly number[]) => (i ?? 0) % 2 === 0 },
   { needs: [], f: (r: Row) => Object.keys(r).length > 0 },
   { needs: [], f: (r: Lacking) => r.absent === undefined },
@@ -175,6 +182,16 @@ const MAPS: readonly Lambda[] = [
   { needs: ['d'], f: (r: Row) => ({ d: r.d, n: r.d === null ? null : r.d.getTime() }), gives: rows('d', 'n') },
   { needs: ['m'], f: (r: Row) => ({ m: r.m, k: r.m === null ? null : r.m.getUTCDay() & 3 }), gives: rows('m', 'k') },
   { needs: ['m'], f: (r: Row) => r.m, gives: value('m') },
+  { needs: ['g'], f: (r: Row) => r.g, gives: value('g') },
+  { needs: ['g'], f: (r: Row) => ({ g: r.g, s: r.g === null ? null : r.g.c, k: r.g?.z ?? null }), gives: rows('g', 's', 'k') },
+  { needs: ['g', 'u'], f: (r: Row) => ({ n: r.g?.e?.f ?? r.u, u: r.u, g: r.g }), gives: rows('n', 'u', 'g') },
+  { needs: ['s', 'u'], f: (r: Row) => ({ g: { c: r.s, z: r.u, e: { f: r.u / 2 } }, u: r.u }), gives: rows('g', 'u') },
+  { needs: ['g', 'w'], f: (r: Row) => ({ g: r.g === null ? null : { ...r.g, z: 1 }, w: r.w }), gives: rows('g', 'w') },
+  {
+    needs: ['w'],
+    f: (r: Row) => ({ w: r.w, s: r.w === null ? null : (r.w[0] ?? '-'), k: r.w?.length ?? null }),
+    gives: rows('w', 's', 'k'),
+  },
   { needs: ['u'], f: (r: Row, [i]: readonly number[]) => ({ k: i ?? 0, u: r.u }), gives: rows('k', 'u') },
   { needs: ['n', 't'], f: (r: Row) => (r.t ? { n: r.n, t: true } : { n: 0, t: false }), gives: rows('n', 't') },
   { needs: ['n'], f: (r: Row) => (r.n === null ? undefined : Math.abs(r.n)), gives: value('n') },
@@ -203,6 +220,8 @@ const COLUMNS_ADDED: readonly Lambda[] = [
   { needs: ['u'], f: (r: Row) => ({ n: r.u * 0.1 }), gives: rows('n') },
   { needs: ['n'], f: (r: Row) => ({ n: r.n, t: (r.n ?? 0) > 1 }), gives: rows('n', 't') },
   { needs: ['s'], f: (r: Row) => ({ s: r.s?.toUpperCase() ?? null }), gives: rows('s') },
+  { needs: ['g'], f: (r: Row) => ({ k: r.g?.z ?? null, s: r.g?.c ?? 'none' }), gives: rows('k', 's') },
+  { needs: ['u'], f: (r: Row) => ({ g: { c: 'of u', z: r.u & 3, e: null } }), gives: rows('g') },
   { needs: [], f: (_: Row, [i]: readonly number[]) => ({ u: i ?? 0 }), gives: rows('u') },
 ]
 
@@ -215,13 +234,16 @@ const SORTS: readonly Lambda[] = [
   { needs: ['m', 'k'], f: (r: Row) => [r.m, r.k] },
   { needs: ['l'], f: (r: Row) => r.l },
   { needs: ['u', 'n'], f: (r: Row) => (r.u > 3 ? [r.n] : [r.n, r.u]) },
+  { needs: ['g'], f: (r: Row) => r.g?.c ?? '' },
+  { needs: ['g', 'u'], f: (r: Row) => [r.g?.z ?? null, r.u] },
+  { needs: ['w'], f: (r: Row) => r.w },
   { needs: ['k', 's'], f: (r: Row) => [r.k, r.s] },
   { needs: ['t', 'n'], f: (r: Row) => [r.t, r.n] },
   { needs: ['u'], f: (r: Row) => -r.u },
 ]
 
 /** Those that return one value. */
-const SORTED_VALUES = SORTS.filter(({ needs }) => needs.length === 1 && needs[0] !== 'l')
+const SORTED_VALUES = SORTS.filter(({ needs }) => needs.length === 1 && needs[0] !== 'l' && needs[0] !== 'w')
 
 function sortKey(by: Callback | undefined, n: number) {
   const key = {
@@ -241,6 +263,11 @@ const GROUPS: readonly Lambda[] = [
   { needs: ['m', 'n'], f: (r: Row) => ({ m: r.m, n: r.n }), gives: rows('m', 'n') },
   { needs: ['m', 'd'], f: (r: Row) => (r.d === null ? r.m : r.d) },
   { needs: ['l', 'n'], f: (r: Row) => ({ l: r.l, n: r.n }), gives: rows('l', 'n') },
+  { needs: ['g'], f: (r: Row) => r.g },
+  { needs: ['g'], f: (r: Row) => r.g?.c ?? 'none' },
+  { needs: ['g', 'k'], f: (r: Row) => ({ g: r.g, k: r.k }), gives: rows('g', 'k') },
+  { needs: ['g'], f: (r: Row) => ({ s: r.g?.c ?? null, k: r.g?.z ?? null }), gives: rows('s', 'k') },
+  { needs: ['w'], f: (r: Row) => r.w },
   { needs: ['t'], f: (r: Row) => r.t },
   { needs: ['k', 't'], f: (r: Row) => ({ k: r.k, t: r.t }), gives: rows('k', 't') },
   { needs: ['s', 'k'], f: (r: Row) => ({ k: r.k, s: r.s }), gives: rows('k', 's') },
@@ -386,6 +413,33 @@ const aggregatesOf: readonly {
     gives: ['m', 'u'],
   },
   { needs: ['l'], make: () => ({ u: countDistinct((r: Row) => r.l), l: first((r: Row) => r.l) }), gives: ['u', 'l'] },
+  {
+    needs: ['g'],
+    make: () => ({
+      g: first((r: Row) => r.g),
+      u: countDistinct((r: Row) => r.g),
+      n: sum((r: Row) => r.g?.z ?? 0),
+      x: collect((r: Row) => r.g),
+    }),
+    gives: ['g', 'u', 'n'],
+  },
+  {
+    needs: ['g', 'n'],
+    make: () => ({
+      g: argMax(
+        (r: Row) => r.g,
+        (r: Row) => r.n as number,
+      ),
+      s: max((r: Row) => r.g?.c as string),
+      x: last((r: Row) => r.g),
+    }),
+    gives: ['g', 's'],
+  },
+  {
+    needs: ['w'],
+    make: () => ({ w: last((r: Row) => r.w), u: countDistinct((r: Row) => r.w), x: collect((r: Row) => r.w) }),
+    gives: ['w', 'u'],
+  },
   { needs: ['t'], make: () => ({ u: count((r: Row) => r.t), t: first((r: Row) => r.t), x: collect((r: Row) => r.t) }), gives: ['u', 't'] },
 ]
 
@@ -394,21 +448,22 @@ const windowsOf: readonly {
   readonly make: () => Readonly<Record<string, unknown>>
   readonly gives: readonly ColumnName[]
 }[] = [
-  { needs: [], make: () => ({ u: rowNumber(), w: ntile(3) }), gives: ['u'] },
-  { needs: ['n'], make: () => ({ n: sum((r: Row) => r.n), w: lag((r: Row) => r.n), u: count((r: Row) => r.n) }), gives: ['n', 'u'] },
+  { needs: [], make: () => ({ u: rowNumber(), x: ntile(3) }), gives: ['u'] },
+  { needs: ['n'], make: () => ({ n: sum((r: Row) => r.n), x: lag((r: Row) => r.n), u: count((r: Row) => r.n) }), gives: ['n', 'u'] },
   { needs: ['n', 's'], make: () => ({ n: min((r: Row) => r.n), s: max((r: Row) => r.s) }), gives: ['n', 's'] },
   {
     needs: ['s', 'd'],
-    make: () => ({ s: lead((r: Row) => r.s, 2), d: max((r: Row) => r.d), w: mean((r: Row) => r.d?.getTime()) }),
+    make: () => ({ s: lead((r: Row) => r.s, 2), d: max((r: Row) => r.d), x: mean((r: Row) => r.d?.getTime()) }),
     gives: ['s', 'd'],
   },
-  { needs: ['b'], make: () => ({ b: sum((r: Row) => r.b), w: min((r: Row) => r.b) }), gives: ['b'] },
+  { needs: ['b'], make: () => ({ b: sum((r: Row) => r.b), x: min((r: Row) => r.b) }), gives: ['b'] },
   {
     needs: ['m', 'l'],
-    make: () => ({ m: firstValue((r: Row) => r.m), l: lastValue((r: Row) => r.l), w: max((r: Row) => r.m) }),
+    make: () => ({ m: firstValue((r: Row) => r.m), l: lastValue((r: Row) => r.l), x: max((r: Row) => r.m) }),
     gives: ['m', 'l'],
   },
-  { needs: ['k'], make: () => ({ u: rank(), w: denseRank(), x: percentRank() }), gives: ['u'] },
+  { needs: ['k'], make: () => ({ u: rank(), x: denseRank(), y: percentRank() }), gives: ['u'] },
+  { needs: ['g'], make: () => ({ g: lag((r: Row) => r.g), s: firstValue((r: Row) => r.g?.c ?? null) }), gives: ['g', 's'] },
 ]
 
 function keyColumnsOf(lambda: Lambda): readonly ColumnName[] {
@@ -475,6 +530,8 @@ const OPERATIONS: readonly Operation[] = [
   ({ engine }, { plan, elements }) =>
     has(elements, 'l') ? { plan: flatMapPlan(engine, plan, (r: Row) => r.l ?? []), elements: value('k') } : undefined,
   ({ engine }, { plan, elements }) =>
+    has(elements, 'w') ? { plan: flatMapPlan(engine, plan, (r: Row) => r.w ?? []), elements: value('s') } : undefined,
+  ({ engine }, { plan, elements }) =>
     has(elements, 'u')
       ? {
           plan: flatMapPlan(engine, plan, (r: Row) =>
@@ -534,7 +591,9 @@ const OPERATIONS: readonly Operation[] = [
   },
   (context, { plan, elements }, { a, b }) => {
     const { engine, other, otherColumns } = context
-    const compared = (['k', 's', 'n', 'b', 'd', 'm', 'l'] as const).filter((name) => has(elements, name) && otherColumns.includes(name))
+    const compared = (['k', 's', 'n', 'b', 'd', 'm', 'l', 'g', 'w'] as const).filter(
+      (name) => has(elements, name) && otherColumns.includes(name),
+    )
     if (!has(elements, 'u') || !otherColumns.includes('u')) return undefined
     const names = [...compared, 'lengths' as const, ...(compared.includes('l') ? (['lists', 'l'] as const) : [])]
     const key = JOIN_KEYS[names[a % names.length] ?? 'lengths']
@@ -566,7 +625,7 @@ const BY_NAMES: readonly Operation[] = [
   ({ engine }, { plan, elements }, { a }) => {
     if (elements.kind !== 'row' || engine === undefined) return undefined
     // two columns of like kinds change places, so that later functions find what they read
-    const names = a % 2 === 0 ? { u: 'w', k: 'u', w: 'k' } : { s: 'z', d: 'y' }
+    const names = a % 2 === 0 ? { u: 'v', k: 'u', v: 'k' } : { s: 'z', d: 'y' }
     const own = Object.fromEntries(Object.entries(names).filter(([name]) => has(elements, name as ColumnName)))
     const left = elements.columns.filter((name) => !(name in own))
     const columns = a % 2 === 0 && 'u' in own && 'k' in own ? [...left, 'u' as const, 'k' as const] : left
@@ -590,6 +649,8 @@ const BY_NAMES: readonly Operation[] = [
       d: neighbour,
       m: new Date(86_400_000),
       l: neighbour,
+      g: neighbour,
+      w: neighbour,
     }
     const own = Object.fromEntries(Object.entries(fills).filter(([name], i) => (i + a) % 3 > 0 && has(elements, name as ColumnName)))
     return { plan: fillNullPlan(engine, plan, own), elements }
@@ -649,6 +710,8 @@ const JOIN_KEYS = {
   d: (r: Row) => r.d,
   m: (r: Row) => r.m,
   l: (r: Row) => r.l,
+  g: (r: Row) => r.g,
+  w: (r: Row) => r.w,
   lists: (r: Row) => ({ l: r.l, m: [r.u & 1] }),
   lengths: (r: Row) => (r.u > 3 ? [r.u & 1] : r.u < 0 ? [] : [r.u & 1, r.u & 3]),
 } as const

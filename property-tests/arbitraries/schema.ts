@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 
-export type ColumnName = 'n' | 'k' | 's' | 'b' | 't' | 'd' | 'm' | 'u' | 'l'
+export type ColumnName = 'n' | 'k' | 's' | 'b' | 't' | 'd' | 'm' | 'u' | 'l' | 'g' | 'w'
 
 /** Columns by name; all may be null but `u`. */
 export const COLUMNS: Readonly<Record<ColumnName, fc.Arbitrary<unknown>>> = {
@@ -26,6 +26,14 @@ export const COLUMNS: Readonly<Record<ColumnName, fc.Arbitrary<unknown>>> = {
   u: fc.integer({ min: -3, max: 12 }),
   /** Lists of numbers and nulls. */
   l: fc.array(fc.option(fc.integer({ min: 0, max: 3 }), { freq: 5, nil: null }), { maxLength: 3 }),
+  /** Structs with a text, a number and a struct, all of which may be null. */
+  g: fc.record({
+    c: fc.option(fc.constantFrom('de', 'fr', ''), { freq: 4, nil: null }),
+    z: fc.option(fc.integer({ min: 0, max: 3 }), { freq: 4, nil: null }),
+    e: fc.option(fc.record({ f: fc.constantFrom(0.5, -0, NaN) }), { freq: 4, nil: null }),
+  }),
+  /** Lists of texts. */
+  w: fc.array(fc.constantFrom('x', 'y', 'xy', ''), { maxLength: 3 }),
 }
 /** Digits below a millisecond, which no Date shows. */
 export const NANOSECONDS: readonly bigint[] = [0n, 1n, 999_999n, 500_000n]

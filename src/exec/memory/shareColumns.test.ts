@@ -3,7 +3,7 @@ import type { Column } from '../../core/data/column.ts'
 import { columnFromValues } from '../../core/data/columnBuilder.ts'
 import { MemoryError } from '../../core/errors.ts'
 import { leaseBlocks } from './lease.ts'
-import { freeColumn, mapBuffers, shareBatch, shareColumn } from './shareColumns.ts'
+import { blocksAdded, freeColumn, mapBuffers, shareBatch, shareColumn } from './shareColumns.ts'
 import { createArena } from './sharedArena.ts'
 
 const people = columnFromValues([{ name: 'Ada', tags: ['x', null, 'yy'], born: 1815n }, null, { name: null, tags: [], born: 2n }])
@@ -42,6 +42,20 @@ test('a batch that does not fit leaves nothing behind', () => {
   } as const
   expect(() => shareBatch(batch, arena, 'join')).toThrow(MemoryError)
   expect(arena.usedBytes).toBe(used)
+})
+
+test('blocks that sharing has added are told where an empty buffer lies at the place of one of them', () => {
+  const arena = createArena({ budgetBytes: 2 ** 20 })
+  const freed = arena.allocate(0, 'test')
+  const none = arena.view('u8', freed, 0) as Uint8Array
+  arena.free(freed)
+  const texts: Column = { type: { kind: 'utf8' }, length: 1, values: none, offsets: Int32Array.of(0, 0), validity: Uint8Array.of(0) }
+  const batch = { element: { kind: 'unknown' }, length: 1, columns: [texts] } as const
+  const shared = shareBatch(batch, arena, 'test')
+  const added = blocksAdded(batch, shared)
+  expect(added.map(({ offset }) => offset)).toContain(freed) // else the test is about nothing
+  for (const { offset } of added) arena.free(offset)
+  expect(arena.usedBytes).toBe(0)
 })
 
 test('blocks leased to an object are freed once, by hand', () => {

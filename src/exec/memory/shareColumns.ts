@@ -40,15 +40,8 @@ export function shareBatch(batch: Batch, arena: Arena, operator: string): Batch 
 }
 
 /** The blocks that sharing a batch has copied into. */
-export function blocksAdded(batch: Batch, shared: Batch, arena: Arena): readonly { readonly offset: number; readonly bytes: number }[] {
-  const before = new Set(blocksOfColumns(batch.columns, arena))
-  const added = new Map<number, { readonly offset: number; readonly bytes: number }>()
-  for (const column of shared.columns)
-    mapBuffers(column, (buffer) => {
-      if (!before.has(buffer.byteOffset)) added.set(buffer.byteOffset, { offset: buffer.byteOffset, bytes: buffer.byteLength })
-      return buffer
-    })
-  return [...added.values()]
+export function blocksAdded(batch: Batch, shared: Batch): readonly { readonly offset: number; readonly bytes: number }[] {
+  return newBuffers(shared.columns, batch.columns).map(({ byteOffset, byteLength }) => ({ offset: byteOffset, bytes: byteLength }))
 }
 
 /** A new array in a block of its own, with whatever was there before. */
@@ -86,14 +79,13 @@ export function freeColumn(column: Column, arena: Arena): void {
 
 /** The offsets of all buffers of the columns that lie in the arena, each once. */
 export function blocksOfColumns(columns: readonly Column[], arena: Arena): number[] {
-  const offsets = new Set<number>()
-  for (const column of columns) {
-    mapBuffers(column, (buffer) => {
-      if (arena.owns(buffer)) offsets.add(buffer.byteOffset)
-      return buffer
-    })
-  }
-  return [...offsets]
+  return [
+    ...new Set(
+      buffersOf(columns)
+        .filter((buffer) => arena.owns(buffer))
+        .map(({ byteOffset }) => byteOffset),
+    ),
+  ]
 }
 
 /** The column over other buffers; the column itself when `change` changes none. */
@@ -122,14 +114,23 @@ export function mapBuffers(column: Column, change: <B extends Buffer>(buffer: B)
 
 /** Frees the buffers in which `shared` differs from `original`. */
 function freeNew(shared: Column, original: Column | undefined, arena: Arena): void {
-  if (original === undefined || shared === original) return
-  const before = new Set<unknown>()
-  mapBuffers(original, (buffer) => {
-    before.add(buffer)
-    return buffer
-  })
-  mapBuffers(shared, (buffer) => {
-    if (!before.has(buffer)) arena.free(buffer.byteOffset)
-    return buffer
-  })
+  if (original === undefined) return
+  for (const buffer of newBuffers([shared], [original])) arena.free(buffer.byteOffset)
+}
+
+/** The buffers of the columns that the `originals` do not have. An empty one may lie where a block was that is another's now, so no address tells. */
+function newBuffers(columns: readonly Column[], originals: readonly Column[]): readonly Buffer[] {
+  const before = new Set(buffersOf(originals))
+  return buffersOf(columns).filter((buffer) => !before.has(buffer))
+}
+
+function buffersOf(columns: readonly Column[]): readonly Buffer[] {
+  const buffers: Buffer[] = []
+  for (const column of columns) {
+    mapBuffers(column, (buffer) => {
+      buffers.push(buffer)
+      return buffer
+    })
+  }
+  return buffers
 }

@@ -102,6 +102,8 @@ export type WideOperator =
       readonly method?: 'count'
       /** Whether all rows are one group, which exists even without rows. */
       readonly whole?: true
+      /** Whether some key is null, here or among rows that are grouped apart from these: keys that are objects are one column then. */
+      readonly hasNullKeys?: true
     }
   | { readonly kind: 'GroupReduceExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'GroupMapExec'; readonly f: ExecFunction; readonly element: ElementType }

@@ -18,7 +18,9 @@ export const windowExec: RunWide<'WindowExec'> = (operator, [input]) => {
   const keys = by === undefined ? orders : [by, ...orders]
   const directions = orders.map((_, k) => directionOf(operator.descending, k))
   const goesDown = by === undefined ? directions : [false, ...directions]
-  const rows = keys.length === 0 ? placesTo(length) : sortedRows(together(keys), { descending: goesDown })
+  // one key has one direction, which is that of all its items where it is arrays
+  const descending = keys.length === 1 ? goesDown[0] === true : goesDown
+  const rows = keys.length === 0 ? placesTo(length) : sortedRows(together(keys), { descending })
   const marks = new Uint8Array(length)
   markBoundaries(rows, { from: 0, to: length }, { by, order }, marks)
   const results = operator.calls.map((call) => resultOf(resultKind(call, hidden, operator.frame), length))

@@ -146,7 +146,7 @@ export class ColumnInputs {
       // columns of few values, and validity bitmaps, may lie outside of the arena
       const pieces = given.map((batch) => {
         const shared = shareBatch(batch, arena, 'materialize')
-        added.push(...blocksAdded(batch, shared, arena))
+        added.push(...blocksAdded(batch, shared))
         return shared
       })
       this.state.blocks.add(added)

@@ -11,6 +11,7 @@
  *
  * Equal keys are in one part, in the order that they had, so that each result has the bits that it has in memory.
  */
+import type { Column } from '../../../core/data/column.ts'
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { Directions } from '../../../core/plan/logicalPlan.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
@@ -49,8 +50,8 @@ export type External =
   | {
       readonly kind: 'hashed'
       readonly sides: readonly ExternalSide[]
-      /** The operator over numbered rows; `hidden` is the number of hidden columns of its first side. */
-      readonly operator: (hidden: number) => WideOperator
+      /** The operator over numbered rows; `hidden` are the hidden columns of its first side, without rows (`shapeOfAll`). */
+      readonly operator: (hidden: readonly Column[]) => WideOperator
       /** The place of the results' numbers. */
       readonly place: RowNumbers
       /** Whether results are elements of the first side, and these are single values. */
@@ -84,10 +85,11 @@ export function externalOf({ operator, inputs: [first], where }: Extract<Physica
       if (operator.whole === true) return undefined
       // the key and the number are no arguments of aggregates
       const first = (hidden: number) => ({ name: FIRST, kind: 'min' as const, column: hidden - 2 })
+      const keysOf = ([key]: readonly Column[]) => (key?.validity === undefined ? {} : ({ hasNullKeys: true } as const))
       return {
         ...{ kind: 'hashed', sides: [{ key: HIDDEN, numbered: { in: 'hidden' } }], place: BY_FIRST },
         ...{ scalar: false, inPieces: false },
-        operator: (hidden) => ({ ...operator, aggregates: [...operator.aggregates, first(hidden)] }),
+        operator: (hidden) => ({ ...operator, ...keysOf(hidden), aggregates: [...operator.aggregates, first(hidden.length)] }),
       }
     }
     case 'DistinctExec':

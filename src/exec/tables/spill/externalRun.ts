@@ -175,7 +175,7 @@ export class ExternalRun {
     const { numbered } = sides[0] ?? {}
     const first = await this.services.exchanged({ kind: 'plan', plan: left }, { by: by(0), ...(numbered && { numbered }) })
     const all = [first, ...exchanged]
-    const operator = external.operator(first.shape.hidden?.length ?? 0)
+    const operator = external.operator(first.shape.hidden ?? [])
     yield* this.inOrder(await this.workedParts(operator, all, external, 0), place, { scalar })
   }
 

@@ -5,6 +5,7 @@
  * A task that reads segments gets their rows in the order they were written in, or in the order of their numbers.
  */
 import type { Column } from '../../../core/data/column.ts'
+import { hasNulls } from '../../../core/data/columnBuilder.ts'
 import { convertColumn, unifyTypes } from '../../../core/data/columnConversions.ts'
 import { type NewArray, nullColumn, takeColumn } from '../../../core/data/columnSlices.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../../core/data/schema.ts'
@@ -115,13 +116,14 @@ export function spilled(batches: readonly ExecBatch[], spill: Spill, partition: 
   }
 }
 
-/** An empty batch of the same types. It is no slice, which would hold on to the buffers. */
+/** An empty batch of the same types, with hidden columns that have a bitmap where there are nulls. It is no slice, which would hold on to the buffers. */
 function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
   const none = ({ type }: Column) => nullColumn(type, 0)
+  const noneOf = (column: Column) => columnWithoutRows(column.type, hasNulls(column))
   return {
     ...{ element, length: 0, columns: columns.map(none) },
     ...(keys && { keys: keys.map(() => new Int32Array()) }),
-    ...(hidden && { hidden: hidden.map(none) }),
+    ...(hidden && { hidden: hidden.map(noneOf) }),
   }
 }
 
@@ -358,13 +360,24 @@ export function shapeOfAll(
   const filled = all.filter(({ rows }) => rows > 0).flatMap(({ shape }) => shape ?? [])
   const [first] = filled
   if (first === undefined) return numberedRows(shapeOfNothing(all[0]?.shape, planned), numbered, new Float64Array())
-  const hidden = first.hidden?.map(
-    (_, i): ColumnType => filled.map((shape) => shape.hidden?.[i]?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key')),
-  )
+  const hidden = first.hidden?.map((_, i): Column => {
+    const all = filled.map((shape) => shape.hidden?.[i])
+    const type = all.map((column) => column?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key'))
+    return columnWithoutRows(
+      type,
+      all.some((column) => column?.validity !== undefined || column?.type.kind === 'null'),
+    )
+  })
   const shape = batchAs(first, unifyElements(filled.map(({ element }) => element)))
-  return numberedRows({ ...shape, ...(hidden && { hidden: hidden.map((type) => nullColumn(type, 0)) }) }, numbered, new Float64Array())
+  return numberedRows({ ...shape, ...(hidden && { hidden }) }, numbered, new Float64Array())
 }
 const NULL: ColumnType = { kind: 'null' }
+
+/** No rows; with a bitmap where rows elsewhere are null. */
+function columnWithoutRows(type: ColumnType, isNullable: boolean): Column {
+  const column = nullColumn(type, 0)
+  return isNullable ? { ...column, validity: new Uint8Array() } : column
+}
 
 /** The shape where no task had rows: the plan may know types that a task without rows does not. */
 function shapeOfNothing(shape: ExecBatch | undefined, planned: ElementType): ExecBatch {

@@ -50,7 +50,7 @@ const PARTITIONS_PER_WORKER = 8
 
 /** The groups of at least one row, in order of first appearance, with aggregates; undefined for keys that kernels do not compare, or where memory is short. */
 export async function groupedRows(
-  { aggregates, method }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
+  { aggregates, method, hasNullKeys }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
   batches: readonly ExecBatch[],
   services: GroupServices,
 ): Promise<ExecBatch | undefined> {
@@ -65,7 +65,7 @@ export async function groupedRows(
     const results = await run.aggregated(aggregates, columns, groups, blocks)
     const [found] = await gathered(key, groups, services, blocks)
     services.hold(blocks.handedOver())
-    return groupRows(found as Column, { method: method ?? 'agg', named: aggregates, columns: results }) // gathered of one
+    return groupRows(found as Column, { method: method ?? 'agg', named: aggregates, columns: results, hasNullKeys }) // gathered of one
   } catch (error) {
     blocks.freeAll()
     if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time

@@ -8,10 +8,10 @@ import { firstRows, KeyIds, rowsById } from '../hashing/keyIds.ts'
 import type { OpenNarrow, RunWide } from '../operator.ts'
 import { aggregateColumn } from './aggregates.ts'
 
-export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element, method }, [input]) => {
+export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element, method, hasNullKeys }, [input]) => {
   const groups = groupsOf(input as ExecBatch, aggregates)
   if (groups === undefined) return emptyBatch(element)
-  return groupRows(groups.key, { method: method ?? 'agg', named: aggregates, columns: groups.results })
+  return groupRows(groups.key, { method: method ?? 'agg', named: aggregates, columns: groups.results, hasNullKeys })
 }
 
 /** A row for each group: the key's columns and then `columns`. PlanError where two of them have one name. */
@@ -21,9 +21,16 @@ export function groupRows(
     method,
     named,
     columns,
-  }: { readonly method: GroupMethod; readonly named: readonly { readonly name: string }[]; readonly columns: readonly Column[] },
+    hasNullKeys = key.validity !== undefined,
+  }: {
+    readonly method: GroupMethod
+    readonly named: readonly { readonly name: string }[]
+    readonly columns: readonly Column[]
+    /** Whether some key is null, here or among other rows of the same result. */
+    readonly hasNullKeys?: boolean | undefined
+  },
 ): ExecBatch {
-  const keys = keyColumns(key)
+  const keys = keyColumns(key, hasNullKeys)
   checkGroupNames(
     method,
     keys.map(([name]) => ({ name })),
@@ -64,8 +71,8 @@ function groupsOf(
   return { key: takenColumn(key, firstRows(encoded, ids.size)), results }
 }
 
-/** The columns that name a group: an object's own fields, else one called `key`. */
-function keyColumns(key: Column): readonly (readonly [string, Column])[] {
-  if (key.type.kind !== 'struct' || key.validity !== undefined) return [['key', key]]
+/** The columns that name a group: an object's own fields where all keys are objects, else one called `key`. */
+function keyColumns(key: Column, hasNullKeys: boolean): readonly (readonly [string, Column])[] {
+  if (key.type.kind !== 'struct' || hasNullKeys) return [['key', key]]
   return key.type.fields.map((field, i) => [field.name, key.children?.[i] as Column] as const)
 }
