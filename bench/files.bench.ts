@@ -192,6 +192,30 @@ await ask({
   compared: true,
 })
 
+const tagged = join(folder, `tagged-${rows}.parquet`)
+if (!existsSync(tagged))
+  await duckdb.run(`COPY (SELECT
+    i::INTEGER AS id,
+    list_transform(range(mix(i, 300000000) % 5), lambda k: ((i + 17 * k) % 100)::DOUBLE) AS scores,
+    list_transform(range(mix(i, 200000000) % 4), lambda k: 'tag ' || ((i + 3 * k) % 10)) AS tags
+    FROM range(${rows}) t(i)) TO '${tagged}' (ROW_GROUP_SIZE 122880)`)
+interface Tagged {
+  readonly id: number
+  readonly scores: readonly number[]
+  readonly tags: readonly string[]
+}
+await ask({
+  name: `Parquet, ${rows} lists: rows with a tag, and sums of lists`,
+  rows,
+  ours: async () => {
+    const kept = (await session.readParquet<Tagged>(tagged)).filter((r) => r.tags?.includes('tag 7') === true)
+    return kept.map((r) => (r.scores === null ? 0 : r.scores.reduce((a, b) => a + b, 0))).sum()
+  },
+  duck: `SELECT sum(list_sum(scores)) FROM '${tagged}' WHERE list_contains(tags, 'tag 7')`,
+  polars: `answer = pl.scan_parquet('${tagged}').filter(pl.col('tags').list.contains('tag 7')).select(pl.col('scores').list.sum().sum()).collect().item()`,
+  compared: true,
+})
+
 if ('folder' in found) {
   const lineitem = join(found.folder, 'lineitem.parquet')
   const orders = join(found.folder, 'orders.parquet')

@@ -88,6 +88,12 @@ const tables = fc
     })
   })
 
+/** A filter with a captured value, of which a chain may have several. */
+const above =
+  (limit: number) =>
+  (r: Row): unknown =>
+    r.scores?.some((s) => s > limit)
+
 const FILTERS: readonly ((r: Row) => unknown)[] = [
   (r) => r.tags.length > 2,
   (r) => r.tags.includes('a'),
@@ -95,6 +101,8 @@ const FILTERS: readonly ((r: Row) => unknown)[] = [
   (r) => r.tags?.includes('Bern') || r.id < 2,
   (r) => r.tags !== null && r.tags.length !== 1,
   (r) => r.scores?.some((s) => s > 1),
+  above(0),
+  above(2),
   (r) => r.tags,
   (r) => r.scores === null || r.scores.every((s) => s >= 0),
   (r) => (r.scores[0] as number) > 0,
@@ -147,6 +155,7 @@ const MAPS: readonly ((r: Row) => unknown)[] = [
   (r) => r.tags.some((t) => t === r.tag),
   (r) => r.scores.some((s) => s > r.id),
   (r) => r.scores.every((s, i) => s >= i),
+  (r) => r.tags.some((t) => (t as string).length > 3),
   (r) => r.flags.some((f) => f),
   (r) => r.scores.find((s) => s > 1),
   (r) => r.tags.find((t) => t !== 'a'),

@@ -677,3 +677,24 @@ test('structs of tables that a union puts together for kernels stay what they ar
   expect(groups.length).toBe(50)
   expect(groups.reduce((all, { count }) => all + Number(count), 0)).toBe([...some, ...others].filter((r) => r.at !== null).length)
 })
+
+test('what is asked of lists is answered by columns, each question with its captured value', async () => {
+  const rows = Array.from({ length: 40_000 }, (_, i) => ({
+    k: i % 3,
+    scores: [i % 10, i % 7],
+    tags: i % 5 === 0 ? null : ['a', String(i % 4)],
+  }))
+  const table = session.fromRows(rows)
+  const above = (limit: number) => (r: { readonly scores: readonly number[] }) => r.scores.some((x) => x > limit)
+  expect(await table.filter(above(1)).filter(above(8)).count()).toBe(4_000)
+  // biome-ignore lint/complexity/useOptionalChain: programs are written so
+  const kept = table.filter((r) => r.tags !== null && r.tags.includes('3') && r.scores[0] === 7)
+  expect(await kept.count()).toBe(rows.filter((r) => r.tags?.includes('3') && r.scores[0] === 7).length)
+  expect(await kept.map((r) => r.scores.length).explain({ analyze: true })).toContain('SIMD over columns')
+  const sums = await table
+    .groupBy((r) => r.scores.length + r.k)
+    .agg({ n: sum((r) => r.scores.reduce((a, b) => a + b, 0)) })
+    .collect()
+  expect(sums.map(({ key }) => key)).toEqual([2, 3, 4])
+  await expect(table.filter((r) => r.tags!.length > 1).count()).rejects.toThrow(TaskError)
+})

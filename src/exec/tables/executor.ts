@@ -21,7 +21,8 @@ import { mapInputs, planText } from '../../core/plan/tree.ts'
 import type { FewRows, PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
 import { ownBlocks } from '../arrays/storageBlocks.ts'
-import type { NotColumns } from '../kernels/columns/programShape.ts'
+import { isAdded } from '../kernels/columns/columnLower.ts'
+import type { NotColumns, ProgramOutput } from '../kernels/columns/programShape.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
@@ -301,9 +302,10 @@ function comesInPieces({ edge }: PhysicalPlan): boolean {
 
 /** The result of a column program in ordinary memory, but for columns that it only hands on. */
 async function ordinaryTable(columns: ColumnRun, run: Run, { plan }: LoadedPlan): Promise<Batch | NotColumns> {
-  const { steps, shape, ofTexts = 0 } = columns.program
-  if (steps.length === 0 || !(shape.filters || ofTexts > 0 || shape.outputs.some((output) => output.kind === 'computed')))
-    return refused('nothing is computed')
+  const { steps, shape, ofTexts = 0, element } = columns.program
+  const fields = fieldsOf(element)
+  const isMade = (output: ProgramOutput): boolean => output.kind === 'computed' || isAdded(fields[output.column]?.name ?? '')
+  if (steps.length === 0 || !(shape.filters || ofTexts > 0 || shape.outputs.some(isMade))) return refused('nothing is computed')
   const table = await programTable(columns)
   if (isRefused(table)) return table
   run.state.record?.addProgram(plan, columns, table.batch)

@@ -36,6 +36,8 @@ export function sendable(task: StageTask): StageTask {
         source: withoutSplits(task.source),
         splits: packed(splitsIn(task).map(({ split, firstRow }) => ({ split: splitFor(task.columns, split), firstRow }))),
       }
+    case 'answers':
+      return { ...task, rows: compact(task.rows) }
     case 'together':
       return { ...task, batches: task.batches.map(compact) }
     case 'asof':

@@ -6,6 +6,7 @@ import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { AsofTask } from './asof/asofTask.ts'
 import type { Block } from './block.ts'
+import type { AnswerTask } from './columns/lists/answerTask.ts'
 import type { Placed } from './columns/placed.ts'
 import type { Asked } from './columns/texts/askedTexts.ts'
 import type { CodedTexts } from './columns/texts/loadedTexts.ts'
@@ -69,6 +70,7 @@ export type StageTask =
     }
   /** Copies texts that were read into whole columns. */
   | { readonly kind: 'place'; readonly columns: readonly Placed[] }
+  | AnswerTask
   | PartitionTask
   | ValuesTask
   | JoinTask

@@ -22,6 +22,7 @@ import type { TaskHandler } from '../workers/worker.ts'
 import { runAsofTask } from './asof/asofTask.ts'
 import type { Block } from './block.ts'
 import { flatColumns, outerPlaces } from './columns/flatColumns.ts'
+import { runAnswerTask } from './columns/lists/answerTask.ts'
 import { isText, nullsPlaced, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
 import { AnsweredTexts } from './columns/texts/askedTexts.ts'
@@ -85,6 +86,10 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'place':
       for (const column of task.columns) place(column, services.arena)
       return { batches: [], rowsIn: [], blocks: [] }
+    case 'answers': {
+      const nulls = runAnswerTask(task)
+      return { rowsIn: [], batches: [], blocks: [], ...(nulls === undefined ? { refused: 'an answer is none for columns' } : { nulls }) }
+    }
     case 'partition':
       runPartitionTask(task, services.arena)
       return { rowsIn: [], batches: [], blocks: [] }

@@ -54,6 +54,20 @@ export function isTextFunction(name: string): boolean {
   return name.startsWith(OF_TEXT)
 }
 
+/** The name of the column that holds answers of lists; of those to which there may be none, which is undefined to the program. */
+export function listAnswerName(n: number): string {
+  return `${ADDED}list${n}`
+}
+
+export function missingAnswerName(n: number): string {
+  return `${MISSING}${n}`
+}
+
+/** Whether what is null in a column was undefined. */
+export function isOfMissing(name: string): boolean {
+  return name.startsWith(MISSING)
+}
+
 /** The name of the column that holds a field of a struct, the last of the names that lead to it. */
 export function structFieldName(path: readonly string[]): string {
   return `${ADDED}field ${path.join(ADDED)}`
@@ -66,6 +80,7 @@ export function isAdded(name: string): boolean {
 
 const ADDED = '\0'
 const OF_TEXT = `${ADDED}text`
+const MISSING = `${ADDED}missing`
 
 type Locals = Map<string, ColumnValue>
 

@@ -24,6 +24,8 @@ export type FrameSlot =
 export interface KernelColumn {
   readonly type: ColumnType
   readonly nullable: boolean
+  /** Whether its nulls are undefined to the program. */
+  readonly missing?: true
   /** The type of the dictionary codes, where text has such. */
   readonly codes?: 'u8' | 'u16' | 'i32'
   /** Whether text has codes alone, and no bytes to read. */

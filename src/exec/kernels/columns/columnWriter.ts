@@ -209,8 +209,16 @@ export class ColumnWriter {
 
   column(index: number): ColumnValue {
     let value = this.loaded.get(index)
-    if (value === undefined) this.loaded.set(index, (value = this.load(index)))
+    if (value === undefined) this.loaded.set(index, (value = this.withMissing(index, this.load(index))))
     return value
+  }
+
+  /** The value of a column whose nulls are undefined. It is none of the source that could be handed on as it is. */
+  private withMissing(index: number, value: ColumnValue): ColumnValue {
+    if (this.columns[index]?.missing !== true) return value
+    if (value.kind !== 'f64' && value.kind !== 'bool') throw new NotCompiled('it may be undefined')
+    const { column: _, ...computed } = value
+    return computed.valid === undefined ? computed : { ...computed, missing: true }
   }
 
   private load(index: number): ColumnValue {

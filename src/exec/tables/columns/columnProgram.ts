@@ -10,6 +10,7 @@ import { emptyColumn } from '../../../core/data/columnSlices.ts'
 import { positionsOf } from '../../../core/data/fieldPositions.ts'
 import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeText } from '../../../core/data/schema.ts'
 import type { PhysicalPlan, Step } from '../../../planner/physical/physicalPlan.ts'
+import { isOfMissing } from '../../kernels/columns/columnLower.ts'
 import type { KernelColumn } from '../../kernels/columns/columnTypes.ts'
 import {
   compiled,
@@ -43,6 +44,8 @@ export interface ColumnProgram {
   readonly ofTexts?: number
   /** The texts that these functions take: of a column, or found by a lookup. */
   readonly textsAre?: 'found' | 'in columns' | 'both'
+  /** Whether columns have what the steps ask of lists. */
+  readonly asksLists?: true
   /** The stage's name in events, as `ScanExec fromColumns -> FilterExec`. */
   readonly name: string
 }
@@ -64,6 +67,8 @@ export interface WithTextColumns {
   /** Whether there are functions of texts found by a lookup, and of texts of a column. */
   readonly found: boolean
   readonly texts: boolean
+  /** The number of columns with answers of lists, which stand before those of functions. */
+  readonly lists?: number
 }
 
 /** Adds columns for what steps compute from single texts; undefined where they compute none, or it cannot be done. */
@@ -154,15 +159,22 @@ function programOver(given: ProgramSource, over: readonly Step[], declared: Elem
   const { table, steps } = withStructFields(given, over) ?? { table: given, steps: over }
   const { element, columns, storage, rows } = table
   if (element.kind === 'unknown') return no('the types of its columns are not known')
-  const kinds = kernelColumns(columns).map((kind, i) => ({ ...kind, ...codeKind(columns[i]) }))
+  const fields = fieldsOf(element)
+  const kinds = kernelColumns(columns).map((kind, i) => ({
+    ...kind,
+    ...codeKind(columns[i]),
+    ...(element.kind === 'row' && isOfMissing(fields[i]?.name ?? '') ? { missing: true as const } : {}),
+  }))
   const shape = compiled(() => programShape(element, kinds, steps))
   if ('because' in shape) {
     const made = texts?.(table, steps)
     if (made === undefined) return shape
     const program = programOver({ ...table, element: made.element, columns: made.columns }, made.steps, declared)
-    return 'because' in program
-      ? program
-      : { ...program, ofTexts: made.columns.length - columns.length, textsAre: made.found ? (made.texts ? 'both' : 'found') : 'in columns' }
+    if ('because' in program) return program
+    const { lists = 0 } = made
+    const ofTexts = made.columns.length - columns.length - lists
+    const textsAre = made.found ? (made.texts ? 'both' : 'found') : 'in columns'
+    return { ...program, ...(lists === 0 ? {} : { asksLists: true }), ...(ofTexts === 0 ? {} : { ofTexts, textsAre }) }
   }
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
   const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }

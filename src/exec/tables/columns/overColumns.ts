@@ -8,10 +8,12 @@ import { SMALL_ROWS } from '../operators/partitions.ts'
 import { type ColumnProgram, columnProgramOf, isProgram, type TextColumns, type WithTextColumns } from './columnProgram.ts'
 import { ColumnRun } from './columnRun.ts'
 import { withCodedKeys } from './groups/codedKeys.ts'
+import { asksLists } from './lists/listAnswers.ts'
+import { type AnswerServices, withMadeAnswers } from './lists/madeAnswers.ts'
 import { refused } from './refused.ts'
 import type { KeySet } from './semiJoin.ts'
 import { codesMade } from './texts/codesOnDemand.ts'
-import { madeTextColumns } from './texts/textColumns.ts'
+import { madeTextColumns, plannedTextColumns } from './texts/textColumns.ts'
 import { type TextSets, withTextSets } from './texts/textSets.ts'
 
 type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'> & {
@@ -25,7 +27,7 @@ const FILTERED = 1 / 16
 
 /** The result of `work` over the plan's program, or why there is none: no program, few rows, or short memory. `codedKeys`: codes for texts of the first hidden column. `textSets`: sets of codes for filters of single texts. */
 export async function overColumns<T extends object>(
-  plan: PhysicalPlan,
+  given: PhysicalPlan,
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal, keep }: Options,
   work: (run: ColumnRun) => Promise<T | NotColumns>,
   {
@@ -39,6 +41,7 @@ export async function overColumns<T extends object>(
   } = {},
 ): Promise<T | NotColumns> {
   const texts = once(madeTextColumns(arena, keep), smallRows)
+  const plan = await withAnswers(given, { pool, arena, signal, keep, smallRows, isFold: textSets })
   const asked = (): TextSets => (textSets ? withTextSets(plan) : { plan, sets: [] })
   let own = asked()
   const known = programOf(own.plan, texts)
@@ -69,6 +72,26 @@ export async function overColumns<T extends object>(
     throw error
   } finally {
     run.end()
+  }
+}
+
+/** The plan with columns of what it asks of lists, where it is a program over enough rows with these. */
+async function withAnswers(
+  plan: PhysicalPlan,
+  { smallRows, isFold, ...services }: AnswerServices & { readonly smallRows: number; readonly isFold: boolean },
+): Promise<PhysicalPlan> {
+  if (plan.kind !== 'PipelineExec' || !asksLists(plan.steps)) return plan
+  const planned = columnProgramOf(plan, plannedTextColumns)
+  if (!isProgram(planned) || planned.asksLists !== true || planned.rows < smallRows) return plan
+  const { shape, columns } = planned
+  // rows that are kept of lists are taken row by row
+  const keepsLists = shape.filters && shape.outputs.some((one) => one.kind === 'column' && columns[one.column]?.type.kind === 'list')
+  if (keepsLists && !isFold) return plan
+  try {
+    return await withMadeAnswers(plan, services)
+  } catch (error) {
+    if (error instanceof MemoryError) return plan
+    throw error
   }
 }
 

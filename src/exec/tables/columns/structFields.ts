@@ -148,7 +148,7 @@ function withoutStructs(ir: FunctionIr, valuesAt: ValuesAt, known: Known = NONE_
 }
 
 /** A function that returns the names that lead from the row to the value of an expression, undefined for any other expression. */
-function pathsIn(ir: FunctionIr): PathOf {
+export function pathsIn(ir: FunctionIr): PathOf {
   const lets = constantLets(ir)
   const pathOf: PathOf = (expr) => {
     if (expr.kind === 'Local') {

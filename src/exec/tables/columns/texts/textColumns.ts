@@ -14,6 +14,7 @@ import type { Arena } from '../../../memory/arena.ts'
 import type { Block } from '../../block.ts'
 import { callable } from '../../operators/rows/rowKernel.ts'
 import type { ProgramSource, TextColumns, WithTextColumns } from '../columnProgram.ts'
+import { listAnswersOf, plannedAnswers, withAnswers } from '../lists/listAnswers.ts'
 import { ResultBlocks } from '../resultBlocks.ts'
 import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
 import { datePlaces } from './dateValues.ts'
@@ -22,10 +23,14 @@ import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
 import { type TextFunction, textFunctionsOf, typeOfTextFunction } from './textFunctions.ts'
 
-/** The columns of functions of a text for explain(), without values; undefined where a column is known to have too many different texts. */
-export const plannedTextColumns: TextColumns = (table, steps) => {
+/** The columns of functions of a text and of answers of lists for explain(), without values; undefined where a column is known to have too many different texts. */
+export const plannedTextColumns: TextColumns = (given, asking) => {
+  const lists = listAnswersOf(given, asking)
+  const { answers, steps } = lists ?? { answers: [], steps: asking }
+  const table = answers.length === 0 ? given : withAnswers(given, answers, plannedAnswers(answers))
   const found = textFunctionsOf(table.element, steps)
-  if (found === undefined) return undefined
+  if (found === undefined)
+    return lists && { element: table.element, columns: table.columns, steps, found: false, texts: false, lists: answers.length }
   const made: Made[] = []
   for (const f of found.functions) {
     const column = columnNamed(table, f.column)
@@ -37,7 +42,7 @@ export const plannedTextColumns: TextColumns = (table, steps) => {
     const empty = emptyColumn(type.type)
     made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
   }
-  return withColumns(table, made, found.steps)
+  return { ...withColumns(table, made, found.steps), lists: answers.length }
 }
 
 /** The columns with values, in blocks that `keep` takes over; undefined where a column of text gets no codes, or a function throws. */

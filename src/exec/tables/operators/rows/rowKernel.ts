@@ -92,6 +92,42 @@ function numberColumn(ir: FunctionIr, batch: Batch, context: RowContext): Column
   return { type: { kind: 'f64' }, length: batch.length, values, ...validityWithout(nulls, batch.length) }
 }
 
+/**
+ * Writes what the function returns for each row to `values`; returns how many are absent. Undefined where it throws, or where a result is
+ * neither of the kind nor `absent`.
+ */
+export function answersWritten(
+  ir: FunctionIr,
+  batch: Batch,
+  {
+    kind,
+    values,
+    absent,
+  }: { readonly kind: 'f64' | 'bool'; readonly values: Float64Array | Uint8Array; readonly absent: null | undefined },
+): { readonly nulls: number; readonly validity?: Uint8Array } | undefined {
+  const nulls: number[] = []
+  const rest = (value: unknown, index: number): boolean => {
+    nulls.push(index)
+    return value === absent
+  }
+  let isOther = false
+  const other = (): void => {
+    isOther = true
+  }
+  const type = kind === 'f64' ? 'number' : 'boolean'
+  try {
+    runKernel(ir, batch, { firstRow: 0, position: 0, method: 'map' }, { $o: values, $rest: rest, $other: other }, (value, print) =>
+      value === undefined
+        ? ''
+        : `{ const $t = ${print(value)}; if (typeof $t === '${type}') $o[$i] = ${kind === 'f64' ? '$t' : '$t ? 1 : 0'}; else if (!$rest($t, $i)) { $other(); return 0; } }`,
+    )
+  } catch (error) {
+    if (error instanceof Bug) throw error
+    return undefined // over rows it throws where it is reached
+  }
+  return isOther ? undefined : { nulls: nulls.length, ...validityWithout(nulls, batch.length) }
+}
+
 function validityWithout(nulls: readonly number[], length: number): { readonly validity?: Uint8Array } {
   if (nulls.length === 0) return {}
   const validity = new Uint8Array((length + 7) >> 3).fill(0xff)
