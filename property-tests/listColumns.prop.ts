@@ -197,6 +197,17 @@ const KEYS: readonly ((r: Row) => unknown)[] = [
   (r) => r.tags,
 ]
 
+const LISTS: readonly ((r: Row) => readonly unknown[])[] = [
+  (r) => r.tags,
+  (r) => r.scores,
+  (r) => r.flags,
+  (r) => {
+    const { tags } = r
+    return tags
+  },
+  (r) => r.tags ?? [],
+]
+
 const drawn = fc.record({
   table: tables,
   source: fc.constantFrom('memory', 'parquet', 'arrow'),
@@ -208,6 +219,7 @@ const drawn = fc.record({
   last: fc.oneof(
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('map' as const), f: fc.constantFrom(...MAPS) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('group' as const), f: fc.constantFrom(...KEYS) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('flat' as const), f: fc.constantFrom(...LISTS) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('rows' as const), f: fc.constant(undefined) }) },
   ),
 })
@@ -264,6 +276,10 @@ test('chains that ask lists have the results of JavaScript', async () => {
         if (fn.ir !== undefined) seen.compiled++
         plan = { kind: 'Map', input: plan, f: fn, element: returnedElement(fn, { kind: 'row', method: 'map', inputs }), keys }
       }
+      if (last.kind === 'flat') {
+        const { fn } = lowerFunction(last.f, { kind: 'row', method: 'flatMap', inputs })
+        plan = { kind: 'FlatMap', input: plan, f: fn, element: { kind: 'unknown' }, keys }
+      }
       if (last.kind === 'group')
         plan = aggPlan(groupingOf(engineOf('lowered'), plan, last.f as never), {
           n: count(),
@@ -276,11 +292,12 @@ test('chains that ask lists have the results of JavaScript', async () => {
       const expected = outcome(() => {
         const kept = filters.reduce<readonly Row[]>((all, f) => all.filter((row) => f(row)), given)
         if (last.kind === 'map') return kept.map((row) => last.f(row) ?? null).map(asStored)
+        if (last.kind === 'flat') return kept.flatMap((row) => [...last.f(row)])
         return last.kind === 'group' ? grouped(kept, last.f) : kept
       })
       if ('failed' in expected) {
         seen.failed++
-        await expect(executor.execute(optimized)).rejects.toThrow(TaskError)
+        await expect(executor.execute(optimized)).rejects.toThrow(last.kind === 'flat' ? undefined : TaskError)
       } else {
         const actual = entriesIn(await executor.execute(optimized)).map(({ value }) => plain(value))
         expect(actual).toEqual(expected.value.map(plain))

@@ -1,12 +1,22 @@
-/** Replaces every element by the items the function returns for it; the result is a table. */
+/**
+ * Replaces every element by the items the function returns for it; the result is a table. Where that is a list of a column, as in
+ * `(r) => r.tags`, the items are the column of the lists' elements.
+ */
+import type { Batch, Column } from '../../../core/data/column.ts'
 import { createBuilder } from '../../../core/data/columnBuilder.ts'
+import { sliceColumn } from '../../../core/data/columnSlices.ts'
+import type { ElementType } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
+import { rowIrOf } from '../../../core/ir/functionUse.ts'
+import type { ExecFunction } from '../../../planner/physical/physicalPlan.ts'
 import { conform, structBatch } from './batches.ts'
 import { counting, type OpenNarrow } from './operator.ts'
-import { returnedValues } from './rows/rowKernel.ts'
+import { copiedColumn, returnedValues } from './rows/rowKernel.ts'
 
 export const flatMapExec: OpenNarrow<'FlatMapExec'> = ({ f, element }, context) =>
   counting('flatMap', context, (batch, row) => {
+    const listed = listedItems(f, batch, element)
+    if (listed !== undefined) return conform(structBatch(listed), element)
     const builder = createBuilder(element.kind === 'scalar' ? element.type : undefined)
     returnedValues(f, batch, row, (items) => {
       if (!isIterable(items))
@@ -15,6 +25,20 @@ export const flatMapExec: OpenNarrow<'FlatMapExec'> = ({ f, element }, context) 
     })
     return conform(structBatch(builder.finish()), element)
   })
+
+/** The elements of all lists of a column, where the function returns that, and they are as they would be built of values; else undefined. */
+function listedItems(f: ExecFunction, batch: Batch, element: ElementType): Column | undefined {
+  const ir = rowIrOf(f)
+  const lists = ir && copiedColumn(ir, batch)
+  const [items] = lists?.type.kind === 'list' ? (lists.children ?? []) : []
+  if (lists?.offsets === undefined || lists.validity !== undefined || items === undefined || items.dictionary !== undefined)
+    return undefined
+  const { kind } = items.type
+  // of numbers without a declared type a builder makes doubles
+  const isBuiltSo = kind === 'f64' || kind === 'utf8' || kind === 'bool'
+  if (!isBuiltSo || (element.kind === 'scalar' && element.type.kind !== kind)) return undefined
+  return sliceColumn(items, lists.offsets[0] as number, lists.offsets[lists.length] as number) // length + 1 of them
+}
 
 function isIterable(value: unknown): value is Iterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value

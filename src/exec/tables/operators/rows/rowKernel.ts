@@ -311,7 +311,8 @@ function copiedParts(ir: FunctionIr, batch: Batch, names: readonly string[]): re
   return (partsOf(only.value, names) ?? []).map((part) => fieldColumn(part, batch))
 }
 
-function copiedColumn(ir: FunctionIr, batch: Batch): Column | undefined {
+/** The column of the batch that the function returns as it is; undefined for other functions. */
+export function copiedColumn(ir: FunctionIr, batch: Batch): Column | undefined {
   const [only] = ir.body
   return ir.body.length === 1 && only?.kind === 'Return' && only.value !== undefined ? fieldColumn(only.value, batch) : undefined
 }
