@@ -161,8 +161,8 @@ const REASONS = {
     cure: 'Give all of them the same fields, in one order, each of them a number or truth value.',
   },
   'lists-of-lists': {
-    message: 'It puts lists or objects into {name} that are empty, or lists of one number, and may be given more later.',
-    cure: 'Give each its room, as Array.from({ length: n }, () => new Float64Array(m)), and count in an array how many are in use.',
+    message: 'It puts something into {name} that is no plain list which it makes, or an object without fields.',
+    cure: 'Put a copy there, as [...list], or give the object all its fields where it is made.',
   },
   'adds-part': {
     message: 'It assigns {name}, which the object or array did not have when it was made.',

@@ -217,19 +217,27 @@ export function windowOf(l: Lowering, of: Data | TableRow, name: string, node: C
   const row = of.kind === 'data' ? { start: literal(0, span), length: lengthOfTable(l, table, span) } : rowThatIsThere(l, of, node)
   const part = partBetween(l, row.length, [from, ...(to === undefined ? [] : [to])], name, node)
   if (part === undefined) return REFUSED
-  return { kind: 'tableRow', table, start: l.stabilized(binary('+', row.start, part.first, span)), length: part.count, name: of.name }
+  return {
+    kind: 'tableRow',
+    table,
+    start: l.stabilized(binary('+', row.start, part.first, span)),
+    length: part.count,
+    name: of.name,
+    ...(name === 'slice' ? { isCopy: true as const } : {}),
+  }
 }
 
 /** Lowers the arguments of `slice` to the first index of a part and the number of its elements; undefined where one is refused. */
 export function partBetween(
   l: Lowering,
-  length: Expr,
+  given: Expr,
   args: readonly Expression[],
   name: string,
   node: CallExpression,
 ): { readonly first: Expr; readonly count: Expr } | undefined {
   const span = l.span(node)
   const ends = l.inOrder(args.map((one) => () => l.verbs.value(l, one)))
+  const length = l.stabilized(given, 'length') // what is evaluated for the ends may change it
   const place = (value: Value | undefined, unsaid: Expr): Expr | undefined => {
     if (value === undefined) return length
     const found = l.verbs.inline(l, libraryFunction(l, endOf as never, name, node), [value, exprValue(length), exprValue(unsaid)], node)

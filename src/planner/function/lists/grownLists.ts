@@ -9,11 +9,13 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 import {
   arrayOfBody,
+  checkedIndex,
   checkNumber,
   eachIndex,
   elementRead,
   endsOf,
   lengthIn,
+  lengthOfList,
   type Made,
   MOST_TOGETHER,
   NUMBERS,
@@ -93,7 +95,7 @@ export function emptyLists(
 }
 
 /** Returns the room of a list that grows by as much as only the run tells: less where lists before it have taken much of the memory. */
-function roomLeft(l: Lowering, most: number, bytes: number): number {
+export function roomLeft(l: Lowering, most: number, bytes: number): number {
   let room = most
   while (room > LEAST_GROWN && room * bytes > (MOST_TOGETHER - l.localBytes) / 4) room /= 2
   return room
@@ -140,6 +142,19 @@ export function makeRoom(l: Lowering, array: string, arrays: readonly string[], 
     l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), span }], [], span))
   }
   return ends.end
+}
+
+/** Emits the check of a subscript that is written, behind the last element of a list included, which then has one more; returns the place. */
+export function writtenIndex(l: Lowering, array: string, at: Expr, node: AnyNode): Expr {
+  if (!l.lists.has(array)) return checkedIndex(l, array, at, node)
+  const span = l.span(node)
+  const isNext = binary('===', at, lengthOfList(l, array, node), span)
+  const grows = l.collect(() => {
+    makeRoom(l, array, [array], node)
+    setEnd(l, array, 1, node)
+  })
+  l.emit(...makeIf(isNext, grows, [], span))
+  return checkedIndex(l, array, at, node)
 }
 
 /** Emits the change of a list's length. */

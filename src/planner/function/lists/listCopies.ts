@@ -12,6 +12,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { iterableOf } from './collections.ts'
 import { emptyList, pushed } from './grownLists.ts'
+import { isList } from './held/notes.ts'
 import { type ByIndex, constantOf, eachElement, elementsOf } from './listElements.ts'
 import { checkNumber, eachIndex, type Made, type View } from './madeArrays.ts'
 import { made } from './movedArrays.ts'
@@ -49,7 +50,7 @@ function pushEach(l: Lowering, list: View, { source, by }: Pick<Copied, 'source'
 
 /** Returns an element of a copy as a scalar; of an object it is noted that the next try makes a list of objects. */
 function mappedScalar(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
-  if (isAggregate(value)) noteRecord(l, { unit: l.unit, start: node.end }, value)
+  if (isAggregate(value) || isList(l, value)) noteRecord(l, { unit: l.unit, start: -node.end }, value)
   return l.scalarOrNothing(value, node)
 }
 
@@ -77,7 +78,20 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   if (l.context.kind !== 'loop' || !node.elements.some((one) => one?.type === 'SpreadElement')) return undefined
   const nodes = node.elements as (Expression | SpreadElement)[] // holes were refused
   const before = l.out.length
-  const values = l.inOrder(nodes.map((one) => () => (one.type === 'SpreadElement' ? iterableOf(l, one.argument) : l.verbs.value(l, one))))
+  const ends: number[] = []
+  const work = nodes.map((one) => () => {
+    const value = one.type === 'SpreadElement' ? iterableOf(l, one.argument) : l.verbs.value(l, one)
+    ends.push(l.out.length)
+    return value
+  })
+  const values = l.inOrder(work)
+  const isChangedLater = values.some(
+    (value, i) => nodes[i]?.type === 'SpreadElement' && /^(view|held|records)$/.test(value.kind) && (ends.at(-1) ?? 0) > (ends[i] ?? 0),
+  )
+  if (isChangedLater) {
+    l.out.length = before
+    return inTurn(l, name, node)
+  }
   const parts = values.map((value, i) => {
     if (nodes[i]?.type !== 'SpreadElement') return value.kind === 'expr' ? { value, length: 1 } : undefined
     const source = elementsOf(l, value, node)
@@ -110,6 +124,21 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   return list
 }
 
+/** Lowers `[...list, list.pop()]`: the elements of a list are copied before what stands behind it is evaluated, which may change the list. */
+function inTurn(l: Lowering, name: string, node: ArrayExpression): Value {
+  const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, Number.POSITIVE_INFINITY)
+  if (list === undefined) return REFUSED
+  for (const one of node.elements as (Expression | SpreadElement)[]) {
+    const value = one.type === 'SpreadElement' ? iterableOf(l, one.argument) : l.verbs.value(l, one)
+    const source = one.type === 'SpreadElement' ? elementsOf(l, value, node) : undefined
+    const expr = one.type === 'SpreadElement' ? undefined : l.scalarOrNothing(value, node)
+    if (source !== undefined) pushEach(l, list, { source }, node)
+    else if (expr !== undefined) pushed(l, list, expr, node)
+    else return one.type === 'SpreadElement' ? l.refuse('spread', node) : REFUSED
+  }
+  return list
+}
+
 /** Lowers `list.slice()`, `list.map(f)`, `list.filter(f)`; undefined for other methods. */
 export function copyingMethod(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
   const [given, another] = node.arguments
@@ -130,8 +159,7 @@ function sliced(l: Lowering, over: Value, node: CallExpression): Value | undefin
   const args = node.arguments.flatMap((one) => (one.type === 'SpreadElement' ? [] : [one]))
   const source = elementsOf(l, over, node)
   if (source === undefined || what.isList !== true || args.length < node.arguments.length || args.length > 2) return undefined
-  const length = l.stabilized(source.length, 'length')
-  const part = partBetween(l, length, args, 'slice', node)
+  const part = partBetween(l, source.length, args, 'slice', node)
   const list = part && emptyList(l, what, constantOf(l, source.length) ?? Number.POSITIVE_INFINITY)
   if (part === undefined || list === undefined) return REFUSED
   const first = l.stabilized(part.first)

@@ -8,6 +8,7 @@ import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { heldElement, heldLength, presentHeld } from './held/heldLists.ts'
 import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
 import { itemAt, placeOfItem, recordsLength } from './records.ts'
 
@@ -33,6 +34,10 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   if (over.kind === 'records') {
     const item = (at: Expr): Value => itemAt(over.list, placeOfItem(l, over.list, at))
     return { length: recordsLength(l, over.list, node), item }
+  }
+  if (over.kind === 'held') {
+    const list = presentHeld(l, over, span.text, node)
+    return { length: heldLength(l, list, node), item: (at) => heldElement(l, list, at, node) }
   }
   if (over.kind !== 'view') return undefined
   const isElement = !l.rowsOf.has(over.array) && (over.rank === undefined || over.rank === over.prefix.length + 1)

@@ -5,6 +5,7 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
 import { elements, pushesOf, written } from './elements.ts'
 import { growingMethod, pushed } from './grownLists.ts'
+import { isList, noteGrowing } from './held/notes.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, LIST_METHODS, reduceFirst } from './listMethods.ts'
@@ -36,13 +37,16 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
     // so that each try counts the room for the elements
     if (site !== undefined) l.foundGrowing.push({ site, count: name === 'push' ? pushesOf(l, site, node) : 0 })
     if (name === 'shift' && site !== undefined) l.foundShifted.push(site)
-    if (!l.sizes.has(over.array)) return l.refuse('local-array-grows', node, over.array)
+    if (!l.sizes.has(over.array)) {
+      noteGrowing(l, over)
+      return l.refuse('local-array-grows', node, over.array)
+    }
     const [only, another] = node.arguments
     const spread = name === 'push' && only?.type === 'SpreadElement' && another === undefined ? only.argument : undefined
     const items = spread && elementsOf(l, l.verbs.value(l, spread), node)
     if (items !== undefined) return pushedAll(l, over, items, node)
     const args = elements(l, node.arguments)
-    if (name === 'push') for (const arg of args ?? []) if (isAggregate(arg)) noteRecord(l, site, arg)
+    if (name === 'push') for (const arg of args ?? []) if (isAggregate(arg) || isList(l, arg)) noteRecord(l, site, arg)
     return args === undefined ? REFUSED : (growingMethod(l, over, name, args, node) ?? l.refuse('local-array-grows', node, over.array))
   }
   if (isOwn && name === 'sort') return sorted(l, over, node)

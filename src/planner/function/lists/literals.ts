@@ -9,6 +9,8 @@ import { fieldsOfElementRow } from '../lower/tableRows.ts'
 import { exprValue, REFUSED, type RecordField, type Site, type Value } from '../lower/value.ts'
 import { elements, spreadValue } from './elements.ts'
 import { emptyList, growingMethod } from './grownLists.ts'
+import { heldLiteral } from './held/heldMade.ts'
+import { isList, makerOf, noteHeld } from './held/notes.ts'
 import { spreadLiteral } from './listCopies.ts'
 import { noteListName } from './listVariables.ts'
 import { listLiteral } from './localArrays.ts'
@@ -23,6 +25,8 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
   const nodes = node.elements as (Expression | SpreadElement)[] // null was refused
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const room = l.capacityOf(site)
+  const held = heldLiteral(l, name, node)
+  if (held !== undefined) return held
   if (l.recordsAt(site) !== undefined) return recordsLiteral(l, name, site, node)
   if (room !== undefined) return growingLiteral(l, name, room, node)
   const rows = l.isIndexed(site) ? rowsOf(l, nodes) : undefined
@@ -48,7 +52,7 @@ function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpr
   if (items === undefined) return REFUSED
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const [first] = items
-  if (first !== undefined && isAggregate(first)) {
+  if (first !== undefined && (isAggregate(first) || isList(l, first))) {
     noteRecord(l, site, first)
     return l.refuse('object-as-value', node)
   }
@@ -73,11 +77,20 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   for (const part of value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)) noteListName(l, part)
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
+  const grown = value.kind === 'tuple' && l.isIndexed(site) ? value.items.find((item) => isHeldOrGrows(l, item)) : undefined
+  if (grown !== undefined) {
+    noteHeld(l, makerOf(l, node), grown)
+    return l.refuse('lists-of-lists', node, name)
+  }
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list
   const [first] = value.kind === 'tuple' && l.isIndexed(site) && l.context.kind === 'loop' ? value.items : []
   if (first !== undefined && isAggregate(first)) noteRecord(l, site, first)
   return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
+}
+
+function isHeldOrGrows(l: Lowering, value: Value): boolean {
+  return value.kind === 'held' || (value.kind === 'view' && l.sizes.has(value.array))
 }
 
 export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {

@@ -18,6 +18,7 @@ import { REFUSED, type Value } from '../lower/value.ts'
 import { iterableOf } from './collections.ts'
 import { elements } from './elements.ts'
 import { sizedArray } from './grownLists.ts'
+import { noteGrowing } from './held/notes.ts'
 import { copied } from './listCopies.ts'
 import { lengthOf } from './listElements.ts'
 import { fill, lengthIn, type Made, put, typeLike, type View } from './madeArrays.ts'
@@ -146,6 +147,7 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
   const shape = l.locals.get(view.array) ?? []
   const length = shape.length === view.prefix.length + 1 ? shape.at(-1) : undefined
   const [argument, another] = node.arguments as (Expression | SpreadElement | undefined)[]
+  if (name === 'push' && l.lists.has(view.array)) noteGrowing(l, view)
   if (name === 'push' || name === 'unshift') return l.refuse('local-array-grows', node, view.array)
   if (
     name !== 'fill' ||

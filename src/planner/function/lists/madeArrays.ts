@@ -55,6 +55,7 @@ export function arrayOfBody(
   l.dtypes.set(array, dtype)
   l.locals.set(array, shape)
   l.madeInLoops.set(array, [...l.loops])
+  l.makers.set(array, { of: l.unit.f, place: node.type === 'ArrayExpression' ? node.start : -node.end })
   if (isList) l.lists.add(array)
   if (areTruths) l.booleans.add(array)
   return array
@@ -205,19 +206,24 @@ export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyN
 /** Runs `work`, which lowers what runs only where a test holds: a list that the test finds to have elements has one to take. */
 export function whereHolds<T>(l: Lowering, test: Expr | undefined, work: () => T): T {
   const arrays = test === undefined ? [] : [...l.sizes.keys()].filter((array) => asksForSome(l, array, test))
-  for (const array of arrays) l.holdingSome.set(array, l.loops.at(-1) ?? 'no loop')
+  const held = test === undefined ? [] : [...l.heldLengths].filter(([, length]) => holdsWhereLong(test, length)).map(([id]) => id)
+  for (const array of [...arrays, ...held]) l.holdingSome.set(array, l.loops.at(-1) ?? 'no loop')
   try {
     return whereThere(l, test, work)
   } finally {
-    for (const array of arrays) l.holdingSome.delete(array)
+    for (const array of [...arrays, ...held]) l.holdingSome.delete(array)
   }
 }
 
 /** Whether a test holds only where the list has elements: `list.length`, `list.length > 0`. */
 function asksForSome(l: Lowering, array: string, test: Expr): boolean {
-  if (test.kind === 'Logical') return test.operator === '&&' && (asksForSome(l, array, test.left) || asksForSome(l, array, test.right))
   const ends = endsOf(l, array, test.span)
-  const isLength = (expr: Expr): boolean => ends !== undefined && exprId(expr) === exprId(lengthBetween(ends, test.span))
+  return ends !== undefined && holdsWhereLong(test, lengthBetween(ends, test.span))
+}
+
+function holdsWhereLong(test: Expr, length: Expr): boolean {
+  if (test.kind === 'Logical') return test.operator === '&&' && (holdsWhereLong(test.left, length) || holdsWhereLong(test.right, length))
+  const isLength = (expr: Expr): boolean => exprId(expr) === exprId(length)
   if (test.kind !== 'Binary' || isLength(test)) return isLength(test)
   const isZero = (expr: Expr): boolean => expr.kind === 'Literal' && expr.value === 0
   const [more, less] = test.operator === '<' ? [test.right, test.left] : [test.left, test.right]

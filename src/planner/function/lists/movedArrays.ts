@@ -133,7 +133,10 @@ export function assignView(l: Lowering, { view, rows }: Bound & { readonly kind:
 
 /** Returns the view that the variable holds now. */
 export function viewIn(l: Lowering, { view, rows }: Bound & { readonly kind: 'view' }, node: AnyNode): View {
-  return { ...view, prefix: rows.map((name) => ({ kind: 'Local', name, span: l.span(node) })) }
+  const now: View = { ...view, prefix: rows.map((name) => ({ kind: 'Local', name, span: l.span(node) })) }
+  const literal = l.literalOfRow.get(view)
+  if (literal !== undefined) l.literalOfRow.set(now, literal)
+  return now
 }
 
 /** Chooses one of two views by its rows; undefined for views of two arrays, and where only a later try has them in one bank. */

@@ -16,7 +16,7 @@ import type { Expr, Primitive } from '../../../core/ir/functionIr.ts'
 import type { TypeOf } from '../../../core/ir/irTypes.ts'
 import type { Span } from '../../../core/span.ts'
 import { plainName } from '../captures/privateNames.ts'
-import { literal, makeIf, negated } from '../lower/build.ts'
+import { binary, literal, makeIf, negated } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { FoundOptional, Optional, Shape } from '../lower/loweringParts.ts'
 import type { Site, Storage, Stored, Value } from '../lower/value.ts'
@@ -131,7 +131,7 @@ function shapeOfStorage(storage: Storage): Shape | undefined {
 const NOWHERE: Span = { line: 0, column: 0, text: '' }
 
 /** Returns the shape with a value for each scalar of the type that was given to it: nothing reads it, but it decides the local's type. */
-function typed(shape: Shape, typeOf: TypeOf): Shape {
+export function typed(shape: Shape, typeOf: TypeOf): Shape {
   switch (shape.kind) {
     case 'scalar': {
       if (shape.of === undefined) return shape
@@ -143,6 +143,8 @@ function typed(shape: Shape, typeOf: TypeOf): Shape {
       return { kind: 'items', items: shape.items.map((item) => typed(item, typeOf)) }
     case 'fields':
       return { ...shape, fields: shape.fields.map((field) => ({ name: field.name, shape: typed(field.shape, typeOf) })) }
+    case 'list':
+      return shape
   }
 }
 
@@ -171,6 +173,11 @@ function emptyOfShape(l: Lowering, name: string, shape: Shape, span: Span): Stor
         storage: emptyOfShape(l, `${name}_${plainName(field.name)}`, field.shape, span),
       }))
       return { kind: 'fields', fields, ...(prototype === undefined ? {} : { prototype }) }
+    }
+    case 'list': {
+      const local = l.newName(name)
+      l.emit({ kind: 'Let', local, init: literal(-1, span), span })
+      return { kind: 'fixed', value: { kind: 'held', of: shape.of, number: { kind: 'Local', name: local, span } } }
     }
   }
 }
@@ -225,10 +232,14 @@ function impliedBy(test: Expr): readonly string[] {
 export function askedForAbsent(l: Lowering, operator: string, [a, b]: readonly (Value | undefined)[], node: AnyNode): Expr | undefined {
   if (a === undefined || b === undefined || !/^[!=]==?$/.test(operator)) return undefined
   const [absent, other] = absentLiteral(a) === undefined ? [absentLiteral(b), a] : [absentLiteral(a), b]
-  if (absent === undefined || (other.kind !== 'stored' && other.kind !== 'item')) return undefined
+  if (absent === undefined || (other.kind !== 'stored' && other.kind !== 'item' && other.kind !== 'held')) return undefined
   const span = l.span(node)
   const isStrict = operator.length === 3
   const isEqual = operator.startsWith('=')
+  if (other.kind === 'held') {
+    const mayBe = other.mayBeAbsent === true && (!isStrict || absent.value === undefined)
+    return mayBe ? binary(isEqual ? '<' : '>=', other.number, literal(0, span), span) : literal(!isEqual, span)
+  }
   if (!isOptional(other) || (isStrict && other.storage.absent !== absent.value)) return literal(!isEqual, span)
   return isEqual ? negated(thereIn(other, span), span) : thereIn(other, span)
 }

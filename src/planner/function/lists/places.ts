@@ -14,6 +14,7 @@ import { binary, conditional, literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { sizedArray } from './grownLists.ts'
+import { isList, noteRows } from './held/notes.ts'
 import { lengthOf } from './listElements.ts'
 import { checkNumber, eachIndex, elementRead, fill, lengthIn, type Made, typeLike, type View } from './madeArrays.ts'
 import { listOfRows, made } from './movedArrays.ts'
@@ -26,7 +27,7 @@ type Form =
   | { readonly kind: 'mapped'; readonly of: Form; readonly f: Expression; readonly isArray: true }
   | { readonly kind: 'keys'; readonly of: Form; readonly isArray: boolean }
 
-interface Places {
+export interface Places {
   readonly length: number | Expr
   readonly item: (at: Expr) => Value
   /** The value of all places, where they have one. */
@@ -56,12 +57,18 @@ export function listOfPlaces(
   if (places === undefined) return REFUSED
   const { length, same } = places
   const typed = (item: Expr): Typed => (dtype === undefined ? { isList: true, ...typeLike(item) } : { dtype })
-  if (same === undefined) return eachPlace(l, { name, node, typed, isList: dtype === undefined }, places)
+  if (same === undefined) return eachPlace(l, { name, node, typed, isPlain: dtype === undefined }, places)
   const what = { name, node, ...typed(same) }
   const list = typeof length === 'number' ? made(l, what, [length]) : sizedArray(l, what, length)
   if (list === undefined) return REFUSED
   fill(l, list, typeof length === 'number' ? length : lengthIn(l, list, node), same, node)
   return list
+}
+
+/** Returns what a list of places gets, for one that is held; undefined for anything else. */
+export function listPlaces(l: Lowering, node: AnyNode): Places | 'refused' | undefined {
+  const form = formOf(l, node)
+  return form?.isArray === true ? (placesOf(l, form, node) ?? 'refused') : undefined
 }
 
 /** Returns the form of a list, or of something that is iterated over; undefined for other expressions. */
@@ -136,7 +143,7 @@ function runLength(l: Lowering, given: Expr, isOfLike: boolean, span: Span): Exp
 /** Emits the loop that fills the places: with numbers or truth values, or with rows of a second axis. */
 function eachPlace(
   l: Lowering,
-  { name, node, typed, isList }: Pick<Made, 'name' | 'node'> & { readonly typed: (item: Expr) => Typed; readonly isList: boolean },
+  { name, node, typed, isPlain }: Pick<Made, 'name' | 'node'> & { readonly typed: (item: Expr) => Typed; readonly isPlain: boolean },
   { length, item }: Places,
 ): Value {
   const span = l.span(node)
@@ -150,7 +157,7 @@ function eachPlace(
   eachIndex(l, length, node, (at) => {
     const before = new Set(l.locals.keys()) // an array that existed before would be every row
     const value = item(at)
-    const row = isList && value.kind === 'view' && !before.has(value.array) ? rowIn(l, value) : undefined
+    const row = isPlain && value.kind === 'view' && !before.has(value.array) ? rowIn(l, value) : undefined
     if (row !== undefined) {
       const { array, length: columns, ...type } = row
       list = made(l, { name, node, ...type }, [length, columns])
@@ -158,12 +165,15 @@ function eachPlace(
       return
     }
     const parts = value.kind === 'stored' ? partsOf(value, span) : value
-    const isRow = isList && parts.kind === 'tuple'
+    const isRow = isPlain && parts.kind === 'tuple'
     const items = isRow ? parts.items : [value]
     const exprs = items.map((one) => l.scalarOrNothing(one, node))
     const [first] = exprs
     // a row of one number is what grows, as in `Array.from({ length: n }, (_, i) => [i])` of edit distances
-    if (items.length === 0 || (isRow && items.length === 1)) l.refuse('lists-of-lists', node, name)
+    if (items.length === 0 || (isRow && items.length === 1) || isList(l, value)) {
+      noteRows(l, node, value)
+      l.refuse('lists-of-lists', node, name)
+    }
     if (first === undefined || exprs.includes(undefined)) return
     list = made(l, { name, node, ...typed(first) }, isRow ? [length, items.length] : [length])
     for (const [k, expr] of exprs.entries()) if (expr !== undefined) write(isRow ? [at, literal(k, span)] : [at], expr)
@@ -187,6 +197,7 @@ function eachSized(
   eachIndex(l, length, node, (at) => {
     const value = item(at)
     first = value.kind === 'expr' ? value.expr : undefined
+    if (value.kind === 'tuple' || isList(l, value)) noteRows(l, node, value)
   })
   l.out.length = before // only its type was asked
   if (l.refusals.length > refused) return REFUSED

@@ -44,7 +44,7 @@ export function recordsMethod(l: Lowering, of: RecordsValue, name: string, node:
 
 /** Lowers `list.map(f)`, `list.filter(f)`, `list.slice()` whose elements are objects; undefined for other lists and methods. */
 export function copiedRecords(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
-  const site = { unit: l.unit, start: node.end, loops: l.loops.length }
+  const site = { unit: l.unit, start: -node.end, loops: l.loops.length }
   const shape = l.recordsAt(site)
   const [given, another] = node.arguments as (Expression | SpreadElement | undefined)[]
   if (another !== undefined || given?.type === 'SpreadElement') return undefined

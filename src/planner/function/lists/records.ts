@@ -14,18 +14,23 @@ import type { AnyNode, CallExpression } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { plainName } from '../captures/privateNames.ts'
-import { literal, makeIf } from '../lower/build.ts'
+import { binary, literal, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { Shape } from '../lower/loweringParts.ts'
 import { exprValue, type Item, type Leaves, REFUSED, type Records, type Site, type Storage, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 import { emptyLists, makeRoom, setEnd, takenFrom } from './grownLists.ts'
+import { holdsList, isList, noteHeldAt, noteListElements } from './held/notes.ts'
 import { checkedIndex, checkNumber, elementRead, lengthOfList, placeIn } from './madeArrays.ts'
 import { shapeOf } from './optionals.ts'
 import { holdsNamed, noteCopy, ownerOf, takenApart } from './stored.ts'
 
 /** Notes that a list is given objects or arrays; the next try makes a list of these. */
 export function noteRecord(l: Lowering, site: Site | undefined, given: Value): void {
+  if (site !== undefined && holdsList(l, given)) {
+    noteHeldAt(l, site, given)
+    return
+  }
   const shape = site === undefined ? undefined : shapeOf(takenApart(l, given))
   if (site !== undefined && shape !== undefined && shape.kind !== 'scalar') l.foundRecords.push({ site, shape })
 }
@@ -37,24 +42,37 @@ export function emptyRecords(
   shape: Shape,
   room: number,
 ): (Value & { readonly kind: 'records' }) | undefined {
-  const leaves: { readonly name: string; readonly isBoolean: boolean }[] = []
-  let hasEmpty = false
-  const leavesOf = (one: Shape, at: string): Leaves => {
-    if (one.kind !== 'scalar' && (one.kind === 'items' ? one.items : one.fields).length === 0) hasEmpty = true
-    if (one.kind === 'items') return { kind: 'items', items: one.items.map((item, i) => leavesOf(item, `${at}_${i}`)) }
-    if (one.kind === 'fields') {
-      const fields = one.fields.map((field) => ({ name: field.name, leaves: leavesOf(field.shape, `${at}_${plainName(field.name)}`) }))
-      return { kind: 'fields', fields, ...(one.prototype === undefined ? {} : { prototype: one.prototype }) }
-    }
-    leaves.push({ name: at, isBoolean: one.init === false })
-    return { kind: 'leaf', number: leaves.length - 1 }
-  }
-  const parts = leavesOf(shape, name)
+  const { parts, leaves, hasEmpty } = leavesOf(shape, name)
   if (hasEmpty) l.refuse('lists-of-lists', node, name) // no array would have its length, and no place what is put into an element
   const arrays = hasEmpty ? undefined : emptyLists(l, { name, node, leaves }, room, { isShifted: l.isShifted(site) })
   if (arrays === undefined) return undefined
   const flags = { hasShared: false, hasCopies: false, isChanged: false }
   return { kind: 'records', list: { name, site, arrays, parts, isMoved: l.itemsMove(site), ...flags } }
+}
+
+/** Returns the parts of elements of a shape, and what their arrays hold; `hasEmpty`: whether an object or array in them has no part. */
+export function leavesOf(
+  shape: Shape,
+  name: string,
+): {
+  readonly parts: Leaves
+  readonly leaves: readonly { readonly name: string; readonly isBoolean: boolean; readonly isList: boolean }[]
+  readonly hasEmpty: boolean
+} {
+  const leaves: { readonly name: string; readonly isBoolean: boolean; readonly isList: boolean }[] = []
+  let hasEmpty = false
+  const partsOf = (one: Shape, at: string): Leaves => {
+    if ((one.kind === 'items' ? one.items : one.kind === 'fields' ? one.fields : undefined)?.length === 0) hasEmpty = true
+    if (one.kind === 'items') return { kind: 'items', items: one.items.map((item, i) => partsOf(item, `${at}_${i}`)) }
+    if (one.kind === 'fields') {
+      const fields = one.fields.map((field) => ({ name: field.name, leaves: partsOf(field.shape, `${at}_${plainName(field.name)}`) }))
+      return { kind: 'fields', fields, ...(one.prototype === undefined ? {} : { prototype: one.prototype }) }
+    }
+    leaves.push({ name: at, isBoolean: one.kind === 'scalar' && one.init === false, isList: one.kind === 'list' })
+    return { kind: 'leaf', number: leaves.length - 1, ...(one.kind === 'list' ? { list: one.of } : {}) }
+  }
+  const parts = partsOf(shape, name)
+  return { parts, leaves, hasEmpty }
 }
 
 /** Returns the element of a list at a place that it has. */
@@ -83,16 +101,20 @@ export function partOfItem(l: Lowering, item: Item, name: string, span: Span): V
   return leaves && leafOrItem(l, { ...item, parts: leaves }, span)
 }
 
-function leafOrItem(l: Lowering, item: Item, span: Span): Value {
+/** Returns an element, or a part of one, that is a scalar or a list by what its array holds. */
+export function leafOrItem(l: Lowering, item: Item, span: Span): Value {
   const { parts, list, place } = item
-  return parts.kind === 'leaf' ? exprValue(elementRead(l, list.arrays[parts.number] ?? '', [place], span)) : item
+  if (parts.kind !== 'leaf') return item
+  const read = elementRead(l, list.arrays[parts.number] ?? '', [place], span)
+  return parts.list === undefined ? exprValue(read) : { kind: 'held', of: parts.list, number: read }
 }
 
 /** Returns an element as a literal of its parts: a copy, which later changes would miss. */
 export function itemParts(l: Lowering, item: Item, span: Span): Value {
   item.list.hasCopies = true
   checkRecords(l, item.list, span)
-  return partsIn(l, item, span)
+  const parts = partsIn(l, item, span)
+  return parts.kind === 'tuple' && item.parts === item.list.parts ? { ...parts, elementOf: item.list } : parts
 }
 
 function partsIn(l: Lowering, item: Item, span: Span): Value {
@@ -136,8 +158,8 @@ export function changedPart(
         ? parts.items[Number(name)]
         : undefined
   if (leaves === undefined) l.refuse('adds-part', node, span.text)
-  else if (leaves.kind !== 'leaf') l.refuse('reassigns-value', node, span.text)
-  if (leaves?.kind !== 'leaf') return undefined
+  else if (leaves.kind !== 'leaf' || leaves.list !== undefined) l.refuse('reassigns-value', node, span.text)
+  if (leaves?.kind !== 'leaf' || leaves.list !== undefined) return undefined
   list.isChanged = true
   checkRecords(l, list, span)
   return { array: list.arrays[leaves.number] ?? '', place: l.stabilized(item.place, 'place') }
@@ -145,7 +167,9 @@ export function changedPart(
 
 /** Refuses a list with elements that are changed and that others may have copies of. */
 function checkRecords(l: Lowering, list: Records, span: Span): void {
-  if (list.isChanged && (list.hasCopies || list.hasShared)) l.refuseWith(refusalOf('aliased-element', span, list.name))
+  if (!list.isChanged || !(list.hasCopies || list.hasShared)) return
+  noteListElements(l, list)
+  l.refuseWith(refusalOf('aliased-element', span, list.name))
 }
 
 /** Whether an object was made for the list, so that nothing else has it. */
@@ -162,33 +186,40 @@ function holdsObject(storage: Storage): boolean {
 }
 
 /** Emits the writes of an object's parts to a place; false where it has other parts, or is refused. */
-function writeAt(l: Lowering, list: Records, given: Value, place: () => Expr, node: AnyNode): boolean {
+export function writeAt(l: Lowering, list: Records, given: Value, place: () => Expr, node: AnyNode): boolean {
   const span = l.span(node)
   if (given.kind === 'stored') noteCopy(l, given, span)
   if (!isMadeHere(given)) {
     list.hasShared = true
     checkRecords(l, list, span)
   }
-  const values: { readonly array: string; readonly value: Expr }[] = []
-  if (!matches(l, list, list.parts, takenApart(l, given), span, values)) {
+  const values: Leaf[] = []
+  if (!matches(l, list, list.parts, takenApart(l, given), node, values)) {
+    if (given.kind === 'tuple' || isList(l, given) || (given.kind === 'stored' && given.storage.kind === 'items')) noteListElements(l, list)
     l.refuse('records-differ', node, list.name)
     return false
   }
-  const kept = values.map(({ array, value }) => ({ array, value: l.stabilized(value) }))
-  for (const { array, value } of kept) checkNumber(l, array, value, node, { always: true })
+  const kept = values.map((one) => ({ ...one, value: l.stabilized(one.value) }))
+  for (const { array, value, isNumber } of kept) if (isNumber !== true) checkNumber(l, array, value, node, { always: true })
   const at = place()
   for (const { array, value } of kept) l.emit({ kind: 'Write', array, subscripts: [at], value, span })
   return true
 }
 
-function matches(
-  l: Lowering,
-  list: Records,
-  leaves: Leaves,
-  given: Value,
-  span: Span,
-  values: { readonly array: string; readonly value: Expr }[],
-): boolean {
+/** What an array of a list is given at a place; `isNumber`: the number of a list. */
+interface Leaf {
+  readonly array: string
+  readonly value: Expr
+  readonly isNumber?: true
+}
+
+function matches(l: Lowering, list: Records, leaves: Leaves, given: Value, node: AnyNode, values: Leaf[]): boolean {
+  const span = l.span(node)
+  if (leaves.kind === 'leaf' && leaves.list !== undefined) {
+    const number = l.verbs.heldNumber(l, leaves.list, given, node)
+    if (number !== undefined) values.push({ array: list.arrays[leaves.number] ?? '', value: number, isNumber: true })
+    return number !== undefined
+  }
   const value = given.kind === 'item' ? partsIn(l, given, span) : given.kind === 'stored' ? storedParts(given.storage, span) : given
   if (leaves.kind === 'leaf') {
     if (value.kind !== 'expr') return false
@@ -199,7 +230,7 @@ function matches(
     return (
       value.kind === 'tuple' &&
       value.items.length === leaves.items.length &&
-      leaves.items.every((item, i) => matches(l, list, item, value.items[i] ?? REFUSED, span, values))
+      leaves.items.every((item, i) => matches(l, list, item, value.items[i] ?? REFUSED, node, values))
     )
   return (
     value.kind === 'record' &&
@@ -207,7 +238,7 @@ function matches(
     value.fields.length === leaves.fields.length &&
     leaves.fields.every((field, i) => {
       const one = value.fields[i]
-      return one?.name === field.name && matches(l, list, field.leaves, one.value, span, values)
+      return one?.name === field.name && matches(l, list, field.leaves, one.value, node, values)
     })
   )
 }
@@ -238,10 +269,22 @@ export function pushedRecord(l: Lowering, list: Records, given: Value, node: Any
   return isPut
 }
 
-/** Emits what gives a place another object; false where it is refused. */
+/** Emits what gives a place another object, that behind the last one included; false where it is refused. */
 export function replacedRecord(l: Lowering, list: Records, index: Expr, given: Value, node: AnyNode): boolean {
   l.foundItemsMoved.push(list.site)
-  return writeAt(l, list, given, () => l.stabilized(checkedItem(l, list, index, node).place, 'place'), node)
+  const turns = l.turnsInside(list.site.loops ?? 0)
+  if (l.frame.isLibrary !== true) l.foundGrowing.push({ site: list.site, count: turns ?? Number.POSITIVE_INFINITY })
+  const place = (): Expr => {
+    const [first = '', span] = [list.arrays[0], l.span(node)]
+    const isNext = binary('===', index, recordsLength(l, list, node), span)
+    const grows = l.collect(() => {
+      makeRoom(l, first, list.arrays, node)
+      setEnd(l, first, 1, node)
+    })
+    if (l.frame.isLibrary !== true) l.emit(...makeIf(isNext, grows, [], span))
+    return l.stabilized(checkedItem(l, list, index, node).place, 'place')
+  }
+  return writeAt(l, list, given, place, node)
 }
 
 /** Lowers `pop` and `shift`: the parts of the element, or what stands for an object that may be absent. */

@@ -9,16 +9,18 @@ import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/captu
 import { partsCall } from '../captures/capturedLists.ts'
 import { keyedMethod, windowOf } from '../captures/capturedLookups.ts'
 import { codeOfCharacter } from '../captures/characters.ts'
+import { argumentExprs, handleMethod, inOrderAfter, viewMethod } from '../captures/handleMethods.ts'
 import { fromOutside, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { collectionMethod, iterableOf } from '../lists/collections.ts'
 import { elements, pushesOf } from '../lists/elements.ts'
+import { heldMethod } from '../lists/held/heldMethods.ts'
+import { noteListElements } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
-import { elementRead } from '../lists/madeArrays.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
@@ -32,7 +34,6 @@ import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
 import type { Regex } from './regexes.ts'
-import { rowOfTable } from './tableRows.ts'
 import { timeCall } from './times.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -114,11 +115,6 @@ function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Valu
   return value
 }
 
-function argumentExprs(l: Lowering, args: readonly Value[], node: CallExpression): Expr[] | undefined {
-  const exprs = args.map((value, i) => l.scalarOrNothing(value, node.arguments[i] ?? node))
-  return exprs.includes(undefined) ? undefined : (exprs as Expr[]) // none is undefined
-}
-
 /** Lowers `object.name(…)`. */
 export function methodCall(l: Lowering, object: Value, name: string, node: CallExpression): Value {
   switch (object.kind) {
@@ -169,23 +165,29 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return callMember(l, object, name, node)
     case 'records':
       return recordsMethod(l, object, name, node)
+    case 'held':
+      return heldMethod(l, object, name, node)
     case 'item':
     case 'tuple':
     case 'stored': {
       const ofCollection = collectionMethod(l, object, name, node)
       if (ofCollection !== undefined) return ofCollection
-      if (object.kind === 'item') return callMember(l, object, name, node)
+      if (object.kind === 'item') {
+        if (isGrowing(name) || OF_LISTS.has(name)) noteRowMethod(l, object)
+        return callMember(l, object, name, node)
+      }
       if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
       const list = l.context.kind === 'row' && object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
       const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
       if (short !== undefined) return short
+      if (isGrowing(name) || OF_LISTS.has(name)) noteRowMethod(l, object)
       // arrays in memory have loops for these methods; the next try puts the literal there
       if (OF_LISTS.has(name) && object.site !== undefined) {
         l.foundIndexed.push(object.site)
         if (isEmpty(object)) l.foundGrowing.push({ site: object.site, count: 0 })
       }
-      if (name === 'push' || name === 'pop' || name === 'shift') return notYetGrowing(l, object, name, node)
+      if (isGrowing(name)) return notYetGrowing(l, object, name, node)
       return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
     }
     case 'key':
@@ -197,6 +199,16 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'refused':
       return REFUSED
   }
+}
+
+function isGrowing(name: string): boolean {
+  return name === 'push' || name === 'pop' || name === 'shift'
+}
+
+/** Notes that an element of a list, which seemed to be an array of a few parts, has a method of lists. */
+function noteRowMethod(l: Lowering, object: Value): void {
+  if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)
+  if (object.kind === 'tuple' && object.elementOf !== undefined) noteListElements(l, object.elementOf)
 }
 
 function isEmpty(object: Value): boolean {
@@ -255,86 +267,6 @@ function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, n
     return f.kind === 'closure' ? { ...f, self: object } : undefined
   }
   return undefined
-}
-
-/** Evaluates arguments in order, after expressions that are kept from before; undefined where an argument is refused. */
-function inOrderAfter(
-  l: Lowering,
-  before: readonly Expr[],
-  node: CallExpression,
-): { readonly before: readonly Expr[]; readonly args: Expr[] } | undefined {
-  const at = l.out.length
-  const values = elements(l, node.arguments)
-  if (values === undefined) return undefined
-  let kept = before
-  if (l.out.length > at) {
-    const emitted = l.out.splice(at)
-    kept = before.map((expr) => l.stabilized(expr))
-    l.out.push(...emitted)
-  }
-  const args = argumentExprs(l, values, node)
-  return args === undefined ? undefined : { before: kept, args }
-}
-
-function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, name: string, node: CallExpression): Value {
-  const span = l.span(node)
-  const { name: array, of } = object
-  const nothing = exprValue(literal(undefined, span))
-  const parts = inOrderAfter(l, [], node)
-  if (parts === undefined) return REFUSED
-  const { args } = parts
-  const last = args.at(-1)
-  const wrong = (): Value => l.refuse('method-arity', node, `${array}.${name}`)
-  if (of === 'accumulator') {
-    if (name !== 'add') return l.refuse('unknown-method', node, `${array}.${name}`)
-    if (args.length > 1) return wrong()
-    l.emit({ kind: 'Accumulate', accumulator: array, value: last ?? literal(undefined, span), span })
-    return nothing
-  }
-  if (of === 'rng') {
-    if (name !== 'uniform' && name !== 'normal' && name !== 'int') return l.refuse('unknown-method', node, `${array}.${name}`)
-    if (args.length !== (name === 'int' ? 1 : 0)) return wrong()
-    return exprValue({ kind: 'Draw', rng: array, method: name, args, span })
-  }
-  const isArray = of === 'array'
-  if (name === 'get') {
-    if (args.length === 0) return wrong()
-    const row = isArray ? rowOfTable(l, array, args) : undefined
-    if (row !== undefined) return row
-    return exprValue(elementRead(l, array, args, span))
-  }
-  if (name === 'has' && isArray) return args.length === 0 ? wrong() : exprValue({ kind: 'Has', array, subscripts: args, span })
-  if (name === 'row') return { kind: 'view', array, prefix: args.map((arg) => l.stabilized(arg, 'row')) }
-  if ((name === 'set' && isArray) || name === 'add') {
-    if (args.length < 2 || last === undefined) return wrong()
-    l.emit({ kind: name === 'add' ? 'Add' : 'Write', array, subscripts: args.slice(0, -1), value: last, span })
-    return nothing
-  }
-  return l.refuse('unknown-method', node, `${array}.${name}`)
-}
-
-function viewMethod(l: Lowering, view: Value & { kind: 'view' }, name: string, node: CallExpression): Value {
-  const span = l.span(node)
-  const { array } = view
-  const parts = inOrderAfter(l, [], node)
-  if (parts === undefined) return REFUSED
-  const [index, value] = parts.args
-  const wrong = (): Value => l.refuse('method-arity', node, `${array}.row(…).${name}`)
-  if (name === 'get') {
-    if (index === undefined || parts.args.length !== 1) return wrong()
-    return exprValue(elementRead(l, array, [...view.prefix, index], span))
-  }
-  if (name === 'set' || name === 'add') {
-    if (index === undefined || value === undefined || parts.args.length !== 2) return wrong()
-    if (name === 'set' && isBuffer(l, array)) return l.refuse('unknown-method', node, `${array}.row(…).set`)
-    l.emit({ kind: name === 'add' ? 'Add' : 'Write', array, subscripts: [...view.prefix, index], value, span })
-    return exprValue(literal(undefined, span))
-  }
-  return l.refuse('unknown-method', node, `${array}.row(…).${name}`)
-}
-
-export function isBuffer(l: Lowering, name: string): boolean {
-  return l.uses.some((use) => use.name === name && use.kind === 'buffer')
 }
 
 /** Methods that lists have too, with another meaning: allowed only where the value is surely a string, number or date. */

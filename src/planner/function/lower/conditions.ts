@@ -4,6 +4,8 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { chosenList } from '../captures/capturedLookups.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
+import { isThere } from '../lists/held/heldLists.ts'
+import { chosenHeld } from '../lists/held/heldMade.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { chosenView } from '../lists/movedArrays.ts'
 import { absentLiteral, isOptional, type MaybeStored, presentOne, thereIn } from '../lists/optionals.ts'
@@ -25,6 +27,7 @@ export function lowerTest(l: Lowering, node: Expression): Expr | undefined {
   }
   const value = l.verbs.value(l, node)
   if (isOptional(value)) return thereIn(value, l.span(node))
+  if (value.kind === 'held') return isThere(value, l.span(node))
   if (!isAggregate(value) || value.kind === 'expr') return valueOrDate(l, value, node)
   evaluateParts(l, value, node)
   return literal(true, l.span(node))
@@ -125,6 +128,8 @@ export function lowerConditional(l: Lowering, node: Expression & { type: 'Condit
   }
   const ofCaptured = then.emitted.length + other.emitted.length > 0 ? undefined : chosenList(l, folded, then.value, other.value, node)
   if (ofCaptured !== undefined) return ofCaptured
+  const list = then.value.kind === 'held' ? then.value : other.value.kind === 'held' ? other.value : undefined
+  if (list !== undefined) return chosenHeld(l, list.of, test, [then, other], node)
   if (then.value.kind === 'view' || other.value.kind === 'view') {
     const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
     return chosen ?? l.refuse('view-chosen', node)

@@ -6,6 +6,7 @@ import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
 import { newCollection } from '../lists/collections.ts'
+import { heldCall } from '../lists/held/heldMade.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
@@ -86,7 +87,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     case 'ChainExpression':
       return lowerChain(l, node.expression, node)
     case 'CallExpression':
-      return l.verbs.call(l, node)
+      return heldCall(l, node, () => l.verbs.call(l, node))
     case 'AssignmentExpression':
       return l.verbs.assignment(l, node, { value: true })
     case 'UpdateExpression':
@@ -100,7 +101,11 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return objectLiteral(l, node)
     case 'NewExpression':
       if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
-      return newDate(l, node) ?? newTypedArray(l, node) ?? newCollection(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node)
+      return heldCall(
+        l,
+        node,
+        () => newDate(l, node) ?? newTypedArray(l, node) ?? newCollection(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node),
+      )
     case 'ThisExpression':
       return selfOf(l) ?? forbidden(l, node)
     case 'YieldExpression':
@@ -188,6 +193,7 @@ function identifier(l: Lowering, node: Identifier): Value {
     return l.refuse('use-before-declaration', node, node.name)
   }
   if (bound.kind === 'view') return viewIn(l, bound, node)
+  if (bound.kind === 'held') return { kind: 'held', of: bound.of, number: { kind: 'Local', name: bound.local, span: l.span(node) } }
   return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
 }
 
@@ -278,6 +284,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'stored':
     case 'records':
     case 'item':
+    case 'held':
     case 'closure':
     case 'builtin':
     case 'global':

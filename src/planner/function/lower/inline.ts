@@ -112,6 +112,12 @@ function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: read
     })
   })
   const mayEnd = !alwaysReturns(statements)
+  if (result.list !== undefined) {
+    if (mayEnd || result.isScalar || result.stored !== undefined) return l.refuse('object-as-value', call)
+    l.emit({ kind: 'Let', local, init: literal(-1, span), span }, ...(early ? [{ kind: 'Labeled', label, body, span } as const] : body))
+    l.stableLocals.add(local)
+    return { kind: 'held', of: result.list, number: { kind: 'Local', name: local, span } }
+  }
   if (mayEnd) noteOptional(l, result.site, exprValue(literal(undefined, span)))
   l.emit(...(result.stored === undefined ? [{ kind: 'Let', local, span } as const] : result.declarations))
   if (early) l.emit({ kind: 'Labeled', label, body, span })

@@ -4,8 +4,11 @@ import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTy
 import type { Refusal } from '../../../core/span.ts'
 import { inherited, newInstance, setterOf } from '../captures/classes.ts'
 import { fromOutside } from '../captures/outside.ts'
+import { keptHeld } from '../lists/held/heldLists.ts'
+import { heldNumber } from '../lists/held/heldMade.ts'
+import { HeldKinds } from '../lists/held/kinds.ts'
 import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
-import { learnOptionals, learnRecords } from '../lists/optionals.ts'
+import { learnOptionals, learnRecords, typed } from '../lists/optionals.ts'
 import { itemParts, keptItem } from '../lists/records.ts'
 import { keptStored } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
@@ -39,8 +42,9 @@ const VERBS: Verbs<Lowering> = {
   kept: keptStored,
   keptRow,
   keptView,
-  keptItem,
+  keptItem: (l, value) => (value.kind === 'held' ? keptHeld(l, value) : keptItem(l, value)),
   itemParts,
+  heldNumber,
   instance: newInstance,
   inherited,
   setter: setterOf,
@@ -65,7 +69,9 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   const [moved, placed, rowsNeeded] = [new Map<unknown, Set<number>>(), new Map<unknown, Set<number>>(), new Map<string, RowCounts>()]
   const optionals = new Map<unknown, Map<number, Optional>>()
   const [records, itemsMoved] = [new Map<unknown, Map<number, Shape>>(), new Map<unknown, Set<number>>()]
+  const held = new HeldKinds()
   const known = {
+    held,
     changing,
     indexed,
     growing,
@@ -94,12 +100,13 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learn(moved, tried.foundMoved),
       learn(placed, tried.foundPlaced),
       learnRows(rowsNeeded, tried.banks),
-      learnOptionals(optionals, tried.foundOptionals, tried.lowered.typeOf),
       learnRecords(records, tried.foundRecords, tried.lowered.typeOf),
       learn(itemsMoved, tried.foundItemsMoved),
+      held.learn(typed, tried.lowered.typeOf),
       learnColumns(checkedColumns, tried.columnsRead),
     ]
-    return isNew.includes(true)
+    // an element of a list that was not known to grow was undefined, which is no object that may be absent
+    return isNew.includes(true) || learnOptionals(optionals, tried.foundOptionals, tried.lowered.typeOf)
   }
   const { lowered, noNumbers } = tried
   if (noNumbers.size === 0) return lowered
@@ -214,7 +221,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
     else lowerReturned(l, node.body)
   }
-  const body = withoutLastReturn([...rowDeclarations(l), ...l.out])
+  const body = withoutLastReturn([...rowDeclarations(l), ...l.atStart, ...l.out])
   const typeOf = inferTypes(body, typeSources(l))
   for (const check of l.checks) {
     const found = typeOf(check.expr)

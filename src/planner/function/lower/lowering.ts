@@ -21,7 +21,6 @@ import { exprValue, type Method, REFUSED, type Site, type Value } from './value.
 
 /** Most nodes of a function once its calls are inlined; a larger one is refused. */
 const LARGEST_BODY = 20_000
-
 const CALL_WEIGHT = 10
 
 export class Lowering extends LoweringState<Lowering> {
@@ -228,6 +227,7 @@ export class Lowering extends LoweringState<Lowering> {
    * be repeated: literals, keys, parameters, columns, constant locals, and arithmetic on those.
    */
   isStable(expr: Expr, budget = 3): boolean {
+    if (this.heldPlaces.has(expr)) return true // whoever keeps it keeps the element, not the place
     switch (expr.kind) {
       case 'Literal':
         return typeof expr.value !== 'bigint' // arithmetic with a bigint may fail
@@ -290,6 +290,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'view':
         return this.verbs.keptView(this, value)
       case 'item':
+      case 'held':
         return this.verbs.keptItem(this, value)
       case 'key':
       case 'env':
@@ -389,6 +390,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'stored':
       case 'records':
       case 'item':
+      case 'held':
         this.refuse('object-as-value', node)
         return undefined
       case 'refused':

@@ -6,7 +6,7 @@ import type { Refusal, Span } from '../../../core/span.ts'
 import type { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
-import type { Bound, Item, Method, Origin, Site, Stored, Value } from './value.ts'
+import type { Bound, Held, Item, Method, Origin, Records, Site, Stored, Value } from './value.ts'
 
 /** A statement that `break` or `continue` can leave. */
 export interface Target {
@@ -76,6 +76,8 @@ export interface Result {
   stored: Stored | undefined
   /** Declarations of these locals, which stand before the function's statements. */
   readonly declarations: Stmt[]
+  /** The kind of the lists that it gives, of a function that gives lists which places hold; its local has the number. */
+  list?: number
   /** Whether some return gives a number, a text or nothing. */
   isScalar: boolean
   /** What an earlier try has found, where it gives an object or nothing. */
@@ -87,6 +89,8 @@ export interface Result {
 export type Shape =
   | { readonly kind: 'scalar'; readonly of?: Expr; readonly init?: Primitive }
   | { readonly kind: 'items'; readonly items: readonly Shape[] }
+  /** A list of a kind that places hold. */
+  | { readonly kind: 'list'; readonly of: number }
   | { readonly kind: 'fields'; readonly fields: readonly { readonly name: string; readonly shape: Shape }[]; readonly prototype?: object }
 
 /** What a variable, function or condition gives that is an object, or nothing. */
@@ -119,6 +123,21 @@ export interface Bank {
   once: number
   /** Expressions that may have the number of a row: locals, and elements of lists of rows. */
   readonly holders: Expr[]
+}
+
+/** The memory of the lists of one kind that places hold (`heaps.ts`). */
+export interface Heap {
+  readonly kind: number
+  /** The lists in messages. */
+  readonly name: string
+  readonly firsts: string
+  readonly counts: string
+  readonly rooms: string
+  readonly mostElements: number
+  /** The memory as the functions see it that make lists and let them grow. */
+  readonly memory: Stored
+  /** The arrays of elements. */
+  readonly elements: Records
 }
 
 /** Numbers of rows that moved arrays need, by type and shape: for those that loops make, and for those made once. */
@@ -187,8 +206,8 @@ export interface Verbs<L> {
   readonly kept: (l: L, value: Stored) => Value
   /** Returns the view with its present rows, which do not change any more. */
   readonly keptView: (l: L, view: Value & { kind: 'view' }) => Value
-  /** Returns the value that goes on standing for an element of a list of objects. */
-  readonly keptItem: (l: L, value: Item) => Value
+  /** Returns the value that goes on standing for an element of a list of objects, or a list that places hold. */
+  readonly keptItem: (l: L, value: Item | Held) => Value
   /** Returns an element as a literal of its parts. */
   readonly itemParts: (l: L, value: Item, span: Span) => Value
   /** Returns the row of a table after a check that it exists. */
@@ -199,5 +218,7 @@ export interface Verbs<L> {
   readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
   /** Returns the setter of a name; undefined where there is none. */
   readonly setter: (l: L, object: Value & { kind: 'stored' }, name: string, node: AnyNode) => (Value & { kind: 'closure' }) | undefined
+  /** Returns the number of a list that is put where lists of a kind are; undefined where it is refused. */
+  readonly heldNumber: (l: L, of: number, given: Value, node: AnyNode) => Expr | undefined
   readonly fromOutside: (l: L, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -2,6 +2,7 @@
 import type { Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal } from '../../../core/span.ts'
+import type { HeldKinds, Maker } from '../lists/held/kinds.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { AnyFunction, Unit } from '../unit.ts'
@@ -13,6 +14,7 @@ import type {
   Check,
   FoundOptional,
   Frame,
+  Heap,
   ListSize,
   Missing,
   Optionals,
@@ -42,6 +44,7 @@ export interface Given<L> {
   readonly optionals: Optionals
   readonly records: RecordShapes
   readonly itemsMoved: Sites
+  readonly held: HeldKinds
   readonly checkedColumns: ReadonlyMap<string, string>
 }
 
@@ -123,6 +126,16 @@ export abstract class LoweringState<L> {
   readonly foundRecords: { readonly site: Site; readonly shape: Shape }[] = []
   readonly itemsMoved: Sites
   readonly foundItemsMoved: Site[] = []
+  /** Lists that places hold: their kinds, the memory of each kind, what made each array, and the arrays that have had a name. */
+  readonly held: HeldKinds
+  readonly heaps: Map<number, Heap> = new Map()
+  readonly makers: Map<string, Maker> = new Map()
+  readonly named: Set<string> = new Set()
+  /** Places of elements of such lists, which are computed where they are used; lengths of such lists, by what they read. */
+  readonly heldPlaces: WeakSet<Expr> = new WeakSet()
+  readonly heldLengths: Map<string, Expr> = new Map()
+  /** Declarations of locals at the start of the function. */
+  readonly atStart: Stmt[] = []
   /** Locals that hold the number of elements, by arrays that grow. */
   readonly sizes: Map<string, ListSize> = new Map()
   /** The literals that arrays were made of, for those that are pushed onto. */
@@ -197,6 +210,7 @@ export abstract class LoweringState<L> {
       optionals,
       records,
       itemsMoved,
+      held,
       checkedColumns,
     } = given
     this.context = context
@@ -215,6 +229,7 @@ export abstract class LoweringState<L> {
     this.optionals = optionals
     this.records = records
     this.itemsMoved = itemsMoved
+    this.held = held
     this.checkedColumns = checkedColumns
   }
 

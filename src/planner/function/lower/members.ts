@@ -9,6 +9,8 @@ import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfSt
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
 import { collectionMember } from '../lists/collectionValue.ts'
+import { checkedHeld, heldLength, presentHeld } from '../lists/held/heldLists.ts'
+import { noteListElements } from '../lists/held/notes.ts'
 import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
@@ -100,6 +102,9 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
       const whole = l.verbs.itemParts(l, object, l.span(node))
       return memberValue(l, whole, name, node)
     }
+    case 'held':
+      if (name === 'length') return exprValue(heldLength(l, presentHeld(l, object, 'length', node), node))
+      return isIndexName(name) ? checkedHeld(l, object, literal(Number(name), l.span(node)), node) : l.refuse('unknown-method', node, name)
     case 'builtin':
       return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
     case 'closure':
@@ -205,6 +210,9 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
   if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
   if (object.kind === 'records') return checkedItem(l, object.list, l.scalar(property, node), node)
+  if (object.kind === 'held') return checkedHeld(l, object, l.scalar(property, node), node)
+  if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)
+  if (object.kind === 'tuple' && object.elementOf !== undefined) noteListElements(l, object.elementOf)
   const chosen = functionAt(l, object, property, node)
   if (chosen !== undefined) return chosen
   if (object.kind === 'data') {

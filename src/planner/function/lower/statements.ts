@@ -168,7 +168,12 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   }
   const value = node.argument ? lowerExpression(l, node.argument) : undefined
   if (value?.kind === 'closure') l.refuse('returns-function', node)
-  else if (value !== undefined && node.argument && (isAggregate(value) || absentLiteral(value) !== undefined)) {
+  else if (value !== undefined && node.argument && (value.kind === 'held' || result.list !== undefined)) {
+    const of = value.kind === 'held' ? value.of : (result.list ?? 0)
+    result.list = of
+    const number = l.verbs.heldNumber(l, of, value, node.argument)
+    if (number !== undefined) l.emit({ kind: 'Assign', local: result.local, value: number, span })
+  } else if (value !== undefined && node.argument && (isAggregate(value) || absentLiteral(value) !== undefined)) {
     returnStored(l, result, value, node.argument)
     if (result.optional === undefined && value.kind === 'expr' && absentLiteral(value) !== undefined)
       l.emit({ kind: 'Assign', local: result.local, value: value.expr, span })

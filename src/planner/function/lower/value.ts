@@ -29,6 +29,8 @@ export type Value =
       readonly length: Expr
       readonly name: string
       readonly absent?: Expr
+      /** Whether it is a list of its own, which `slice` has made and nobody has named. */
+      readonly isCopy?: true
     }
   /** An object of a captured list of objects with the same fields, which has a table for each field. */
   | {
@@ -74,6 +76,7 @@ export type Value =
   /** A list of objects or arrays that a body makes, and one of its elements. */
   | { readonly kind: 'records'; readonly list: Records }
   | Item
+  | Held
   /** A refused value, which causes no further refusal. */
   | { readonly kind: 'refused' }
 
@@ -83,6 +86,8 @@ export type Bound =
   | { readonly kind: 'value'; readonly value: Value }
   /** A variable for views of one array, one after another: `rows` are locals with its present rows. */
   | { readonly kind: 'view'; readonly view: Value & { readonly kind: 'view' }; readonly rows: readonly string[] }
+  /** A variable for lists of one kind that places hold: `local` has the number of its present one. */
+  | { readonly kind: 'held'; readonly of: number; readonly local: string }
 
 /** A running or finished method: `this` in it, and in arrow functions that were made there. */
 export interface Method {
@@ -101,6 +106,8 @@ interface Literal {
   readonly site?: Site
   /** Whether a variable stands for it. */
   readonly isNamed?: boolean
+  /** The list of which it is a copy of an element. */
+  readonly elementOf?: Records
 }
 
 /** The place of a literal, by which a second try lowers it in another way. */
@@ -142,6 +149,8 @@ export interface Records {
   readonly site: Site
   readonly arrays: readonly string[]
   readonly parts: Leaves
+  /** The kind of the lists whose elements these are, of lists that places hold. */
+  readonly held?: number
   /** Whether places are given other elements, as by `pop`. */
   readonly isMoved: boolean
   /** Whether an element was given to it that may have a name. */
@@ -154,7 +163,8 @@ export interface Records {
 
 /** The parts of elements, in the end numbers of arrays. */
 export type Leaves =
-  | { readonly kind: 'leaf'; readonly number: number }
+  /** `list`: the kind of the lists whose numbers the array has. */
+  | { readonly kind: 'leaf'; readonly number: number; readonly list?: number }
   | { readonly kind: 'items'; readonly items: readonly Leaves[] }
   | {
       readonly kind: 'fields'
@@ -168,6 +178,14 @@ export interface Item {
   readonly list: Records
   readonly place: Expr
   readonly parts: Leaves
+}
+
+/** A list that places hold, by its number among those of its kind (`heldLists.ts`); below 0 where it may be absent and is. */
+export interface Held {
+  readonly kind: 'held'
+  readonly of: number
+  readonly number: Expr
+  readonly mayBeAbsent?: true
 }
 
 /** The owner of a storage, and what has happened to it that another name could notice. */

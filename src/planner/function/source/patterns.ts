@@ -7,6 +7,7 @@ import type { Span } from '../../../core/span.ts'
 import { isRowText } from '../captures/capturedKeys.ts'
 import { rowThatIsThere } from '../captures/capturedLookups.ts'
 import { isCapturedText } from '../captures/textCodes.ts'
+import { presentHeld } from '../lists/held/heldLists.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { noteListName } from '../lists/listVariables.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
@@ -55,8 +56,16 @@ export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: '
   }
 }
 
+/** Returns a row of a captured list, of which a copy is one that nobody can tell only as long as it has no name. */
+function namedRow(value: Value): Value {
+  if (value.kind !== 'tableRow' || value.isCopy !== true) return value
+  const { isCopy: _, ...row } = value
+  return row
+}
+
 /** Gives a declared name its value: the value itself where nothing can change it, otherwise a local variable. */
-export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNode): void {
+export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNode): void {
+  const value = namedRow(given)
   const hoisted = l.bound.get(binding)
   const isConstant = binding.assignments === 0 && binding.declarators <= 1 && isLikeLet(binding)
   if (hoisted?.kind === 'local' && !isLikeLet(binding)) {
@@ -66,12 +75,19 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
   }
   const whole = isConstant ? apart(l, value) : takenApart(l, value)
   const declared = { unit: l.unit, start: node.start }
+  if (!isConstant && whole.kind === 'held') {
+    const local = l.newName(binding.name)
+    l.emit({ kind: 'Let', local, init: presentHeld(l, whole, binding.name, node).number, span: l.span(node) })
+    l.bound.set(binding, { kind: 'held', of: whole.of, local })
+    return
+  }
   const optional = isConstant || !isLikeLet(binding) ? undefined : optionalVariable(l, binding.name, whole, declared, node)
   if (optional !== undefined) {
     l.bound.set(binding, { kind: 'value', value: optional })
     return
   }
   if (binding.kind !== 'param') noteListName(l, whole)
+  if (whole.kind === 'view') l.named.add(whole.array)
   if (whole.kind !== 'expr') {
     const view = isConstant ? undefined : viewVariable(l, binding.name, whole)
     if (view !== undefined) {
@@ -150,6 +166,7 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
     source.kind === 'key' ||
     source.kind === 'tableRow' ||
     source.kind === 'view' ||
+    source.kind === 'held' ||
     source.kind === 'shape' ||
     source.kind === 'refused' ||
     (source.kind === 'data' && (Array.isArray(source.value) || ArrayBuffer.isView(source.value)))

@@ -1,0 +1,100 @@
+/** Which lists places hold (`heldLists.ts`): what a try notes of the literals and calls that make them. */
+import type { AnyNode } from 'acorn'
+import type { Lowering } from '../../lower/lowering.ts'
+import type { Shape } from '../../lower/loweringParts.ts'
+import type { Records, Site, Value } from '../../lower/value.ts'
+import { shapeOf } from '../optionals.ts'
+import { partsOf, takenApart } from '../stored.ts'
+import type { Maker } from './kinds.ts'
+
+/** Returns what tells a literal or call from all others: literals by their start, calls by their end, where no other call ends. */
+export function makerOf(l: Lowering, node: AnyNode): Maker {
+  return { of: l.unit.f, place: node.type === 'ArrayExpression' ? node.start : -node.end }
+}
+
+function makerAt({ unit, start }: Site): Maker {
+  return { of: unit.f, place: start }
+}
+
+/** Returns what made a list, where it is one that may be held; undefined for other values. */
+export function makerOfValue(l: Lowering, value: Value): Maker | undefined {
+  if (value.kind === 'tuple' || value.kind === 'stored') {
+    const isList = value.kind === 'tuple' || value.storage.kind === 'items'
+    return isList && value.site !== undefined ? makerAt(value.site) : undefined
+  }
+  if (value.kind === 'records') return makerAt(value.list.site)
+  const row = l.literalOfRow.get(value)
+  if (row !== undefined) return makerAt(row)
+  return value.kind === 'view' && value.prefix.length === 0 && l.lists.has(value.array) ? l.makers.get(value.array) : undefined
+}
+
+/** Whether a value is a list, other than one of a few parts that are written out. */
+export function isList(l: Lowering, value: Value): boolean {
+  if (value.kind === 'held' || value.kind === 'records') return true
+  if (value.kind === 'view') return value.prefix.length === 0 && l.lists.has(value.array)
+  return value.kind === 'tuple' && value.items.length === 0
+}
+
+/** Whether a value is such a list, or an object with one in it. */
+export function holdsList(l: Lowering, value: Value): boolean {
+  if (isList(l, value)) return true
+  if (value.kind === 'record') return value.fields.some((field) => holdsList(l, field.value))
+  if (value.kind === 'tuple') return value.items.some((item) => holdsList(l, item))
+  return value.kind === 'stored' && !value.owner.isVariable && holdsList(l, partsOf(value, value.owner.span))
+}
+
+/** Notes that a list is given lists, or objects with lists in them: the next try holds both. */
+export function noteHeld(l: Lowering, maker: Maker | undefined, given: Value): void {
+  if (maker === undefined) return
+  noteElement(l, l.held.note(maker), given)
+}
+
+/** Notes that a list which a call makes grows, as those do that places hold. */
+export function noteGrowing(l: Lowering, list: Value): void {
+  const maker = makerOfValue(l, list)
+  if (maker !== undefined) l.held.note(maker)
+}
+
+/** Notes that a call makes a list of lists. */
+export function noteRows(l: Lowering, node: AnyNode, row: Value): void {
+  const kind = l.held.note(makerOf(l, node))
+  const maker = makerOfValue(l, row)
+  l.held.noteElement(kind, { kind: 'list', of: maker === undefined ? l.held.fresh() : l.held.note(maker) })
+}
+
+/** Notes what lists of a kind are given, where nothing is known of it yet. */
+export function noteElement(l: Lowering, kind: number, given: Value): void {
+  const shape = l.held.elementOf(kind) === undefined ? shapeOfHeld(l, takenApart(l, given)) : undefined
+  if (shape !== undefined) l.held.noteElement(kind, shape)
+}
+
+/** Notes that the elements of a list, which seemed to be arrays of a few parts, are lists themselves. */
+export function noteListElements(l: Lowering, { parts, site, held }: Records): void {
+  if (parts.kind !== 'items') return
+  if (held !== undefined) l.held.noteLists(held)
+  else l.held.noteElement(l.held.note(makerAt(site)), { kind: 'list', of: l.held.fresh() })
+}
+
+export function noteHeldAt(l: Lowering, site: Site, given: Value): void {
+  noteHeld(l, makerAt(site), given)
+}
+
+function shapeOfHeld(l: Lowering, value: Value): Shape | undefined {
+  if (value.kind === 'held') return { kind: 'list', of: value.of }
+  if (isList(l, value)) {
+    const maker = makerOfValue(l, value)
+    return { kind: 'list', of: maker === undefined ? l.held.fresh() : l.held.note(maker) }
+  }
+  if (value.kind === 'record') {
+    const fields = value.fields.map((field) => ({ name: field.name, shape: shapeOfHeld(l, field.value) }))
+    if (fields.some(({ shape }) => shape === undefined)) return undefined
+    const { prototype } = value
+    return { kind: 'fields', fields: fields as { name: string; shape: Shape }[], ...(prototype === undefined ? {} : { prototype }) } // none is undefined
+  }
+  if (value.kind === 'tuple') {
+    const items = value.items.map((item) => shapeOfHeld(l, item))
+    return items.includes(undefined) ? undefined : { kind: 'items', items: items as Shape[] } // none is undefined
+  }
+  if (value.kind === 'stored' && !value.owner.isVariable) return shapeOfHeld(l, partsOf(value, value.owner.span))
+  return shapeOf(value)
+}
