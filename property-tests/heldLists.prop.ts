@@ -24,8 +24,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   }
   // rows: lists of numbers; pairs: lists of pairs; nodes: objects with a list of numbers in each
   const scalar = (): string => of(['s', 'i', 'x.get(i)', String(below(40) / 4), '-0', 'k', 'rows.length', 'one.length'])
-  const row = (): string =>
-    of(['rows[0]', 'rows[i % 2]', 'rows[rows.length - 1]', 'one', 'one', 'rows[k % rows.length]', 'nodes[0].own', 'nodes[k % 2].own'])
+  const also = of(['pairs', 'nodes', 'nothing'])
+  const row = (): string => {
+    const own = also === 'nodes' ? ['nodes[0].own', 'nodes[k % 2].own'] : []
+    return of(['rows[0]', 'rows[i % 2]', 'rows[rows.length - 1]', 'one', 'one', 'rows[k % rows.length]', ...own])
+  }
   const made = (): string =>
     of([
       '[]',
@@ -93,6 +96,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           ]),
         )
       case 13:
+        if (also !== 'pairs') return inner()
         return use(
           'pairs',
           of([
@@ -103,6 +107,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           ]),
         )
       case 14:
+        if (also !== 'nodes') return inner()
         return use(
           'nodes',
           of([
@@ -148,24 +153,22 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       'const rows = [[i], [s, 2]]; rows.push([3])',
       'const rows = []; for (let n = 0; n < 2 + i % 2; n++) rows[n] = []',
     ]),
-    'const pairs = [[[1, 2]], []]',
-    'pairs[1].push([s, 1])',
-    'const nodes = []',
-    'for (let n = 0; n < 2; n++) nodes.push({ v: n, own: [] })',
+    ...(also === 'pairs' ? ['const pairs = [[[1, 2]], []]', 'pairs[1].push([s, 1])'] : []),
+    ...(also === 'nodes' ? ['const nodes = []', 'for (let n = 0; n < 2; n++) nodes.push({ v: n, own: [] })'] : []),
     'let one = rows[0], two = []',
     'rows.push(two)',
     'const add = (a, v) => { a.push(v); return a.length }',
     'const total = (a) => { let t = 0; for (const v of a) t = t * 0.5 + v; return t }',
     'const longer = (a, b) => { if (a.length > b.length) return a; return b }',
   ]
-  for (let n = 2 + below(5); n > 0; n--) lines.push(statement(1))
+  for (let n = 1 + below(4); n > 0; n--) lines.push(statement(1))
   lines.push(
     'if (!(Math.abs(s) < 1e300)) s = 0',
     'for (const a of rows) { s = s * 0.5 + a.length; for (const v of a) s = s * 0.5 + (Math.abs(v) < 1e300 ? v : 3) }',
     'for (const v of one) s = s * 0.5 - (Math.abs(v) < 1e300 ? v : 5)',
     'for (const v of two) s = s * 0.5 + (Math.abs(v) < 1e300 ? v : 7)',
-    'for (const a of pairs) for (const [p, q] of a) s = s * 0.5 + (Math.abs(p - q) < 1e300 ? p - q : 9)',
-    'for (const { v, own } of nodes) s = s * 0.5 + own.length + (Math.abs(v) < 1e300 ? v : 11)',
+    ...(also === 'pairs' ? ['for (const a of pairs) for (const [p, q] of a) s = s * 0.5 + (Math.abs(p - q) < 1e300 ? p - q : 9)'] : []),
+    ...(also === 'nodes' ? ['for (const { v, own } of nodes) s = s * 0.5 + own.length + (Math.abs(v) < 1e300 ? v : 11)'] : []),
   )
   return { text: `([i], { x, out }) => {\n${lines.join('\n;')}\nout.set(i, s)\n}`, used }
 }
