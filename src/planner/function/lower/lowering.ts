@@ -330,8 +330,7 @@ export class Lowering extends LoweringState<Lowering> {
 
   /** Returns the value as a scalar (number, string, boolean, …); anything else is refused and undefined. */
   scalar(value: Value, node: AnyNode): Expr {
-    const expr = this.scalarOrNothing(value, node)
-    return expr ?? literal(undefined, this.span(node))
+    return this.scalarOrNothing(value, node) ?? literal(undefined, this.span(node))
   }
 
   /** Returns the value as a scalar, for an operator that makes a number of a Date; undefined where it is refused. */
