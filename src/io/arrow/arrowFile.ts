@@ -25,12 +25,13 @@ import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from '..
 import { loadParquet } from '../parquet/parquetLibrary.ts'
 import { type PartitionOptions, withPartitions } from '../partitions/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from '../reading.ts'
+import { type Around, messageOfColumns } from './arrowBody.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
 import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
-import { plainMessages } from './arrowPacked.ts'
+import { plainMessage } from './arrowPacked.ts'
 
 const MAGIC = 'ARROW1'
 const CONTINUATION = 0xffffffff
@@ -258,7 +259,8 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
 }
 
 export const readArrowSplit: ReadSplit = async (source, split, columns, _predicate, access) => {
-  const { path, stamp, schema, dictionaries, batch, firstRow, budgetBytes, isPacked } = split.detail as ArrowDetail // made by `Messages`
+  const detail = split.detail as ArrowDetail // made by `Messages`
+  const { path, stamp, firstRow, budgetBytes } = detail
   const all = source.element.kind === 'row' ? source.element.fields : []
   const positions = new Map(all.map((field, i) => [field.name, i]))
   // by position: the name that a message has for a column without one is not what it is called
@@ -269,16 +271,40 @@ export const readArrowSplit: ReadSplit = async (source, split, columns, _predica
   const bytes = await openBytes(path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
-    const parts = await Promise.all([...dictionaries, batch].map(([start, end]) => bytes.read(start, end)))
+    const stream = await streamOf(bytes, detail, indices)
     const room: Room = { left: ROOM_BYTES + budgetBytes / 2 }
-    const decoding = { element: inFile, rows: split.rows ?? 0, path, indices, room }
-    const messages = isPacked ? plainMessages(parts, { path, schema, budgetBytes }, indices) : parts
-    const { length, columns: found } = decode(Buffer.concat([schema, ...messages, END_OF_STREAM]), decoding)
+    const { length, columns: found } = decode(stream, { element: inFile, rows: split.rows ?? 0, path, indices, room })
     const read = fields.map(({ name, type }, i) => readColumn(found[i] as Column, type, { source: path, column: name }, firstRow)) // a column for each field
     return [{ element, length, columns: read }]
   } finally {
     await bytes.close()
   }
+}
+
+/** A stream of the schema, the dictionaries, and the record batch with the columns at `indices`, in memory of its own: what is decoded from it are views. */
+async function streamOf(bytes: ByteSource, detail: ArrowDetail, indices: readonly number[]): Promise<Uint8Array> {
+  const { path, schema, dictionaries, budgetBytes, isPacked } = detail
+  const read = await Promise.all(dictionaries.map(([start, end]) => bytes.read(start, end)))
+  const plain = (message: Uint8Array, around?: Around) => plainMessage(message, { path, schema, budgetBytes }, indices, around)
+  const head = joined([schema, ...(isPacked ? read.map((message) => plain(message)) : read)])
+  const around = { before: head.length, behind: END_OF_STREAM.length }
+  const stream = isPacked
+    ? plain(await messageOfColumns(bytes, detail, indices), around)
+    : await messageOfColumns(bytes, detail, indices, around)
+  stream.set(head)
+  stream.set(END_OF_STREAM, stream.length - END_OF_STREAM.length)
+  return stream
+}
+
+/** Buffers in messages must be aligned to 8 bytes, which pieces of a pooled Buffer need not be. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
 }
 
 interface Decoding {
@@ -290,11 +316,8 @@ interface Decoding {
 }
 
 function decode(stream: Uint8Array, { element, rows, path, indices, room }: Decoding): Batch {
-  // Buffers inside must be aligned to 8 bytes, which pieces of a pooled Buffer need not be.
-  const aligned = new Uint8Array(stream.length)
-  aligned.set(stream)
   try {
-    const [batch] = [...RecordBatchReader.from(aligned)]
+    const [batch] = [...RecordBatchReader.from(stream)]
     if (batch === undefined || batch.numRows !== rows)
       throw new SourceError(`${path} is damaged: a record batch has ${batch?.numRows ?? 0} rows instead of ${rows}.`, path)
     const read = batchOfRecordBatch(batch, element, path, { room, indices })

@@ -6,6 +6,7 @@ import type { Message, Schema } from 'apache-arrow'
 import type { ElementType } from '../../core/data/schema.ts'
 import { SourceError } from '../../core/errors.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
+import type { BatchPlace } from './arrowBody.ts'
 import { type BatchHeader, dictionaryField, type Layout, layoutOf } from './arrowLayout.ts'
 import { type Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
 import { compressionFault } from './arrowPacked.ts'
@@ -14,14 +15,10 @@ import { elementOfArrowSchema } from './arrowTypes.ts'
 export type Range = readonly [start: number, end: number]
 export type RowElement = ElementType & { readonly kind: 'row' }
 
-export interface ArrowDetail {
-  readonly path: string
+export interface ArrowDetail extends BatchPlace {
   readonly stamp: string
-  /** The schema message. */
-  readonly schema: Uint8Array
   /** The messages of dictionaries that the record batch can refer to; one list for all batches that have the same. */
   readonly dictionaries: readonly Range[]
-  readonly batch: Range
   /** The number of the file's rows before the record batch. */
   readonly firstRow: number
   /** The budget of the session that reads, in bytes. */
@@ -107,6 +104,7 @@ export class Messages {
         schema,
         dictionaries: this.#ranges,
         batch: [start, end],
+        bodyBytes,
         firstRow: this.#firstRow,
         budgetBytes,
         isPacked: this.#isPacked,

@@ -16,8 +16,9 @@ import { pageGroups } from '../bytes/pageGroups.ts'
 import { decodeLimits } from '../parquet/limits.ts'
 import { withUnpackedPages } from '../parquet/unpackedPages.ts'
 import { WasmFailure } from '../parquet/wasm.ts'
+import { type Around, buffersOf, framed, headerEnd, messageOf, schemaOf } from './arrowBody.ts'
 import { type BatchHeader, dictionaryField, layoutOf, PREFIX_BYTES } from './arrowLayout.ts'
-import { type Field as ArrowField, BufferRegion, DictionaryHeader, Message, MessageHeader, RecordBatchHeader } from './arrowLibrary.ts'
+import { type Field as ArrowField, BufferRegion, DictionaryHeader, MessageHeader, RecordBatchHeader } from './arrowLibrary.ts'
 
 interface Codec {
   readonly name: string
@@ -35,7 +36,6 @@ const CODECS: readonly Codec[] = [
 
 /** Most bytes of an unpacked buffer: the decoder counts no further. */
 const LARGEST_BUFFER = 2 ** 31 - 1
-const CONTINUATION = 0xffffffff
 
 /** The fault of the compression that a header names; undefined where it is known. */
 export function compressionFault({ compression }: BatchHeader): string | undefined {
@@ -62,11 +62,10 @@ interface Packed {
 
 const NOTHING: Packed = { bytes: new Uint8Array(0), isPacked: false, length: 0 }
 
-/** The messages of dictionaries and record batches without compression, of record batches with the columns at `indices`. SourceError for what does not unpack. */
-export function plainMessages(messages: readonly Uint8Array[], file: PackedFile, indices: readonly number[]): readonly Uint8Array[] {
+/** A message of a dictionary or record batch without compression, of a record batch with the columns at `indices`. SourceError for what does not unpack. */
+export function plainMessage(message: Uint8Array, file: PackedFile, indices: readonly number[], around: Around = {}): Uint8Array {
   try {
-    const schema = partsOf(file.schema).message.header() as Schema // its header is the schema
-    return messages.map((message) => plainMessage(message, { ...file, schema }, indices))
+    return unpackedMessage(message, { ...file, schema: schemaOf(file.schema), indices, around })
   } catch (error) {
     if (error instanceof SourceError || error instanceof Bug) throw error
     throw new SourceError(`${file.path} is damaged: ${isError(error) ? error.message : String(error)}.`, file.path, { cause: error })
@@ -75,14 +74,18 @@ export function plainMessages(messages: readonly Uint8Array[], file: PackedFile,
 
 interface Opened extends Omit<PackedFile, 'schema'> {
   readonly schema: Schema
+  readonly indices: readonly number[]
+  readonly around: Around
 }
 
-function plainMessage(bytes: Uint8Array, file: Opened, indices: readonly number[]): Uint8Array {
-  const { message, body } = partsOf(bytes)
+function unpackedMessage(bytes: Uint8Array, file: Opened): Uint8Array {
+  const { indices, around } = file
+  const message = messageOf(bytes)
+  const body = bytes.subarray(headerEnd(bytes))
   const dictionary = message.headerType === MessageHeader.DictionaryBatch ? (message.header() as DictionaryHeader) : undefined
   const header = dictionary?.data ?? (message.header() as RecordBatchHeader)
   const codec = header.compression ? CODECS[header.compression.type] : undefined
-  if (codec === undefined) return bytes
+  if (codec === undefined) return placed(bytes, around)
   const all = header.buffers.map(({ offset, length }) => packedOf(body.subarray(offset, offset + length), file.path))
   const values = dictionary && dictionaryField(file.schema, dictionary.id)
   const fields = values === undefined ? file.schema.fields : [values]
@@ -97,7 +100,7 @@ function plainMessage(bytes: Uint8Array, file: Opened, indices: readonly number[
   const most = decodeLimits(file.budgetBytes).groupBytes
   if (total > most) throw tooLarge(file.path, `${total} bytes, and at most ${most} are read of one`)
   const own = new RecordBatchHeader(header.length, header.nodes, regions, null, header.variadicBufferCounts)
-  const plain = framed(dictionary === undefined ? own : new DictionaryHeader(own, dictionary.id, dictionary.isDelta), total)
+  const plain = framed(dictionary === undefined ? own : new DictionaryHeader(own, dictionary.id, dictionary.isDelta), total, around)
   for (const [i, { bytes, isPacked }] of buffers.entries()) if (!isPacked) plain.body.set(bytes, regions[i]?.offset)
   const packed = buffers.flatMap(({ isPacked }, i) => (isPacked ? i : []))
   for (const group of pageGroups(packed, (i) => buffers[i]?.length ?? 0)) {
@@ -110,14 +113,15 @@ function plainMessage(bytes: Uint8Array, file: Opened, indices: readonly number[
       }
     })
   }
-  return plain.bytes
+  return plain.message
 }
 
-function partsOf(bytes: Uint8Array): { readonly message: Message; readonly body: Uint8Array } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const start = view.getUint32(0, true) === CONTINUATION ? 8 : 4
-  const end = start + view.getUint32(start - 4, true)
-  return { message: Message.decode(bytes.subarray(start, end)), body: bytes.subarray(end) }
+/** The message in the midst of what the caller writes. */
+function placed(message: Uint8Array, { before = 0, behind = 0 }: Around): Uint8Array {
+  if (before === 0 && behind === 0) return message
+  const whole = new Uint8Array(before + message.length + behind)
+  whole.set(message, before)
+  return whole
 }
 
 function packedOf(stored: Uint8Array, path: string): Packed {
@@ -136,33 +140,18 @@ interface Columns {
   readonly path: string
 }
 
-/** The numbers of the buffers of the columns at `indices`. SourceError where any buffer is too short. */
+/** The numbers of the buffers of the columns at `indices`. SourceError where one of these is too short. */
 function wantedBuffers(header: BatchHeader, { all, fields, path }: Columns, indices: readonly number[]): ReadonlySet<number> {
   const { length, nodes, variadicBufferCounts } = header
-  const buffers = all.map((buffer) => ({ offset: 0, length: buffer.length }))
-  const layout = layoutOf({ length, nodes, buffers, ...(variadicBufferCounts && { variadicBufferCounts }) }, fields, LARGEST_BUFFER)
-  if (layout.kind === 'fault') throw new SourceError(`${path} is damaged: ${layout.what}.`, path)
-  const wanted = new Set<number>()
-  for (const column of indices) {
-    const end = layout.bufferEnds[column] ?? 0
-    for (let i = layout.bufferEnds[column - 1] ?? 0; i < end; i++) wanted.add(i)
+  const layoutWith = (lengthOf: (i: number) => number) => {
+    const buffers = all.map((_, i) => ({ offset: 0, length: lengthOf(i) }))
+    const layout = layoutOf({ length, nodes, buffers, ...(variadicBufferCounts && { variadicBufferCounts }) }, fields, LARGEST_BUFFER)
+    if (layout.kind === 'fault') throw new SourceError(`${path} is damaged: ${layout.what}.`, path)
+    return layout
   }
+  const wanted = new Set(buffersOf(layoutWith(() => LARGEST_BUFFER).bufferEnds, indices))
+  layoutWith((i) => (wanted.has(i) ? (all[i]?.length ?? 0) : LARGEST_BUFFER)) // others need not have been read
   return wanted
-}
-
-/** A message with room for its body. */
-function framed(
-  header: RecordBatchHeader | DictionaryHeader,
-  bodyBytes: number,
-): { readonly bytes: Uint8Array; readonly body: Uint8Array } {
-  const encoded = Message.encode(Message.from(header, bodyBytes))
-  const headerBytes = (encoded.length + 7) & ~7
-  const bytes = new Uint8Array(8 + headerBytes + bodyBytes)
-  const view = new DataView(bytes.buffer)
-  view.setUint32(0, CONTINUATION, true)
-  view.setUint32(4, headerBytes, true)
-  bytes.set(encoded, 8)
-  return { bytes, body: bytes.subarray(8 + headerBytes) }
 }
 
 function unpack(

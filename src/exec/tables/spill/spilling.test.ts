@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { columnFromValues } from '../../../core/data/columnBuilder.ts'
 import { SpillError } from '../../../core/errors.ts'
 import { rowBatch, scalarBatch, sliceBatch } from '../operators/batches.ts'
-import { boundariesOf, isOneKey, partsBetween, partsByKey } from './boundaries.ts'
+import { boundariesIfOrdered, boundariesOf, isOneKey, partsBetween, partsByKey } from './boundaries.ts'
 import { expectedGroups, groupsBeyond, partitionsBeyond } from './expected.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
 import { readSegments, type Segment, writeSegments } from './segments.ts'
@@ -15,6 +15,13 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'spilling-test-'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+test('keys with lists in them are parted by their hash: their order does not tell all of them apart', () => {
+  const lists = columnFromValues([[1], [1, null], [2]])
+  expect(boundariesIfOrdered([lists], 3)).toBeUndefined()
+  expect(boundariesIfOrdered([columnFromValues([{ k: [1] }, { k: [1, null] }, { k: [2] }])], 3)).toBeUndefined()
+  expect(boundariesIfOrdered([columnFromValues([1, 2, 3])], 3)).toBeDefined()
+})
 
 describe('segments', () => {
   const columns = [
