@@ -217,6 +217,13 @@ test('lists of lists are whose they are, in whatever place; what cannot be one i
   await expectPlain(
     'const g = [[[1, 2]], []]; const e = g[0][0]; for (let k = 0; k < 9; k++) { g[1].push([k, k]); g[0].push([k, i]) } e[0] = 5; out.set(i, g[0][0][0] + g[0][3][1] * 10 + g[1].length)',
   )
+  const grown = 'const rows = [[1, 2], []]; rows[i % 2].push(i); '
+  await expectPlain(
+    `${grown}let cur = []; cur.push(3); rows.push((cur = rows[0].slice())); cur.push(9); out.set(i, rows[2].length * 10 + cur.length)`,
+  )
+  await expectPlain(
+    `${grown}const o = { list: rows[0].slice() }; rows.push(o.list); o.list.push(9); out.set(i, rows[2].length * 10 + o.list.length)`,
+  )
   expect(await because('const rows = []; for (let k = 0; k < 3; k++) rows.push(new Float64Array(2)); out.set(i, rows.length)')).toBe(
     'It uses a row view as a value. Read its elements, as w[k].',
   )

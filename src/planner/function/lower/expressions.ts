@@ -7,6 +7,7 @@ import { classAround, hasPrivateField, privateName } from '../captures/privateNa
 import { comparedTexts } from '../captures/textCodes.ts'
 import { newCollection } from '../lists/collections.ts'
 import { heldCall } from '../lists/held/heldMade.ts'
+import { withName } from '../lists/held/notes.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
@@ -25,6 +26,14 @@ import { regexOf } from './regexes.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function lowerExpression(l: Lowering, node: Expression): Value {
+  const value = lowered(l, node)
+  return MAKES_LISTS.has(node.type) ? value : withName(l, value)
+}
+
+/** Expressions that may make a list which nothing else has. */
+const MAKES_LISTS: ReadonlySet<string> = new Set(['ArrayExpression', 'CallExpression', 'NewExpression', 'ParenthesizedExpression'])
+
+function lowered(l: Lowering, node: Expression): Value {
   const span = l.span(node)
   switch (node.type) {
     case 'Identifier':

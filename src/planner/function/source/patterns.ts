@@ -8,6 +8,7 @@ import { isRowText } from '../captures/capturedKeys.ts'
 import { rowThatIsThere } from '../captures/capturedLookups.ts'
 import { isCapturedText } from '../captures/textCodes.ts'
 import { presentHeld } from '../lists/held/heldLists.ts'
+import { withName } from '../lists/held/notes.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { noteListName } from '../lists/listVariables.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
@@ -56,16 +57,9 @@ export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: '
   }
 }
 
-/** Returns a row of a captured list, of which a copy is one that nobody can tell only as long as it has no name. */
-function namedRow(value: Value): Value {
-  if (value.kind !== 'tableRow' || value.isCopy !== true) return value
-  const { isCopy: _, ...row } = value
-  return row
-}
-
 /** Gives a declared name its value: the value itself where nothing can change it, otherwise a local variable. */
 export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNode): void {
-  const value = namedRow(given)
+  const value = withName(l, given)
   const hoisted = l.bound.get(binding)
   const isConstant = binding.assignments === 0 && binding.declarators <= 1 && isLikeLet(binding)
   if (hoisted?.kind === 'local' && !isLikeLet(binding)) {
@@ -87,7 +81,6 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
     return
   }
   if (binding.kind !== 'param') noteListName(l, whole)
-  if (whole.kind === 'view') l.named.add(whole.array)
   if (whole.kind !== 'expr') {
     const view = isConstant ? undefined : viewVariable(l, binding.name, whole)
     if (view !== undefined) {

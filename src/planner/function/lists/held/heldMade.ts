@@ -14,7 +14,6 @@ import { iterableOf } from '../collections.ts'
 import { eachElement, elementsOf } from '../listElements.ts'
 import { eachIndex } from '../madeArrays.ts'
 import { listPlaces } from '../places.ts'
-import { holdsNamed } from '../stored.ts'
 import { emptyHeld, heapOf } from './heaps.ts'
 import { pushedHeld } from './heldLists.ts'
 import { makerOf, makerOfValue } from './notes.ts'
@@ -30,15 +29,9 @@ export function heldNumber(l: Lowering, of: number, given: Value, node: AnyNode)
   }
   const value = given.kind === 'item' ? REFUSED : given
   const isUnnamed = value.kind === 'view' && value.prefix.length === 0 && l.lists.has(value.array) && !l.named.has(value.array)
-  const isCopied =
-    isUnnamed ||
-    (value.kind === 'tableRow' && value.isCopy === true) ||
-    (value.kind === 'tuple' && value.site === undefined && !holdsNamed(value))
-  if (isCopied) {
+  if (isUnnamed || (value.kind === 'tableRow' && value.isCopy === true)) {
     const copy = newHeld(l, of, node)
-    if (copy === undefined) return undefined
-    const isDone = value.kind === 'tuple' ? value.items.every((item) => pushedHeld(l, copy, item, node)) : pushAll(l, copy, value, node)
-    return isDone ? copy.number : undefined
+    return copy !== undefined && pushAll(l, copy, value, node) ? copy.number : undefined
   }
   const maker = makerOfValue(l, value)
   if (maker !== undefined) l.held.note(maker, of)

@@ -49,6 +49,14 @@ export function noteHeld(l: Lowering, maker: Maker | undefined, given: Value): v
   noteElement(l, l.held.note(maker), given)
 }
 
+/** Notes that a list has a name, a place or a variable: from then on a copy could be told from it. */
+export function withName(l: Lowering, value: Value): Value {
+  if (value.kind === 'view') l.named.add(value.array)
+  if (value.kind !== 'tableRow' || value.isCopy !== true) return value
+  const { isCopy: _, ...row } = value
+  return row
+}
+
 /** Notes that a list which a call makes grows, as those do that places hold. */
 export function noteGrowing(l: Lowering, list: Value): void {
   const maker = makerOfValue(l, list)
