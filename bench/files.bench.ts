@@ -196,8 +196,8 @@ const tagged = join(folder, `tagged-${rows}.parquet`)
 if (!existsSync(tagged))
   await duckdb.run(`COPY (SELECT
     i::INTEGER AS id,
-    list_transform(range(mix(i, 300000000) % 5), lambda k: ((i + 17 * k) % 100)::DOUBLE) AS scores,
-    list_transform(range(mix(i, 200000000) % 4), lambda k: 'tag ' || ((i + 3 * k) % 10)) AS tags
+    list_transform(range((mix(i, 300000000) % 5)::BIGINT), lambda k: ((i + 17 * k) % 100)::DOUBLE) AS scores,
+    list_transform(range((mix(i, 200000000) % 4)::BIGINT), lambda k: 'tag ' || ((i + 3 * k) % 10)) AS tags
     FROM range(${rows}) t(i)) TO '${tagged}' (ROW_GROUP_SIZE 122880)`)
 interface Tagged {
   readonly id: number
