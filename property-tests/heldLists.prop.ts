@@ -149,7 +149,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
     of([
       'const rows = []; rows.push([]); rows.push([s])',
       'const rows = Array.from({ length: 2 }, () => [])',
-      'const rows = new Array(2).fill(0).map((_, n) => [n])',
+      'const rows = Array.from({ length: 2 }, (_, n) => [n])',
       'const rows = [[i], [s, 2]]; rows.push([3])',
       'const rows = []; for (let n = 0; n < 2 + i % 2; n++) rows[n] = []',
     ]),
@@ -216,6 +216,15 @@ test('lists of lists are whose they are, in whatever place; what cannot be one i
   )
   await expectPlain(
     'const g = [[[1, 2]], []]; const e = g[0][0]; for (let k = 0; k < 9; k++) { g[1].push([k, k]); g[0].push([k, i]) } e[0] = 5; out.set(i, g[0][0][0] + g[0][3][1] * 10 + g[1].length)',
+  )
+  await expectPlain('const rows = new Array(2).fill(0).map((_, n) => [n]); rows[i % 2].push(3); out.set(i, rows[1].length)')
+  // lists that grow in turn leave their places, with all fields of their elements
+  await expectPlain(`${graph}for (let k = 0; k < 30; k++) g[k % 3].push({ v: k, w: i }); out.set(i, g[i % 3][2].w + g[(i + 1) % 3][1].v)`)
+  await expectPlain(
+    `${graph}for (let k = 0; k < 3; k++) g[k % 3].push({ v: k, w: i }); const p = g[i % 3][0]; for (let k = 0; k < 30; k++) g[k % 3].push({ v: k, w: 1 }); p.v = 7; out.set(i, g[i % 3][0].v * 10 + p.w)`,
+  )
+  await expectPlain(
+    `${graph}const a = g[i % 3], b = g[i % 3]; a.push(1, 2, 3); let s = 0; while (a.length > 0) { b.pop(); s += a.pop() ?? 100 } out.set(i, s)`,
   )
   const grown = 'const rows = [[1, 2], []]; rows[i % 2].push(i); '
   await expectPlain(

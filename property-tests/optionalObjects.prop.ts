@@ -67,7 +67,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   const given = (or: string): string => {
     const choice = below(7)
     if (choice === 0) return use('a function gives it', `find(${scalar()})`)
-    if (choice === 1) return use('a condition gives it', `(${scalar()} > ${below(3)} ? ${of([made(), any()])} : ${of([nothing, any()])})`)
+    if (choice === 1)
+      return use(
+        'a condition gives it',
+        `(${of(['s', 'i', 'x.get(i)', 'k'])} > ${below(3)} ? ${of([made(), any()])} : ${of([nothing, any()])})`,
+      )
     if (choice === 2) return use('or else', `(${any()} ${of(['??', '||'])} ${made()})`)
     if (choice === 3) return any()
     if (choice === 4) return or

@@ -151,4 +151,7 @@ test('a list of objects that cannot be arrays is refused by name, and one that i
   expect(await because('const g = []; for (let v = 0; v < i; v++) g.push({}); while (g.length > 0) g.shift(); out.set(i, g.length)')).toBe(
     empty,
   )
+  expect(
+    await because('const g = []; for (let v = 0; v < i; v++) g.push({ v, o: {} }); while (g.length > 0) g.shift(); out.set(i, g.length)'),
+  ).toBe(empty)
 })
