@@ -112,7 +112,9 @@ test('what makes no sense is refused at the call', async () => {
   expect(refused(() => table.map((r) => r.a, { enw: 3 } as never))).toBe(
     'PlanError: map() has no option "enw". Did you mean "env"? Its options are env.',
   )
-  expect(refused(() => table.filter(3 as never, { env: {} }))).toBe('PlanError: filter() takes a function of (value, key); it was given 3.')
+  expect(refused(() => table.filter(3 as never, { env: {} }))).toBe(
+    'PlanError: filter() takes a function of (value, key); it was given 3.\nWrite filter((row) => row.price > 9).',
+  )
   expect(refused(() => table.map(async (_r, _, { a }) => a, { env: { a: 1 } }))).toMatch(/^PlanError: map: the function is async/)
 })
 
