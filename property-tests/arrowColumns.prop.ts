@@ -2,12 +2,14 @@
  * Columns of an Arrow file that are read alone are those of the file read whole, in any order and however often a name comes, and of a
  * record batch no more is read than they take, their headers, and what lies between them where that is little.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import type { ColumnType } from '../src/core/data/schema.ts'
+import { SourceError } from '../src/core/errors.ts'
 import { messageOfColumns } from '../src/io/arrow/arrowBody.ts'
 import { openArrow } from '../src/io/arrow/arrowFile.ts'
 import type { ArrowDetail } from '../src/io/arrow/arrowMessages.ts'
@@ -106,4 +108,32 @@ test('of a record batch no more is read than the columns that are asked for take
     )
     expect(read).toStrictEqual(indices.map((i) => Array.from({ length: rows }, (_, row) => row + i)))
   }
+})
+
+test('a dictionary is read where a column that is asked for has it', async () => {
+  const path = join(folder, 'dictionaries.arrow')
+  const fields = [
+    { name: 'kind', type: { kind: 'utf8', category: 'i8' } as const, nullable: false },
+    { name: 'x', type: { kind: 'f64' } as const, nullable: false },
+    { name: 'place', type: { kind: 'utf8', category: 'i32' } as const, nullable: false },
+  ]
+  const columns = [
+    ['a', 'b', 'a'],
+    [1, 2, 3],
+    ['p', 'q', 'r'],
+  ].map((values, i) => columnFromValues(values, fields[i]?.type as ColumnType))
+  await writeArrow({ batches: [{ element: { kind: 'row', fields }, length: 3, columns }], element: { kind: 'row', fields }, path })
+  utimesSync(path, 1_000, 1_000)
+  const source = await openArrow(path)
+  const detail = source.splits[0]?.detail as ArrowDetail
+  const [kinds] = detail.dictionaries
+  const bytes = readFileSync(path)
+  bytes.fill(0xff, kinds?.start, kinds?.end)
+  writeFileSync(path, bytes)
+  utimesSync(path, 1_000, 1_000) // as if nothing had changed
+  expect(await columnsOf(source, ['x', 'place'])).toEqual([
+    [1, 2, 3],
+    ['p', 'q', 'r'],
+  ])
+  await expect(columnsOf(source, ['kind'])).rejects.toThrow(SourceError)
 })

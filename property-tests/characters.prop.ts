@@ -25,12 +25,7 @@ const HELD = {
 }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   const lines = ['let s = x.get(i), n = 0', "const pair = { A: 'T', C: 'G', G: 'C', T: 'A' }"]
   const names: string[] = []
   const strand = (): string => `seqs[${of(['i % 4', 'n % 4', '(i * 7) % 4', '0', '3', 's > 1 ? 2 : 3'])}]`

@@ -21,12 +21,7 @@ const HELD = {
 }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   const hasRemoved = below(2) === 0
   const key = (): string => of(['i', 'i % 4', '-0', '0', 'NaN', 'x.get(i)', `${below(6)}`, '-i', 'i * 65536', 'i / 4', '1 / 0'])
   const value = (): string => of(['s', 'i', 'x.get(i)', String(below(40) / 4), `(counts.get(${key()}) ?? 0) + 1`])

@@ -16,12 +16,7 @@ afterAll(() => session.stop())
 const HELD = { links: [[1, 2], [2, 3, 4], [], [0], [4, 1]] }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   const value = (): string => of(['s', 'i', 'x.get(i)', String(below(40) / 4), 'k', 'own[k % own.length]', 'f.length'])
   const count = (): string => of(['i % 7 + 1', 'm', 'Math.floor(i / 2) + 1', 'f.length + 1'])
   const made = (): string =>

@@ -16,12 +16,7 @@ afterAll(() => session.stop())
 const HELD = { n: 5, adj: [[1, 2], [2, 3, 4], [], [0], [4, 1]] }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   const size = (): string => of(['n', '5', 'n'])
   const empty = (): string => of([`new Array(${size()})`, `Array(${size()})`])
   const value = (): string => of(['s', 'i', 'x.get(i)', String(below(40) / 4), `numbers[${below(5)}]`])

@@ -16,12 +16,7 @@ afterAll(() => session.stop())
 const HELD = { codes: [3, 1, 4, 1, 5, 9, 2, 6] }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   // rows: lists of numbers; pairs: lists of pairs; nodes: objects with a list of numbers in each
   const scalar = (): string => of(['s', 'i', 'x.get(i)', String(below(40) / 4), '-0', 'k', 'rows.length', 'one.length'])
   const also = of(['pairs', 'nodes', 'nothing'])

@@ -10,7 +10,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import { sliceColumn } from '../src/core/data/columnSlices.ts'
 import type { ColumnType } from '../src/core/data/schema.ts'
-import { TaskError } from '../src/core/errors.ts'
 import { count, sum } from '../src/core/plan/aggregates.ts'
 import { aggPlan, groupingOf } from '../src/core/plan/groupPlan.ts'
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
@@ -18,21 +17,17 @@ import { freeColumn, shareBatch } from '../src/exec/memory/shareColumns.ts'
 import { columnProgramOf, isProgram } from '../src/exec/tables/columns/columnProgram.ts'
 import { plannedTextColumns } from '../src/exec/tables/columns/texts/textColumns.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
-import { rowBatch } from '../src/exec/tables/operators/batches.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { openArrow } from '../src/io/arrow/arrowFile.ts'
 import { loadArrow } from '../src/io/arrow/arrowLibrary.ts'
-import { writeArrow } from '../src/io/arrow/writeArrow.ts'
-import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
-import { writeParquet } from '../src/io/writeParquet.ts'
 import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { HANDLERS } from '../src/session/taskHandlers.ts'
-import { engineOf, entriesIn } from './entries.ts'
+import { engineOf } from './entries.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 import { lowerMarked as lower } from './lowerMarked.ts'
+import { asStored, expectOutcome, groupedRows, outcomeOf, scanOfFile } from './rowChains.ts'
 
 const LAW = announcedRun('listColumns.prop.ts')
 const arena = lawArena(2 ** 27)
@@ -243,19 +238,11 @@ async function scanOf({ table: { kind, nulls, rows: given }, source, rowGroupRow
     const first = before % (values.length + 1)
     return sliceColumn(whole, first, first + values.length)
   })
-  const names = types.map(([name]) => name)
   if (source === 'memory') {
     const table = shareBatch({ element, length: given.length, columns }, arena, 'the law')
     return { kind: 'Stored', name: 'rows', storage: { kind: 'table', ...table }, element, keys }
   }
-  const path = join(folder, `rows.${source}`)
-  const batches = (async function* () {
-    yield { ...rowBatch(names, columns, given.length), element }
-  })()
-  const request = { batches, element, path }
-  await (source === 'parquet' ? writeParquet({ ...request, options: { rowGroupRows } }) : writeArrow(request))
-  const opened = await (source === 'parquet' ? openParquet([path]) : openArrow([path]))
-  return { kind: 'Scan', source: opened, columns: names, element: opened.element, keys }
+  return await scanOfFile(join(folder, `rows.${source}`), { element, columns, rows: given.length }, { format: source, rowGroupRows })
 }
 
 test('chains that ask lists have the results of JavaScript', async () => {
@@ -289,20 +276,16 @@ test('chains that ask lists have the results of JavaScript', async () => {
       const optimized = optimize(plan).plan
       if (last.kind === 'map' && isProgram(columnProgramOf(lower(optimized), plannedTextColumns))) seen.programs++
       const executor = executors[one.small ? 1 : 0] as Executor
-      const expected = outcome(() => {
+      const expected = outcomeOf(() => {
         const kept = filters.reduce<readonly Row[]>((all, f) => all.filter((row) => f(row)), given)
-        if (last.kind === 'map') return kept.map((row) => last.f(row) ?? null).map(asStored)
+        if (last.kind === 'map') return kept.map((row) => asStored(last.f(row)))
         if (last.kind === 'flat') return kept.flatMap((row) => [...last.f(row)])
-        return last.kind === 'group' ? grouped(kept, last.f) : kept
+        return last.kind === 'group'
+          ? groupedRows(kept, last.f, { summed: (row) => row.scores?.length ?? 0, counted: (row) => row.tags?.[1] })
+          : kept
       })
-      if ('failed' in expected) {
-        seen.failed++
-        await expect(executor.execute(optimized)).rejects.toThrow(last.kind === 'flat' ? undefined : TaskError)
-      } else {
-        const actual = entriesIn(await executor.execute(optimized)).map(({ value }) => plain(value))
-        expect(actual).toEqual(expected.value.map(plain))
-        if (given.some((row) => row.tags === null)) seen.nulls++
-      }
+      if (await expectOutcome(executor, optimized, expected, last.kind !== 'flat')) seen.failed++
+      else if (given.some((row) => row.tags === null)) seen.nulls++
       for (const column of stored) freeColumn(column, arena)
       expect(arena.usedBytes).toBe(empty)
     }),
@@ -311,44 +294,7 @@ test('chains that ask lists have the results of JavaScript', async () => {
   console.log(`lists of columns: ${JSON.stringify(seen)}`)
   if (LAW.numRuns < 500) return
   expect(seen.compiled).toBeGreaterThan(LAW.numRuns / 3)
+  expect(seen.programs).toBeGreaterThan(LAW.numRuns / 40)
   expect(seen.failed).toBeGreaterThan(LAW.numRuns / 50)
   expect(seen.nulls).toBeGreaterThan(LAW.numRuns / 50)
 })
-
-/** A row as it is stored: undefined is null. */
-function asStored(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, field === undefined ? null : field]))
-}
-
-/** The value without prototypes of the library's own. */
-function plain(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : value
-}
-
-function grouped(kept: readonly Row[], key: (row: Row) => unknown): readonly unknown[] {
-  const groups = new Map<string, { key: unknown; n: number; s: number; b: number }>()
-  for (const row of kept) {
-    const of = asStored(key(row) ?? null)
-    const id = JSON.stringify(of, (_, value: unknown) =>
-      Number.isNaN(value) || value === Number.POSITIVE_INFINITY ? String(value) : value,
-    )
-    const group = groups.get(id) ?? { key: of, n: 0, s: 0, b: 0 }
-    groups.set(id, group)
-    group.n++
-    group.s += row.scores?.length ?? 0
-    if ((row.tags?.[1] ?? null) !== null) group.b++
-  }
-  const all = [...groups.values()]
-  // keys that are objects give their fields as columns, unless one is null
-  const areFields = all.every(({ key: of }) => typeof of === 'object' && of !== null && !Array.isArray(of))
-  return all.map(({ key: of, ...rest }) => (areFields ? { ...(of as object), ...rest } : { key: of, ...rest }))
-}
-
-function outcome<T>(run: () => T): { readonly value: T } | { readonly failed: unknown } {
-  try {
-    return { value: run() }
-  } catch (failed) {
-    return { failed }
-  }
-}

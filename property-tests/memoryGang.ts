@@ -83,6 +83,8 @@ export interface MemoryGang {
   readonly made: () => number
   /** Messages by which processes flush arrays among them. */
   readonly shares: () => number
+  /** What there is yet to arrive or to happen, as text: for a case that stands still. */
+  readonly state: () => string
   stop(): Promise<void>
 }
 
@@ -246,6 +248,13 @@ export function memoryGang(
     served: () => ({ ...served }),
     made: () => made,
     shares: () => shares,
+    state: () => {
+      const letters = [...queues]
+        .filter(([, { length }]) => length > 0)
+        .map(([key, all]) => `${key}: ${all.map(({ message }) => message.type)}`)
+      const all = [...processes.values()].map(({ rank, isHeld, isOut }) => `${rank}${isHeld ? ' held' : ''}${isOut ? ' out' : ''}`)
+      return `${arrived} messages arrived; letters ${letters.join(', ') || 'none'}; ${events.length} events; processes ${all.join(', ')}; ${isPumping ? 'goes on' : 'waits for a message'}`
+    },
     stop: async () => {
       isOver = true
       for (const process of processes.values()) end(process)

@@ -35,12 +35,7 @@ const HELD = {
 }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   const nothing = of(['null', 'undefined'])
   const form = of(['literal', 'class', 'array'])
   const [a, b] = form === 'array' ? ['[0]', '[1]'] : ['.a', '.b']

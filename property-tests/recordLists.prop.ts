@@ -16,12 +16,7 @@ afterAll(() => session.stop())
 const HELD = { codes: [3, 1, 4, 1, 5, 9, 2, 6] }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
-  const { below, of } = drawing(numbers)
-  const used = new Set<string>()
-  const use = (kind: string, text: string): string => {
-    used.add(kind)
-    return text
-  }
+  const { below, of, use, used } = drawing(numbers)
   const isPair = below(2) === 0
   const [a, b] = isPair ? ['[0]', '[1]'] : ['.a', '.b']
   const pattern = (one: string, two: string): string => (isPair ? `[${one}, ${two}]` : `{ a: ${one}, b: ${two} }`)

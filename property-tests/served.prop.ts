@@ -24,6 +24,11 @@ afterAll(async () => {
 
 const FEATURES = 96
 
+/** A case takes a second at most: after this time it stands still, and says where. */
+const STILL_MS = 25_000
+/** The step that a case is at. */
+let at = ''
+
 interface Case {
   readonly rows: number
   readonly f: readonly number[]
@@ -144,6 +149,7 @@ async function course({ rows, f: places, h: order, body, steps, workers, moment 
     seen.push(passes[0]?.accumulators.total)
   }
   for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score', 'map', 'grow', 'score', 'abort'] as const) {
+    at = step
     if (step === 'score') await run()
     else if (step === 'grow') await grow.run()
     else if (step === 'set')
@@ -157,7 +163,9 @@ async function course({ rows, f: places, h: order, body, steps, workers, moment 
       const running = score.run({ signal: abort.signal }).catch(() => undefined) // or it is over before
       for (let turn = 0; turn < moment; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
       abort.abort()
+      at = 'abort: the aborted pass'
       await running
+      at = 'abort: the pass after it'
       await y.assign([null], new Float64Array(rows))
       await run()
     } else if (step === 'map') await f.set([rows - 1], (await f.at(rows - 1)) === 3 ? 50 : 3)
@@ -172,11 +180,13 @@ test('loops over served arrays have the bits of one process, on any number of th
   await fc.assert(
     fc.asyncProperty(cases_, async (one) => {
       const expected = await course(one, {})
-      const { gang, served, stop } = memoryGang(one.world, one.list, one.seed)
+      const { gang, served, state, stop } = memoryGang(one.world, one.list, one.seed)
+      const watch = setTimeout(() => console.error(`STANDS STILL at ${at}: ${state()}\n${JSON.stringify(one)}`), STILL_MS)
       try {
         const found = await course(one, { ...runningWith(gang), ...shortPassesOnWorkers })
         expect(found).toEqual(expected)
       } finally {
+        clearTimeout(watch)
         const now = served()
         cases++
         messages += now.messages

@@ -10,7 +10,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Column } from '../src/core/data/column.ts'
 import { columnFromValues } from '../src/core/data/columnBuilder.ts'
 import type { ColumnType } from '../src/core/data/schema.ts'
-import { TaskError } from '../src/core/errors.ts'
 import { count, sum } from '../src/core/plan/aggregates.ts'
 import { aggPlan, groupingOf } from '../src/core/plan/groupPlan.ts'
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
@@ -18,21 +17,17 @@ import { freeColumn, shareBatch } from '../src/exec/memory/shareColumns.ts'
 import { columnProgramOf, isProgram } from '../src/exec/tables/columns/columnProgram.ts'
 import { plannedTextColumns } from '../src/exec/tables/columns/texts/textColumns.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
-import { rowBatch } from '../src/exec/tables/operators/batches.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
-import { openArrow } from '../src/io/arrow/arrowFile.ts'
 import { loadArrow } from '../src/io/arrow/arrowLibrary.ts'
-import { writeArrow } from '../src/io/arrow/writeArrow.ts'
-import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
-import { writeParquet } from '../src/io/writeParquet.ts'
 import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { HANDLERS } from '../src/session/taskHandlers.ts'
-import { engineOf, entriesIn } from './entries.ts'
+import { engineOf } from './entries.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 import { lowerMarked as lower } from './lowerMarked.ts'
+import { asStored, expectOutcome, groupedRows, outcomeOf, scanOfFile } from './rowChains.ts'
 
 const LAW = announcedRun('structFields.prop.ts')
 const arena = lawArena(2 ** 27)
@@ -77,7 +72,6 @@ const TYPES: readonly (readonly [keyof Row, ColumnType])[] = [
   ],
   ['geo.city', { kind: 'utf8' }],
 ]
-const NAMES = TYPES.map(([name]) => name)
 const ELEMENT = { kind: 'row' as const, fields: TYPES.map(([name, type]) => ({ name, type, nullable: name === 'geo' })) }
 
 /** What is null in a table: nothing, fields, the struct inside, whole structs, or these and fields. */
@@ -214,14 +208,11 @@ async function scanOf({ rows: given, source, rowGroupRows, isBare }: Drawn): Pro
     const table = shareBatch({ element: ELEMENT, length: given.length, columns: own }, arena, 'the law')
     return { kind: 'Stored', name: 'rows', storage: { kind: 'table', ...table }, element: ELEMENT, keys }
   }
-  const path = join(folder, `rows.${source}`)
-  const batches = (async function* () {
-    yield { ...rowBatch(NAMES, columns, given.length), element: ELEMENT }
-  })()
-  const request = { batches, element: ELEMENT, path }
-  await (source === 'parquet' ? writeParquet({ ...request, options: { rowGroupRows } }) : writeArrow(request))
-  const opened = await (source === 'parquet' ? openParquet([path]) : openArrow([path]))
-  return { kind: 'Scan', source: opened, columns: NAMES, element: opened.element, keys }
+  return await scanOfFile(
+    join(folder, `rows.${source}`),
+    { element: ELEMENT, columns, rows: given.length },
+    { format: source, rowGroupRows },
+  )
 }
 
 /** The column with fields that have values where their struct is null, as other programs may write them. */
@@ -258,19 +249,13 @@ test('chains that read fields of structs have the results of JavaScript', async 
         } as never)
       const optimized = optimize(plan).plan
       if (last.kind === 'map' && isProgram(columnProgramOf(lower(optimized), plannedTextColumns))) seen.programs++
-      const expected = outcome(() => {
+      const expected = outcomeOf(() => {
         const kept = filters.reduce<readonly Row[]>((all, f) => all.filter((row) => f(row)), given)
-        if (last.kind === 'map') return kept.map((row) => last.f(row) ?? null).map(asStored)
-        return last.kind === 'group' ? grouped(kept, last.f) : kept
+        if (last.kind === 'map') return kept.map((row) => asStored(last.f(row)))
+        return last.kind === 'group' ? groupedRows(kept, last.f, { summed: (row) => row.id, counted: (row) => row.geo?.in?.big }) : kept
       })
-      if ('failed' in expected) {
-        seen.failed++
-        await expect(executor.execute(optimized)).rejects.toThrow(TaskError)
-      } else {
-        const actual = entriesIn(await executor.execute(optimized)).map(({ value }) => plain(value))
-        expect(actual).toEqual(expected.value.map(plain))
-        if (given.some((row) => row.geo === null)) seen.nulls++
-      }
+      if (await expectOutcome(executor, optimized, expected)) seen.failed++
+      else if (given.some((row) => row.geo === null)) seen.nulls++
       for (const column of stored) freeColumn(column, arena)
       expect(arena.usedBytes).toBe(empty)
     }),
@@ -282,39 +267,3 @@ test('chains that read fields of structs have the results of JavaScript', async 
   expect(seen.failed).toBeGreaterThan(LAW.numRuns / 50)
   expect(seen.nulls).toBeGreaterThan(LAW.numRuns / 50)
 })
-
-/** A row as it is stored: undefined is null. */
-function asStored(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, field === undefined ? null : field]))
-}
-
-/** The value without prototypes of the library's own. */
-function plain(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && !(value instanceof Date) ? { ...value } : value
-}
-
-function grouped(kept: readonly Row[], key: (row: Row) => unknown): readonly unknown[] {
-  const groups = new Map<string, { key: unknown; n: number; s: number; b: number }>()
-  for (const row of kept) {
-    const of = asStored(key(row) ?? null)
-    const id = JSON.stringify(of, (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value))
-    const group = groups.get(id) ?? { key: of, n: 0, s: 0, b: 0 }
-    groups.set(id, group)
-    group.n++
-    group.s += row.id
-    if ((row.geo?.in?.big ?? null) !== null) group.b++
-  }
-  const all = [...groups.values()]
-  // keys that are objects give their fields as columns, unless one is null
-  const areFields = all.every(({ key: of }) => typeof of === 'object' && of !== null)
-  return all.map(({ key: of, ...rest }) => (areFields ? { ...(of as object), ...rest } : { key: of, ...rest }))
-}
-
-function outcome<T>(run: () => T): { readonly value: T } | { readonly failed: unknown } {
-  try {
-    return { value: run() }
-  } catch (failed) {
-    return { failed }
-  }
-}

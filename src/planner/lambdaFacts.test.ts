@@ -15,6 +15,8 @@ interface Row {
   /** Only running tells what. */
   some: number
   at: Date
+  list: number[]
+  lists: number[] | null
 }
 const element: ElementType = {
   kind: 'row',
@@ -25,6 +27,8 @@ const element: ElementType = {
     { name: 'big', type: { kind: 'i64' }, nullable: false },
     { name: 'some', type: { kind: 'unknown' }, nullable: false },
     { name: 'at', type: { kind: 'timestamp', unit: 'ms' }, nullable: false },
+    { name: 'list', type: { kind: 'list', item: { kind: 'f64' } }, nullable: false },
+    { name: 'lists', type: { kind: 'list', item: { kind: 'f64' } }, nullable: true },
   ],
 }
 
@@ -61,6 +65,8 @@ test('what cannot fail', () => {
       if (x > 1) x = 2
       return { x, s: r.s }
     }),
+    lowered((r) => r.list.length > 1 && r.list.some((x) => x > r.n)),
+    lowered((r) => (r.list.at(-1) ?? 0) * 2),
   ]) {
     expect([f.text, cannotFail(f, [element])]).toEqual([f.text, true])
   }
@@ -90,6 +96,10 @@ test('what may fail: null has no methods, bigints do not mix, loops may not end,
       return r.n
     }),
     lowered((r) => /x/g.test(r.s)),
+    lowered((r) => (r.lists as number[]).length),
+    lowered((r) => r.list.reduce((a, b) => a + b)),
+    lowered((r) => r.list.at(r.big as unknown as number)),
+    lowered((r) => r.list.every((x) => x < (r.maybe as string).length)),
   ]) {
     expect([f.text, cannotFail(f, [element])]).toEqual([f.text, false])
   }

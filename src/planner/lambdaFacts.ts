@@ -143,7 +143,7 @@ function isSafe(expr: Expr, types: Types): boolean {
     case 'OfList': {
       // an empty list has no first element to begin with
       const begins = expr.asks !== 'reduce' || expr.args.length > 0
-      return begins && columnOf(expr.list, types)?.nullable === false
+      return begins && columnOf(expr.list, types)?.nullable === false && !mayBeBigint(expr, types)
     }
     case 'Matches':
       return true
@@ -262,8 +262,8 @@ function mayBeBigint(expr: Expr, types: Types): boolean {
     case 'MethodCall':
       return expr.method === 'valueOf' && mayBeBigint(expr.object, types)
     case 'OfList':
-      // lists of bigints are refused
-      return expr.each !== undefined && [expr.each.value, ...expr.args].some((one) => mayBeBigint(one, types))
+      // lists of bigints are refused; with one as a subscript or a beginning, what goes on may throw
+      return [...expr.args, ...(expr.each === undefined ? [] : [expr.each.value])].some((one) => mayBeBigint(one, types))
     case 'Lookup':
       return types.ir.tables.some((table) => table.name === expr.table && holdsBigints(table.value))
     case 'Find':

@@ -25,10 +25,11 @@ import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from '..
 import { loadParquet } from '../parquet/parquetLibrary.ts'
 import { type PartitionOptions, withPartitions } from '../partitions/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from '../reading.ts'
-import { type Around, messageOfColumns } from './arrowBody.ts'
+import { type Around, messageOfColumns, schemaOf } from './arrowBody.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
+import { dictionariesOf } from './arrowLayout.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
 import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
 import { plainMessage } from './arrowPacked.ts'
@@ -281,30 +282,24 @@ export const readArrowSplit: ReadSplit = async (source, split, columns, _predica
   }
 }
 
-/** A stream of the schema, the dictionaries, and the record batch with the columns at `indices`, in memory of its own: what is decoded from it are views. */
+/** A stream of the schema, and of the columns at `indices` the dictionaries and the record batch, in memory of its own, aligned to 8 bytes: what is decoded from it are views. */
 async function streamOf(bytes: ByteSource, detail: ArrowDetail, indices: readonly number[]): Promise<Uint8Array> {
   const { path, schema, dictionaries, budgetBytes, isPacked } = detail
-  const read = await Promise.all(dictionaries.map(([start, end]) => bytes.read(start, end)))
+  const wanted = dictionaries.length === 0 ? new Set<number>() : dictionariesOf(schemaOf(schema), indices)
+  const read = await Promise.all(dictionaries.flatMap(({ id, start, end }) => (wanted.has(id) ? bytes.read(start, end) : [])))
   const plain = (message: Uint8Array, around?: Around) => plainMessage(message, { path, schema, budgetBytes }, indices, around)
-  const head = joined([schema, ...(isPacked ? read.map((message) => plain(message)) : read)])
-  const around = { before: head.length, behind: END_OF_STREAM.length }
+  const heads = [schema, ...(isPacked ? read.map((message) => plain(message)) : read)]
+  const around = { before: heads.reduce((sum, { length }) => sum + length, 0), behind: END_OF_STREAM.length }
   const stream = isPacked
     ? plain(await messageOfColumns(bytes, detail, indices), around)
     : await messageOfColumns(bytes, detail, indices, around)
-  stream.set(head)
+  let at = 0
+  for (const head of heads) {
+    stream.set(head, at)
+    at += head.length
+  }
   stream.set(END_OF_STREAM, stream.length - END_OF_STREAM.length)
   return stream
-}
-
-/** Buffers in messages must be aligned to 8 bytes, which pieces of a pooled Buffer need not be. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }
 
 interface Decoding {

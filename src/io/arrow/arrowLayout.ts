@@ -59,6 +59,24 @@ export function dictionaryField(schema: Schema, id: number): Field | undefined {
   return values && new ArrowField('dictionary', values, true)
 }
 
+/** The ids of the dictionaries that the columns at `indices` refer to, and of those inside of these. */
+export function dictionariesOf(schema: Schema, indices: readonly number[]): ReadonlySet<number> {
+  const ids = new Set<number>()
+  const visit = (type: DataType): void => {
+    if (DataType.isDictionary(type)) {
+      ids.add(type.id)
+      visit(type.dictionary)
+      return
+    }
+    for (const child of (type.children ?? []) as readonly Field[]) visit(child.type)
+  }
+  for (const index of indices) {
+    const field = schema.fields[index]
+    if (field !== undefined) visit(field.type)
+  }
+  return ids
+}
+
 class Walk {
   unbacked = 0
   #node = 0

@@ -12,13 +12,18 @@ import { type Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
 import { compressionFault } from './arrowPacked.ts'
 import { elementOfArrowSchema } from './arrowTypes.ts'
 
-export type Range = readonly [start: number, end: number]
+/** A message of a dictionary, and where it lies. */
+export interface Dictionary {
+  readonly id: number
+  readonly start: number
+  readonly end: number
+}
 export type RowElement = ElementType & { readonly kind: 'row' }
 
 export interface ArrowDetail extends BatchPlace {
   readonly stamp: string
   /** The messages of dictionaries that the record batch can refer to; one list for all batches that have the same. */
-  readonly dictionaries: readonly Range[]
+  readonly dictionaries: readonly Dictionary[]
   /** The number of the file's rows before the record batch. */
   readonly firstRow: number
   /** The budget of the session that reads, in bytes. */
@@ -59,8 +64,7 @@ export class Messages {
   readonly splits: SourceSplit[] = []
   readonly #opened: OpenedSchema
   /** The dictionaries so far. The list is replaced, never changed, as splits hold on to it. */
-  #dictionaries: readonly { readonly id: number; readonly range: Range }[] = []
-  #ranges: readonly Range[] = []
+  #dictionaries: readonly Dictionary[] = []
   #rows = 0
   #firstRow = 0
   #references = 0
@@ -88,28 +92,27 @@ export class Messages {
       this.#claim(header.data.length + this.#checked(header.data, [field], bodyBytes).unbacked)
       // one that is not added to is replaced, unless another one was made of it
       const kept = header.isDelta || this.#nested() ? this.#dictionaries : this.#dictionaries.filter(({ id }) => id !== header.id)
-      this.#dictionaries = [...kept, { id: header.id, range: [start, end] }]
-      this.#ranges = this.#dictionaries.map(({ range }) => range)
-      this.#count(this.#ranges.length)
+      this.#dictionaries = [...kept, { id: header.id, start, end }]
+      this.#count(this.#dictionaries.length)
     } else if (message.headerType === MessageHeader.RecordBatch) {
       const header = message.header() as unknown as BatchHeader
       const { unbacked, mayBeNull } = this.#checked(header, this.#opened.schema.fields, bodyBytes)
       this.#claim(header.length + unbacked)
       if (header.length === 0) return
-      this.#count(this.#ranges.length)
+      this.#count(this.#dictionaries.length)
       const { path, stamp, message: schema, budgetBytes } = this.#opened
       const detail: ArrowDetail = {
         path,
         stamp,
         schema,
-        dictionaries: this.#ranges,
+        dictionaries: this.#dictionaries,
         batch: [start, end],
         bodyBytes,
         firstRow: this.#firstRow,
         budgetBytes,
         isPacked: this.#isPacked,
       }
-      const bytes = [...this.#ranges, detail.batch].reduce((sum, [from, to]) => sum + to - from, 0)
+      const bytes = this.#dictionaries.reduce((sum, one) => sum + one.end - one.start, end - start)
       this.splits.push({ rows: header.length, bytes, mayBeNull, detail })
       this.#firstRow += header.length
     }

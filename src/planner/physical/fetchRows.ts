@@ -71,14 +71,8 @@ export function withFewRows(plan: PhysicalPlan): PhysicalPlan {
 }
 
 /** Returns the bytes of columns in the file's first row group; the number of columns where it does not say. */
-function bytesOf(
-  {
-    source: {
-      splits: [first],
-    },
-  }: Scan,
-  columns: readonly string[],
-): number {
+function bytesOf({ source }: Scan, columns: readonly string[]): number {
+  const [first] = source.splits
   return columns.reduce((sum, name) => sum + (first?.columnBytes?.get(name) ?? 1), 0)
 }
 

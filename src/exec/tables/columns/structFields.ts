@@ -59,6 +59,22 @@ export function functionOverFields<T extends Table>(ir: FunctionIr, table: T): {
   return found.size === 0 ? undefined : { table: withFound(table, found), ir: own }
 }
 
+/** The steps with other functions of single rows, as far as elements are rows of the source; `change` is told what filters before have found to be there. */
+export function withSourceFunctions(steps: readonly Step[], change: (f: ExecFunction, known: Known) => ExecFunction): readonly Step[] {
+  const rewritten: Step[] = []
+  let known = NONE_KNOWN
+  for (const [i, step] of steps.entries()) {
+    const before = known
+    const own = withRowFunctions(step, (f) => change(f, before))
+    const ir = step.kind === 'FilterExec' ? rowIrOf(step.f) : undefined
+    if (ir !== undefined) known = knownBehind(ir, pathsIn(ir), known)
+    rewritten.push(own ?? step)
+    // behind this step elements are no rows of the source
+    if (own === undefined || step.kind !== 'FilterExec') return [...rewritten, ...steps.slice(i + 1)]
+  }
+  return rewritten
+}
+
 /** The table with the fields of structs that its steps read as further columns; undefined where they read none, or none that are columns. */
 export function withStructFields<T extends Table>(
   table: T,
@@ -67,24 +83,12 @@ export function withStructFields<T extends Table>(
   if (!fieldsOf(table.element).some(({ type }) => type.kind === 'struct')) return undefined
   const found = new Map<string, FieldValues>()
   const valuesAt = finding(table, found)
-  const changed = (f: ExecFunction): ExecFunction => {
+  const changed = (f: ExecFunction, known: Known): ExecFunction => {
     const ir = rowIrOf(f)
     const own = ir && withoutStructs(ir, valuesAt, known)
     return own === undefined || own === ir ? f : { ...f, ir: own }
   }
-  const rewritten: Step[] = []
-  let known = NONE_KNOWN
-  for (const [i, step] of steps.entries()) {
-    const own = withRowFunctions(step, changed)
-    const ir = step.kind === 'FilterExec' ? rowIrOf(step.f) : undefined
-    if (ir !== undefined) known = knownBehind(ir, pathsIn(ir), known)
-    rewritten.push(own ?? step)
-    // behind this step elements are no rows of the source
-    if (own === undefined || step.kind !== 'FilterExec') {
-      rewritten.push(...steps.slice(i + 1))
-      break
-    }
-  }
+  const rewritten = withSourceFunctions(steps, changed)
   return found.size === 0 ? undefined : { table: withFound(table, found), steps: rewritten }
 }
 

@@ -17,9 +17,9 @@ import { inferTypes } from '../../../../core/ir/irTypes.ts'
 import { localsOf, type OfList } from '../../../../core/ir/listQuestions.ts'
 import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { listAnswerName, missingAnswerName } from '../../../kernels/columns/columnLower.ts'
-import { type Known, knownBehind, NONE_KNOWN, pathText, withKnown } from '../knownStructs.ts'
+import { type Known, pathText, withKnown } from '../knownStructs.ts'
 import { withRowFunctions } from '../stepFunctions.ts'
-import { pathsIn } from '../structFields.ts'
+import { pathsIn, withSourceFunctions } from '../structFields.ts'
 
 /** A question of lists, as a function of a row. */
 export interface ListAnswer {
@@ -66,7 +66,7 @@ export function listAnswersOf({ element, columns }: Table, steps: readonly Step[
     }
     return { kind: 'Field', of: { kind: 'Input', argument: 0, span: expr.span }, name: own.name, optional: false, span: expr.span }
   }
-  const changed = (f: ExecFunction): ExecFunction => {
+  const changed = (f: ExecFunction, known: Known): ExecFunction => {
     const ir = rowIrOf(f)
     if (ir === undefined || !asksIn(ir.body)) return f
     const body = hasLoop(ir.body)
@@ -75,19 +75,7 @@ export function listAnswersOf({ element, columns }: Table, steps: readonly Step[
     isRefused ||= asksIn(body)
     return { ...f, ir: { ...ir, body } }
   }
-  const rewritten: Step[] = []
-  let known = NONE_KNOWN
-  for (const [i, step] of steps.entries()) {
-    const own = withRowFunctions(step, changed)
-    const ir = step.kind === 'FilterExec' ? rowIrOf(step.f) : undefined
-    if (ir !== undefined) known = knownBehind(ir, pathsIn(ir), known)
-    rewritten.push(own ?? step)
-    // behind this step elements are no rows of the source
-    if (own === undefined || step.kind !== 'FilterExec') {
-      rewritten.push(...steps.slice(i + 1))
-      break
-    }
-  }
+  const rewritten = withSourceFunctions(steps, changed)
   return isRefused || found.size === 0 ? undefined : { answers: [...found.values()], steps: rewritten }
 }
 
