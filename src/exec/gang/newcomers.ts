@@ -6,7 +6,8 @@
  *     a newcomer        comes         | is prepared |    takes part
  *
  * Statement: what is sent is copied before any block of the pass runs, and the pass holds its arrays: so it is what they hold in their
- * versions. Dense arrays that the pass writes are left out but for their shapes; of sparse ones the keys decide how blocks are cut.
+ * versions. Dense arrays that the pass writes are left out but for their shapes, as are those of which elements lie elsewhere alone: this
+ * process has fetched no more of them than the pass reads. Of sparse ones the keys decide how blocks are cut.
  */
 import { sameItems } from '../../core/sameItems.ts'
 import type { SimulatedPass } from '../loops/kernelPass.ts'
@@ -70,9 +71,12 @@ function prepare(
   const needed = neededOf(placement, versionOf, {
     made: (storage) => madeIn(inputs, storage),
     scanned: (storage) => scannedIn(inputs, storage),
-  }).map((one): Needed => (isWritten(one) && one.storage.kind === 'dense' ? { ...one, isShape: true } : one))
+  }).map((one): Needed => (one.storage.kind === 'dense' && (isWritten(one) || isAway(one)) ? { ...one, isShape: true } : one))
   function isWritten({ storage }: Needed): boolean {
     return placement.arrays.some((one) => one.storage === storage && one.isWritten)
+  }
+  function isAway({ storage }: Needed): boolean {
+    return gang.belongings.away(gang.numberOf(storage)) !== undefined
   }
   for (const { other, node, definition } of partsOf(formed, { inputs, count: blocks.count }, (storage) => gang.numberOf(storage))) {
     if (!gang.coming.includes(other)) continue
