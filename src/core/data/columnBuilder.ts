@@ -132,8 +132,8 @@ function builderOf(type: ColumnType, name: string): ColumnBuilder {
   }
 }
 
-class ListBuilder implements ColumnBuilder {
-  private readonly child: ColumnBuilder
+export class ListBuilder implements ColumnBuilder {
+  readonly child: ColumnBuilder
   private offsets = [0]
   private used = 0
   private readonly validity = new ValidityBuilder()
@@ -156,6 +156,12 @@ class ListBuilder implements ColumnBuilder {
     }
     this.offsets.push(this.used)
   }
+  /** Makes a list of the last `count` values that were appended to `child`. */
+  appendItems(count: number): void {
+    this.used += count
+    this.validity.append(true)
+    this.offsets.push(this.used)
+  }
   finish(): Column {
     const child = this.child.finish()
     return {
@@ -168,9 +174,9 @@ class ListBuilder implements ColumnBuilder {
   }
 }
 
-class StructBuilder implements ColumnBuilder {
+export class StructBuilder implements ColumnBuilder {
   private readonly names: string[] = []
-  private readonly children: ColumnBuilder[] = []
+  readonly children: ColumnBuilder[] = []
   private readonly positions = new Map<string, number>()
   private length = 0
   private readonly validity = new ValidityBuilder()
@@ -203,6 +209,11 @@ class StructBuilder implements ColumnBuilder {
       }
       this.validity.append(true)
     }
+    this.length++
+  }
+  /** Makes a struct of the last values of `children`, each of which has one more by now. */
+  appendFields(): void {
+    this.validity.append(true)
     this.length++
   }
   finish(): Column {

@@ -105,6 +105,9 @@ export class FixedBuilder implements ColumnBuilder {
 
 const encoder = new TextEncoder()
 
+/** Bytes that are copied one by one sooner than a view of them is made. */
+const SHORT_BYTES = 48
+
 export class TextBuilder implements ColumnBuilder {
   private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(64)
   private used = 0
@@ -125,6 +128,9 @@ export class TextBuilder implements ColumnBuilder {
       else throw misfit(this.name, this.type, value, this.length)
       this.validity.append(true)
     }
+    this.end()
+  }
+  private end(): void {
     this.length++
     if (this.length === this.offsets.length) {
       const larger = new Int32Array(this.length * 2)
@@ -132,6 +138,16 @@ export class TextBuilder implements ColumnBuilder {
       this.offsets = larger
     }
     this.offsets[this.length] = this.used
+  }
+  /** Appends a text that is there in UTF-8, which the caller has checked. */
+  appendUtf8(source: Uint8Array, from: number, to: number): void {
+    const length = to - from
+    this.reserve(length)
+    if (length > SHORT_BYTES) this.bytes.set(source.subarray(from, to), this.used)
+    else for (let i = 0; i < length; i++) this.bytes[this.used + i] = source[from + i] ?? 0
+    this.used += length
+    this.validity.append(true)
+    this.end()
   }
   finish(): Column {
     return {

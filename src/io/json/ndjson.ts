@@ -26,6 +26,8 @@ import { checkReading, type FileSource, type ReadOptions, requestsOf } from '../
 import { checkUtf8, LARGEST_PIECE_BYTES, lineEndAfter, markBytes, readRange } from '../text.ts'
 import { digitsOfText, finerTimestamp, timestampOfText } from '../timestampTexts.ts'
 import { jsonText, parseLine } from './parseLine.ts'
+import { seenOfType, valueInto } from './readValues.ts'
+import { LineScanner, placeOf } from './scanLine.ts'
 import { fieldOf, fieldsOfSeen, type JsonPlace, jsonError, lineError, nothingSeen, type Seen, see } from './seenValues.ts'
 
 /** The types that `{ types }` may give a column; 'json': whatever it is, as JSON text. */
@@ -146,6 +148,7 @@ async function* piecesOf(
   { root, types, digits }: Looking,
 ): AsyncGenerator<Omit<Piece, 'file' | 'unpacked'>> {
   let lines = 0
+  const known = placeOf(root)
   for (let start = 0; start < bytes.size; ) {
     const end = await lineEndAfter(bytes, start + SPLIT_BYTES)
     if (end - start > SPLIT_BYTES + LARGEST_PIECE_BYTES)
@@ -156,15 +159,25 @@ async function* piecesOf(
     const text = textOf(await bytes.read(start, end), path, start)
     const textBytes = new Map<string, number>()
     let rows = 0
-    const found = eachLine(text, (line, number) => {
+    const scanner = new LineScanner(known, text, (name) => Object.hasOwn(types, name))
+    const add = (name: string, length: number): unknown => textBytes.set(name, (textBytes.get(name) ?? 0) + length)
+    const taken = (): void => {
+      rows++
+      for (const field of known.fields) {
+        if (!scanner.has(field) || text[field.from] !== 0x22) continue
+        add(field.name, field.to - field.from - 2)
+        if (types[field.name] === 'timestamp') noteDigits(field.name, JSON.parse(text.toString('utf8', field.from, field.to)) as string)
+      }
+    }
+    const noteDigits = (name: string, value: string): unknown => digits.set(name, Math.max(digits.get(name) ?? 0, digitsOfText(value)))
+    const found = eachLine(text, { scanner, taken }, (line, number) => {
       const place = { path, line: lines + number }
       for (const [name, value] of Object.entries(objectOf(line, place))) {
         const named = { ...place, name }
         const field = fieldOf(root, name, named)
         if (!Object.hasOwn(types, name)) see(field, value, named)
-        else if (types[name] === 'timestamp' && typeof value === 'string')
-          digits.set(name, Math.max(digits.get(name) ?? 0, digitsOfText(value)))
-        if (typeof value === 'string') textBytes.set(name, (textBytes.get(name) ?? 0) + value.length)
+        else if (types[name] === 'timestamp' && typeof value === 'string') noteDigits(name, value)
+        if (typeof value === 'string') add(name, value.length)
       }
       root.count++
       rows++
@@ -175,19 +188,33 @@ async function* piecesOf(
   }
 }
 
-function textOf(bytes: Uint8Array, path: string, start: number): string {
+/** The lines of a piece, without the mark that a file may begin with. */
+function textOf(bytes: Uint8Array, path: string, start: number): Buffer {
   const plain = checkUtf8(bytes, path)
-  return Buffer.from(plain.buffer, plain.byteOffset, plain.length).toString('utf8', start === 0 ? markBytes(plain) : 0)
+  const from = start === 0 ? markBytes(plain) : 0
+  return Buffer.from(plain.buffer, plain.byteOffset + from, plain.length - from)
 }
 
-/** Calls `visit` with each line that has something on it, and its number from 1 on; returns the number of lines. */
-function eachLine(text: string, visit: (line: string, number: number) => void): number {
+interface Taking {
+  readonly scanner: LineScanner
+  /** Called when the scanner has taken a line, with its number. */
+  readonly taken: (number: number) => void
+}
+
+/** Goes through lines; calls `visit` with those that have something on them and that the scanner declines. Returns the number of lines. */
+function eachLine(text: Buffer, { scanner, taken }: Taking, visit: (line: string, number: number) => void): number {
   let number = 0
   for (let start = 0; start < text.length; ) {
-    const found = text.indexOf('\n', start)
-    const end = found < 0 ? text.length : found
     number++
-    const line = text.slice(start, end)
+    const behind = scanner.scan(start)
+    if (behind >= 0) {
+      taken(number)
+      start = behind + 1
+      continue
+    }
+    const found = text.indexOf(0x0a, start)
+    const end = found < 0 ? text.length : found
+    const line = text.toString('utf8', start, end)
     if (/\S/.test(line)) visit(line, number)
     start = end + 1
   }
@@ -208,6 +235,7 @@ function objectOf(line: string, { path, line: number }: Pick<JsonPlace, 'path' |
 export const readNdjsonSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
   const detail = split.detail as NdjsonDetail // made by `openNdjson`
   const { path, columns, lines } = detail
+  if (names.length === 0 && split.rows !== undefined) return [{ element: { kind: 'row', fields: [] }, length: split.rows, columns: [] }]
   const picked = names.map((name) => {
     const column = columns.find(({ field }) => field.name === name)
     if (column === undefined) throw new Bug(`The column "${name}" of ${path} was not opened.`)
@@ -215,11 +243,36 @@ export const readNdjsonSplit: ReadSplit = async (_source, split, names, _predica
   })
   const text = textOf(await readRange(detail, access), path, detail.start)
   let length = 0
-  eachLine(text, (line, number) => {
+  const root = placeOf(seenOfType({ kind: 'struct', fields: columns.map(({ field }) => field) }))
+  const typed = new Set(picked.flatMap(({ column }) => (column.asked === undefined ? [column.field.name] : [])))
+  const scanner = new LineScanner(root, text, (name) => !typed.has(name)) // opening has looked at the others
+  const readers = picked.map(({ column, builder }) => ({
+    column,
+    builder,
+    read: column.asked === undefined ? valueInto(text, column.field.type, builder) : undefined,
+  }))
+  const taken = (number: number): void => {
+    length++
+    for (const { column, builder, read } of readers) {
+      const place = root.byName.get(column.field.name)
+      if (place === undefined || !scanner.has(place)) builder.append(null)
+      else if (read !== undefined) read(place.from)
+      else {
+        const value = text.toString('utf8', place.from, place.to)
+        const parsed = parseLine(value)
+        if (parsed === undefined) throw lineError(path, lines + number, value, parsed) // an integer of more digits than any number
+        append(builder, column, parsed, { path, line: lines + number })
+      }
+    }
+  }
+  eachLine(text, { scanner, taken }, (line, number) => {
     const place = { path, line: lines + number }
     const row = objectOf(line, place)
     length++
-    for (const { column, builder } of picked) append(builder, column, row, place)
+    for (const { column, builder } of picked) {
+      const { name } = column.field
+      append(builder, column, Object.hasOwn(row, name) ? row[name] : null, place)
+    }
   })
   const batch: Batch = {
     element: { kind: 'row', fields: picked.map(({ column }) => column.field) },
@@ -229,13 +282,7 @@ export const readNdjsonSplit: ReadSplit = async (_source, split, names, _predica
   return [batch]
 }
 
-function append(
-  builder: ColumnBuilder,
-  { field, asked }: NdjsonColumn,
-  row: Readonly<Record<string, unknown>>,
-  place: Pick<JsonPlace, 'path' | 'line'>,
-): void {
-  const value = Object.hasOwn(row, field.name) ? row[field.name] : null
+function append(builder: ColumnBuilder, { field, asked }: NdjsonColumn, value: unknown, place: Pick<JsonPlace, 'path' | 'line'>): void {
   if (value === null || asked === undefined) {
     builder.append(fitted(value, field.type))
     return

@@ -42,7 +42,7 @@ export interface JsonPlace {
 const DEEPEST = 100
 /** Most fields of an object: where there are more, values were made its keys. */
 const MOST_FIELDS = 10_000
-const MOST_I64 = 2n ** 63n
+export const MOST_I64: bigint = 2n ** 63n
 
 /** Takes a value into account. SourceError where it is of another kind than those before. */
 export function see(seen: Seen, value: unknown, place: JsonPlace, depth = 0): void {
