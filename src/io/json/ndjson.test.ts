@@ -37,6 +37,12 @@ test('fields of all lines are columns, null where a line does not have them', as
   ])
 })
 
+test('counting reads nothing: opening has counted', async () => {
+  const table = await load('{"id":1}\n{"id":2}\n\n{"other":3}')
+  rmSync(path)
+  expect(await table.count()).toBe(3)
+})
+
 test('the last line may tell what a column is; many pieces are read by workers, packed ones too', async () => {
   const rows = 400_000
   const text = Array.from(

@@ -136,7 +136,7 @@ function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
 
 /** Whether the files of a source say how many rows each piece has, before one is read. */
 function saysRows({ kind, splits }: ArraySource): boolean {
-  return (kind === 'parquet' || kind === 'ndjson' || kind === 'format') && splits.every(({ rows }) => rows !== undefined)
+  return (kind === 'ndjson' || kind === 'parquet' || kind === 'format') && splits.every(({ rows }) => rows !== undefined)
 }
 
 /** Narrows what is read of a stored table, which keeps its columns: filters and joins then do not copy the others. */
