@@ -196,7 +196,13 @@ export class StructBuilder implements ColumnBuilder {
     } else {
       if (kindOfValue(value) !== 'object') throw misfit(this.name, { kind: 'struct', fields: this.fields ?? [] }, value, this.length)
       const record = value as Readonly<Record<string, unknown>> // kindOfValue says plain object
-      if (this.fields === undefined) for (const key of Object.keys(record)) if (!this.positions.has(key)) this.addField(key, undefined)
+      const keys = Object.keys(record)
+      if (this.isUsual(keys)) {
+        for (let i = 0; i < keys.length; i++) this.children[i]?.append(record[keys[i] as string])
+        this.appendFields()
+        return
+      }
+      if (this.fields === undefined) for (const key of keys) if (!this.positions.has(key)) this.addField(key, undefined)
       let known = 0
       for (let i = 0; i < this.children.length; i++) {
         const name = this.names[i] ?? ''
@@ -204,12 +210,19 @@ export class StructBuilder implements ColumnBuilder {
         if (present) known++
         this.children[i]?.append(present ? record[name] : null)
       }
-      if (this.fields !== undefined && Object.keys(record).length > known) {
+      if (this.fields !== undefined && keys.length > known) {
         throw misfit(this.name, { kind: 'struct', fields: this.fields }, value, this.length)
       }
       this.validity.append(true)
     }
     this.length++
+  }
+  /** Whether the fields are those that are known, in their order. */
+  private isUsual(keys: readonly string[]): boolean {
+    const { names } = this
+    if (keys.length !== names.length) return false
+    for (let i = 0; i < keys.length; i++) if (keys[i] !== names[i]) return false
+    return true
   }
   /** Makes a struct of the last values of `children`, each of which has one more by now. */
   appendFields(): void {

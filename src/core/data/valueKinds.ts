@@ -20,6 +20,7 @@ export function kindOfValue(value: unknown): ValueKind | undefined {
     case 'object':
       if (value === null) return 'null'
       if (Array.isArray(value)) return 'array'
+      if (Object.getPrototypeOf(value) === Object.prototype && !ArrayBuffer.isView(value)) return 'object' // what most objects are
       if (value instanceof Date) return 'Date'
       if (value instanceof Uint8Array) return 'Uint8Array'
       if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return 'array'
