@@ -53,14 +53,14 @@ test('a function that was refused, with the place and the reason', () => {
   expect(explainPlan(planOf(chain))).toMatchInlineSnapshot(`
     "Plan
       Map r => seen.get(r.note ?? "")?.[0] ?? 0
-          runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Use index reads and writes, get, set, add, and methods of strings, numbers and dates.
+          runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.
         Filter r => (/good/g).test(r.note ?? "")
             runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.
           Scan ratings.parquet [user, movie, stars, note]
     Rules: pruneColumns, markPipelined
     Optimized plan
       Map r => seen.get(r.note ?? "")?.[0] ?? 0
-          runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Use index reads and writes, get, set, add, and methods of strings, numbers and dates.
+          runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.
         Filter r => (/good/g).test(r.note ?? "")  (pipelined)
             runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.
           Scan ratings.parquet [note]

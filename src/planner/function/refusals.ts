@@ -190,7 +190,11 @@ const REASONS = {
   },
   'captured-object': {
     message: 'The captured object {name} is not a constant that the plan can read.',
-    cure: 'Capture its numbers, a typed array, or a plain object of numbers.',
+    cure: 'Capture its numbers, a typed array, or plain objects and lists of these, whose elements have the same fields.',
+  },
+  'captured-part': {
+    message: 'It uses an element of the captured {name} as a whole.',
+    cure: 'Read its parts where they are, or keep its index, as k, and read {name}[k] there.',
   },
   'date-as-value': {
     message: '{name} is used as an object, not as a point in time.',
@@ -220,7 +224,7 @@ const REASONS = {
   'key-as-value': { message: 'It uses the key as a value, and its rank is not known.', cure: 'Name its components, as ([i, j]).' },
   'object-as-value': {
     message: 'It keeps an object or array where only a number, string or boolean can be.',
-    cure: 'Use one variable per number.',
+    cure: 'Give it a variable of its own where it is made, and read its parts, or keep its index in a list.',
   },
   'absent-differs': {
     message: 'Where it has no object, {name} is null in one place, and undefined in another.',
@@ -233,7 +237,15 @@ const REASONS = {
   'function-as-value': { message: 'It uses a function as a value.', cure: 'Call it.' },
   'unknown-method': {
     message: 'It calls the method {name}.',
-    cure: 'Use index reads and writes, get, set, add, and methods of strings, numbers and dates.',
+    cure: 'Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.',
+  },
+  'splice-value': {
+    message: 'It uses the elements that splice takes out.',
+    cure: 'Read them before, as list[k] or list.slice(k, k + n), and call list.splice(k, n) as a statement.',
+  },
+  'list-method': {
+    message: 'It calls {name}, a method that is not compiled for this list.',
+    cure: 'Write it as a loop over the elements, as for (const v of list), or with a method that the docs name, in loops.md under Lists.',
   },
   'method-arity': {
     message: 'It calls {name} with other arguments than it takes.',
@@ -254,7 +266,10 @@ const REASONS = {
   },
   'rest-parameter': { message: 'It takes its arguments as a list.', cure: 'Name each parameter.' },
   arguments: { message: 'It uses arguments.', cure: 'Name each parameter.' },
-  spread: { message: 'It spreads a value whose parts are not known.', cure: 'Write the parts out.' },
+  spread: {
+    message: 'It spreads a value whose parts are not known.',
+    cure: 'Write the parts out, or push them one by one, as for (const v of values) list.push(v).',
+  },
   recursive: { message: '{name} calls itself.', cure: 'Write it as a loop.' },
   'too-large': {
     message: 'It is too large once the functions it calls are written out.',

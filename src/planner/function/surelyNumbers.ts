@@ -8,7 +8,7 @@ import { type Counters, isWithin } from './lower/indexRanges.ts'
 interface Known extends Counters {
   /** Locals that are surely numbers. */
   readonly numbers: Set<string>
-  /** Elements of captured lists, undefined outside of these, and the constant locals that hold one. */
+  /** Elements of captured lists, undefined outside of these, and the constant locals that hold one, or what a list gave up. */
   readonly lookups: WeakSet<Expr>
   readonly lookedUp: Set<string>
   readonly tables: readonly { readonly name: string; readonly value: ArrayLike<Primitive> }[]

@@ -9,7 +9,7 @@
  * Legal since an absent value is held as the number to which arithmetic, stores and comparisons convert it: NaN for undefined, 0 for null.
  * Equality with another value could tell the two apart, so it tests presence first, of both sides where both may be absent; other uses
  * that could are refused: a returned value, a null that is stored, `Number.isNaN` and its like. Elements of captured lists of numbers are
- * present by their index. A body that tests columns, collections or captured values, or a local that may be either undefined or null,
+ * present by their index, and captured numbers always. A body that tests columns, collections or other captured values, or a local that may be either undefined or null,
  * stays as it is.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
@@ -37,7 +37,7 @@ export function withPresence(ir: FunctionIr): FunctionIr {
     if (stmt.kind === 'Let' && names.has(stmt.local)) names.delete(stmt.local)
   })
   if (names.size < absent.size) return ir
-  const p = new Presence(absent, ir.tables)
+  const p = new Presence(absent, ir)
   const lets = (stmt: Stmt, original: Stmt): readonly Stmt[] => {
     if ((original.kind !== 'Let' && original.kind !== 'Assign') || !absent.has(original.local)) return [stmt]
     const { local, span } = original
@@ -162,10 +162,12 @@ class Presence {
   isLegal = true
   readonly #absent: ReadonlyMap<string, Absent>
   readonly #tables: FunctionIr['tables']
+  readonly #parameters: FunctionIr['parameters']
 
-  constructor(absent: ReadonlyMap<string, Absent>, tables: FunctionIr['tables']) {
+  constructor(absent: ReadonlyMap<string, Absent>, { tables, parameters }: Pick<FunctionIr, 'tables' | 'parameters'>) {
     this.#absent = absent
     this.#tables = tables
+    this.#parameters = parameters
   }
 
   /** Checks a value that is passed on: where it may be absent, undefined may be stored as NaN, but neither null nor a returned value. */
@@ -202,11 +204,14 @@ class Presence {
         if (!isTrue(right) || (expr.operator === '&&' && !isTrue(left))) this.isLegal = false
         return literal(true, span)
       }
+      case 'Parameter':
+        // the values of parameters belong to the body that is compiled
+        if (typeof this.#parameters.find(({ name }) => name === expr.name)?.value !== 'number') this.isLegal = false
+        return literal(true, span)
       case 'Field':
       case 'Find':
       case 'Input':
       case 'MethodCall':
-      case 'Parameter':
         this.isLegal = false
         return literal(true, span)
       default:

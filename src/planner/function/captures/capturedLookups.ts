@@ -4,6 +4,7 @@
  *     grid[r][c]       a list of lists of as many primitives each     -->  its rows end to end, at r * columns + c
  *     centers[k].x     a list of objects with the same fields       -->  a table of each field, at k
  *     links[v]         a list of lists of several lengths             -->  their elements end to end, where each begins, how long it is
+ *     roads[v][e].to   a list of lists of objects, or of lists      -->  the same, of one list of all objects, or of all lists
  *     rates.get(k)     a Map of numbers to numbers, lists or objects  -->  whether there is a k, and its value, at k - least, or where k is
  *     stops.has(k)     a Set of numbers                               -->  whether there is a k      among the keys in their order
  *
@@ -17,34 +18,32 @@ import type { Span } from '../../../core/span.ts'
 import { binary, conditional, literal, logical, makeIf, negated, truth, unary } from '../lower/build.ts'
 import { isWithin, rangeOf } from '../lower/indexRanges.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
-import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
+import { type Data, type Elements, exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { libraryFunction } from './libraryFunctions.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable, isTable, tableOf } from './outside.ts'
 import { hasTraps } from './traps.ts'
 
-type Data = Value & { readonly kind: 'data' }
 type TableRow = Value & { readonly kind: 'tableRow' }
 
-/** Most elements of a table made here, and most places that it may have for each key. */
-const MOST_ELEMENTS = 2 ** 20
-const PLACES_A_KEY = 8
-const FEW_PLACES = 1_024
+/** Most elements of a table made here. */
+export const MOST_ELEMENTS: number = 2 ** 20
 
 /** Lowers a row of a list of lists by a computed index; undefined for other data. `absent`: whether there is none, if the caller knows. */
 export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode, known: { readonly absent?: Expr } = {}): Value | undefined {
   const { value, name } = data
   if (!Array.isArray(value)) return undefined
-  const rows: readonly unknown[] = value
+  const rows: readonly unknown[] = Array.from(value) // a hole is an element that is undefined
   const [first] = rows
-  const rowAt = (): Row => (known.absent === undefined ? rowOf(l, index, rows.length) : { row: index, absent: known.absent })
+  const { absent } = known
+  const isThere = absent?.kind === 'Literal' && absent.value === false
+  const rowAt = (): Row => (absent === undefined ? rowOf(l, index, rows.length) : { row: index, ...(isThere ? {} : { absent }) })
   if (isPlainRecord(first)) return recordRow(l, data, rows, rowAt)
-  if (first === undefined || !rows.every(isList)) return undefined
-  const columns = first === undefined ? 0 : (rows[0] as readonly Primitive[]).length // as just asked
+  if (first === undefined || !areLists(rows)) return undefined
+  const columns = rows[0]?.length ?? 0
   if (!rows.every((row) => row.length === columns)) return raggedRow(l, data, rows, rowAt(), node)
   if (columns === 0 || rows.length * columns > MOST_ELEMENTS) return undefined
-  const table = tableFor(l, data, 'values', () => numbersOf(rows.flat()))
+  const table = endToEnd(l, data, rows)
   const span = l.span(node)
   const { row, ...rest } = rowAt()
   return { kind: 'tableRow', table, start: binary('*', row, literal(columns, span), span), length: literal(columns, span), name, ...rest }
@@ -58,15 +57,32 @@ export function chosenList(l: Lowering, test: Expr, a: Value, b: Value, node: An
   return nestedRow(l, rows, conditional(test, first, second, test.span), node, { absent: literal(false, test.span) })
 }
 
-function isList(row: unknown): row is readonly Primitive[] {
+export function isList(row: unknown): row is readonly Primitive[] {
   return Array.isArray(row) && isTable(row)
 }
 
+/** Whether all are lists of primitives, or all are lists of lists and objects. */
+function areLists(rows: readonly unknown[]): rows is readonly (readonly unknown[])[] {
+  const areNested = rows.some((row) => Array.isArray(row) && row.length > 0 && !isPrimitiveValue(row[0]))
+  return areNested ? rows.every((row) => Array.isArray(row) && !hasTraps(row) && Array.from(row).every(isPlainPart)) : rows.every(isList)
+}
+
+function isPlainPart(value: unknown): boolean {
+  return (Array.isArray(value) && !hasTraps(value)) || isPlainRecord(value)
+}
+
+/** Returns the elements of all rows, end to end. */
+function endToEnd(l: Lowering, data: Data, rows: readonly (readonly unknown[])[]): Elements {
+  const areNested = rows.some((row) => row.length > 0 && !isPrimitiveValue(row[0]))
+  if (areNested) return partFor(l, data, 'elements', () => rows.flat())
+  return tableFor(l, data, 'values', () => numbersOf(rows.flat() as Primitive[])) // as just asked
+}
+
 /** Lowers a row of lists of several lengths, whose starts and lengths are tables; undefined where the tables are too large, or empty. */
-function raggedRow(
+export function raggedRow(
   l: Lowering,
   data: Data,
-  rows: readonly (readonly Primitive[])[],
+  rows: readonly (readonly unknown[])[],
   { row, ...rest }: Row,
   node: AnyNode,
 ): Value | undefined {
@@ -80,7 +96,7 @@ function raggedRow(
   const span = l.span(node)
   const at = (part: string, held: () => Int32Array): Expr =>
     l.stabilized(unary('+', { kind: 'Lookup', table: tableFor(l, data, part, held), index: row, span }, span), part)
-  const table = tableFor(l, data, 'values', () => numbersOf(rows.flat()))
+  const table = endToEnd(l, data, rows)
   const start = at('starts', () => starts)
   return {
     kind: 'tableRow',
@@ -93,7 +109,7 @@ function raggedRow(
 }
 
 /** The index of a row; `absent` is true where there is no such row, which has no parts. */
-interface Row {
+export interface Row {
   readonly row: Expr
   readonly absent?: Expr
 }
@@ -113,30 +129,29 @@ export function rowThatIsThere<V extends Value & { readonly kind: 'tableRow' | '
   return rest as unknown as V // the value without `absent`
 }
 
-/** Lowers an object of a list whose objects have primitives in the same fields; undefined for other lists. */
-function recordRow(l: Lowering, data: Data, rows: readonly unknown[], rowAt: () => Row): Value | undefined {
+/** Lowers an object of a list whose objects have the same fields, each with primitives, or with lists and objects; undefined for others. */
+export function recordRow(l: Lowering, data: Data, rows: readonly unknown[], rowAt: () => Row): Value | undefined {
   const names = Object.keys(rows[0] as object)
   if (names.length === 0 || names.includes('__proto__') || rows.length * names.length > MOST_ELEMENTS) return undefined
   const isAlike = (row: unknown): boolean => {
     if (!isPlainRecord(row) || Reflect.ownKeys(row).length !== names.length) return false
-    return names.every((name) => isPrimitive(Object.getOwnPropertyDescriptor(row, name)))
+    return names.every((name) => 'value' in (Object.getOwnPropertyDescriptor(row, name) ?? {}))
   }
   if (!rows.every(isAlike)) return undefined
-  const tables = names.map((name): [string, string] => {
-    const values = (): ArrayLike<Primitive> => numbersOf(rows.map((row) => (row as Record<string, Primitive>)[name])) // as looked at above
-    return [name, tableFor(l, data, name, values, `field ${name}`)]
+  const tables = names.flatMap((name): [string, Elements][] => {
+    const values = rows.map((row) => (row as Record<string, unknown>)[name]) // as looked at above
+    if (values.every(isPrimitiveValue)) return [[name, tableFor(l, data, name, () => numbersOf(values), `field ${name}`)]]
+    return values.every(isPlainPart) ? [[name, partFor(l, data, name, () => values, `field ${name}`)]] : []
   })
+  if (tables.length < names.length) return undefined
   return { kind: 'recordRow', tables: new Map(tables), name: data.name, ...rowAt() }
 }
 
-/** Whether a property exists and holds a primitive. */
-function isPrimitive(own: PropertyDescriptor | undefined): boolean {
-  if (own === undefined || !('value' in own)) return false
-  const value: unknown = own.value
+function isPrimitiveValue(value: unknown): value is Primitive {
   return value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol')
 }
 
-function isPlainRecord(value: unknown): value is object {
+export function isPlainRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype && !hasTraps(value)
 }
 
@@ -144,7 +159,7 @@ function isPlainRecord(value: unknown): value is object {
 export function fieldOfRow(of: Value & { kind: 'recordRow' }, field: string, l: Lowering, node: AnyNode): Value {
   const { tables, row, name } = rowThatIsThere(l, of, node)
   const table = tables.get(field)
-  if (table !== undefined) return exprValue(inTable(l, { kind: 'Lookup', table, index: row, span: l.span(node) }))
+  if (table !== undefined) return elementAt(l, table, row, node)
   return field in Object.prototype ? l.refuse('captured-object', node, name) : exprValue(literal(undefined, l.span(node)))
 }
 
@@ -162,8 +177,18 @@ function outside(l: Lowering, index: Expr, length: number, { whole }: { readonly
 
 /** Lowers an element at an index from 0 on, below the length of a row that exists. */
 export function elementBelow(l: Lowering, { table, start }: TableRow, index: Expr, node: AnyNode): Value {
-  const span = l.span(node)
-  return exprValue(inTable(l, { kind: 'Lookup', table, index: binary('+', start, index, span), span }))
+  return elementAt(l, table, binary('+', start, index, l.span(node)), node)
+}
+
+/** Lowers an element of captured values at a place that they have. */
+function elementAt(l: Lowering, of: Elements, index: Expr, node: AnyNode): Value {
+  if (typeof of === 'string') return exprValue(inTable(l, { kind: 'Lookup', table: of, index, span: l.span(node) }))
+  return nestedAt(l, of, index, literal(false, index.span), node)
+}
+
+/** Lowers a list or an object of a captured list of these; `absent`: whether there is none. */
+function nestedAt(l: Lowering, of: Data, index: Expr, absent: Expr, node: AnyNode): Value {
+  return nestedRow(l, of, l.stabilized(index, 'row'), node, { absent }) ?? l.refuse('captured-object', node, of.name)
 }
 
 /** Types a lookup inside its table: as a number, or as a truth value where the table has 1 and 0 for it. */
@@ -180,6 +205,16 @@ export function elementOfRow(of: TableRow, index: Expr, l: Lowering, node: AnyNo
   const span = l.span(node)
   const column = l.stabilized(index, 'column')
   const at = binary('+', start, column, span)
+  if (typeof table !== 'string') {
+    if (l.frame.isLibrary === true) return elementAt(l, table, at, node) // which asks for elements that there are
+    const isThere = logical(
+      '&&',
+      isInside(l, column, length),
+      binary('===', binary('%', column, literal(1, span), span), literal(0, span), span),
+      span,
+    )
+    return nestedAt(l, table, at, l.stabilized(negated(isThere, span), 'absent'), node)
+  }
   const found = inTable(l, { kind: 'Lookup', table, index: at, span })
   const columns = length.kind === 'Literal' ? Number(length.value) : undefined
   if (columns !== undefined && isWithin(l, column, columns)) return exprValue(found)
@@ -213,7 +248,7 @@ export function windowOf(l: Lowering, of: Data | TableRow, name: string, node: C
   if (from.type === 'SpreadElement' || to?.type === 'SpreadElement') return undefined
   const span = l.span(node)
   const table = of.kind === 'data' ? tableOf(l, of) : of.table
-  if (table === undefined) return undefined
+  if (typeof table !== 'string') return undefined
   const row = of.kind === 'data' ? { start: literal(0, span), length: lengthOfTable(l, table, span) } : rowThatIsThere(l, of, node)
   const part = partBetween(l, row.length, [from, ...(to === undefined ? [] : [to])], name, node)
   if (part === undefined) return REFUSED
@@ -263,117 +298,18 @@ function endOf(at: number | undefined, length: number, unsaid: number): number {
   return whole < length ? whole : whole >= length ? length : 0
 }
 
-/** Lowers `map.get(k)`, `map.has(k)`, `set.has(k)`; undefined for other data and methods. */
-export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExpression): Value | undefined {
-  const { value } = data
-  const [argument, another] = node.arguments
-  if (l.context.kind === 'row') return keyedByRow(l, data, name, node)
-  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
-  const isMap = isExactly(value, Map)
-  if ((!isMap && !isExactly(value, Set)) || (name !== 'has' && !(isMap && name === 'get'))) return undefined
-  const keys: readonly unknown[] = [...value.keys()]
-  const values: readonly unknown[] = [...value.values()]
-  const areNumbers = keys.every((key) => typeof key === 'number' && !Number.isNaN(key)) && keys.length <= MOST_ELEMENTS
-  const before = l.out.length
-  const key = l.scalarOrNothing(l.verbs.value(l, argument as Expression), argument)
-  if (key === undefined) return REFUSED
-  const span = l.span(node)
-  if (keys.length === 0) return exprValue(literal(name === 'has' ? false : undefined, span))
-  const ofTexts = byTexts(
-    l,
-    data,
-    key,
-    { name, answer: (text) => (name === 'has' ? value.has(text) : (value as Map<unknown, unknown>).get(text)) },
-    node,
-  )
-  if (ofTexts !== undefined) return ofTexts
-  const places = areNumbers
-    ? (directPlaces(l, data, keys as number[], key, node) ?? sortedPlaces(l, data, keys as number[], key, node))
-    : undefined
-  if (places !== undefined && name === 'has') return exprValue(places.isThere)
-  const found = places && valueAt(l, data, places, values, node)
-  if (found === undefined) l.out.length = before // the body runs as it stands
-  return found
-}
-
-/** The place of a key in the tables of a Map or a Set, and whether the key exists. */
-interface Places {
-  readonly at: Expr
-  readonly isThere: Expr
-  /** The key of each place; undefined for a place without a key. */
-  readonly keys: readonly (number | undefined)[]
-}
-
-/** Gives whole numbers that lie close together a place each, from the least on; undefined for other keys. */
-function directPlaces(l: Lowering, data: Data, keys: readonly number[], key: Expr, node: AnyNode): Places | undefined {
-  const least = keys.reduce((a, b) => Math.min(a, b))
-  const count = keys.reduce((a, b) => Math.max(a, b)) - least + 1
-  if (!keys.every(Number.isSafeInteger) || count > Math.max(FEW_PLACES, PLACES_A_KEY * keys.length) || count > MOST_ELEMENTS)
-    return undefined
-  const span = l.span(node)
-  const at = l.stabilized(binary('-', key, literal(least, span), span), 'place')
-  const present = new Uint8Array(count)
-  for (const one of keys) present[one - least] = 1
-  const isThere = binary('>', { kind: 'Lookup', table: tableFor(l, data, 'keys', () => present), index: at, span }, literal(0, span), span)
-  return { at, isThere, keys: Array.from(present, (is, place) => (is === 1 ? place + least : undefined)) }
-}
-
-/** Finds other numbers by binary search in a sorted table. */
-function sortedPlaces(l: Lowering, data: Data, keys: readonly number[], key: Expr, node: AnyNode): Places | undefined {
-  const span = l.span(node)
-  const sorted = Float64Array.from(keys).sort()
-  const wanted = l.stabilized(key, 'key')
-  const table = tableFor(l, data, 'sorted', () => sorted)
-  const held = l.tables.find((one) => one.name === table)
-  const list: Value = { kind: 'data', value: (held?.of ?? sorted) as object, name: table, origin: 'capture' }
-  const found = l.verbs.inline(l, libraryFunction(l, placeAmong as never, 'get', node), [list, exprValue(wanted)], node)
-  const at = l.scalarOrNothing(found, node)
-  if (at === undefined) return undefined
-  const place = l.stabilized(at, 'place')
-  const isThere = binary('===', unary('+', { kind: 'Lookup', table, index: place, span }, span), wanted, span)
-  return { at: place, isThere, keys: [...sorted] }
-}
-
-/** Returns the index of the first of ascending numbers that is not below `key`, or of the last. */
-function placeAmong(keys: ArrayLike<number>, key: number): number {
-  let low = 0
-  let high = keys.length - 1
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((keys[middle] as number) < key) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Lowers a Map's value at a place: a number, a list of primitives or an object; undefined for Maps of anything else. */
-function valueAt(l: Lowering, data: Data, { at, isThere, keys }: Places, values: readonly unknown[], node: AnyNode): Value | undefined {
-  const span = l.span(node)
-  const map = data.value as Map<unknown, unknown> // only Maps have values at places
-  if (values.every((one) => typeof one === 'number')) {
-    const held = () => numbersOf(keys.map((key) => (key === undefined ? 0 : (map.get(key) as number))))
-    const found = unary('+', { kind: 'Lookup', table: tableFor(l, data, 'values', held), index: at, span }, span)
-    return exprValue(conditional(isThere, found, literal(undefined, span), span))
-  }
-  const [first] = values
-  if (isPlainRecord(first)) {
-    const objects = keys.map((key) => (key === undefined ? first : map.get(key)))
-    return recordRow(l, data, objects, () => absentUnless(at, isThere))
-  }
-  if (!values.every(isList)) return undefined
-  const rows = keys.map((key) => (key === undefined ? [] : (map.get(key) as readonly Primitive[])))
-  return raggedRow(l, data, rows, absentUnless(at, isThere), node)
-}
-
-function absentUnless(at: Expr, isThere: Expr): Row {
-  return { row: at, absent: negated(isThere, isThere.span) }
-}
-
 /** Returns the table made of a part of a constant, made once. `key` tells the parts apart. */
-function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>, key: string = part): string {
+export function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>, key: string = part): string {
   const of = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, of)
   return (of[key] ??= made(l, `${name}_${part}`, held()))
+}
+
+/** Returns a list that is made of a part of a constant, made once. */
+function partFor(l: Lowering, { value, name, origin }: Data, part: string, held: () => readonly unknown[], key: string = part): Data {
+  const of = l.listsOfConstants.get(value) ?? {}
+  l.listsOfConstants.set(value, of)
+  return { kind: 'data', value: (of[key] ??= held()), name, origin, made: true }
 }
 
 /** Adds a table that can be found again as the list that it is. */

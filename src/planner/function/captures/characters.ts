@@ -34,7 +34,7 @@ export function charactersOf(l: Lowering, of: Expr, node: AnyNode): TableRow | u
   const value = l.characters.get(texts) ?? texts.map((text) => text.split(''))
   l.characters.set(texts, value)
   const row = nestedRow(l, { kind: 'data', value, name: of.table, origin: 'capture', made: true }, of.index, node)
-  if (row?.kind !== 'tableRow') return undefined
+  if (row?.kind !== 'tableRow' || typeof row.table !== 'string') return undefined
   l.textTables.add(row.table)
   return row
 }

@@ -16,7 +16,7 @@ import { storedLiteral } from '../lists/stored.ts'
 import { literal } from '../lower/build.ts'
 import { inlineCall, withSelf } from '../lower/inline.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { type Data, exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { type FunctionNode, isFunctionNode, someNode } from '../source/ast.ts'
 import { type ClassSource, classSourceOf } from '../source/source.ts'
 import { type AnyFunction, type Unit, unitOfNode } from '../unit.ts'
@@ -254,7 +254,8 @@ function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: bo
 }
 
 /** Lowers what an object inherits: a method or a getter's value; undefined where its class has no such member. */
-export function inherited(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
+export function inherited(l: Lowering, object: Instance | Data, name: string, node: AnyNode): Value | undefined {
+  if (object.kind === 'data') return capturedGetter(l, object, name, node)
   if (isPrivate(name)) return privateMember(l, object, name, node)
   const own = memberOf(prototypeOf(object), name)
   if (own === undefined || name === 'constructor') return undefined
@@ -264,6 +265,15 @@ export function inherited(l: Lowering, object: Instance, name: string, node: Any
   noteMethod(l, closure.unit, own.of.constructor, name)
   const method = { ...closure, self: object }
   return own.get === undefined ? method : inlineCall(l, method, [], node)
+}
+
+/** Lowers the value of a getter of a captured object's class; undefined where no class of the program has it. */
+function capturedGetter(l: Lowering, object: Data, name: string, node: AnyNode): Value | undefined {
+  const own = memberOf(Object.getPrototypeOf(object.value) as object, name)
+  const closure = own?.get === undefined ? undefined : fromOutside(l, own.get, `${object.name}.${name}`, object.origin, node)
+  if (closure?.kind !== 'closure') return undefined
+  noteMethod(l, closure.unit, own?.of.constructor, name)
+  return inlineCall(l, { ...closure, self: object }, [], node)
 }
 
 /** Lowers a private method, or the value of a private getter; undefined where there is neither. */

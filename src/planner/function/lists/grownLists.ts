@@ -211,6 +211,7 @@ export function growingMethod(l: Lowering, list: View, name: string, args: reado
     return exprValue({ kind: 'Local', name: taken, span })
   }
   l.emit({ kind: 'Let', local: taken, span })
+  l.lookedUp.add(taken) // like an element outside of a captured list
   l.emit(...makeIf(from.test, [...from.before, { kind: 'Assign', local: taken, value, span }, ...from.after], [], span))
   return exprValue({ kind: 'Local', name: taken, span })
 }

@@ -10,6 +10,7 @@
 import type { AnyNode, CallExpression, ForInStatement, ForOfStatement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { type IteratedCall, iterated, iteratedCall, namesOf } from '../captures/capturedLists.ts'
+import { isTable } from '../captures/outside.ts'
 import { binary, literal } from '../lower/build.ts'
 import { counted } from '../lower/counted.ts'
 import { forbidden } from '../lower/expressions.ts'
@@ -61,7 +62,7 @@ function eachOf(
     if (declaration !== undefined) l.verbs.bind(l, declaration.id, bound, 'declare')
     l.verbs.statements(l, [node.body])
   }
-  const isShort = areFewTexts(over) || (l.context.kind === 'row' && (fewOf(over) ?? MOST_IN_ROWS + 1) <= MOST_IN_ROWS)
+  const isShort = areFewTexts(over) || holdsRows(over) || (l.context.kind === 'row' && (fewOf(over) ?? MOST_IN_ROWS + 1) <= MOST_IN_ROWS)
   const byIndex = isCollection(over) ? entriesOf(l, over, node.right, part) : isShort ? undefined : elementsOf(l, over, node.right)
   if (byIndex !== undefined) {
     l.iterated.push(over.kind === 'view' ? over.array : '')
@@ -83,6 +84,11 @@ function areFewTexts(over: Value): boolean {
     over.value.length <= MOST_TURNS &&
     over.value.every((one) => typeof one === 'string')
   )
+}
+
+/** Whether it is a captured list of lists or objects: a loop over a few of them is unrolled. */
+function holdsRows(over: Value): boolean {
+  return over.kind === 'data' && Array.isArray(over.value) && !isTable(over.value)
 }
 
 /** Emits a loop over the indices; `turn` lowers its body for one element. */

@@ -9,7 +9,7 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import { partBetween } from '../captures/capturedLookups.ts'
 import { asTest, binary, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { exprValue, REFUSED, type Site, type Value } from '../lower/value.ts'
 import { iterableOf } from './collections.ts'
 import { emptyList, pushed } from './grownLists.ts'
 import { isList } from './held/notes.ts'
@@ -17,7 +17,7 @@ import { type ByIndex, constantOf, eachElement, elementsOf } from './listElement
 import { checkNumber, eachIndex, type Made, type View } from './madeArrays.ts'
 import { made } from './movedArrays.ts'
 import { noteRecord } from './records.ts'
-import { isAggregate } from './stored.ts'
+import { isObject } from './stored.ts'
 
 /** Lowers a copy of a list whose length is known before the run, each element mapped by `by`; undefined for other values. */
 export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, index: Value) => Value): Value | undefined {
@@ -50,7 +50,8 @@ function pushEach(l: Lowering, list: View, { source, by }: Pick<Copied, 'source'
 
 /** Returns an element of a copy as a scalar; of an object it is noted that the next try makes a list of objects. */
 function mappedScalar(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
-  if (isAggregate(value) || isList(l, value)) noteRecord(l, { unit: l.unit, start: -node.end }, value)
+  if (isObject(value) || isList(l, value))
+    noteRecord(l, { unit: l.unit, start: node.type === 'ArrayExpression' ? node.start : -node.end }, value)
   return l.scalarOrNothing(value, node)
 }
 
@@ -90,7 +91,7 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   )
   if (isChangedLater) {
     l.out.length = before
-    return inTurn(l, name, node)
+    return listInTurn(l, name, node)
   }
   const parts = values.map((value, i) => {
     if (nodes[i]?.type !== 'SpreadElement') return value.kind === 'expr' ? { value, length: 1 } : undefined
@@ -124,15 +125,21 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
   return list
 }
 
-/** Lowers `[...list, list.pop()]`: the elements of a list are copied before what stands behind it is evaluated, which may change the list. */
-function inTurn(l: Lowering, name: string, node: ArrayExpression): Value {
-  const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, Number.POSITIVE_INFINITY)
+/**
+ * Lowers `[...list, list.pop()]`: the elements of a list are copied before what stands behind it is evaluated, which may change the list.
+ * `site`: the place of a literal that grows later.
+ */
+export function listInTurn(l: Lowering, name: string, node: ArrayExpression, site?: Site): Value {
+  const how = { isShifted: site !== undefined && l.isShifted(site) }
+  const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, Number.POSITIVE_INFINITY, how)
   if (list === undefined) return REFUSED
+  if (site !== undefined) l.madeIn.set(list.array, site)
   for (const one of node.elements as (Expression | SpreadElement)[]) {
     const value = one.type === 'SpreadElement' ? iterableOf(l, one.argument) : l.verbs.value(l, one)
     const source = one.type === 'SpreadElement' ? elementsOf(l, value, node) : undefined
     const expr = one.type === 'SpreadElement' ? undefined : l.scalarOrNothing(value, node)
     if (source !== undefined) pushEach(l, list, { source }, node)
+    else if (value.kind === 'tuple') for (const item of value.items) pushed(l, list, l.scalar(item, node), node)
     else if (expr !== undefined) pushed(l, list, expr, node)
     else return one.type === 'SpreadElement' ? l.refuse('spread', node) : REFUSED
   }
@@ -184,7 +191,7 @@ function filtered(l: Lowering, what: Made, over: Value, test: (item: Value, inde
   eachIndex(l, length ?? source.length, node, (at) => {
     const item = l.stabilizedValue(source.item(at))
     const kept = l.scalarOrNothing(test(item, exprValue(at)), node)
-    const value = l.scalarOrNothing(item, node)
+    const value = mappedScalar(l, item, node)
     if (kept === undefined || value === undefined) return
     l.emit(
       ...makeIf(

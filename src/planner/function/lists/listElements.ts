@@ -23,7 +23,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   const span = l.span(node)
   if (over.kind === 'data') {
     const table = Array.isArray(over.value) || ArrayBuffer.isView(over.value) ? tableOf(l, over) : undefined
-    if (table === undefined) return undefined
+    if (table === undefined) return l.context.kind === 'loop' ? rowElements(l, over, node) : undefined
     return { length: { kind: 'LookupLength', table, span }, item: (index) => exprValue({ kind: 'Lookup', table, index, span }) }
   }
   const text = over.kind === 'expr' ? iteratedCharacters(l, over.expr, node) : undefined

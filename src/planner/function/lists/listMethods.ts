@@ -11,16 +11,33 @@ interface List {
   readonly length: number
   [index: number]: number
 }
+interface Grown extends List {
+  readonly push: (value: number) => unknown
+  readonly pop: () => unknown
+}
 type Test = (value: number, index: number, list: List) => boolean
 type Order = (a: number, b: number) => number
 type Fold = (sofar: number, value: number, index: number, list: List) => number
 
 /** `reduce` without an initial value, which begins with the first element. */
-export function reduceFirst(list: List, fold: Fold): number {
+function reduceFirst(list: List, fold: Fold): number {
   if (list.length === 0) throw new TypeError('Reduce of empty array with no initial value')
   let sofar = list[0] as number
   for (let i = 1; i < list.length; i++) sofar = fold(sofar, list[i] as number, i, list)
   return sofar
+}
+
+/** `reduceRight` with an initial value. */
+function reduceRight(list: List, fold: Fold, init: number): number {
+  let sofar = init
+  for (let i = list.length - 1; i >= 0; i--) sofar = fold(sofar, list[i] as number, i, list)
+  return sofar
+}
+
+/** Returns a fold that is written out, by its name and how many arguments it is given; undefined for other methods. */
+export function foldOf(name: string, count: number): ((list: List, ...args: never[]) => unknown) | undefined {
+  if (name === 'reduce' && count === 1) return reduceFirst
+  return name === 'reduceRight' && count === 2 ? reduceRight : undefined
 }
 
 /** Methods that leave the list as it is. */
@@ -43,6 +60,13 @@ export const LIST_METHODS: { readonly [name: string]: (list: List, ...args: neve
   findIndex: (list: List, test: Test) => {
     for (let i = 0; i < list.length; i++) if (test(list[i] as number, i, list)) return i
     return -1
+  },
+  findLast: (list: List, test: Test) => {
+    for (let i = list.length - 1; i >= 0; i--) {
+      const value = list[i] as number
+      if (test(value, i, list)) return value
+    }
+    return void 0
   },
   findLastIndex: (list: List, test: Test) => {
     for (let i = list.length - 1; i >= 0; i--) if (test(list[i] as number, i, list)) return i
@@ -146,6 +170,31 @@ export const CHANGING_METHODS: { readonly [name: string]: (list: List, ...args: 
       list[low] = value
     }
   },
+}
+
+/** Returns the place at which a splice begins; places below 0 count from the end. */
+export const spliceBegin = (list: List, from: number): number => {
+  if (from >= list.length) return list.length
+  const whole = from >= -list.length ? from | 0 : 0
+  return whole < 0 ? list.length + whole : whole
+}
+
+/** Takes elements out of a list. */
+export const cutOut = (list: Grown, first: number, count: number): void => {
+  const left = list.length - first
+  const out = count >= left ? left : count > 0 ? count | 0 : 0
+  if (out > 0) {
+    const length = list.length - out
+    for (let k = first; k < length; k++) list[k] = list[k + out] as number
+    for (let k = 0; k < out; k++) list.pop()
+  }
+}
+
+/** Puts a value between two elements of a list. */
+export const insertAt = (list: Grown, first: number, value: number): void => {
+  list.push(value)
+  for (let k = list.length - 1; k > first; k--) list[k] = list[k - 1] as number
+  list[first] = value
 }
 
 /** Most elements that are sorted by a function. */

@@ -3,22 +3,22 @@ import type { AnyNode, CallExpression } from 'acorn'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
-import { elements, pushesOf, written } from './elements.ts'
+import { elements, isSplice, pushesOf, spliced, splicedIn, written } from './elements.ts'
 import { growingMethod, pushed } from './grownLists.ts'
 import { isList, noteGrowing } from './held/notes.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
-import { CHANGING_METHODS, LIST_METHODS, reduceFirst } from './listMethods.ts'
+import { CHANGING_METHODS, foldOf, LIST_METHODS } from './listMethods.ts'
 import { lengthIn, type View } from './madeArrays.ts'
 import { keptView } from './movedArrays.ts'
 import { copiedRecords } from './recordMethods.ts'
 import { noteRecord } from './records.ts'
-import { isAggregate } from './stored.ts'
+import { isObject } from './stored.ts'
 import { sortedBy } from './timsort.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
 export const OF_LISTS: ReadonlySet<string> = new Set([
-  ...['fill', 'forEach', 'reduce', 'slice', 'map', 'filter', ...Object.keys(LIST_METHODS)],
+  ...['fill', 'forEach', 'reduce', 'reduceRight', 'slice', 'map', 'filter', ...Object.keys(LIST_METHODS)],
   ...Object.keys(CHANGING_METHODS).filter((name) => name !== 'sortBy'),
 ])
 
@@ -29,7 +29,8 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
   if (records !== undefined) return records
   const over = of.kind === 'view' ? keptView(l, of) : of
   const isOwn = over.kind === 'view' && l.locals.has(over.array)
-  if (name === 'reduce' && node.arguments.length === 1) return written(l, over, { name, f: reduceFirst as AnyFunction }, node)
+  const fold = foldOf(name, node.arguments.length)
+  if (fold !== undefined) return written(l, over, { name, f: fold as AnyFunction }, node)
   const reads = Object.hasOwn(LIST_METHODS, name) ? LIST_METHODS[name] : undefined
   if (reads !== undefined) return written(l, over, { name, f: reads }, node)
   if (isOwn && l.lists.has(over.array) && (name === 'push' || name === 'pop' || name === 'shift')) {
@@ -46,8 +47,15 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
     const items = spread && elementsOf(l, l.verbs.value(l, spread), node)
     if (items !== undefined) return pushedAll(l, over, items, node)
     const args = elements(l, node.arguments)
-    if (name === 'push') for (const arg of args ?? []) if (isAggregate(arg) || isList(l, arg)) noteRecord(l, site, arg)
+    if (name === 'push') for (const arg of args ?? []) if (isObject(arg) || isList(l, arg)) noteRecord(l, site, arg)
     return args === undefined ? REFUSED : (growingMethod(l, over, name, args, node) ?? l.refuse('local-array-grows', node, over.array))
+  }
+  if (isOwn && l.lists.has(over.array) && isSplice(name)) {
+    const site = l.madeIn.get(over.array) ?? l.madeAt.get(over.array)
+    if (site !== undefined) l.foundGrowing.push({ site, count: splicedIn(name, node) })
+    if (l.sizes.has(over.array)) return spliced(l, over, name, node)
+    noteGrowing(l, over)
+    return l.refuse('local-array-grows', node, over.array)
   }
   if (isOwn && name === 'sort') return sorted(l, over, node)
   if (isOwn && Object.hasOwn(CHANGING_METHODS, name) && name !== 'sortBy') {

@@ -6,18 +6,20 @@ import { isPlain } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { fieldsOfElementRow } from '../lower/tableRows.ts'
-import { exprValue, REFUSED, type RecordField, type Site, type Value } from '../lower/value.ts'
+import { exprValue, REFUSED, type RecordField, type Records, type Site, type Value } from '../lower/value.ts'
+import { iterableOf } from './collections.ts'
 import { elements, spreadValue } from './elements.ts'
 import { emptyList, growingMethod } from './grownLists.ts'
 import { heldLiteral } from './held/heldMade.ts'
 import { isList, makerOf, noteHeld } from './held/notes.ts'
-import { spreadLiteral } from './listCopies.ts'
+import { listInTurn, spreadLiteral } from './listCopies.ts'
+import { eachElement, elementsOf } from './listElements.ts'
 import { noteListName } from './listVariables.ts'
 import { listLiteral } from './localArrays.ts'
 import { typeLike } from './madeArrays.ts'
 import { listOfPlaces } from './places.ts'
 import { emptyRecords, noteRecord, pushedRecord } from './records.ts'
-import { isAggregate, storedLiteral } from './stored.ts'
+import { isObject, storedLiteral } from './stored.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
   if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
@@ -40,19 +42,39 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
 
 /** Lowers a literal of objects or arrays that are reached by a computed index, or that grows. */
 function recordsLiteral(l: Lowering, name: string, site: Site, node: ArrayExpression): Value {
-  const [items, shape] = [elements(l, node.elements as (Expression | SpreadElement)[]), l.recordsAt(site)] // holes were refused
+  const [nodes, shape] = [node.elements as (Expression | SpreadElement)[], l.recordsAt(site)] // holes were refused
+  const spread = nodes.some((one) => one.type === 'SpreadElement')
+  const items = spread ? [] : elements(l, nodes)
   if (items === undefined || shape === undefined) return REFUSED
-  const of = emptyRecords(l, { name, node, site }, shape, (l.capacityOf(site) ?? 0) + items.length)
-  return of !== undefined && items.every((item) => pushedRecord(l, of.list, item, node)) ? of : REFUSED
+  const of = emptyRecords(l, { name, node, site }, shape, spread ? Number.POSITIVE_INFINITY : (l.capacityOf(site) ?? 0) + items.length)
+  if (of === undefined) return REFUSED
+  const arePut = spread ? nodes.map((one) => putInTurn(l, of.list, one)) : items.map((item) => pushedRecord(l, of.list, item, node))
+  return arePut.includes(false) ? REFUSED : of
+}
+
+/** Emits what puts an item of a literal, or all elements of a list that is spread in it, into a list of objects. */
+function putInTurn(l: Lowering, list: Records, one: Expression | SpreadElement): boolean {
+  if (one.type !== 'SpreadElement') return pushedRecord(l, list, l.verbs.value(l, one), one)
+  const value = iterableOf(l, one.argument)
+  if (value.kind === 'tuple') return value.items.every((item) => pushedRecord(l, list, item, one))
+  const source = elementsOf(l, value, one)
+  if (source === undefined) return l.refuse('spread', one).kind !== 'refused'
+  let isDone = true
+  eachElement(l, source, one, (item) => {
+    isDone &&= pushedRecord(l, list, l.stabilizedValue(item), one)
+  })
+  return isDone
 }
 
 /** Lowers a literal that elements are pushed onto. */
 function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpression): Value {
-  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // holes were refused
-  if (items === undefined) return REFUSED
+  const nodes = node.elements as (Expression | SpreadElement)[] // holes were refused
   const site = { unit: l.unit, start: node.start, loops: l.loops.length }
+  if (nodes.some((one) => one.type === 'SpreadElement')) return listInTurn(l, name, node, site)
+  const items = elements(l, nodes)
+  if (items === undefined) return REFUSED
   const [first] = items
-  if (first !== undefined && (isAggregate(first) || isList(l, first))) {
+  if (first !== undefined && (isObject(first) || isList(l, first))) {
     noteRecord(l, site, first)
     return l.refuse('object-as-value', node)
   }
@@ -76,7 +98,7 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 /** Returns a literal as its parts, or as locals for them where they are assigned later. */
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   for (const part of value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)) noteListName(l, part)
-  const site = { unit: l.unit, start: node.start, loops: l.loops.length }
+  const site = { unit: l.unit, start: node.type === 'CallExpression' ? -node.end : node.start, loops: l.loops.length }
   const grown = value.kind === 'tuple' && l.isIndexed(site) ? value.items.find((item) => isHeldOrGrows(l, item)) : undefined
   if (grown !== undefined) {
     noteHeld(l, makerOf(l, node), grown)
@@ -85,7 +107,7 @@ export function written(l: Lowering, name: string, value: Value & { kind: 'tuple
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list
   const [first] = value.kind === 'tuple' && l.isIndexed(site) && l.context.kind === 'loop' ? value.items : []
-  if (first !== undefined && isAggregate(first)) noteRecord(l, site, first)
+  if (first !== undefined && isObject(first)) noteRecord(l, site, first)
   return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
 }
 

@@ -289,7 +289,7 @@ test('captured lists of lists, Maps and Sets', () => {
     `"y[@0] = ((($rates_keys[(@0 - 3)] > 0) ? +$rates_values[(@0 - 3)] : 1) + (($stops_keys[((@0 + 1) - 7)] > 0) ? 1 : 0))"`,
   )
   expect(body(([i], { y }) => y.set(i, names.get(String(i))))).toMatchInlineSnapshot(
-    `"It calls the method names.get. Use index reads and writes, get, set, add, and methods of strings, numbers and dates."`,
+    `"It calls the method names.get. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates."`,
   )
 })
 

@@ -16,7 +16,7 @@ import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { REFUSED, type Value } from '../lower/value.ts'
 import { iterableOf } from './collections.ts'
-import { elements } from './elements.ts'
+import { elements, isSplice } from './elements.ts'
 import { sizedArray } from './grownLists.ts'
 import { noteGrowing } from './held/notes.ts'
 import { copied } from './listCopies.ts'
@@ -148,7 +148,7 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
   const length = shape.length === view.prefix.length + 1 ? shape.at(-1) : undefined
   const [argument, another] = node.arguments as (Expression | SpreadElement | undefined)[]
   if (name === 'push' && l.lists.has(view.array)) noteGrowing(l, view)
-  if (name === 'push' || name === 'unshift') return l.refuse('local-array-grows', node, view.array)
+  if (name === 'push' || isSplice(name)) return l.refuse('local-array-grows', node, view.array)
   if (
     name !== 'fill' ||
     (length === undefined && !l.sizes.has(view.array)) ||
@@ -157,7 +157,7 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
     another !== undefined ||
     argument.type === 'SpreadElement'
   )
-    return l.refuse('unknown-method', node, `${view.array}.${name}`)
+    return l.refuse('list-method', node, `${view.array}.${name}`)
   const value = l.scalarOrNothing(l.verbs.value(l, argument), argument)
   if (value === undefined) return REFUSED
   fill(l, view, l.sizes.has(view.array) ? lengthIn(l, view, node) : (length ?? 0), value, node)

@@ -155,7 +155,7 @@ export function checkNumber(
     expr,
     ...(isLookedUp(l, expr) ? { guard: site } : {}),
     holds: (kinds) => kinds?.every((kind) => allowed.has(kind) || (isGuarded && kind === 'null')) === true,
-    refusal: refusalOf(areTruths ? 'local-array-truth' : 'local-array-value', span, array),
+    refusal: refusalOf(areTruths ? 'local-array-truth' : 'local-array-value', span, array.replace(/\$\d+$/, '')),
   })
 }
 

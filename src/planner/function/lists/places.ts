@@ -12,13 +12,14 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { binary, conditional, literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { exprValue, REFUSED, type Site, type Value } from '../lower/value.ts'
 import { sizedArray } from './grownLists.ts'
 import { isList, noteRows } from './held/notes.ts'
 import { lengthOf } from './listElements.ts'
 import { checkNumber, eachIndex, elementRead, fill, lengthIn, type Made, typeLike, type View } from './madeArrays.ts'
 import { listOfRows, made } from './movedArrays.ts'
-import { partsOf } from './stored.ts'
+import { emptyRecords, noteRecord, pushedRecord } from './records.ts'
+import { isObject, partsOf } from './stored.ts'
 
 /** The written form of such a list. */
 type Form =
@@ -56,6 +57,8 @@ export function listOfPlaces(
   const places = placesOf(l, form, node)
   if (places === undefined) return REFUSED
   const { length, same } = places
+  const records = dtype === undefined ? recordsOfPlaces(l, name, places, node) : undefined
+  if (records !== undefined) return records
   const typed = (item: Expr): Typed => (dtype === undefined ? { isList: true, ...typeLike(item) } : { dtype })
   if (same === undefined) return eachPlace(l, { name, node, typed, isPlain: dtype === undefined }, places)
   const what = { name, node, ...typed(same) }
@@ -169,6 +172,7 @@ function eachPlace(
     const items = isRow ? parts.items : [value]
     const exprs = items.map((one) => l.scalarOrNothing(one, node))
     const [first] = exprs
+    if (isPlain && !isRow && isObject(value)) noteRecord(l, siteOf(l, node), value)
     // a row of one number is what grows, as in `Array.from({ length: n }, (_, i) => [i])` of edit distances
     if (items.length === 0 || (isRow && items.length === 1) || isList(l, value)) {
       noteRows(l, node, value)
@@ -179,6 +183,23 @@ function eachPlace(
     for (const [k, expr] of exprs.entries()) if (expr !== undefined) write(isRow ? [at, literal(k, span)] : [at], expr)
   })
   return (list && listOfRows(l, list, node)) ?? REFUSED
+}
+
+/** The place of a call that makes a list. */
+function siteOf(l: Lowering, node: AnyNode): Site {
+  return { unit: l.unit, start: -node.end, loops: l.loops.length }
+}
+
+/** Makes a list of objects, where an earlier try has found that places get objects; undefined otherwise. */
+function recordsOfPlaces(l: Lowering, name: string, { length, item }: Places, node: AnyNode): Value | undefined {
+  const site = siteOf(l, node)
+  const shape = l.recordsAt(site)
+  if (shape === undefined) return undefined
+  const room = typeof length === 'number' ? length + (l.capacityOf(site) ?? 0) : Number.POSITIVE_INFINITY
+  const of = emptyRecords(l, { name, node, site }, shape, room)
+  if (of === undefined) return REFUSED
+  eachIndex(l, length, node, (at) => void pushedRecord(l, of.list, l.stabilizedValue(item(at)), node))
+  return of
 }
 
 /** Fills a list of as many places as only the run tells, with numbers or truth values. */
@@ -198,6 +219,7 @@ function eachSized(
     const value = item(at)
     first = value.kind === 'expr' ? value.expr : undefined
     if (value.kind === 'tuple' || isList(l, value)) noteRows(l, node, value)
+    else if (isObject(value)) noteRecord(l, siteOf(l, node), value)
   })
   l.out.length = before // only its type was asked
   if (l.refusals.length > refused) return REFUSED

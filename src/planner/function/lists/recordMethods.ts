@@ -4,11 +4,11 @@ import { asTest, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
-import { elements, pushesOf, written } from './elements.ts'
+import { elements, isSplice, pushesOf, spliced, splicedIn, written } from './elements.ts'
 import { overElements } from './iteration.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
-import { CHANGING_METHODS, LIST_METHODS, reduceFirst } from './listMethods.ts'
+import { CHANGING_METHODS, foldOf, LIST_METHODS } from './listMethods.ts'
 import { eachIndex } from './madeArrays.ts'
 import { emptyRecords, noteRecord, pushedRecord, recordsLength, takenRecord } from './records.ts'
 import { sortedBy } from './timsort.ts'
@@ -25,6 +25,11 @@ export function recordsMethod(l: Lowering, of: RecordsValue, name: string, node:
     if (args?.every((arg) => pushedRecord(l, list, arg, node)) !== true) return REFUSED
     return exprValue(l.temporary(recordsLength(l, list, node), 'size'))
   }
+  if (isSplice(name)) {
+    l.foundGrowing.push({ site: list.site, count: splicedIn(name, node) })
+    l.foundItemsMoved.push(list.site)
+    return spliced(l, of, name, node)
+  }
   if (name === 'sort' || name === 'reverse') {
     l.foundItemsMoved.push(list.site)
     if (name === 'sort' && node.arguments.length === 0) return l.refuse('sorts-texts', node, list.name)
@@ -33,12 +38,13 @@ export function recordsMethod(l: Lowering, of: RecordsValue, name: string, node:
   }
   const reads = Object.hasOwn(LIST_METHODS, name) && !/ndexOf|includes/.test(name) ? LIST_METHODS[name] : undefined
   if (reads !== undefined) return written(l, of, { name, f: reads as AnyFunction }, node)
-  if (name === 'reduce' && node.arguments.length === 1) return written(l, of, { name, f: reduceFirst as AnyFunction }, node)
+  const fold = foldOf(name, node.arguments.length)
+  if (fold !== undefined) return written(l, of, { name, f: fold as AnyFunction }, node)
   return (
     overElements(l, of, name, node) ??
     copiedRecords(l, of, name, node) ??
     copyingMethod(l, of, name, node) ??
-    l.refuse('unknown-method', node, `${list.name}.${name}`)
+    l.refuse('list-method', node, `${list.name}.${name}`)
   )
 }
 

@@ -11,13 +11,14 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Builtin, Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { nestedRow } from '../captures/capturedLookups.ts'
-import { binary, conditional, isBoolean, literal, logical, makeIf, truth } from '../lower/build.ts'
+import { asTest, binary, conditional, isBoolean, literal, logical, makeIf, truth } from '../lower/build.ts'
 import { inputElement } from '../lower/context.ts'
 import { comparesObjects } from '../lower/dates.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { countInRowList } from '../rowLists.ts'
+import { eachElement, elementsOf } from './listElements.ts'
 import { written } from './literals.ts'
 
 /** Most elements of a list whose methods are unrolled. */
@@ -289,6 +290,8 @@ export function filteredLength(l: Lowering, node: AnyNode): Value | undefined {
       : { list, length, item: (index) => memberValue(l, list, String(index), call), node: call }
   const tests = short && each(l, short, f, undefined)
   if (tests === undefined) {
+    const inMemory = length === undefined ? countedIn(l, over, f, call) : undefined
+    if (inMemory !== undefined) return inMemory
     l.out.length = before // the list is lowered again, in memory
     return undefined
   }
@@ -301,4 +304,20 @@ export function filteredLength(l: Lowering, node: AnyNode): Value | undefined {
     count = i === 0 ? one : binary('+', count, one, span)
   }
   return exprValue(count)
+}
+
+/** Emits the count of the elements of a list in memory that pass a test; undefined for other values. */
+function countedIn(l: Lowering, over: Value, by: Expression, node: CallExpression): Value | undefined {
+  const source = l.context.kind === 'loop' ? elementsOf(l, over, node) : undefined
+  const f = source && l.verbs.value(l, by)
+  if (source === undefined || f?.kind !== 'closure') return undefined
+  const [span, local] = [l.span(node), l.newName('count')]
+  const count: Expr = { kind: 'Local', name: local, span }
+  l.emit({ kind: 'Let', local, init: literal(0, span), span })
+  eachElement(l, source, node, (item, at) => {
+    const test = l.scalarOrNothing(l.verbs.inline(l, f, [l.stabilizedValue(item), exprValue(at), over], node), node)
+    const more: Stmt = { kind: 'Assign', local, value: binary('+', count, literal(1, span), span), span }
+    if (test !== undefined) l.emit(...makeIf(asTest(test), [more], [], span))
+  })
+  return exprValue(l.temporary(count))
 }

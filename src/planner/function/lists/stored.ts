@@ -14,6 +14,7 @@ import type { AnyNode } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { plainName } from '../captures/privateNames.ts'
+import { hasTraps } from '../captures/traps.ts'
 import { conditional, literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { holdsLiteral } from '../lower/loweringParts.ts'
@@ -274,7 +275,7 @@ export function isNamed(value: Value): boolean {
 
 /** Whether another variable may have the object, or one inside it. */
 export function holdsNamed(value: Value): boolean {
-  if (value.kind === 'stored' || value.kind === 'item') return true
+  if (value.kind === 'stored' || value.kind === 'item' || isCaptured(value)) return true
   if (value.kind === 'tuple') return value.isNamed === true || value.items.some(holdsNamed)
   return value.kind === 'record' && (value.isNamed === true || value.fields.some((field) => holdsNamed(field.value)))
 }
@@ -341,8 +342,25 @@ function refuseAlias(l: Lowering, span: Span, { name, site }: Owner): void {
 /** Returns an object or array that only an expression holds so far as a literal of its parts; anything else unchanged. */
 export function takenApart(l: Lowering, value: Value): Value {
   if (value.kind === 'item') return l.verbs.itemParts(l, value, value.place.span)
+  if (isCaptured(value)) return capturedParts(l, value)
   if (value.kind !== 'expr' || !holdsLiteral(value.expr)) return value
   return apart(l, value.expr) ?? value
+}
+
+/** Returns a captured object as its fields; it has a name, so that no copy of it is changed. */
+function capturedParts(l: Lowering, of: Captured): Value {
+  const names = of.kind === 'data' ? Object.keys(of.value) : [...of.tables.keys()]
+  const fields = names.map((name) => ({ name, value: takenApart(l, l.verbs.member(l, of, name, l.unit.node)) }))
+  return { kind: 'record', fields, isNamed: true }
+}
+
+type Captured = Value & { readonly kind: 'data' | 'recordRow' }
+
+/** Whether a value is a captured object, which is there, and whose fields are known. */
+function isCaptured(value: Value): value is Captured {
+  if (value.kind === 'recordRow') return value.absent === undefined
+  if (value.kind !== 'data' || hasTraps(value.value) || Object.getPrototypeOf(value.value) !== Object.prototype) return false
+  return Reflect.ownKeys(value.value).every((name) => typeof name === 'string' && !/^(__proto__|\d+)$/.test(name))
 }
 
 function apart(l: Lowering, expr: Expr): Value | undefined {
@@ -371,6 +389,9 @@ function chosen(test: Expr, a: Value, b: Value): Value | undefined {
     ? undefined
     : { kind: 'record', fields: fields as { name: string; value: Value }[], ...ofClass(a) } // none is undefined
 }
+
+/** Whether a value is an object, or an array that the function made. */
+export const isObject = (value: Value): boolean => isAggregate(value) || isCaptured(value)
 
 /** Whether a value is an object or array that the function made. */
 export function isAggregate(value: Value): boolean {

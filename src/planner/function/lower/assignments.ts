@@ -5,6 +5,7 @@
 import type { AnyNode, AssignmentExpression, Expression, Pattern, UpdateExpression } from 'acorn'
 import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
+import { emptiedList } from '../lists/elements.ts'
 import { writtenIndex } from '../lists/grownLists.ts'
 import { checkedHeld, storedInHeld } from '../lists/held/heldLists.ts'
 import { isList, makerOfValue } from '../lists/held/notes.ts'
@@ -13,7 +14,7 @@ import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
 import { assignView, placeRow } from '../lists/movedArrays.ts'
 import { absentLiteral, noteOptional } from '../lists/optionals.ts'
 import { noteRecord, replacedRecord } from '../lists/records.ts'
-import { isAggregate, storeParts, takenApart } from '../lists/stored.ts'
+import { isObject, storeParts, takenApart } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { isLikeLet } from '../source/scope.ts'
 import { type Place, placeOf } from '../source/targets.ts'
@@ -77,7 +78,7 @@ export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | '
     return
   }
   const site = place.kind === 'local' && target.type === 'Identifier' ? declarationOf(l, target) : undefined
-  if (site !== undefined && (isAggregate(value) || absentLiteral(value) !== undefined)) noteOptional(l, site, takenApart(l, value))
+  if (site !== undefined && (isObject(value) || absentLiteral(value) !== undefined)) noteOptional(l, site, takenApart(l, value))
   if (value.kind !== 'expr' && place.kind === 'local') {
     l.refuse('reassigns-value', target, place.userName)
     return
@@ -129,9 +130,15 @@ interface Assigning {
 
 /** Lowers `w[k] = e`, where w and k are evaluated before e. */
 function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assigning): Value {
+  const hint = left.type === 'MemberExpression' && !left.computed && left.property.type === 'Identifier' ? left.property.name : undefined
+  const isEmptied = hint === 'length' && right.type === 'Literal' && right.value === 0
+  if (isEmptied && left.type === 'MemberExpression' && emptiedList(l, lowerExpression(l, left.object as Expression), how.node))
+    return lowerExpression(l, right)
   let place = placeOf(l, left, { twice: false })
   const between = l.out.length
+  l.nameHint = hint
   const value = lowerExpression(l, right)
+  l.nameHint = undefined
   if (place !== undefined && isNoScalar(place)) {
     storeWhole(l, place, value, how.node)
     return place.kind === 'whole' ? place.stored : value
@@ -145,7 +152,7 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
     l.verbs.inline(l, place.setter, [value], how.node)
     return value
   }
-  if (place?.kind === 'grown' && (isAggregate(value) || isList(l, value))) noteRecord(l, l.madeIn.get(place.array), value)
+  if (place?.kind === 'grown' && (isObject(value) || isList(l, value))) noteRecord(l, l.madeIn.get(place.array), value)
   const expr = place === undefined ? undefined : l.scalarOrNothing(value, right)
   return place === undefined || expr === undefined ? REFUSED : store(l, place, expr, how)
 }

@@ -5,17 +5,18 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Builtin, type Expr, METHODS, type Method } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
+import { keyedMethod } from '../captures/capturedCollections.ts'
 import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { partsCall } from '../captures/capturedLists.ts'
-import { keyedMethod, windowOf } from '../captures/capturedLookups.ts'
+import { windowOf } from '../captures/capturedLookups.ts'
 import { codeOfCharacter } from '../captures/characters.ts'
 import { argumentExprs, handleMethod, inOrderAfter, viewMethod } from '../captures/handleMethods.ts'
-import { fromOutside, tableOf } from '../captures/outside.ts'
+import { fromOutside, isTable, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { collectionMethod, iterableOf } from '../lists/collections.ts'
-import { elements, pushesOf } from '../lists/elements.ts'
+import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { heldMethod } from '../lists/held/heldMethods.ts'
 import { noteListElements } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
@@ -136,7 +137,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         hasOwn(l, object, name, node) ??
         keyedMethod(l, object, name, node) ??
         windowOf(l, object, name, node) ??
-        (l.context.kind === 'row' ? shortListMethod(l, object, name, node) : undefined) ??
+        (l.context.kind === 'row' || isFewRows(l, object, node) ? shortListMethod(l, object, name, node) : undefined) ??
         overElements(l, object, name, node) ??
         listMethod(l, object, name, node) ??
         shortListMethod(l, object, name, node) ??
@@ -188,7 +189,9 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         if (isEmpty(object)) l.foundGrowing.push({ site: object.site, count: 0 })
       }
       if (isGrowing(name)) return notYetGrowing(l, object, name, node)
-      return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
+      return object.kind === 'stored'
+        ? callMember(l, object, name, node)
+        : l.refuse(l.context.kind === 'loop' ? 'list-method' : 'unknown-method', node, name)
     }
     case 'key':
     case 'shape':
@@ -201,8 +204,13 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
   }
 }
 
+/** Whether a list holds objects or lists, and no earlier try has found that what a method makes of it lies in memory. */
+function isFewRows(l: Lowering, { value }: Value & { kind: 'data' }, node: CallExpression): boolean {
+  return !isTable(value) && l.recordsAt({ unit: l.unit, start: -node.end }) === undefined
+}
+
 function isGrowing(name: string): boolean {
-  return name === 'push' || name === 'pop' || name === 'shift'
+  return name === 'push' || name === 'pop' || name === 'shift' || isSplice(name)
 }
 
 /** Notes that an element of a list, which seemed to be an array of a few parts, has a method of lists. */
@@ -219,7 +227,7 @@ function isEmpty(object: Value): boolean {
 /** Refuses a push onto a literal, and notes how many elements are pushed, if known: the next try makes a list with room for them. */
 function notYetGrowing(l: Lowering, { site }: Value & { kind: 'tuple' | 'stored' }, name: string, node: CallExpression): Value {
   if (site === undefined) return l.refuse('local-array-grows', node, 'a list')
-  l.foundGrowing.push({ site, count: name === 'push' ? pushesOf(l, site, node) : 0 })
+  l.foundGrowing.push({ site, count: name === 'push' ? pushesOf(l, site, node) : isSplice(name) ? splicedIn(name, node) : 0 })
   if (name === 'shift') l.foundShifted.push(site)
   return l.refuse('local-array-grows', node, 'a list')
 }

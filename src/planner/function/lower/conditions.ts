@@ -10,7 +10,7 @@ import { whereHolds } from '../lists/madeArrays.ts'
 import { chosenView } from '../lists/movedArrays.ts'
 import { absentLiteral, isOptional, type MaybeStored, presentOne, thereIn } from '../lists/optionals.ts'
 import { chosenObject, isInstance } from '../lists/returnedObjects.ts'
-import { holdsNamed, isAggregate, noteCopy, partsOf } from '../lists/stored.ts'
+import { holdsNamed, isAggregate, isObject, noteCopy, partsOf } from '../lists/stored.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated } from './build.ts'
 import { rankOf } from './context.ts'
 import { dateItself } from './dates.ts'
@@ -86,7 +86,7 @@ function afterOptional(l: Lowering, given: MaybeStored, node: Expression & { typ
   const right = { value, emitted }
   const left = { value: isAnd ? absent : presentOne(given), emitted: [] }
   const [then, other] = isAnd ? [right, left] : [left, right]
-  if (isAggregate(value) || !isAnd) return chosenObject(l, there, [then, other], node)
+  if (isObject(value) || !isAnd) return chosenObject(l, there, [then, other], node)
   return chosenScalar(l, there, [then, other], node)
 }
 
@@ -137,7 +137,7 @@ export function lowerConditional(l: Lowering, node: Expression & { type: 'Condit
   const isMadeThere = then.emitted.length + other.emitted.length > 0
   const areObjects = isAggregate(then.value) && isAggregate(other.value)
   const mayBeAbsent = [then, other].some(({ value }) => isOptional(value) || absentLiteral(value) !== undefined)
-  if (l.context.kind === 'loop' && mayBeAbsent && (isAggregate(then.value) || isAggregate(other.value)))
+  if (l.context.kind === 'loop' && mayBeAbsent && (isObject(then.value) || isObject(other.value)))
     return chosenObject(l, test, [then, other], node)
   if (l.context.kind === 'loop' && areObjects && (isMadeThere || isInstance(then.value) || isItem(then.value) || isItem(other.value)))
     return chosenObject(l, test, [then, other], node)

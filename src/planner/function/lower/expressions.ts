@@ -261,6 +261,9 @@ export function lowerEffect(l: Lowering, node: Expression): void {
     case 'AssignmentExpression':
       l.verbs.assignment(l, node, { value: false })
       return
+    case 'CallExpression':
+      l.unusedCall = node
+      break
     default:
       break
   }

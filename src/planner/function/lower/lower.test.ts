@@ -140,7 +140,7 @@ test('captures become parameters, tables and inlined functions', () => {
   expect(row((r) => clamp(r.stars, K))).toBe('return ((#0.stars < $K) ? $K : #0.stars)')
   expect(loop((v, [i], { rate, index, square }) => square(v + rate) + index[i])).toBe('return (((#0 + $rate) * (#0 + $rate)) + $index[@0])')
   expect(row((r) => config.late + r.stars)).toBe(
-    'The captured object config is not a constant that the plan can read. Capture its numbers, a typed array, or a plain object of numbers.',
+    'The captured object config is not a constant that the plan can read. Capture its numbers, a typed array, or plain objects and lists of these, whose elements have the same fields.',
   )
   expect(row((r) => factorial(r.user))).toMatch(/factorial calls itself\. Write it as a loop\.$/)
 })
@@ -241,7 +241,9 @@ test('buffers, accumulators, generators', () => {
     loop((v, [i], { G }) => {
       G.set(i, v)
     }),
-  ).toBe('It calls the method G.set. Use index reads and writes, get, set, add, and methods of strings, numbers and dates.')
+  ).toBe(
+    'It calls the method G.set. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.',
+  )
   expect(
     loop((v, _k, { loss }) => {
       if (loss.value > v) loss.add(1)
@@ -496,7 +498,9 @@ test('what has effects outside is refused by name, each with its cure', () => {
     range(([i]) => {
       table.push(i)
     }),
-  ).toBe('It calls the method table.push. Use index reads and writes, get, set, add, and methods of strings, numbers and dates.')
+  ).toBe(
+    'It calls the method table.push. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.',
+  )
   expect(
     range(([i], { W }) => {
       try {
@@ -642,10 +646,10 @@ test('a Date that is used as an object is refused, and so is one whose text depe
     `"from is used as an object, not as a point in time. Compare it with < or >, subtract it, or take its getTime()."`,
   )
   expect(row((r) => r.stars > from.getFullYear())).toMatchInlineSnapshot(
-    `"It calls the method from.getFullYear. Use index reads and writes, get, set, add, and methods of strings, numbers and dates."`,
+    `"It calls the method from.getFullYear. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates."`,
   )
   expect(row((r) => r.at > marked)).toMatchInlineSnapshot(
-    `"The captured object marked is not a constant that the plan can read. Capture its numbers, a typed array, or a plain object of numbers."`,
+    `"The captured object marked is not a constant that the plan can read. Capture its numbers, a typed array, or plain objects and lists of these, whose elements have the same fields."`,
   )
   expect(row((r) => r.at > new Date('1994-01-01T00:00'))).toMatchInlineSnapshot(
     `"It makes an object with new. Use plain numbers, arrays of numbers as new Float64Array(n), or make the object outside and capture its numbers."`,

@@ -364,7 +364,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'data':
       case 'tableRow':
       case 'recordRow':
-        this.refuse('captured-object', node, value.name)
+        this.refuse(value.kind === 'data' ? 'captured-object' : 'captured-part', node, value.name)
         return undefined
       case 'elementRow':
         this.refuse('row-as-value', node, value.table)

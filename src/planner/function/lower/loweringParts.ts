@@ -215,7 +215,7 @@ export interface Verbs<L> {
   /** Makes an object of a class of the program; undefined where it is none, or cannot be written out. */
   readonly instance: (l: L, node: NewExpression) => Value | undefined
   /** Returns what an object inherits from its class under a name; undefined where that is nothing. */
-  readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' }, name: string, node: AnyNode) => Value | undefined
+  readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' | 'data' }, name: string, node: AnyNode) => Value | undefined
   /** Returns the setter of a name; undefined where there is none. */
   readonly setter: (l: L, object: Value & { kind: 'stored' }, name: string, node: AnyNode) => (Value & { kind: 'closure' }) | undefined
   /** Returns the number of a list that is put where lists of a kind are; undefined where it is refused. */

@@ -1,4 +1,5 @@
 /** The state of a lowering, which its verbs and the passes after it read and write. */
+import type { AnyNode } from 'acorn'
 import type { Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal } from '../../../core/span.ts'
@@ -170,6 +171,8 @@ export abstract class LoweringState<L> {
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */
   readonly partsOfConstants: Map<object, Record<string, string>> = new Map()
+  /** The lists of lists and objects that were made of captured constants, by what they are made of and by part. */
+  readonly listsOfConstants: Map<object, Record<string, readonly unknown[]>> = new Map()
   /** Tables of characters, or of texts that a captured object has for others. */
   readonly textTables: Set<string> = new Set()
   /** The characters of captured lists of texts. */
@@ -193,6 +196,8 @@ export abstract class LoweringState<L> {
   readonly chosenFrom: WeakMap<Expr, readonly Value[]> = new WeakMap()
   /** The name of the literal being lowered. */
   nameHint: string | undefined
+  /** The call whose value nobody uses. */
+  unusedCall: AnyNode | undefined
 
   constructor(context: LowerContext, unit: Unit, given: Given<L>) {
     const {

@@ -259,6 +259,8 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
   }
   const own = Object.getOwnPropertyDescriptor(value, name)
   if (own === undefined) {
+    const got = l.verbs.inherited(l, object, name, node)
+    if (got !== undefined) return got
     const isBehind = isArray && isIndexName(name) // the length of a list is compared from run to run
     return name in value || (isArray && !isBehind)
       ? l.refuse('captured-object', node, object.name)

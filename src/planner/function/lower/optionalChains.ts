@@ -2,7 +2,7 @@
 import type { AnyNode, CallExpression, Expression, MemberExpression } from 'acorn'
 import { memberOf } from '../lists/literals.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
-import { isOptional, type MaybeStored, thereIn } from '../lists/optionals.ts'
+import { absentLiteral, isOptional, type MaybeStored, thereIn } from '../lists/optionals.ts'
 import { splitIn, splitText } from '../lists/splitTexts.ts'
 import { binary, conditional, literal, makeIf, negated } from './build.ts'
 import type { Lowering } from './lowering.ts'
@@ -25,6 +25,7 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
   // keys, views, handles and literals always exist
   const isAbsentAtFirst = object.kind === 'expr' && object.expr.kind === 'Local' && l.absentAtFirst.has(object.expr.name)
   if (object.kind !== 'expr' || isAbsentAtFirst) return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
+  if (absentLiteral(object) !== undefined) return exprValue(literal(undefined, span))
   if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
     return fieldOf(l, object.expr, head.member.property.name, { optional: true }, whole)
   }

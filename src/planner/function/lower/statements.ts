@@ -5,7 +5,7 @@ import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { absentLiteral } from '../lists/optionals.ts'
 import { returnStored } from '../lists/returnedObjects.ts'
-import { isAggregate } from '../lists/stored.ts'
+import { isObject } from '../lists/stored.ts'
 import { lowerSwitch } from '../normalize/switches.ts'
 import { someNode } from '../source/ast.ts'
 import { asTest, conditional, literal, makeIf, negated } from './build.ts'
@@ -173,7 +173,7 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
     result.list = of
     const number = l.verbs.heldNumber(l, of, value, node.argument)
     if (number !== undefined) l.emit({ kind: 'Assign', local: result.local, value: number, span })
-  } else if (value !== undefined && node.argument && (isAggregate(value) || absentLiteral(value) !== undefined)) {
+  } else if (value !== undefined && node.argument && (isObject(value) || absentLiteral(value) !== undefined)) {
     returnStored(l, result, value, node.argument)
     if (result.optional === undefined && value.kind === 'expr' && absentLiteral(value) !== undefined)
       l.emit({ kind: 'Assign', local: result.local, value: value.expr, span })

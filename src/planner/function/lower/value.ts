@@ -20,11 +20,11 @@ export type Value =
   | { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[]; readonly rank?: number }
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering; `made`: a list that was made then of what is captured. */
-  | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin; readonly made?: true }
+  | Data
   /** A row of a captured list of lists, end to end in a table: start and length; `absent`: whether there is none, if not known. */
   | {
       readonly kind: 'tableRow'
-      readonly table: string
+      readonly table: Elements
       readonly start: Expr
       readonly length: Expr
       readonly name: string
@@ -35,7 +35,7 @@ export type Value =
   /** An object of a captured list of objects with the same fields, which has a table for each field. */
   | {
       readonly kind: 'recordRow'
-      readonly tables: ReadonlyMap<string, string>
+      readonly tables: ReadonlyMap<string, Elements>
       readonly row: Expr
       readonly name: string
       readonly absent?: Expr
@@ -79,6 +79,17 @@ export type Value =
   | Held
   /** A refused value, which causes no further refusal. */
   | { readonly kind: 'refused' }
+
+export interface Data {
+  readonly kind: 'data'
+  readonly value: object
+  readonly name: string
+  readonly origin: Origin
+  readonly made?: true
+}
+
+/** Captured values that lie end to end: a table of primitives, or the list of the lists or objects that they are. */
+export type Elements = string | Data
 
 /** The meaning of a local name of the user's function. */
 export type Bound =

@@ -166,7 +166,10 @@ export function takenHeld(l: Lowering, list: Held, name: 'pop' | 'shift', node: 
     const value = elementRead(l, heap.elements.arrays[parts.number] ?? '', [item.place], span)
     l.emit(...makeIf(test, [{ kind: 'Assign', local: taken, value, span }, ...after], [], span))
     const local: Expr = { kind: 'Local', name: taken, span }
-    if (parts.list === undefined) return exprValue(local)
+    if (parts.list === undefined) {
+      l.lookedUp.add(taken)
+      return exprValue(local)
+    }
     l.stableLocals.add(taken)
     return { kind: 'held', of: parts.list, number: local, mayBeAbsent: true }
   }

@@ -3,11 +3,11 @@ import type { CallExpression } from 'acorn'
 import type { Lowering } from '../../lower/lowering.ts'
 import { exprValue, type Held, REFUSED, type Value } from '../../lower/value.ts'
 import type { AnyFunction } from '../../unit.ts'
-import { elements, written } from '../elements.ts'
+import { elements, isSplice, spliced, written } from '../elements.ts'
 import { overElements } from '../iteration.ts'
 import { copyingMethod } from '../listCopies.ts'
 import { elementsOf } from '../listElements.ts'
-import { CHANGING_METHODS, LIST_METHODS, reduceFirst } from '../listMethods.ts'
+import { CHANGING_METHODS, foldOf, LIST_METHODS } from '../listMethods.ts'
 import { copiedRecords } from '../recordMethods.ts'
 import { sortedBy } from '../timsort.ts'
 import { heapOf } from './heaps.ts'
@@ -22,6 +22,10 @@ export function heldMethod(l: Lowering, given: Held, name: string, node: CallExp
   if (name === 'push') return pushed(l, list, node)
   if (name === 'pop' || name === 'shift')
     return node.arguments.length > 0 ? l.refuse('unknown-method', node, name) : takenHeld(l, list, name, node)
+  if (isSplice(name)) {
+    l.held.noteMoved(list.of)
+    return spliced(l, list, name, node)
+  }
   const isScalar = heap.elements.parts.kind === 'leaf' && heap.elements.parts.list === undefined
   if (name === 'sort' || name === 'reverse') {
     if (!isScalar) return l.refuse('unknown-method', node, name)
@@ -33,14 +37,15 @@ export function heldMethod(l: Lowering, given: Held, name: string, node: CallExp
   const compares = /ndexOf|includes/.test(name)
   const reads = Object.hasOwn(LIST_METHODS, name) && (isScalar || !compares) ? LIST_METHODS[name] : undefined
   if (reads !== undefined) return written(l, list, { name, f: reads as AnyFunction }, node)
-  if (name === 'reduce' && node.arguments.length === 1) return written(l, list, { name, f: reduceFirst as AnyFunction }, node)
+  const fold = foldOf(name, node.arguments.length)
+  if (fold !== undefined) return written(l, list, { name, f: fold as AnyFunction }, node)
   const holdsLists = heap.elements.parts.kind === 'leaf' && !isScalar
   if (holdsLists && /^(concat|filter|slice)$/.test(name)) noteElementOfCall(l, list, node)
   return (
     overElements(l, list, name, node) ??
     copiedRecords(l, list, name, node) ??
     copyingMethod(l, list, name, node) ??
-    l.refuse('unknown-method', node, name)
+    l.refuse('list-method', node, name)
   )
 }
 
