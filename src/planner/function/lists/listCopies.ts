@@ -5,7 +5,7 @@
  *     x.row(i).filter((v) => v > 0)                    one with room for all, and how many there are
  */
 import type { AnyNode, ArrayExpression, CallExpression, Expression, SpreadElement } from 'acorn'
-import type { Expr } from '../../../core/ir/functionIr.ts'
+import { type Expr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { partBetween } from '../captures/capturedLookups.ts'
 import { asTest, binary, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
@@ -86,9 +86,7 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
     return value
   })
   const values = l.inOrder(work)
-  const isChangedLater = values.some(
-    (value, i) => nodes[i]?.type === 'SpreadElement' && /^(view|held|records)$/.test(value.kind) && (ends.at(-1) ?? 0) > (ends[i] ?? 0),
-  )
+  const isChangedLater = values.some((value, i) => nodes[i]?.type === 'SpreadElement' && mayChange(l, value, l.out.slice(ends[i])))
   if (isChangedLater) {
     l.out.length = before
     return listInTurn(l, name, node)
@@ -123,6 +121,19 @@ export function spreadLiteral(l: Lowering, name: string, node: ArrayExpression):
     first += part.length ?? 0
   }
   return list
+}
+
+/** Whether statements may change a list: write into it, or let it grow. */
+function mayChange(l: Lowering, list: Value, stmts: readonly Stmt[]): boolean {
+  if (list.kind !== 'view' && list.kind !== 'held' && list.kind !== 'records') return false
+  const array = list.kind === 'view' ? list.array : list.kind === 'records' ? list.list.arrays[0] : undefined
+  const size = array === undefined ? undefined : l.sizes.get(array)
+  let found = false
+  visitStmts(stmts, (stmt) => {
+    if (stmt.kind === 'Write' || stmt.kind === 'Add') found ||= list.kind !== 'view' || stmt.array === list.array
+    if (stmt.kind === 'Assign') found ||= size !== undefined && (stmt.local === size.end || stmt.local === size.first)
+  })
+  return found
 }
 
 /**
