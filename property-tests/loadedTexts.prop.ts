@@ -1,6 +1,6 @@
 /**
  * Law: texts that came as places in a dictionary for each split are, put together, the texts that they stand for, and have the
- * codes that looking at each text would give; and texts that came as they are may lie between them.
+ * codes that looking at each text would give; and texts that came as they are, or were encoded as they were read, may lie between them.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { valueReader } from '../src/core/data/columnReaders.ts'
 import { mapBuffers } from '../src/exec/memory/shareColumns.ts'
 import { nullsPlaced, place, textBytes } from '../src/exec/tables/columns/loadTask.ts'
 import { ResultBlocks } from '../src/exec/tables/columns/resultBlocks.ts'
+import { encodedTexts } from '../src/exec/tables/columns/texts/encodedTexts.ts'
 import { countedTexts, mergedCodes } from '../src/exec/tables/columns/texts/loadedTexts.ts'
 import { codesOfUnspelled, isUnspelled, spelled, spelledBytes, unspelled } from '../src/exec/tables/columns/texts/spelledTexts.ts'
 import { codeColumn, codeOf, codesOf, codeTexts, decoded, emptyCodes } from '../src/exec/tables/columns/texts/textCodes.ts'
@@ -27,13 +28,16 @@ const split = fc.record({
   rows: fc.array(fc.nat(15), { minLength: 1, maxLength: 40 }),
   /** How often the rows come again: strides of a kernel end within some splits. */
   times: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.constant(1_700) }),
-  plain: fc.integer({ min: 0, max: 9 }).map((of) => of === 0),
+  kind: fc.constantFrom('dictionary', 'dictionary', 'dictionary', 'dictionary', 'encoded', 'encoded', 'plain'),
+  /** The different endings of texts of no dictionary, which go round, and the rows that each has. With 256 there is one text before them. */
+  endings: fc.constantFrom(1, 1, 200, 256, 300, 3_000, 30_000),
+  each: fc.constantFrom(1, 97, 997),
   /** Places are a byte each, and lie where codes of a byte would. */
   bytes: fc.boolean(),
 })
 
 test('texts of dictionaries are those that they stand for, with the codes that these would get', async () => {
-  const counts = { coded: 0, plain: 0, nulls: 0, rows: 0 }
+  const counts = { coded: 0, plain: 0, encoded: 0, wide: 0, tooMany: 0, nulls: 0, rows: 0 }
   await fc.assert(
     fc.asyncProperty(words, fc.array(split, { minLength: 1, maxLength: 4 }), async (texts, splits) => {
       const arena = lawArena(2 ** 26)
@@ -48,11 +52,26 @@ test('texts of dictionaries are those that they stand for, with the codes that t
         const Like = buffer.constructor as new (memory: ArrayBufferLike, at: number, length: number) => B // its own class
         return new Like(bytes.buffer, bytes.byteOffset, length)
       }
-      const parts = splits.map(({ entries, rows, times, plain, bytes }) => {
+      const parts = splits.map(({ entries, rows, times, kind, endings, each, bytes }) => {
         const own = entries.map((entry) => texts[entry % texts.length] as string)
         const places = Array.from({ length: rows.length * times }, (_, i) => (rows[i % rows.length] as number) % (bytes ? own.length : 16))
-        const values = places.map((at) => own[at] ?? null)
-        if (plain) return { values, column: columnFromValues(values, TEXT), coded: undefined }
+        const bare = places.map((at) => own[at] ?? null)
+        const hasEndings = kind !== 'dictionary' && endings > 1
+        const before = (text: string): string => (endings === 256 ? '' : text)
+        const values = hasEndings
+          ? bare.map((text, i) => (text === null ? null : `${before(text)}${Math.floor(i / each) % endings}`))
+          : bare
+        if (kind === 'plain') return { values, column: columnFromValues(values, TEXT), coded: undefined }
+        if (kind === 'encoded') {
+          const column = columnFromValues(values, TEXT)
+          const encoded = encodedTexts(column, new Uint8Array(values.length), arena)
+          const different = new Set(values.filter((value) => value !== null)).size
+          const isFew = different <= Math.max(255, Math.floor(values.length / 8))
+          expect(encoded !== undefined, `${different} texts in ${values.length} rows`).toBe(isFew)
+          if (encoded === undefined) counts.tooMany++
+          else counts[encoded.values instanceof Uint8Array ? 'encoded' : 'wide']++
+          return encoded === undefined ? { values, column, coded: undefined } : { values, ...countedTexts(encoded) }
+        }
         const known = places.map((at) => (at < own.length ? at : 0)) // nulls have any place
         const indices = bytes ? Uint8Array.from(known) : Int32Array.from(known)
         const { validity } = columnFromValues(values, TEXT)
@@ -119,7 +138,8 @@ test('texts of dictionaries are those that they stand for, with the codes that t
     run,
   )
   console.log(`loaded texts: ${JSON.stringify(counts)}`)
-  if (run.numRuns >= 500) expect(Math.min(counts.coded, counts.plain, counts.nulls)).toBeGreaterThan(run.numRuns * 0.05)
+  if (run.numRuns >= 500) expect(Math.min(counts.coded, counts.plain, counts.encoded, counts.nulls)).toBeGreaterThan(run.numRuns * 0.05)
+  if (run.numRuns >= 500) expect(Math.min(counts.wide, counts.tooMany)).toBeGreaterThan(run.numRuns * 0.005)
 })
 
 test('bits of what is there are put where the rows of each part go, and what is not there is counted', () => {

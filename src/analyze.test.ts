@@ -186,6 +186,21 @@ test('what is materialized runs as at its first use, and is a table from then on
   `)
 })
 
+test('texts of a file without dictionaries are encoded as they are read where they are keys of groups', async () => {
+  const at = join(folder, 'rows.arrow')
+  await session.fromColumns({ a: Float64Array.from({ length: 30_000 }, (_, i) => i), s: rows(30_000).map(({ s }) => s) }).writeArrow(at)
+  const arrow = await session.readArrow<Row>(at)
+  expect(await ran(arrow.groupBy((r) => r.s.toUpperCase()).agg({ a: sum((r) => r.a) }))).toMatchInlineSnapshot(`
+    "Ran in … ms
+      HashAggregateExec a = sum: 9 rows, … ms, 130 bytes; SIMD over columns, groups in the same pass
+        EvaluateExec [r => r.s.toUpperCase(), r => r.a]: … ms; with the operator above
+          ScanExec rows.arrow [a, s]: 30,000 rows, 1 of 1 record batches, … ms, 264 KiB; read whole into the arena"
+  `)
+  expect(await arrow.groupBy((r) => r.s).agg({ a: sum((r) => r.a) }).collect()).toStrictEqual(
+    await large.groupBy((r) => r.s).agg({ a: sum((r) => r.a) }).collect(),
+  )
+})
+
 test('as JSON it has the same as data', async () => {
   const { ran, milliseconds } = JSON.parse(await large.filter((r) => r.a > 9).explain({ analyze: true, format: 'json' }))
   expect(milliseconds).toBeGreaterThan(0)

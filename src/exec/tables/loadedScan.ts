@@ -175,8 +175,18 @@ export interface LoadedScan {
   readonly blocks: readonly Block[]
 }
 
+/** The columns of texts that a plan wants otherwise than as they are. */
+export interface TextsWanted {
+  /** Columns of which only the answers to questions are wanted. */
+  readonly asked: ReadonlyMap<string, Asked>
+  /** Columns whose texts are encoded as they are read, where they repeat. */
+  readonly encoded: ReadonlySet<string>
+}
+
+const AS_THEY_ARE: TextsWanted = { asked: new Map(), encoded: new Set() }
+
 /** Reads the columns of a scan whose number of rows is known; columns of `asked` as representatives, if dictionaries tell all their texts. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
-export async function loadedScan(scan: Scan, services: LoadServices, asked: ReadonlyMap<string, Asked> = new Map()): Promise<LoadedScan> {
+export async function loadedScan(scan: Scan, services: LoadServices, { asked, encoded }: TextsWanted = AS_THEY_ARE): Promise<LoadedScan> {
   const { arena } = services
   const splits = splitsRead(scan)
   const rows = rowsOf(splits)
@@ -187,7 +197,11 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
   try {
     const flat = flatFields(fields)
     const questions = flat.map(({ name, isInside }) => (isInside ? undefined : asked.get(name)))
-    const wholes = flat.map((field, i) => wholeColumn(field, rows, { kind: scan.source.kind, blocks, isAsked: questions[i] !== undefined }))
+    const encodes = flat.map(({ name, type, isInside }) => !isInside && type.kind === 'utf8' && encoded.has(name))
+    const wholes = flat.map((field, i) => {
+      const hasCodes = scan.source.kind === 'parquet' || encodes[i] === true
+      return wholeColumn(field, rows, { hasCodes, blocks, isAsked: questions[i] !== undefined })
+    })
     const texts = flat.flatMap(({ type }, i) => (isText(type) && questions[i] === undefined ? [i] : []))
     const answers: (readonly (readonly string[])[])[] = []
     const nulls = flat.map(() => 0)
@@ -204,7 +218,7 @@ export async function loadedScan(scan: Scan, services: LoadServices, asked: Read
     const tasks = inOrder<StageResult & { readonly splits: number }>({
       next: () => {
         const own = works.shift()
-        const task = own && ({ kind: 'load', source, columns: names, splits: own, wholes, asked: questions } as const)
+        const task = own && ({ kind: 'load', source, columns: names, splits: own, wholes, asked: questions, encodes } as const)
         return task && (async () => ({ ...(await services.run(task)), splits: task.splits.length }))
       },
       window: 2 * services.workers,
@@ -298,16 +312,16 @@ function leastSplits(rows: number, questions: readonly (Asked | undefined)[]): n
   return Math.ceil(TASK_VALUES / Math.max(1, values))
 }
 
-/** The column for all rows of a field; for texts and bytes only the bitmap, and for texts of Parquet also a byte a row for dictionary indices. */
+/** The column for all rows of a field; for texts and bytes only the bitmap, and for texts that may have dictionaries also a byte a row for their indices. */
 function wholeColumn(
   { type, nullable }: Field,
   rows: number,
-  { kind, blocks, isAsked }: { readonly kind: string; readonly blocks: ResultBlocks; readonly isAsked: boolean },
+  { hasCodes, blocks, isAsked }: { readonly hasCodes: boolean; readonly blocks: ResultBlocks; readonly isAsked: boolean },
 ): Column {
   if (type.kind === 'null') return { type, length: rows }
   if (isAsked) return { type, length: rows, values: blocks.like(new Uint8Array(), rows) }
   const validity = nullable ? { validity: blocks.emptyBits(rows) } : {}
-  if (kind === 'parquet' && type.kind === 'utf8') return { type, length: rows, values: blocks.like(new Uint8Array(), rows), ...validity }
+  if (hasCodes && type.kind === 'utf8') return { type, length: rows, values: blocks.like(new Uint8Array(), rows), ...validity }
   if (!isFixedKind(type.kind)) return { type, length: rows, ...validity }
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }

@@ -67,6 +67,8 @@ export type StageTask =
       readonly splits: readonly PlacedSplit[] | PackedValues
       readonly wholes: readonly Column[]
       readonly asked: readonly (Asked | undefined)[]
+      /** Whether texts that no dictionary encodes are encoded as they are read, where they repeat. */
+      readonly encodes: readonly boolean[]
     }
   /** Copies texts that were read into whole columns. */
   | { readonly kind: 'place'; readonly columns: readonly Placed[] }

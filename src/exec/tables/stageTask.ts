@@ -26,6 +26,7 @@ import { runAnswerTask } from './columns/lists/answerTask.ts'
 import { isText, nullsPlaced, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
 import { AnsweredTexts } from './columns/texts/askedTexts.ts'
+import { encodedTexts } from './columns/texts/encodedTexts.ts'
 import { countedTexts } from './columns/texts/loadedTexts.ts'
 import { withOpenFiles } from './openFiles.ts'
 import { concatBatches, type ExecBatch, mapBatch, takeBatch } from './operators/batches.ts'
@@ -178,7 +179,7 @@ function reading(signal: AbortSignal | undefined): Access {
 
 /** Reads splits one after another into the whole columns. */
 async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: StageServices): Promise<StageResult> {
-  const { source, columns, wholes, asked } = task
+  const { source, columns, wholes, asked, encodes } = task
   const { readSplit, arena, signal } = services
   const results: StageResult[] = []
   const answered = asked.map((one) => one && new AnsweredTexts(one))
@@ -199,7 +200,7 @@ async function loaded(task: Extract<StageTask, { kind: 'load' }>, services: Stag
         rows = split.rows
         before = firstRow
         const batches = await readSplit(source, split, columns, undefined, access)
-        results.push(placedSplit(batches, { wholes, answered, firstRow }, services))
+        results.push(placedSplit(batches, { wholes, answered, encodes, firstRow }, services))
         scratch.reset()
         packed.reset()
       }
@@ -218,11 +219,12 @@ interface Places {
   readonly wholes: readonly Column[]
   /** The numbers of texts, for columns of `asked`. */
   readonly answered: readonly (AnsweredTexts | undefined)[]
+  readonly encodes: readonly boolean[]
   readonly firstRow: number
 }
 
 /** Copies a split's batches into the whole columns; texts are returned. */
-function placedSplit(batches: readonly ExecBatch[], { wholes, answered, firstRow }: Places, services: StageServices): StageResult {
+function placedSplit(batches: readonly ExecBatch[], { wholes, answered, encodes, firstRow }: Places, services: StageServices): StageResult {
   const { arena } = services
   const { columns: nested, length } = concatBatches(batches)
   const columns = flatColumns(
@@ -238,7 +240,11 @@ function placedSplit(batches: readonly ExecBatch[], { wholes, answered, firstRow
     if (!own.write(part, whole.values as Uint8Array, { firstRow, arena })) answers = undefined // as the caller made it
     return 0
   })
-  const texts = columns.filter(({ type }, i) => isText(type) && answered[i] === undefined)
+  const texts = columns.flatMap((part, i) => {
+    if (!isText(part.type) || answered[i] !== undefined) return []
+    const place = encodes[i] === true ? placeOf(wholes[i] as Column, firstRow, length) : undefined // one for each
+    return [(place && encodedTexts(part, place, arena)) ?? part]
+  })
   if (texts.length === 0) return { rowsIn: [], nulls, answers, batches: [], blocks: [] }
   const counted = texts.map((column) => (column.dictionary === undefined ? { column, coded: undefined } : countedTexts(column)))
   const bare = counted.map(({ column }) => withoutNulls(column))

@@ -17,13 +17,14 @@ import { overColumns } from '../columns/overColumns.ts'
 import { isRefused, refused } from '../columns/refused.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
 import type { KeySet } from '../columns/semiJoin.ts'
-import { type Asked, askedTexts } from '../columns/texts/askedTexts.ts'
+import { askedTexts } from '../columns/texts/askedTexts.ts'
 import { textsGrouped } from '../columns/texts/codesOnDemand.ts'
+import { keyTexts } from '../columns/texts/encodedTexts.ts'
 import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
 import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
-import { loadedScan, programRefused, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
+import { loadedScan, programRefused, scanToLoad, type TextsWanted, withoutPartialStep } from '../loadedScan.ts'
 import { LoadsAhead, type TimedLoad } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
@@ -51,11 +52,17 @@ export class ColumnInputs {
 
   constructor(state: RunState) {
     this.state = state
-    this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, new Map(), isWaitedFor))
+    this.loads = new LoadsAhead(state.options.arena, (scan, isWaitedFor) => this.load(scan, undefined, isWaitedFor))
   }
 
   /** The plan over columns that are read whole, where it reads files of `smallRows` rows or more and a column program can run over them; else the plan itself. */
-  async loaded(plan: PhysicalPlan, smallRows: number | undefined = this.state.options.smallRows): Promise<LoadedPlan> {
+  async loaded(
+    plan: PhysicalPlan,
+    {
+      smallRows = this.state.options.smallRows,
+      groups = false,
+    }: { readonly smallRows?: number | undefined; readonly groups?: boolean } = {},
+  ): Promise<LoadedPlan> {
     const { arena } = this.state.options
     const bare = withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
@@ -65,7 +72,8 @@ export class ColumnInputs {
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const own: Block[] = []
     try {
-      const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan, askedTexts(bare)))
+      const wanted = { asked: askedTexts(bare), encoded: groups ? keyTexts(bare) : new Set<string>() }
+      const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan, wanted))
       own.push(...blocks)
       this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
       const { edge: _, ...pipeline } = bare
@@ -83,7 +91,7 @@ export class ColumnInputs {
   }
 
   /** Reads the columns of a scan into blocks of the run. Of texts in `asked` only the answers to the questions about them are read. */
-  async load(scan: Scan, asked: ReadonlyMap<string, Asked>, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
+  async load(scan: Scan, wanted?: TextsWanted, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
     const { arena, pool } = this.state.options
     const name = `ScanExec ${scan.source.name}`
     const started = performance.now()
@@ -97,7 +105,7 @@ export class ColumnInputs {
         if (isWaitedFor()) this.state.emit({ kind: 'progress', job: name, done, total })
       },
     }
-    const loaded = await loadedScan(scan, services, asked)
+    const loaded = await loadedScan(scan, services, wanted)
     this.state.blocks.add(loaded.blocks)
     const milliseconds = performance.now() - started
     this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })
@@ -166,7 +174,7 @@ export class ColumnInputs {
 
   /** A plan over a table, or over a file, as one batch in the arena; undefined where it is no column program, or there is no room. The blocks are the caller's. */
   async tableOf(given: PhysicalPlan): Promise<WholeTable | undefined> {
-    const { plan, blocks } = await this.loaded(given, 0)
+    const { plan, blocks } = await this.loaded(given, { smallRows: 0 })
     if (plan.kind === 'StoredExec' && plan.storage.kind === 'table') {
       const { columns, length, element } = (await this.spelled(plan.storage)) as typeof plan.storage // of a table
       const whole = { element, length, columns }
