@@ -196,8 +196,16 @@ test('texts of a file without dictionaries are encoded as they are read where th
         EvaluateExec [r => r.s.toUpperCase(), r => r.a]: … ms; with the operator above
           ScanExec rows.arrow [a, s]: 30,000 rows, 1 of 1 record batches, … ms, 264 KiB; read whole into the arena"
   `)
-  expect(await arrow.groupBy((r) => r.s).agg({ a: sum((r) => r.a) }).collect()).toStrictEqual(
-    await large.groupBy((r) => r.s).agg({ a: sum((r) => r.a) }).collect(),
+  expect(
+    await arrow
+      .groupBy((r) => r.s)
+      .agg({ a: sum((r) => r.a) })
+      .collect(),
+  ).toStrictEqual(
+    await large
+      .groupBy((r) => r.s)
+      .agg({ a: sum((r) => r.a) })
+      .collect(),
   )
 })
 

@@ -1,5 +1,6 @@
 /** The outputs of a column program, traced through its steps from the source's columns without writing a kernel. */
 import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../../../core/data/schema.ts'
+import { Bug } from '../../../core/errors.ts'
 import { rowIrOf } from '../../../core/ir/functionUse.ts'
 import type { Span } from '../../../core/span.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
@@ -148,7 +149,16 @@ function partsOf(value: ColumnValue): readonly ColumnValue[] {
   return value.kind === 'row' ? value.names.map((name) => value.of(name)) : [value]
 }
 
+const NO_COLUMNS: ColumnValue = {
+  kind: 'row',
+  names: [],
+  of: (name) => {
+    throw new Bug(`Elements without columns were asked for ${name}.`)
+  },
+}
+
 function picked(row: ColumnValue, names: readonly string[]): ColumnValue {
+  if (names.length === 0) return NO_COLUMNS // of elements that are counted, whatever they are
   if (row.kind !== 'row') throw new NotCompiled('it takes columns of what is no row')
   return { kind: 'row', names, of: row.of }
 }

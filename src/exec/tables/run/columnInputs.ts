@@ -19,7 +19,7 @@ import { ResultBlocks } from '../columns/resultBlocks.ts'
 import type { KeySet } from '../columns/semiJoin.ts'
 import { askedTexts } from '../columns/texts/askedTexts.ts'
 import { textsGrouped } from '../columns/texts/codesOnDemand.ts'
-import { keyTexts } from '../columns/texts/encodedTexts.ts'
+import { repeatedlyRead } from '../columns/texts/encodedTexts.ts'
 import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
 import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
@@ -56,13 +56,7 @@ export class ColumnInputs {
   }
 
   /** The plan over columns that are read whole, where it reads files of `smallRows` rows or more and a column program can run over them; else the plan itself. */
-  async loaded(
-    plan: PhysicalPlan,
-    {
-      smallRows = this.state.options.smallRows,
-      groups = false,
-    }: { readonly smallRows?: number | undefined; readonly groups?: boolean } = {},
-  ): Promise<LoadedPlan> {
+  async loaded(plan: PhysicalPlan, smallRows: number | undefined = this.state.options.smallRows): Promise<LoadedPlan> {
     const { arena } = this.state.options
     const bare = withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
@@ -72,7 +66,7 @@ export class ColumnInputs {
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const own: Block[] = []
     try {
-      const wanted = { asked: askedTexts(bare), encoded: groups ? keyTexts(bare) : new Set<string>() }
+      const wanted = { asked: askedTexts(bare), encoded: repeatedlyRead(bare) }
       const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan, wanted))
       own.push(...blocks)
       this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
@@ -174,7 +168,7 @@ export class ColumnInputs {
 
   /** A plan over a table, or over a file, as one batch in the arena; undefined where it is no column program, or there is no room. The blocks are the caller's. */
   async tableOf(given: PhysicalPlan): Promise<WholeTable | undefined> {
-    const { plan, blocks } = await this.loaded(given, { smallRows: 0 })
+    const { plan, blocks } = await this.loaded(given, 0)
     if (plan.kind === 'StoredExec' && plan.storage.kind === 'table') {
       const { columns, length, element } = (await this.spelled(plan.storage)) as typeof plan.storage // of a table
       const whole = { element, length, columns }

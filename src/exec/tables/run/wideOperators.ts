@@ -140,7 +140,7 @@ export class WideOperators {
     const inputs: PhysicalPlan[] = []
     const loaded: Block[] = []
     for (const input of given.inputs) {
-      const { plan, blocks } = await this.columns.loaded(input, { groups: given.operator.kind === 'HashAggregateExec' })
+      const { plan, blocks } = await this.columns.loaded(input)
       inputs.push(plan === input || input.filteredBy === undefined ? plan : { ...plan, filteredBy: input.filteredBy })
       loaded.push(...blocks)
     }

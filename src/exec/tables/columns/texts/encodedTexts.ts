@@ -1,6 +1,6 @@
 /**
- * Dictionary encoding of texts of files as they are read, on the worker that reads them: for keys of groups, which then are whole numbers.
- * The texts of rows are not kept.
+ * Dictionary encoding of texts of files as they are read, on the worker that reads them: keys of groups are whole numbers then, and
+ * functions are called once for each text. The texts of rows are not kept.
  *
  *     split 0   b a b c     places  0 1 0 2   of [b a c]
  *     split 1   c c a       places  0 0 1     of [c a]
@@ -11,18 +11,30 @@ import type { Column } from '../../../../core/data/column.ts'
 import { takeColumn } from '../../../../core/data/columnSlices.ts'
 import { MemoryError } from '../../../../core/errors.ts'
 import { columnsRead } from '../../../../core/ir/functionUse.ts'
-import type { PhysicalPlan } from '../../../../planner/physical/physicalPlan.ts'
+import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { GroupMemory } from '../../operators/groupBy/groupMemory.ts'
 import { arenaTables } from '../../operators/hashing/arenaIds.ts'
 import type { Codes } from './textCodes.ts'
+import { textFunctionsOf } from './textFunctions.ts'
 
-/** The columns that the key of the groups above a pipeline is computed from. */
-export function keyTexts(plan: PhysicalPlan): ReadonlySet<string> {
-  const last = plan.kind === 'PipelineExec' ? plan.steps.at(-1) : undefined
-  const key = last?.kind === 'EvaluateExec' ? last.columns[0] : undefined
-  const read = key === undefined ? [] : columnsRead(key.f)
-  return new Set(read === 'all' ? [] : read)
+/** The columns of a scan below a pipeline whose equal texts need to be read once: keys of groups are computed from them, or functions of a text. */
+export function repeatedlyRead(plan: PhysicalPlan): ReadonlySet<string> {
+  if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'ScanExec') return new Set()
+  const { input, steps } = plan
+  const found = textFunctionsOf(input.element, steps)?.functions ?? []
+  const ofTexts = found.flatMap(({ column, found, spanMs }) => (found === undefined && spanMs === undefined ? [column] : []))
+  return new Set([...ofTexts, ...steps.flatMap((step) => keysOf(step, input.columns))])
+}
+
+/** The columns that the keys of groups are computed from in this step. */
+function keysOf(step: Step, all: readonly string[]): readonly string[] {
+  if (step.kind === 'PartialDistinctExec') return all
+  const keys = step.kind === 'EvaluateExec' ? step.columns.filter(({ use }) => use === 'group') : []
+  return keys.flatMap(({ f }) => {
+    const read = columnsRead(f)
+    return read === 'all' ? all : [...read]
+  })
 }
 
 /** Rows that are encoded at a time, a multiple of eight. */
