@@ -230,7 +230,7 @@ export interface UserFunction {
   readonly portable?: PortableFunction
   /** The reason why `portable` is absent. */
   readonly unportable?: Refusal
-  /** Of a function that was refused: the fields that it names of its row, where it sees nothing else of the row. */
+  /** Of a function that was refused: the fields that it names of its row, or of the rows of its group, where it sees nothing else of them. */
   readonly fields?: readonly string[]
   /** Whether it runs as it stands and may share variables with another such function of its plan: then one sees all rows before the other sees any. */
   readonly sharesState?: boolean

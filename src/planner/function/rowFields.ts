@@ -22,7 +22,8 @@ export function fieldsNamed({ source: { node }, names }: Unit): readonly string[
   return [node.body, ...node.params.slice(1)].some(isWhole) ? undefined : [...found]
 }
 
-function namesTaken({ properties }: Extract<Pattern, { type: 'ObjectPattern' }>): readonly string[] | undefined {
+/** The fields that a pattern takes; undefined where it may take others. */
+export function namesTaken({ properties }: Extract<Pattern, { type: 'ObjectPattern' }>): readonly string[] | undefined {
   const taken = properties.map((property) =>
     property.type === 'RestElement' || property.computed ? undefined : property.key.type === 'Identifier' ? property.key.name : undefined,
   )
@@ -51,12 +52,13 @@ function isOfRow(node: AnyNode, isRow: (one: AnyNode) => boolean): node is Membe
   return node.type === 'MemberExpression' && isRow(node.object)
 }
 
-function withoutChain(node: AnyNode): AnyNode {
+/** The expression without parentheses and the limits of optional chains. */
+export function withoutChain(node: AnyNode): AnyNode {
   return node.type === 'ChainExpression' || node.type === 'ParenthesizedExpression' ? withoutChain(node.expression) : node
 }
 
-/** Undefined where it is computed. */
-function fieldName({ computed, property }: MemberExpression): string | undefined {
+/** The name of the field; undefined where it is computed. */
+export function fieldName({ computed, property }: MemberExpression): string | undefined {
   if (!computed) return property.type === 'Identifier' ? property.name : undefined
   return property.type === 'Literal' && typeof property.value === 'string' ? property.value : undefined
 }

@@ -24,6 +24,7 @@ import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse
 import { portableOf, usesThis } from './portable.ts'
 import { refusalOf } from './refusals.ts'
 import { fieldsNamed } from './rowFields.ts'
+import { fieldsOfRowsNamed } from './rowsFields.ts'
 import { textOfUnit } from './source/print.ts'
 import { type AnyFunction, meaningsIn, type Unit, unitOf, wholeSpan } from './unit.ts'
 
@@ -109,9 +110,9 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
   const printed = f !== unit.f && usesThis(unit.node) ? refusalOf('this', span) : portableOf(unit, units)
   const named = namedBy(units.values())
   const inputs = context.kind === 'row' ? context.inputs : []
-  const portable = ('source' in printed ? changedReason(named, inputs, span, changedOf()) : undefined) ?? printed
-  const isOfRows = context.kind === 'row' && inputs.length === 1 && inputs[0]?.kind === 'row'
-  const fields = lowered.ir === undefined && isOfRows ? fieldsNamed(shown) : undefined
+  const changed = 'source' in printed ? changedReason(named, inputs, span, changedOf()) : undefined
+  const portable = changed ?? printed
+  const fields = lowered.ir === undefined && context.kind === 'row' ? fieldsSeen(shown, context, changed !== undefined) : undefined
   const fn: UserFunction = {
     ...common,
     ...(fields === undefined ? {} : { fields }),
@@ -120,6 +121,15 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
     ...('source' in portable ? { portable } : { unportable: portable }),
   }
   return { fn, captured, isAsync, meanings: meaningsOfAll(units), named }
+}
+
+/** The fields of its rows that a function which is not compiled names; undefined where it may see others. */
+function fieldsSeen(unit: Unit, { method, inputs }: RowContext, isChanged: boolean): readonly string[] | undefined {
+  const [first, second] = inputs
+  if (inputs.length === 1) return first?.kind === 'row' ? fieldsNamed(unit) : undefined
+  const isOfGroup = method === 'map' && second?.kind === 'scalar' && second.type.kind === 'list' && second.type.item.kind === 'struct'
+  // where the program has changed methods of lists, they may look at whole rows
+  return isOfGroup && !isChanged ? fieldsOfRowsNamed(unit) : undefined
 }
 
 /** Returns a compiled row function, to run as it stands where the program has changed what it names of the platform. */

@@ -67,6 +67,7 @@ function projectOfScan(plan: Node<'Project'>): LogicalPlan | undefined {
 
 function readByGroups({ by, how }: Node<'GroupBy'>): Columns | 'all' {
   const key = by.kind === 'function' ? columnsRead(by.f) : new Set<string>()
+  if (how.kind === 'map') return how.f.ir === undefined && how.f.fields !== undefined ? union(key, new Set(how.f.fields)) : 'all'
   if (how.kind !== 'agg') return 'all'
   return how.aggregates.flatMap(functionsOfCall).reduce<Columns | 'all'>((all, f) => union(all, columnsRead(f)), key)
 }
