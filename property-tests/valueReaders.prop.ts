@@ -47,6 +47,7 @@ const objectOf = (entries: readonly (readonly [string, unknown])[]): object => {
   for (const [name, value] of entries) Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   return object
 }
+const MANY = Array.from({ length: 101 }, (_, i) => [`many ${i}`, i] as const)
 const OBJECTS = fc
   .array(fc.tuple(fc.shuffledSubarray(NAMES), fc.array(fc.option(fc.nat({ max: 9 }), { freq: 4 }), { minLength: 10, maxLength: 10 })), {
     minLength: 1,
@@ -54,8 +55,10 @@ const OBJECTS = fc
   })
   .chain((some) => {
     const shapes = some.map(([names, values]) => names.map((name, i) => [name, values[i] ?? null] as const))
-    // most objects of a table have the fields of the one before
-    return fc.array(fc.constantFrom(...shapes.map(objectOf)), { minLength: 1, maxLength: 12 })
+    // most objects of a table have the fields of the one before; those of a few tables have very many
+    return fc
+      .tuple(fc.array(fc.constantFrom(...shapes), { minLength: 1, maxLength: 12 }), fc.nat({ max: 9 }))
+      .map(([drawn, nth]) => drawn.map((entries) => objectOf(nth === 0 ? [...MANY, ...entries] : entries)))
   })
 
 test('objects are read with the fields of all of them', () => {

@@ -107,13 +107,17 @@ function literalMaker(names: readonly string[]): LiteralMaker {
   let maker = makers.get(key)
   if (maker === undefined) {
     const parameters = names.map((_, c) => `read${c}`)
-    // in brackets "__proto__" is a name like others
-    const fields = names.map((name, c) => `[${JSON.stringify(name)}]: read${c}(index)`)
+    const fields = names.map((name, c) => `${nameText(name)}: read${c}(index)`)
     maker = madeFromText(parameters, `return (index) => ({ ${fields.join(', ')} })`) as LiteralMaker // of the readers, by place
     if (makers.size >= MOST_MAKERS) makers.clear()
     makers.set(key, maker)
   }
   return maker
+}
+
+/** A name in a literal, where __proto__ is one like others in brackets alone. */
+function nameText(name: string): string {
+  return name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)
 }
 
 function define(record: Record<string, unknown>, name: string, value: unknown): void {
