@@ -36,6 +36,7 @@ const HELD = {
   cube: Array.from({ length: 3 }, (_, a) =>
     Array.from({ length: 2 }, (_, b) => Array.from({ length: 2 }, (_, c) => a * 4 + b * 2 + c / 4)),
   ),
+  links: [[1, 2], [0], [3, 5, 4], []],
   ragged: [[[1], [3, 4]], [], [[9, 10, 11], []]],
   layers: [1, 2, 3].map((n) => ({ bias: n / 4, at: { x: n, y: -n }, weights: Array.from({ length: n }, (_, k) => k - n / 2) })),
   items: Array.from({ length: 20 }, (_, k) => ({ w: 1 + ((k * 7) % 5), v: (k * 13) % 11 })),
@@ -56,7 +57,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   const folded = (value: string): string => `s = s * 0.5 + ${value}`
   const statement = (depth: number): string => {
     const inner = (): string => (depth > 0 ? statement(depth - 1) : `s += ${scalar()}`)
-    switch (below(15)) {
+    switch (below(16)) {
       case 0:
         return use(
           'gone through',
@@ -130,6 +131,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       case 12:
         return use('getter', folded(of(['meter.span', 'meter.scaled(k)', 'meter.marks[k % 3] + meter.from'])))
       case 13:
+        return use(
+          'lists of lists',
+          `{ const z = links.map((l) => ${of(['l.map((v, n) => v + n * s)', '[...l]', '[...l, s]', '[...l].reverse()'])}); ${of(['', 'z[k].push(s);', 'z[i % 4].push(i, 2);'])} for (let j = 0; j < 4; j++) { ${folded('z[j].length')}; for (let n = 0; n < z[j].length; n++) ${folded('z[j][n]')} } }`,
+        )
+      case 14:
         return `for (let n = 0; n < ${1 + below(3)}; n++) { k = n; ${inner()} }`
       default:
         return `if (${scalar()} > ${below(3)}) { ${inner()} } else { ${inner()} }`
@@ -163,7 +169,7 @@ test('a captured object that a list or a variable holds is not changed behind it
     'let best = null; for (const e of items) if (best === null || e.w > best.w) best = e; if (i < 0) best.w = 9; out.set(i, best.w)',
   )
   expect([best.plan.kernel?.target, best.plan.kernel?.because?.[0]?.code]).toEqual(['as-is', 'aliased-object'])
-  for (const absent of ['roads[i % 7][1].w', 'roads[i + 3][0].w', 'cube[i % 3][2][0]', 'layers[i].at.x']) {
+  for (const absent of ['roads[i % 7][1].w', 'roads[i + 3][0].w', 'roads[3][i + 0.5].w', 'cube[i % 3][2][0]', 'layers[i].at.x']) {
     const { outcome, plan, expected } = await run(`out.set(i, ${absent})`)
     expect(plan.kernel?.target, absent).toMatch(/^wasm/)
     expect(outcome, absent).toContain(expected)

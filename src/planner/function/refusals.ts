@@ -270,7 +270,10 @@ const REASONS = {
     message: 'It spreads a value whose parts are not known.',
     cure: 'Write the parts out, or push them one by one, as for (const v of values) list.push(v).',
   },
-  recursive: { message: '{name} calls itself.', cure: 'Write it as a loop.' },
+  recursive: {
+    message: '{name} calls itself.',
+    cure: 'Write it as a loop; where calls are still to be made, over a list of them, as while (stack.length > 0) { const v = stack.pop(); … }.',
+  },
   'too-large': {
     message: 'It is too large once the functions it calls are written out.',
     cure: 'Call fewer functions, or split the loop.',
@@ -279,7 +282,7 @@ const REASONS = {
   'use-before-declaration': { message: 'It may use {name} before its declaration.', cure: 'Declare it first.' },
   'reassigns-value': {
     message: 'It assigns {name}, which is a view, a function or an object.',
-    cure: 'Use a const for each.',
+    cure: 'Use a const for each, or keep objects in a list, and the index of the present one in {name}.',
   },
   'increments-unknown': {
     message: 'It increments {name}, which may not be a number.',

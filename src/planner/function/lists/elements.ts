@@ -22,6 +22,7 @@ export function elements(l: Lowering, nodes: readonly (Expression | SpreadElemen
     if (value.kind === 'refused' || node === undefined) return undefined
     if (node.type !== 'SpreadElement') result.push(value)
     else if (value.kind === 'tuple') result.push(...value.items)
+    else if (value.kind === 'data' && Array.isArray(value.value) && value.value.length === 0) continue
     else if (value.kind === 'key' && rankOf(l.context) !== undefined) {
       for (let axis = 0; axis < (rankOf(l.context) ?? 0); axis++) result.push(keyComponent(l, axis, node))
     } else {

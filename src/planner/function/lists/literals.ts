@@ -99,7 +99,8 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   for (const part of value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)) noteListName(l, part)
   const site = { unit: l.unit, start: node.type === 'CallExpression' ? -node.end : node.start, loops: l.loops.length }
-  const grown = value.kind === 'tuple' && l.isIndexed(site) ? value.items.find((item) => isHeldOrGrows(l, item)) : undefined
+  const items = value.kind === 'tuple' && l.isIndexed(site) ? value.items : []
+  const grown = items.find((item) => isHeldOrGrows(l, item)) ?? (node.type === 'CallExpression' ? longerList(l, items) : undefined)
   if (grown !== undefined) {
     noteHeld(l, makerOf(l, node), grown)
     return l.refuse('lists-of-lists', node, name)
@@ -109,6 +110,16 @@ export function written(l: Lowering, name: string, value: Value & { kind: 'tuple
   const [first] = value.kind === 'tuple' && l.isIndexed(site) && l.context.kind === 'loop' ? value.items : []
   if (first !== undefined && isObject(first)) noteRecord(l, site, first)
   return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
+}
+
+/** Returns a list of several that has another length than the first; undefined for lists of one length, and for other values. */
+function longerList(l: Lowering, items: readonly Value[]): Value | undefined {
+  const lengths = items.map((item) => (item.kind === 'tuple' ? item.items.length : isList(l, item) ? plainLength(l, item) : undefined))
+  return lengths.includes(undefined) ? undefined : items.find((item, i) => lengths[i] !== lengths[0] && item.kind === 'view')
+}
+
+function plainLength(l: Lowering, list: Value): number | undefined {
+  return list.kind === 'view' ? l.locals.get(list.array)?.at(-1) : undefined
 }
 
 function isHeldOrGrows(l: Lowering, value: Value): boolean {

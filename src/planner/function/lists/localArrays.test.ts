@@ -127,7 +127,9 @@ test('what is not known of them is refused', () => {
       t = new Float32Array(2)
       x.set(i, t[0])
     }),
-  ).toMatchInlineSnapshot(`"It assigns t, which is a view, a function or an object. Use a const for each."`)
+  ).toMatchInlineSnapshot(
+    `"It assigns t, which is a view, a function or an object. Use a const for each, or keep objects in a list, and the index of the present one in t."`,
+  )
 })
 
 test('arrays that variables and places of lists hold one after another are rows of one', () => {

@@ -142,7 +142,7 @@ test('captures become parameters, tables and inlined functions', () => {
   expect(row((r) => config.late + r.stars)).toBe(
     'The captured object config is not a constant that the plan can read. Capture its numbers, a typed array, or plain objects and lists of these, whose elements have the same fields.',
   )
-  expect(row((r) => factorial(r.user))).toMatch(/factorial calls itself\. Write it as a loop\.$/)
+  expect(row((r) => factorial(r.user))).toMatch(/factorial calls itself\. Write it as a loop; where calls are still to be made,/)
 })
 
 test('captured values are read at every call', () => {
@@ -211,7 +211,9 @@ H[(@1 + 1), 2] = (H[(@1 + 1), 2] + 1)`,
       w = H.row(0)
       w[0] = 1
     }),
-  ).toBe('It assigns w, which is a view, a function or an object. Use a const for each.')
+  ).toBe(
+    'It assigns w, which is a view, a function or an object. Use a const for each, or keep objects in a list, and the index of the present one in w.',
+  )
   expect(
     loop((_v, [i], { W }) => {
       for (const x of W.row(i)) W.set(i, 0, x)
