@@ -239,7 +239,7 @@ export async function loadedScan(scan: Scan, services: LoadServices, { asked, en
     if (!isAnswered) {
       for (const own of held) services.free(own)
       blocks.freeAll()
-      return await loadedScan(scan, services)
+      return await loadedScan(scan, services, { ...AS_THEY_ARE, encoded })
     }
     if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
     const placed = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
