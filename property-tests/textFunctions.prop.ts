@@ -43,7 +43,7 @@ async function fileOf(rows: readonly Row[]): Promise<ArraySource> {
   const path = join(folder, 'rows.parquet')
   const plan = tableOfRows(rows)
   const { source } = plan as Extract<typeof plan, { kind: 'Scan' }>
-  const batches = await readSplit(source, source.splits[0] as ArraySource['splits'][number], ['s', 't', 'n'], undefined)
+  const batches = await readSplit(source, source.splits[0] as ArraySource['splits'][number], ['s', 't', 'n', 'd', 'm', 'yes'], undefined)
   await writeParquet({ batches, element: source.element, path, options: { rowGroupRows: 9 } })
   return await openParquet(path)
 }
@@ -55,6 +55,10 @@ interface Row {
   readonly s: string
   readonly t: string | null
   readonly n: number
+  /** A double that is mostly whole, an integer that may be null, and a truth value. */
+  readonly d: number
+  readonly m: number | null
+  readonly yes: boolean
 }
 
 const TEXTS = ['', 'a', 'ab', ' ab ', 'Ab-12', '7', '-0', 'žluť', '😀b', 'aXbXc', 'x'.repeat(20)]
@@ -63,6 +67,13 @@ const row: fc.Arbitrary<Row> = fc.record(
     s: fc.constantFrom(...TEXTS),
     t: fc.oneof({ arbitrary: fc.constantFrom(...TEXTS), weight: 5 }, { arbitrary: fc.constant(null), weight: 1 }),
     n: fc.integer({ min: -3, max: 9 }),
+    d: fc.oneof(
+      { arbitrary: fc.constantFrom(0, 1, 2, 70), weight: 40 },
+      { arbitrary: fc.constant(-0), weight: 3 },
+      { arbitrary: fc.constantFrom(-0, 0.5, 1e5, Number.NaN), weight: 1 },
+    ),
+    m: fc.oneof({ arbitrary: fc.integer({ min: 0, max: 2 }), weight: 3 }, { arbitrary: fc.constant(null), weight: 1 }),
+    yes: fc.boolean(),
   },
   { noNullPrototype: true },
 )
@@ -92,6 +103,19 @@ const { text, number, truth } = fc.letrec<{ text: string; number: string; truth:
         (x) => `${x}.concat(suffix)`,
       ),
       fc.tuple(b, s, s).map(([test, yes, no]) => `(${test} ? ${yes} : ${no})`),
+      // of several columns, or of numbers
+      fc.tuple(s, s).map(([x, y]) => `(${x} + ${y})`),
+      fc.tuple(s, fc.constantFrom('r.n', 'r.d', '(r.n + 1)', 'r.m')).map(([x, y]) => `\`${'$'}{${x}} ${'$'}{${y}}\``),
+      fc.constantFrom(
+        'String(r.d)',
+        'r.n.toFixed(1)',
+        'String(1 / r.n)',
+        'String(1 / r.d)',
+        "('' + r.t + r.n)",
+        'String(r.m)',
+        '(r.s + r.yes)',
+        "(r.yes ? r.s + '!' : r.s)",
+      ),
     ),
     number: fc.oneof(
       { depthSize: 'small' },
@@ -192,7 +216,7 @@ const chain: fc.Arbitrary<Chain> = fc.oneof(
   fc.constantFrom('r.s.at(3)', 'r.s.codePointAt(1)', 'r.t?.at(0)').map((x) => mapped(`return { ...r, x: ${x} }`)),
   statements.map((x) => mapped(`return (() => ${x})()`)),
   fc.tuple(text, text, truth).map(([x, y, test]) => mapped(`let x = ${x}; if (${test}) x = ${y}; return { l: x.length + 1, n: r.n }`)),
-  fc.tuple(text, text).map(([x, y]) => within(`return { s: ${x}, t: r.s, n: r.n }`, grouped(`return ${y}`))),
+  fc.tuple(text, text).map(([x, y]) => within(`return { s: ${x}, t: r.s, n: r.n, d: r.d, m: r.m, yes: r.yes }`, grouped(`return ${y}`))),
   fc.tuple(truth, value).map(([test, x]) => filtered(`return ${test}`, mapped(`return [${x}, r.n][0]`))),
   fc.tuple(truth, value).map(([test, x]) => filtered(`return ${test}`, mapped(`return { x: ${x} }`))),
   fc
@@ -250,12 +274,15 @@ test('what is computed of texts, once for each or row by row, is what JavaScript
           return
         }
         expect((await actual.collect()).map(withNulls), source).toEqual(expected.value)
-        if (where === 'file' && /(SIMD over columns|handed on as they are)[^\n]*\n/.test(await actual.explain({ analyze: true })))
+        if (
+          where === 'file' &&
+          /(SIMD over columns|once for each value of a column|handed on as they are)[^\n]*\n/.test(await actual.explain({ analyze: true }))
+        )
           counts.files++
-        if (!stored || !actual.explain().includes('once for each of its texts')) return
+        if (!stored || !actual.explain().includes('once for each of the values')) return
         counts.planned++
         const ran = await actual.explain({ analyze: true })
-        if (/(SIMD over columns|handed on as they are)[^\n]*\n/.test(ran)) counts.overColumns++
+        if (/(SIMD over columns|once for each value of a column|handed on as they are)[^\n]*\n/.test(ran)) counts.overColumns++
       },
     ),
     LAW,

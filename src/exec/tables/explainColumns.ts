@@ -42,7 +42,8 @@ function besidesOf({ textsAre, shape }: ColumnProgram): { readonly besides?: str
 }
 
 const OF_ZONES = 'buckets of time zones are looked up in JavaScript, a row at a time'
-const OF_COLUMNS = 'what depends on one column of texts or dates alone is computed once for each of its values, as long as they are few'
+const OF_COLUMNS =
+  'what depends on one column of texts or dates alone, or gives a text, is computed once for each of the values, as long as they are few'
 const OF_FOUND = 'what depends on one text alone that is looked up is computed once for each such text'
 const OF_TEXTS = { 'in columns': [OF_COLUMNS], found: [OF_FOUND], both: [OF_COLUMNS, OF_FOUND] } as const
 

@@ -9,6 +9,7 @@
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { takeColumn } from '../../../../core/data/columnSlices.ts'
+import type { ElementType } from '../../../../core/data/schema.ts'
 import { MemoryError } from '../../../../core/errors.ts'
 import { columnsRead } from '../../../../core/ir/functionUse.ts'
 import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
@@ -22,9 +23,16 @@ import { textFunctionsOf } from './textFunctions.ts'
 export function repeatedlyRead(plan: PhysicalPlan): ReadonlySet<string> {
   if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'ScanExec') return new Set()
   const { input, steps } = plan
-  const found = textFunctionsOf(input.element, steps)?.functions ?? []
-  const ofTexts = found.flatMap(({ column, found, spanMs }) => (found === undefined && spanMs === undefined ? [column] : []))
+  const found = textFunctionsOf(withoutNulls(input.element), steps)?.functions ?? []
+  const ofTexts = found.flatMap(({ column, several = [column], found, spanMs }) =>
+    found === undefined && spanMs === undefined ? several : [],
+  )
   return new Set([...ofTexts, ...steps.flatMap((step) => keysOf(step, input.columns))])
+}
+
+/** The type of rows if no column had nulls. */
+function withoutNulls(element: ElementType): ElementType {
+  return element.kind === 'row' ? { ...element, fields: element.fields.map((field) => ({ ...field, nullable: false })) } : element
 }
 
 /** The columns that the keys of groups are computed from in this step. */

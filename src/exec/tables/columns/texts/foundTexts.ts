@@ -22,6 +22,8 @@ export interface Source {
   /** For dates: the milliseconds of a span within which all give the same result (`dateValues.ts`). */
   readonly spanMs?: number
   readonly found?: FoundText
+  /** All columns, of a text that is computed from several, or from numbers. */
+  readonly several?: readonly string[]
 }
 
 /** The kinds of expressions that show a dependence on more than the text that is found. */

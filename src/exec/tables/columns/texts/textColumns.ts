@@ -8,7 +8,7 @@ import type { Column } from '../../../../core/data/column.ts'
 import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { emptyColumn, takeColumn } from '../../../../core/data/columnSlices.ts'
-import { fieldsOf } from '../../../../core/data/schema.ts'
+import { type ElementType, fieldsOf } from '../../../../core/data/schema.ts'
 import type { Step } from '../../../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import type { Block } from '../../block.ts'
@@ -19,6 +19,7 @@ import { ResultBlocks } from '../resultBlocks.ts'
 import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
 import { datePlaces } from './dateValues.ts'
 import { type FoundText, foundPlaces } from './foundTexts.ts'
+import { areScattered, severalPlaces } from './severalColumns.ts'
 import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
 import { type TextFunction, textFunctionsOf, typeOfTextFunction } from './textFunctions.ts'
@@ -28,16 +29,14 @@ export const plannedTextColumns: TextColumns = (given, asking) => {
   const lists = listAnswersOf(given, asking)
   const { answers, steps } = lists ?? { answers: [], steps: asking }
   const table = answers.length === 0 ? given : withAnswers(given, answers, plannedAnswers(answers))
-  const found = textFunctionsOf(table.element, steps)
+  const element = withoutNulls(table)
+  const found = textFunctionsOf(element, steps)
   if (found === undefined)
     return lists && { element: table.element, columns: table.columns, steps, found: false, texts: false, lists: answers.length }
   const made: Made[] = []
   for (const f of found.functions) {
-    const column = columnNamed(table, f.column)
-    const type = typeOfTextFunction(f, table.element)
-    // a table of which only the types are known may have codes later
-    const mayBe =
-      f.found !== undefined || f.spanMs !== undefined || column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
+    const type = typeOfTextFunction(f, element)
+    const mayBe = f.found !== undefined || f.spanMs !== undefined || columnsOf(f, table).every(([, column]) => mayBeFew(column, table))
     if (type === undefined || !mayBe) return undefined
     const empty = emptyColumn(type.type)
     made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
@@ -48,14 +47,13 @@ export const plannedTextColumns: TextColumns = (given, asking) => {
 /** The columns with values, in blocks that `keep` takes over; undefined where a column of text gets no codes, or a function throws. */
 export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) => void): TextColumns {
   return (table, steps) => {
-    const found = textFunctionsOf(table.element, steps)
+    const found = textFunctionsOf(withoutNulls(table), steps)
     if (found === undefined) return undefined
     const blocks = new ResultBlocks(arena, 'functions of texts')
     try {
       const made: Made[] = []
       for (const f of found.functions) {
-        const text = columnNamed(table, f.column)
-        const column = functionColumn(f, text, () => codesNow(text, table, arena), blocks)
+        const column = functionColumn(f, columnsOf(f, table), (text) => codesNow(text, table, arena), blocks)
         if (column === undefined) {
           blocks.freeAll()
           return undefined
@@ -87,8 +85,25 @@ function withColumns({ element, columns }: ProgramSource, made: readonly Made[],
   }
 }
 
-function columnNamed({ element, columns }: ProgramSource, name: string): Column {
-  return columns[fieldsOf(element).findIndex((field) => field.name === name)] as Column // a function is of one of them
+/** The type of rows in which columns without a bitmap cannot be null: null and a number would add up to a number, not to a text. */
+function withoutNulls({ element, columns }: ProgramSource): ElementType {
+  if (element.kind !== 'row') return element
+  const fields = element.fields.map((field, i) => ({ ...field, nullable: field.nullable && columns[i]?.validity !== undefined }))
+  return { ...element, fields }
+}
+
+type Named = readonly [name: string, column: Column]
+
+/** The columns that a function is of. */
+function columnsOf({ column, several = [column] }: TextFunction, { element, columns }: ProgramSource): readonly Named[] {
+  const fields = fieldsOf(element)
+  return several.map((name) => [name, columns[fields.findIndex((field) => field.name === name)] as Column]) // a function is of some of them
+}
+
+/** Whether a column may have few different values: one of texts has codes, or gets some, maybe when its values are known. */
+function mayBeFew(column: Column, table: ProgramSource): boolean {
+  if (column.type.kind !== 'utf8') return !areScattered(column)
+  return column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
 }
 
 /** The index of each row's text among the different texts: its code, or for null the index behind them. */
@@ -101,9 +116,19 @@ interface Places {
 }
 
 /** The column of a function; undefined where its argument has too many values, and as for `textColumn`. */
-function functionColumn(f: TextFunction, given: Column, codes: () => TextCodes | undefined, blocks: ResultBlocks): Column | undefined {
+function functionColumn(
+  f: TextFunction,
+  columns: readonly Named[],
+  codes: (text: Column) => TextCodes | undefined,
+  blocks: ResultBlocks,
+): Column | undefined {
+  if (f.several !== undefined) {
+    const several = severalPlaces(columns, codes)
+    return several && textColumn(f, several.values, { ...several, firstNull: -1 }, blocks)
+  }
+  const [, given] = columns[0] as Named // the only one
   if (f.found !== undefined) return ofFound(f, f.found, given, blocks)
-  if (f.spanMs === undefined) return ofTexts(f, given, codes(), blocks)
+  if (f.spanMs === undefined) return ofTexts(f, given, codes(given), blocks)
   const dates = datePlaces(given, f.spanMs)
   return dates && textColumn(f, dates.values, { ...dates, firstNull: -1 }, blocks)
 }

@@ -1,6 +1,7 @@
 /**
- * Functions of one text or date: expressions that depend on a single column of text or dates and on nothing else of the row. Where the
- * column has few different values, they are computed once for each of them, by JavaScript, and are columns like any other from then on:
+ * Functions of one text or date: expressions that depend on a single column of text or dates and on nothing else of the row, or that give a
+ * text from several columns. Where the columns have few different values, they are computed once for each of them, by JavaScript, and are
+ * columns like any other from then on:
  *
  *     FilterExec r => r.city.trim().length > 3 && r.n > 2
  *
@@ -17,15 +18,19 @@ import { expressionsOf, visitExpr, visitStmts } from '../../../../core/ir/functi
 import { rowIrOf } from '../../../../core/ir/functionUse.ts'
 import { constantLets, exprId, someExpr } from '../../../../core/ir/irFacts.ts'
 import { rewriteExpr, rewriteStmts, UNCHANGED, withOperands } from '../../../../core/ir/irRewrite.ts'
-import { inferTypes, isNumberType } from '../../../../core/ir/irTypes.ts'
+import { inferTypes, isNumberType, type TypeOf } from '../../../../core/ir/irTypes.ts'
 import { endlessLoop } from '../../../../core/ir/mayNotEnd.ts'
 import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
 import { withRowFunctions } from '../stepFunctions.ts'
 import { instantsIn, spanSource, spansOfDays } from './dateValues.ts'
 import { type FoundText, foundSource, type Source } from './foundTexts.ts'
+import { severalColumns } from './severalColumns.ts'
 
-/** A function of the texts or dates of a column, or of texts that are found by a column's numbers; a text or Date is its only argument. */
+/**
+ * A function of the texts or dates of a column, or of texts that are found by a column's numbers; a text or Date is its only argument. One of
+ * several columns has an object with their values.
+ */
 export interface TextFunction {
   /** The name of the column for its results, which no column of the user's has. */
   readonly name: string
@@ -33,6 +38,8 @@ export interface TextFunction {
   /** The lookup that finds the text for a number of the column; absent where the column has texts. */
   readonly found?: FoundText
   readonly spanMs?: number
+  /** The names of all columns, where it is of several, or of numbers; `column` is the first of them. */
+  readonly several?: readonly string[]
   readonly ir: FunctionIr
   /** Whether undefined may become null in its results, since they are only stored, or tested as they are. */
   readonly isStored: boolean
@@ -60,10 +67,10 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
   const newName = (): string => textFunctionName(names++)
   for (const [i, step] of steps.entries()) {
     const rewritten = withRowFunctions(step, (f) => {
-      const found = new Extraction(f, { texts, spans, instants, numbers, newName, isStored: step.kind !== 'EvaluateExec' })
-      functions.push(
-        ...found.functions.map((one) => ({ ...one, guards: guards.flatMap(({ column, ir }) => (column === one.column ? [ir] : [])) })),
-      )
+      const found = new Extraction(f, { element, texts, spans, instants, numbers, newName, isStored: step.kind !== 'EvaluateExec' })
+      const guardsOf = ({ column, several }: Unguarded): readonly FunctionIr[] =>
+        several === undefined ? guards.flatMap((guard) => (guard.column === column ? [guard.ir] : [])) : []
+      functions.push(...found.functions.map((one) => ({ ...one, guards: guardsOf(one) })))
       return found.f
     })
     if (step.kind === 'FilterExec') guards.push(...guardsOf(step.f, texts))
@@ -113,6 +120,7 @@ function conjuncts(expr: Expr): readonly Expr[] {
 }
 
 interface ExtractionOptions {
+  readonly element: ElementType
   /** The columns of texts and of days. */
   readonly texts: ReadonlySet<string>
   readonly spans: ReadonlyMap<string, number>
@@ -128,16 +136,19 @@ type Unguarded = Omit<TextFunction, 'guards'>
 class Extraction {
   readonly f: ExecFunction
   readonly functions: readonly Unguarded[]
+  private readonly element: ElementType
   private readonly texts: ReadonlySet<string>
   private readonly spans: ReadonlyMap<string, number>
   private readonly instants: ReadonlySet<string>
   private readonly numbers: ReadonlySet<string>
   private readonly newName: () => string
+  private types: TypeOf | undefined
   /** The original expression of each read of a function's column. */
   private readonly origins = new WeakMap<Expr, Expr>()
   private readonly found = new Map<string, { readonly name: string; readonly expr: Expr } & Source>()
 
-  constructor(f: ExecFunction, { texts, spans, instants, numbers, newName, isStored }: ExtractionOptions) {
+  constructor(f: ExecFunction, { element, texts, spans, instants, numbers, newName, isStored }: ExtractionOptions) {
+    this.element = element
     this.texts = texts
     this.spans = spans
     this.instants = instants
@@ -163,7 +174,14 @@ class Extraction {
       const returned: Stmt = { kind: 'Return', value: expr, span: expr.span }
       return use === undefined
         ? []
-        : [{ name, ...source, isStored: isStored && use === 'stored', ir: ofText(ir, [returned], source.found) }]
+        : [
+            {
+              name,
+              ...source,
+              isStored: isStored && use === 'stored',
+              ir: source.several === undefined ? ofText(ir, [returned], source.found) : { ...ir, body: [returned] },
+            },
+          ]
     })
     if (this.functions.length > 0) this.f = { ...f, ir: { ...ir, body } }
   }
@@ -201,7 +219,14 @@ class Extraction {
   /** The source of the one text or date that the expression depends on; undefined where it depends on more, or on none. */
   private sourceOf(expr: Expr, ir: FunctionIr): Source | undefined {
     const column = columnOf([expr], this.texts, { locals: false })
-    return column === undefined ? (foundSource(expr, ir, this.numbers) ?? spanSource(expr, this.instants)) : this.ofColumn(column)
+    if (column !== undefined) return this.ofColumn(column)
+    return foundSource(expr, ir, this.numbers) ?? spanSource(expr, this.instants) ?? this.severalSource(expr, ir)
+  }
+
+  private severalSource(expr: Expr, ir: FunctionIr): Source | undefined {
+    const typeOf: TypeOf = (one) => (this.types ??= typesIn(ir, this.element))(one)
+    const several = severalColumns(expr, this.element, typeOf)
+    return several && { column: several[0] as string, several } // one at least
   }
 
   private ofColumn(column: string): Source {
@@ -284,22 +309,28 @@ function ofText(ir: FunctionIr, body: readonly Stmt[], found?: FoundText): Funct
   return { ...ir, body: rewriteStmts(body, { ...UNCHANGED, expr }) }
 }
 
-/** The inferred type of a function's results; undefined where it is not known, or no type that a function's column holds. */
-export function typeOfTextFunction(
-  { ir, column, found }: TextFunction,
-  element: ElementType,
-): { readonly type: ColumnType; readonly nullable: boolean } | undefined {
-  const field = fieldsOf(element).find(({ name }) => name === column)
-  if (field === undefined) return undefined
-  const typeOf = inferTypes(ir.body, {
-    input: () =>
-      found === undefined
-        ? { kind: 'scalar', type: field.type, nullable: field.nullable }
-        : { kind: 'scalar', type: { kind: 'utf8' }, nullable: true },
+/** The types of expressions in a function of an element. */
+function typesIn(ir: FunctionIr, input: ElementType): TypeOf {
+  return inferTypes(ir.body, {
+    input: () => input,
     parameter: (name) => ir.parameters.find((one) => one.name === name)?.value,
     table: (name) => ir.tables.find((one) => one.name === name)?.value,
     dtype: () => undefined,
   })
+}
+
+/** The inferred type of a function's results; undefined where it is not known, or no type that a function's column holds. */
+export function typeOfTextFunction(
+  { ir, column, found, several }: TextFunction,
+  element: ElementType,
+): { readonly type: ColumnType; readonly nullable: boolean } | undefined {
+  const field = fieldsOf(element).find(({ name }) => name === column)
+  if (field === undefined) return undefined
+  const ofOne: ElementType =
+    found === undefined
+      ? { kind: 'scalar', type: field.type, nullable: field.nullable }
+      : { kind: 'scalar', type: { kind: 'utf8' }, nullable: true }
+  const typeOf = typesIn(ir, several === undefined ? ofOne : element)
   const returned: ReturnType<typeof typeOf>[] = []
   visitStmts(ir.body, (stmt) => {
     if (stmt.kind === 'Return') returned.push(stmt.value && typeOf(stmt.value))
