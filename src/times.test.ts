@@ -107,7 +107,7 @@ test('texts are times, once for each of them, and times texts', async () => {
     { day: new Date('2024-09-08T22:00Z') },
   ])
   expect(await read.collect()).toEqual(texts.map((text) => ({ day: parseTime(text, '%d.%m.%Y', { zone }) })))
-  expect(await read.explain()).toContain('computed once for each of its values, as long as they are few')
+  expect(await read.explain()).toContain('computed once for each of the values, as long as they are few')
   expect(await read.explain({ analyze: true })).toContain('; once for each value of a column\n')
   const months = read
     .filter((r) => r.day !== null)
