@@ -7,7 +7,7 @@ import type { BlockRun } from './claims/blockRun.ts'
 import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claims/claim.ts'
 import { startPass } from './claims/runBlocks.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
-import { otherTurn, TURN_MS } from './preparedLoop.ts'
+import { otherTurn, TURN_MS, turnBegan } from './preparedLoop.ts'
 import { keptPartOf, partOf } from './reductions/accumulatorLog.ts'
 import { endRound, flushDue, type Lanes } from './reductions/reductionCopies.ts'
 
@@ -34,12 +34,12 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range,
   const blocks = isEnough === undefined ? blocksInOrder(task, range, gate?.order) : blocksUntil(isEnough, task)
   const run = startPass(task, { ...turn, share: 0, shares: 1 }, bound, flushEvery)
   const started = performance.now()
-  let turnStarted = started
+  let turnStarted = turnBegan(started)
   for (let block = blocks.next(); block >= 0; block = blocks.next()) {
     if (gate?.isReady(block) === false) {
       await gate.ready(block)
       run.forgetClock()
-      turnStarted = performance.now()
+      turnStarted = turnBegan(performance.now())
     }
     run.start(block)
     while (run.step()) {
@@ -101,5 +101,5 @@ function blocksUntil(isEnough: () => boolean, { claims, claimed }: LoopTask): Bl
 async function nextTurn(run: BlockRun): Promise<number> {
   await otherTurn()
   run.forgetClock()
-  return performance.now()
+  return turnBegan(performance.now())
 }

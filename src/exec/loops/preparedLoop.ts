@@ -176,11 +176,25 @@ export abstract class Prepared implements PreparedLoop {
   }
 }
 
-/** Milliseconds on the caller's thread after which a pass yields to the event loop, for timers and signals. */
+/** Milliseconds on the caller's thread after which passes yield to the event loop, for timers, signals and threads that have started. */
 export const TURN_MS = 12
+
+/** The platform's, also where a test has put another one in its place since. */
+const { setImmediate } = globalThis
 
 export async function otherTurn(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+/** The moment since which passes have kept the event loop from its turn; undefined where it has had one since the last of them. */
+let busySince: number | undefined
+
+/** The moment since which the event loop has had no turn: `now`, or that of an earlier pass, as passes may follow each other without one. */
+export function turnBegan(now: number): number {
+  if (busySince !== undefined) return busySince
+  setImmediate(() => (busySince = undefined)).unref()
+  busySince = now
+  return now
 }
 
 /** The part of a pass's result about arrays that got new storage. */

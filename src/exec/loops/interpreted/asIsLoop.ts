@@ -13,7 +13,16 @@ import type { BlockSchedule, IterationSpace } from '../blocks/schedule.ts'
 import { keyAtPosition } from '../blocks/space.ts'
 import { bodyError } from '../failure.ts'
 import type { LoopInputs } from '../loopInputs.ts'
-import { otherTurn, type PassesResult, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from '../preparedLoop.ts'
+import {
+  otherTurn,
+  type PassesResult,
+  type PassResult,
+  Prepared,
+  replacedBy,
+  TURN_MS,
+  turnBegan,
+  type VerifyResult,
+} from '../preparedLoop.ts'
 import { closeFragment } from '../reductions/accumulatorLog.ts'
 import { roundEnds, roundsOf } from '../reductions/rounds.ts'
 import { Lifetime } from './lifetime.ts'
@@ -74,7 +83,7 @@ export class AsIsLoop extends Prepared {
         return name === undefined ? undefined : (loop.view(name) as object) // views are objects
       },
     }
-    let turn = started
+    let [turn, spent] = [turnBegan(started), started]
     for (let position = 0; position < this.blocks.iterations; position++) {
       const key = keyAtPosition(this.space, position)
       try {
@@ -85,13 +94,14 @@ export class AsIsLoop extends Prepared {
       loop.flushDue(position + 1)
       if ((position + 1) % CHUNK === 0) closeChunk(loop, position + 1 - CHUNK)
       if ((position & 63) === 63 && performance.now() - turn > TURN_MS) {
-        addCost(this.#fallback, performance.now() - turn)
+        addCost(this.#fallback, performance.now() - spent)
         await otherTurn()
         signal?.throwIfAborted()
-        turn = performance.now()
+        spent = performance.now()
+        turn = turnBegan(spent)
       }
     }
-    addCost(this.#fallback, performance.now() - turn)
+    addCost(this.#fallback, performance.now() - spent)
     closeChunk(loop, Math.floor(this.blocks.iterations / CHUNK) * CHUNK)
     loop.flush()
     const accumulators = this.combine([loop.parts()], this.#arena)
