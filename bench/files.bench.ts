@@ -60,7 +60,8 @@ interface Work {
   readonly name: string
   readonly rows: number
   readonly ours: () => Promise<unknown>
-  readonly duck: string
+  /** Absent where DuckDB does not read such files. */
+  readonly duck?: string
   readonly polars: string
   /** Whether both say the same, where there is something to say. */
   readonly compared?: boolean
@@ -69,7 +70,7 @@ interface Work {
 async function ask({ name, rows, ours, duck, polars: python, compared = false }: Work): Promise<void> {
   if (!bench.wanted(name)) return
   if (compared) {
-    const said = [await ours(), (await duckdb.runAndReadAll(duck)).getRows()[0]?.[0], (await polars?.run(python))?.answer]
+    const said = [await ours(), duck && (await duckdb.runAndReadAll(duck)).getRows()[0]?.[0], (await polars?.run(python))?.answer]
     for (const other of said.slice(1))
       if (other !== undefined && !sameAnswer(said[0], other)) throw new Error(`${name}: ${said.join(' against ')}`)
   }
@@ -79,7 +80,7 @@ async function ask({ name, rows, ours, duck, polars: python, compared = false }:
     units: rows,
     contenders: {
       distarray: timed(ours),
-      duckdb: timed(() => duckdb.run(duck)),
+      duckdb: duck === undefined ? undefined : timed(() => duckdb.run(duck)),
       polars: polars && ((async () => (await polars.run(python)).ms) satisfies Pass),
     },
     peers: ['duckdb', 'polars'],
@@ -95,7 +96,11 @@ async function whole(table: DistArray<unknown>): Promise<number> {
 }
 
 /** The same for those that can be compared by a count. */
-function reading(name: string, rows: number, { ours, duck, polars }: Omit<Work, 'name' | 'rows'>): Promise<void> {
+function reading(
+  name: string,
+  rows: number,
+  { ours, duck, polars }: Omit<Work, 'name' | 'rows'> & { readonly duck: string },
+): Promise<void> {
   return ask({ name, rows, ours, duck: `CREATE OR REPLACE TEMP TABLE answer AS ${duck}`, polars })
 }
 
@@ -167,6 +172,54 @@ await ask({
   ours: async () => (await visited()).filter((v) => v.town === 'town 7').count(),
   duck: `SELECT count(*)::DOUBLE FROM '${visits}' WHERE town = 'town 7'`,
   polars: `answer = pl.scan_parquet('${visits}').filter(pl.col('town') == 'town 7').select(pl.len()).collect().item()`,
+  compared: true,
+})
+
+const arrow = join(folder, `visits-${4 * rows}.arrow`)
+if (!existsSync(arrow)) await (await visited()).limit(4 * rows).writeArrow(arrow)
+const seen = () => session.readArrow<Visit>(arrow)
+await ask({
+  name: `Arrow, ${4 * rows} x 3: sums by a text`,
+  rows: 4 * rows,
+  ours: async () => {
+    const groups = (await seen()).groupBy((v) => v.town).agg({ spent: sum((v) => v.spent) })
+    return groups.map((g) => g.spent).max()
+  },
+  polars: `answer = pl.scan_ipc('${arrow}').group_by('town').agg(pl.col('spent').sum()).select(pl.col('spent').max()).collect().item()`,
+  compared: true,
+})
+await ask({
+  name: `Arrow, ${4 * rows} x 3: rows by a text of two columns`,
+  rows: 4 * rows,
+  ours: async () => {
+    const groups = (await seen()).groupBy((v) => `${v.town}, ${v.shop}`).count()
+    return groups.map((g) => g.count).max()
+  },
+  polars: `answer = pl.scan_ipc('${arrow}').group_by(pl.format('{}, {}', 'town', 'shop')).len().select(pl.col('len').max()).collect().item()`,
+  compared: true,
+})
+
+const orderLines = join(folder, `orders-${rows / 5}.ndjson`)
+if (!existsSync(orderLines))
+  await duckdb.run(`COPY (SELECT
+    i::INTEGER AS id,
+    {'town': 'town ' || (mix(i, 300000000) % 100), 'zip': (mix(i, 100000000) % 1000)::INTEGER} AS place,
+    list_transform(range((mix(i, 200000000) % 4)::BIGINT), lambda k: {'name': 'item ' || ((i + 3 * k) % 50), 'count': k}) AS items,
+    (mix(i, 400000000)::DOUBLE / 4294967296.0) * 100 AS price
+    FROM range(${rows / 5}) t(i)) TO '${orderLines}' (FORMAT JSON)`)
+interface OrderLine {
+  readonly place: { readonly town: string }
+  readonly price: number
+}
+await ask({
+  name: `NDJSON, ${rows / 5} nested: sums by a field`,
+  rows: rows / 5,
+  ours: async () => {
+    const groups = (await session.readNdjson<OrderLine>(orderLines)).groupBy((o) => o.place.town).agg({ price: sum((o) => o.price) })
+    return groups.map((g) => g.price).max()
+  },
+  duck: `SELECT max(price) FROM (SELECT sum(price) AS price FROM '${orderLines}' GROUP BY place.town)`,
+  polars: `answer = pl.scan_ndjson('${orderLines}').group_by(pl.col('place').struct.field('town')).agg(pl.col('price').sum()).select(pl.col('price').max()).collect().item()`,
   compared: true,
 })
 

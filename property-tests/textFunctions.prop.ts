@@ -112,6 +112,7 @@ const { text, number, truth } = fc.letrec<{ text: string; number: string; truth:
         'String(1 / r.n)',
         'String(1 / r.d)',
         "('' + r.t + r.n)",
+        '(r.s + labels[r.n])',
         'String(r.m)',
         '(r.s + r.yes)',
         "(r.yes ? r.s + '!' : r.s)",
@@ -254,7 +255,7 @@ test('what is computed of texts, once for each or row by row, is what JavaScript
       async (given, { source, of, plain }, engine, where) => {
         const suffix = '-ß'
         // functions as a program has them, with the text that they capture
-        const f = (body: string): F => new Function('suffix', `return (r) => { ${body} }`)(suffix) as F
+        const f = (body: string): F => new Function('suffix', `const labels = ['nö', 'b', '']; return (r) => { ${body} }`)(suffix) as F
         const plan = where === 'file' ? tableOf(await fileOf(given)) : tableOfRows(given)
         const array = new DistArray<Row>(engines[engine] as (typeof engines)[number], plan)
         const stored = where === 'stored'

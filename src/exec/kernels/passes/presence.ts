@@ -9,8 +9,8 @@
  * Legal since an absent value is held as the number to which arithmetic, stores and comparisons convert it: NaN for undefined, 0 for null.
  * Equality with another value could tell the two apart, so it tests presence first, of both sides where both may be absent; other uses
  * that could are refused: a returned value, a null that is stored, `Number.isNaN` and its like. Elements of captured lists of numbers are
- * present by their index, and captured numbers always. A body that tests columns, collections or other captured values, or a local that may be either undefined or null,
- * stays as it is.
+ * present by their index, and captured numbers always. A body that tests columns, collections or other captured values, or a local that may
+ * be either undefined or null, stays as it is.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'

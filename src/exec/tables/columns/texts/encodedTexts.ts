@@ -14,9 +14,7 @@ import { MemoryError } from '../../../../core/errors.ts'
 import { columnsRead } from '../../../../core/ir/functionUse.ts'
 import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../../../memory/arena.ts'
-import { GroupMemory } from '../../operators/groupBy/groupMemory.ts'
-import { arenaTables } from '../../operators/hashing/arenaIds.ts'
-import type { Codes } from './textCodes.ts'
+import { type Codes, mostTexts, numberedTexts } from './textCodes.ts'
 import { textFunctionsOf } from './textFunctions.ts'
 
 /** The columns of a scan below a pipeline whose equal texts need to be read once: keys of groups are computed from them, or functions of a text. */
@@ -45,47 +43,27 @@ function keysOf(step: Step, all: readonly string[]): readonly string[] {
   })
 }
 
-/** Rows that are encoded at a time, a multiple of eight. */
-const STRIDE = 2 ** 14
-/** The most entries of a dictionary: one for `ROWS_PER_ENTRY` rows, but `FEW_ENTRIES` always, and with null's no more than two bytes count. */
-const ROWS_PER_ENTRY = 8
-const FEW_ENTRIES = 255
+/** The most entries whose indices, with null's, take a byte, and two. */
+const FEW_ENTRIES = 2 ** 8 - 1
 const MOST_ENTRIES = 2 ** 16 - 1
 
 /** The texts as indices of a dictionary of their own, which are in `bytes` where they are few; undefined for texts that hardly repeat. */
 export function encodedTexts(text: Column, bytes: Uint8Array, arena: Arena): Column | undefined {
-  const { length, values, offsets, validity, dictionary } = text
+  const { type, length, values, offsets, dictionary } = text
   if (dictionary !== undefined || !(values instanceof Uint8Array) || offsets === undefined) return undefined
-  const most = Math.min(MOST_ENTRIES, Math.max(FEW_ENTRIES, Math.floor(length / ROWS_PER_ENTRY)))
-  const memory = new GroupMemory(arena, 'texts of files')
+  let places: Codes = bytes
   try {
-    const tables = arenaTables(memory)
-    const [texts, ids] = [tables.texts(), tables.ids(Math.min(length, STRIDE))]
-    const firsts: number[] = []
-    let places: Codes = bytes
-    for (let from = 0; from < length; from += STRIDE) {
-      const rows = Math.min(STRIDE, length - from)
-      const bits = validity?.subarray(from >> 3, (from + rows + 7) >> 3)
-      if (bits !== undefined) ids.fill(-1)
-      texts.encode(values, offsets.subarray(from, from + rows + 1), ids, { begin: 0, end: rows, unknown: 'add', validity: bits })
-      if (texts.size > most) return undefined
-      if (texts.size > FEW_ENTRIES && places === bytes) {
+    const firsts = numberedTexts({ ...text, values, offsets }, Math.min(MOST_ENTRIES, mostTexts(length)), arena, (numbers, from, texts) => {
+      if (texts > FEW_ENTRIES && places === bytes) {
         places = new Uint16Array(length)
         places.set(bytes.subarray(0, from))
       }
-      for (let i = 0; i < rows; i++) {
-        const id = ids[i] as number // i < rows
-        if (id === firsts.length) firsts.push(from + i)
-        places[from + i] = Math.max(0, id) // a null's is another in the end
-      }
-    }
-    const entries = takeColumn({ type: text.type, length, values, offsets }, Int32Array.from(firsts))
-    return { ...bare(text), values: places, dictionary: entries }
+      places.set(numbers, from) // a null's is another in the end
+    })
+    return firsts && { ...bare(text), values: places, dictionary: takeColumn({ type, length, values, offsets }, firsts) }
   } catch (error) {
-    if (error instanceof MemoryError) return undefined
+    if (error instanceof MemoryError) return undefined // they stay as they are
     throw error
-  } finally {
-    memory.end()
   }
 }
 

@@ -7,31 +7,22 @@
 import { type Column, isValid } from '../../../../core/data/column.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { type ElementType, fieldsOf } from '../../../../core/data/schema.ts'
-import { childrenOf, type Expr } from '../../../../core/ir/functionIr.ts'
+import type { Expr } from '../../../../core/ir/functionIr.ts'
 import { isNumberType, type TypeOf } from '../../../../core/ir/irTypes.ts'
-import { differentTexts, type TextCodes } from './textCodes.ts'
+import { differentTexts, mostTexts, type TextCodes } from './textCodes.ts'
 
-/** The kinds of expressions that computed texts cannot have inside: they depend on more than values of columns, or are looked up. */
-const OTHERS: ReadonlySet<Expr['kind']> = new Set([
-  ...(['Input', 'Local', 'Key', 'Read', 'Has', 'Extent', 'Draw', 'OfList', 'ArrayLiteral', 'ObjectLiteral', 'Find', 'Lookup'] as const),
-])
-
-/** The columns of texts, numbers and truth values that an expression computes a text from, and from nothing else; undefined for any other. */
-export function severalColumns(expr: Expr, element: ElementType, typeOf: TypeOf): readonly string[] | undefined {
+/** The columns, of those that an expression reads, where it computes a text from texts, numbers and truth values alone; undefined for any other. */
+export function severalColumns(
+  expr: Expr,
+  read: ReadonlySet<string>,
+  { element, typeOf }: { readonly element: ElementType; readonly typeOf: TypeOf },
+): readonly string[] | undefined {
+  // what is looked up is chosen by kernels
   if (expr.kind !== 'Binary' && expr.kind !== 'MethodCall' && expr.kind !== 'Call') return undefined
-  const names = new Set<string>()
-  let isOther = false
-  const visit = (one: Expr): void => {
-    if (one.kind === 'Field' && one.of.kind === 'Input' && one.of.argument === 0) names.add(one.name)
-    else if (OTHERS.has(one.kind)) isOther = true
-    else childrenOf(one).forEach(visit)
-  }
-  visit(expr)
-  if (isOther || names.size === 0 || typeOf(expr)?.type.kind !== 'utf8') return undefined
-  const fields = fieldsOf(element)
-  const known = [...names].flatMap((name) => fields.find((field) => field.name === name) ?? [])
-  const areFew = known.every(({ type }) => type.kind === 'utf8' || type.kind === 'bool' || isNumberType(type))
-  return areFew && known.length === names.size ? [...names] : undefined
+  if (read.size === 0 || typeOf(expr)?.type.kind !== 'utf8') return undefined
+  const fields = fieldsOf(element).filter(({ name }) => read.has(name))
+  const areFew = fields.every(({ type }) => type.kind === 'utf8' || type.kind === 'bool' || isNumberType(type))
+  return areFew && fields.length === read.size ? [...read] : undefined
 }
 
 /** The different combinations: the index of each row's, and for each its first row and its values by name. */
@@ -45,9 +36,6 @@ export interface SeveralPlaces {
 const MOST_CELLS = 2 ** 20
 /** The most numbers from the least to the largest. */
 const MOST_NUMBERS = 2 ** 16
-/** The most combinations: one for so many rows, but `FEW_COMBINATIONS` always. */
-const ROWS_PER_COMBINATION = 8
-const FEW_COMBINATIONS = 256
 
 /** The combinations of named columns' values; undefined where they may be many. `codes` gives the codes of a column of texts. */
 export function severalPlaces(
@@ -128,7 +116,7 @@ function addPlaces(cells: Int32Array, column: Column, { of, least, count }: Plac
 
 /** Numbers cells in the order of their first rows, in place; returns these rows, undefined for too many. */
 function numbered(cells: Int32Array, count: number): Int32Array | undefined {
-  const most = Math.max(FEW_COMBINATIONS, Math.floor(cells.length / ROWS_PER_COMBINATION))
+  const most = mostTexts(cells.length)
   const numbers = new Int32Array(count).fill(-1)
   const firsts: number[] = []
   for (let row = 0; row < cells.length; row++) {

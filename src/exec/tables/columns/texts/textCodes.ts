@@ -39,8 +39,8 @@ const ROWS_PER_TEXT = 8
 /** The most texts whose codes take two bytes. */
 const WIDE_TEXTS = 2 ** 16
 
-/** Rows that are encoded at a time. */
-const STRIDE = 2 ** 16
+/** Rows that are encoded at a time, a multiple of eight: no more are looked at of texts that hardly repeat. */
+const STRIDE = 2 ** 14
 
 const known = new WeakMap<Column, TextCodes>()
 
@@ -83,39 +83,59 @@ export function codeTexts(column: Column, arena: Arena, indices?: TextIndices): 
 }
 
 function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: Arena): TextCodes | undefined {
-  const { length, validity } = column
-  const most = mostTexts(length)
-  const memory = new GroupMemory(arena)
+  const { length } = column
   let codes: Codes | undefined
+  let kind: ReturnType<typeof codeKind> = 'u8'
   try {
     codes = reservedCodes(0, length, arena)
+    const firsts = numberedTexts({ ...column, values, offsets }, mostTexts(length), arena, (numbers, from, texts) => {
+      if (codeKind(texts) !== kind) codes = widened(codes as Codes, texts, from, arena) // as it was reserved
+      kind = codeKind(texts)
+      codes?.set(numbers, from)
+    })
+    if (firsts !== undefined) return { codes, firsts }
+    arena.free(codes.byteOffset)
+    return undefined
+  } catch (error) {
+    if (codes !== undefined) arena.free(codes.byteOffset)
+    if (error instanceof MemoryError) return undefined // tables do without
+    throw error
+  }
+}
+
+/** A column of text with its bytes. */
+export type BytesOfText = Column & { readonly values: Uint8Array; readonly offsets: Int32Array }
+
+/**
+ * Numbers a column's different texts in the order of their first rows, which are returned; undefined for more than `most`. `put` is given the
+ * numbers of the rows from a row on, 0 where the text is null, and how many different texts there have been.
+ */
+export function numberedTexts(
+  { length, values, offsets, validity }: BytesOfText,
+  most: number,
+  arena: Arena,
+  put: (numbers: Int32Array, from: number, texts: number) => void,
+): Int32Array | undefined {
+  const memory = new GroupMemory(arena, CODES)
+  try {
     const tables = arenaTables(memory)
     const texts = tables.texts()
     const ids = tables.ids(Math.min(length, STRIDE))
     const firsts: number[] = []
-    let before = 0
     for (let from = 0; from < length; from += STRIDE) {
       const rows = Math.min(STRIDE, length - from)
       const bits = validity?.subarray(from >> 3, (from + rows + 7) >> 3)
       if (bits !== undefined) ids.fill(-1)
       texts.encode(values, offsets.subarray(from, from + rows + 1), ids, { begin: 0, end: rows, unknown: 'add', validity: bits })
-      if (texts.size > most) {
-        arena.free(codes.byteOffset)
-        return undefined
-      }
-      if (codeKind(texts.size) !== codeKind(before)) codes = widened(codes, texts.size, from, arena)
-      before = texts.size
+      if (texts.size > most) return undefined
       for (let i = 0; i < rows; i++) {
         const id = ids[i] as number // i < rows
         if (id === firsts.length) firsts.push(from + i)
-        codes[from + i] = id < 0 ? 0 : id
+        if (id < 0) ids[i] = 0
       }
+      put(ids.subarray(0, rows), from, texts.size)
     }
-    return { codes, firsts: Int32Array.from(firsts) }
-  } catch (error) {
-    if (codes !== undefined) arena.free(codes.byteOffset)
-    if (error instanceof MemoryError) return undefined // tables do without
-    throw error
+    return Int32Array.from(firsts)
   } finally {
     memory.end()
   }

@@ -29,7 +29,7 @@ export const plannedTextColumns: TextColumns = (given, asking) => {
   const lists = listAnswersOf(given, asking)
   const { answers, steps } = lists ?? { answers: [], steps: asking }
   const table = answers.length === 0 ? given : withAnswers(given, answers, plannedAnswers(answers))
-  const element = withoutNulls(table)
+  const element = withKnownNulls(table)
   const found = textFunctionsOf(element, steps)
   if (found === undefined)
     return lists && { element: table.element, columns: table.columns, steps, found: false, texts: false, lists: answers.length }
@@ -47,7 +47,7 @@ export const plannedTextColumns: TextColumns = (given, asking) => {
 /** The columns with values, in blocks that `keep` takes over; undefined where a column of text gets no codes, or a function throws. */
 export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) => void): TextColumns {
   return (table, steps) => {
-    const found = textFunctionsOf(withoutNulls(table), steps)
+    const found = textFunctionsOf(withKnownNulls(table), steps)
     if (found === undefined) return undefined
     const blocks = new ResultBlocks(arena, 'functions of texts')
     try {
@@ -86,7 +86,7 @@ function withColumns({ element, columns }: ProgramSource, made: readonly Made[],
 }
 
 /** The type of rows in which columns without a bitmap cannot be null: null and a number would add up to a number, not to a text. */
-function withoutNulls({ element, columns }: ProgramSource): ElementType {
+function withKnownNulls({ element, columns }: ProgramSource): ElementType {
   if (element.kind !== 'row') return element
   const fields = element.fields.map((field, i) => ({ ...field, nullable: field.nullable && columns[i]?.validity !== undefined }))
   return { ...element, fields }

@@ -225,7 +225,8 @@ class Extraction {
 
   private severalSource(expr: Expr, ir: FunctionIr): Source | undefined {
     const typeOf: TypeOf = (one) => (this.types ??= typesIn(ir, this.element))(one)
-    const several = severalColumns(expr, this.element, typeOf)
+    const read = columnsIn([expr], { locals: false })
+    const several = read && severalColumns(expr, read, { element: this.element, typeOf })
     return several && { column: several[0] as string, several } // one at least
   }
 
@@ -241,7 +242,14 @@ class Extraction {
 }
 
 /** The one column of text that expressions read besides constants; undefined where they read others, or none, or make an array or an object. */
-function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, { locals }: { readonly locals: boolean }): string | undefined {
+function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, how: { readonly locals: boolean }): string | undefined {
+  const columns = columnsIn(exprs, how)
+  const [column] = columns ?? []
+  return columns?.size === 1 && column !== undefined && texts.has(column) ? column : undefined
+}
+
+/** The columns that expressions read besides constants; undefined where they read something else, or make an array or an object. */
+function columnsIn(exprs: readonly Expr[], { locals }: { readonly locals: boolean }): ReadonlySet<string> | undefined {
   const columns = new Set<string>()
   let isOther = false
   const visit = (expr: Expr): void => {
@@ -255,8 +263,7 @@ function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, { locals }
       })
   }
   exprs.forEach(visit)
-  const [column] = columns
-  return !isOther && columns.size === 1 && column !== undefined && texts.has(column) ? column : undefined
+  return isOther ? undefined : columns
 }
 
 /** The kinds of expressions that a function of a text cannot have. */
