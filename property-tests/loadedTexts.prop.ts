@@ -31,7 +31,7 @@ const split = fc.record({
   kind: fc.constantFrom('dictionary', 'dictionary', 'dictionary', 'dictionary', 'encoded', 'encoded', 'plain'),
   /** The different endings of texts of no dictionary, which go round, and the rows that each has. With 256 there is one text before them. */
   endings: fc.constantFrom(1, 1, 200, 256, 300, 3_000, 30_000, 30_000),
-  each: fc.constantFrom(1, 1, 97, 997),
+  each: fc.constantFrom(1, 1, 197, 397),
   /** Places are a byte each, and lie where codes of a byte would. */
   bytes: fc.boolean(),
 })
