@@ -10,7 +10,7 @@ import type { BlockSchedule } from './blocks/schedule.ts'
 import { isWarm } from './claims/warmUp.ts'
 import { estimatedPassMs } from './estimate.ts'
 import { type KernelPlan, whyCallerOnly } from './kernelPlan.ts'
-import { chooseWhere, type PassTimes } from './passCost.ts'
+import { chooseWhere, type LastPass } from './passCost.ts'
 import type { LoopResources } from './preparedLoop.ts'
 import { addedInOrder } from './reductions/reductionCopyCount.ts'
 
@@ -56,7 +56,7 @@ export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | un
 export function chooseExecution(
   loop: CutLoop,
   { pool, worthThreadsMs }: LoopResources,
-  { last, current }: { readonly last?: PassTimes['last']; readonly current?: LoopPlan['execution'] | undefined },
+  { last, current }: { readonly last?: LastPass; readonly current?: LoopPlan['execution'] | undefined },
 ): LoopPlan['execution'] {
   const { blocks } = loop
   const endless = endlessLoop(loop.ir)

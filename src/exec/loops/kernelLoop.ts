@@ -26,7 +26,7 @@ import type { Captured, MeasuredWork, PassOptions, PortionTurn, SharedLanes, Sim
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf, wasmKey } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { PassTurn } from './loopTask.ts'
-import { balanceOf, type PassTimes, predictedMs } from './passCost.ts'
+import { afterPass, balanceOf, type LastPass, predictedMs } from './passCost.ts'
 import { busyTimes, failureOf, freeParts, PassRunner, type Running } from './passRunner.ts'
 import { type LoopResources, type PassesResult, type PassResult, Prepared, type VerifyResult } from './preparedLoop.ts'
 import type { AccumulatorPart } from './reductions/accumulatorLog.ts'
@@ -60,7 +60,7 @@ export class KernelLoop extends Prepared {
   /** The reason that keeps the loop on the caller's thread; undefined where times decide. */
   readonly #decided: string | undefined
   readonly #weight: number
-  #last: PassTimes['last']
+  #last: LastPass | undefined
   #lastCut: CutLoop | undefined
   /** Milliseconds of the last passes as on one thread: the work of all workers together, the newest first. */
   #recent: readonly MeasuredWork[] = []
@@ -139,7 +139,7 @@ export class KernelLoop extends Prepared {
     return true
   }
 
-  #choose(last?: PassTimes['last']): LoopPlan['execution'] {
+  #choose(last?: LastPass): LoopPlan['execution'] {
     if (this.#decided !== undefined) return { where: 'caller', because: this.#decided }
     return chooseExecution(this.#cut, this.#resources, { current: this.execution, ...(last === undefined ? {} : { last }) })
   }
@@ -363,7 +363,7 @@ export class KernelLoop extends Prepared {
   /** Keeps the times of this pass, and decides by them where the next one runs; `shares` counts those of this process. */
   #measure(results: readonly ShareResult[], milliseconds: number, shares: number, index = 0): void {
     const aloneMs = results.reduce((sum, { passes }) => sum + (passes[index]?.busyMs ?? 0), 0)
-    this.#last = { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }
+    this.#last = afterPass(this.#last, { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller' })
     this.#recent = [{ workers: Math.max(1, shares), milliseconds: aloneMs }, ...this.#recent].slice(0, MOST_RECENT)
     this.execution = this.#choose(this.#last)
   }

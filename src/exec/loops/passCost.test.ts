@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cutBlocks } from './blocks/cutBlocks.ts'
-import { balanceOf, busiestShare, chooseWhere, predictedMs } from './passCost.ts'
+import { afterPass, balanceOf, busiestShare, chooseWhere, type LastPass, predictedMs } from './passCost.ts'
 
 const box = { kind: 'box', extents: [3, 3] } as const
 const rotation = cutBlocks({ kind: '2d', axes: [0, 1] }, box, { order: 'any', partitions: 3 })
@@ -61,13 +61,44 @@ test('where passes run follows from what the last one took', () => {
   )
   const chain = cutBlocks({ kind: 'wavefront', axes: [0, 1] }, box, { order: 'serial', partitions: [3, 1] })
   expect(chooseWhere({ ...times, blocks: chain, estimatedMs: 100 }, undefined).where).toBe('caller')
-  const after = (aloneMs: number, milliseconds: number, where: 'caller' | 'workers', isWarm = true) =>
-    chooseWhere({ ...times, isWarm, last: { aloneMs, milliseconds, where, beforeMs: aloneMs } }, { where, because: 'as it was' })
-  expect(after(2, 2, 'caller')).toEqual({ where: 'workers', because: 'A pass took 2 ms on one thread.' })
-  expect(after(2, 2, 'caller', false)).toEqual({ where: 'caller', because: 'as it was' }) // threads would have to be started
-  expect(after(0.5, 0.5, 'caller')).toEqual({ where: 'caller', because: 'as it was' })
-  expect(after(2, 1.2, 'workers')).toEqual({ where: 'workers', because: 'as it was' })
-  expect(after(2, 3, 'workers')).toEqual({ where: 'caller', because: 'A pass took 3 ms on 2 workers, which did 2 ms of work.' })
+  const after = (passes: readonly (readonly [aloneMs: number, milliseconds: number, where: 'caller' | 'workers'])[], isWarm = true) => {
+    let last: LastPass | undefined
+    for (const [aloneMs, milliseconds, where] of passes) last = afterPass(last, { aloneMs, milliseconds, where })
+    return chooseWhere({ ...times, isWarm, last: last as LastPass }, { where: last?.where ?? 'caller', because: 'as it was' })
+  }
+  const caller = [2, 2, 'caller'] as const
+  expect(after([caller, caller])).toEqual({ where: 'workers', because: 'A pass took 2 ms on one thread.' })
+  expect(after([caller, caller], false)).toEqual({ where: 'caller', because: 'as it was' }) // threads would have to be started
+  expect(after([[0.5, 0.5, 'caller']])).toEqual({ where: 'caller', because: 'as it was' })
+  expect(after([caller, [2, 1.2, 'workers']])).toEqual({ where: 'workers', because: 'as it was' })
+  // one that is no faster may have been held up; two are not, though each thread had less to do
+  const slow = [3.5, 3, 'workers'] as const
+  expect(after([caller, slow, [2, 1.2, 'workers'], slow]).where).toBe('workers')
+  expect(after([caller, slow, slow])).toEqual({
+    where: 'caller',
+    because: 'A pass took 3 ms on 2 workers, and 2 ms on one thread.',
+  })
+  expect(
+    after([
+      [2, 3, 'workers'],
+      [2, 3, 'workers'],
+    ]).because,
+  ).toBe('A pass took 3 ms on 2 workers, which did 2 ms of work.')
+  // then they are tried again when as much time has gone by as they take to start
+  const lost = [caller, [2, 3, 'workers'], [2, 3, 'workers']] as const
+  expect(after([...lost, caller, caller]).where).toBe('caller')
+  expect(after([...lost, ...new Array<typeof caller>(21).fill(caller)]).where).toBe('workers')
+})
+
+test('threads start for short passes when these took as long as starting does', () => {
+  const after = (spentMs: number, aloneMs: number) => {
+    const last = { aloneMs, milliseconds: aloneMs, where: 'caller', beforeMs: aloneMs, spentMs } as const
+    return chooseWhere({ blocks: rotation, workers: 2, isWarm: false, estimatedMs: 0.1, last }, { where: 'caller', because: 'as it was' })
+      .where
+  }
+  expect(after(30, 2)).toBe('caller')
+  expect(after(50, 2)).toBe('workers')
+  expect(after(500, 0.5)).toBe('caller') // not worth waking them
 })
 
 test('one pass that was held up does not start threads', () => {

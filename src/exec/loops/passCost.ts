@@ -23,6 +23,10 @@ const STEP_END_MS = 0.005
 /** Least time of a pass for workers: a shorter one is over before threads have started, or before running ones have woken. */
 const WORTH_STARTING_MS = 4
 const WORTH_WAKING_MS = 1
+/** Time for threads to start. Passes that took as long on the caller's thread will most likely be followed by as many again. */
+const STARTING_MS = 40
+/** As many passes on workers that are no faster bring the loop back to the caller's thread; one may have been held up. */
+const MOST_LOST = 2
 /** Longest hold-up by the engine's garbage collection or compilation; a pass that took longer was not only held up. */
 const LONGEST_HOLDUP_MS = 25
 /** A pass on several workers should take less than this part of what it takes alone. */
@@ -77,6 +81,34 @@ export function balanceOf(busyMs: readonly number[]): number {
   return mean > 0 ? Math.max(...busyMs) / mean : 1
 }
 
+/** A pass that was measured. */
+export interface MeasuredPass {
+  /** The work of all workers together, and how long the pass took where it ran. */
+  readonly aloneMs: number
+  readonly milliseconds: number
+  readonly where: 'workers' | 'caller'
+}
+
+/** The last pass, with what the passes before it tell. */
+export interface LastPass extends MeasuredPass {
+  /** The work of the pass before it, as on one thread. */
+  readonly beforeMs?: number | undefined
+  /** The time of the passes on the caller's thread since the loop began, or since workers were last at it. */
+  readonly spentMs?: number
+  /** The time of the last pass that ran on the caller's thread. */
+  readonly callerMs?: number | undefined
+  /** How many passes on workers took as long as that one, one after another; passes on the caller's thread leave it as it is. */
+  readonly lost?: number
+}
+
+/** What is known after a pass. */
+export function afterPass(before: LastPass | undefined, pass: MeasuredPass): LastPass {
+  const { callerMs, spentMs = 0, lost = 0 } = before ?? {}
+  const beforeMs = before?.aloneMs
+  if (pass.where === 'caller') return { ...pass, beforeMs, spentMs: spentMs + pass.milliseconds, callerMs: pass.milliseconds, lost }
+  return { ...pass, beforeMs, spentMs: 0, callerMs, lost: pass.milliseconds < (callerMs ?? pass.aloneMs) ? 0 : lost + 1 }
+}
+
 /** The facts by which `chooseWhere` decides: the loop's blocks, its workers, and the times of passes. */
 export interface PassTimes {
   readonly blocks: BlockSchedule
@@ -86,14 +118,8 @@ export interface PassTimes {
   readonly isWarm: boolean
   /** The time of a pass on one thread, as estimated from the body. */
   readonly estimatedMs: number
-  /** The last pass: the work of all workers together, and how long it took where it ran. */
-  readonly last?: {
-    readonly aloneMs: number
-    readonly milliseconds: number
-    readonly where: 'workers' | 'caller'
-    /** The work of the pass before it, as on one thread. */
-    readonly beforeMs?: number | undefined
-  }
+  /** The last pass, and what is known from those before it. */
+  readonly last?: LastPass
   /** The estimate from which a first pass runs on workers, where it is not the usual; 0 asks for workers in every pass. */
   readonly worthThreadsMs?: number | undefined
 }
@@ -102,7 +128,8 @@ export interface PassTimes {
 export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | undefined): LoopPlan['execution'] {
   const { blocks, workers, last, estimatedMs } = times
   if (times.worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
-  const worthMs = times.isWarm ? WORTH_WAKING_MS : WORTH_STARTING_MS
+  const isReady = (times.isWarm && (last?.lost ?? 0) < MOST_LOST) || (last?.spentMs ?? 0) > STARTING_MS
+  const worthMs = isReady ? WORTH_WAKING_MS : WORTH_STARTING_MS
   const isWorth = (aloneMs: number, leastMs: number): boolean =>
     aloneMs > leastMs && predictedMs(aloneMs, blocks, workers) < WORTH_PART * aloneMs
   if (last === undefined || current === undefined) {
@@ -119,11 +146,11 @@ export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | u
       ? { where: 'workers', because: `A pass took ${msText(last.aloneMs)} on one thread.` }
       : current
   }
-  return last.milliseconds < last.aloneMs || last.aloneMs > WORTH_STARTING_MS
+  return (last.lost ?? 0) < MOST_LOST || last.aloneMs > WORTH_STARTING_MS
     ? current
     : {
         where: 'caller',
-        because: `A pass took ${msText(last.milliseconds)} on ${workers} workers, which did ${msText(last.aloneMs)} of work.`,
+        because: `A pass took ${msText(last.milliseconds)} on ${workers} workers, ${last.callerMs === undefined ? `which did ${msText(last.aloneMs)} of work` : `and ${msText(last.callerMs)} on one thread`}.`,
       }
 }
 
