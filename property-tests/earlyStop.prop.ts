@@ -25,7 +25,7 @@ const tables = engines.map((engine) => new DistArray<Row>(engine, source))
 const STEPS = {
   map: () => '({ a: r.a + 5 })',
   filter: () => 'r.a % 4 !== 1',
-  mapCopy: () => "({ a: Number(String(r.a).replace(/x/, '')) * 2 })",
+  mapCopy: () => "({ a: Number(String(r.a).replace(/x/, () => '')) * 2 })",
   filterCopy: () => '/[02468]$/.test(String(r.a))',
   flatMapCopy: () => '[{ a: r.a }, { a: r.a + 1 }].slice([r.a][0] % 3)',
   mapAsIs: (at: number) => `{ n${at}++; return { a: r.a + 1 } }`,

@@ -35,7 +35,7 @@ const VALUES = [
   "r.s.startsWith('vv') ? k : 2",
   '/x/.test(r.s) ? 1 : 2',
   '[r.a, k].length',
-  "Number(r.s.replace(/v/g, '1')) || 0",
+  "Number(r.s.replace(/v/g, () => '1')) || 0",
   'new Date(r.a).getTime()',
   'c++',
   'tally.push(r.a)',

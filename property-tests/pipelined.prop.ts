@@ -95,9 +95,9 @@ const others = engines.map((engine) => new DistArray<{ k: number; b: number }>(e
 const FUNCTIONS = {
   map: () => '({ n: r.n, g: r.g, a: r.a + 5 })',
   filter: () => 'r.a % 4 !== 1',
-  flatMap: () => "[{ n: r.n, g: r.g, a: r.a }, { n: r.n, g: r.g, a: r.a + 1 }].slice(Number(String(r.a % 3).replace(/x/, '')))",
+  flatMap: () => "[{ n: r.n, g: r.g, a: r.a }, { n: r.n, g: r.g, a: r.a + 1 }].slice(Number(String(r.a % 3).replace(/x/, () => '')))",
   withColumns: () => '({ a: r.a - r.g })',
-  mapCopy: () => "({ n: r.n, g: r.g, a: Number(String(r.a).replace(/x/, '')) * 2 })",
+  mapCopy: () => "({ n: r.n, g: r.g, a: Number(String(r.a).replace(/x/, () => '')) * 2 })",
   filterCopy: () => '/[02468]$/.test(String(r.a))',
   mapKey: () => '({ n: r.n, g: r.g, a: r.a + key[0] })',
   filterKey: () => 'key[0] % 3 !== 1',

@@ -51,7 +51,7 @@ const part = fc
 const parts = fc.array(part, { minLength: 1, maxLength: 3 })
 const name = fc.constantFrom(...NAMES)
 /** No pattern of a regular expression is compiled. */
-const result = (values: readonly string[]): string => `[${values.join(', ')}].join() + "x".match(/x/)[0]`
+const result = (values: readonly string[]): string => `[${values.join(', ')}].join() + /x/g.exec("x")[0]`
 const texts = fc.oneof(
   { weight: 4, arbitrary: parts.map((own) => `(r) => ${result(own)}`) },
   { weight: 2, arbitrary: parts.map((own) => `function (r) { return ${result(own)} }`) },

@@ -55,14 +55,14 @@ test('a function that was refused, with the place and the reason', () => {
       Map r => seen.get(r.note ?? "")?.[0] ?? 0
           runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.
         Filter r => (/good/g).test(r.note ?? "")
-            runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.
+            runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use test and exec without the flags g and y; with g, write it out in replace, replaceAll, match or split of a text.
           Scan ratings.parquet [user, movie, stars, note]
     Rules: pruneColumns, markPipelined
     Optimized plan
       Map r => seen.get(r.note ?? "")?.[0] ?? 0
           runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Compute it before the call and capture the result, or use index reads and writes, get, set, add, and methods of strings, numbers and dates.
         Filter r => (/good/g).test(r.note ?? "")  (pipelined)
-            runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.
+            runs as JavaScript in the workers: 1:8 /good/g: It uses a regular expression. Use test and exec without the flags g and y; with g, write it out in replace, replaceAll, match or split of a text.
           Scan ratings.parquet [note]
     Stages
       stage 0: ScanExec ratings.parquet [note] -> FilterExec r => (/good/g).test(r.note ?? "") -> streamed to stage 1

@@ -117,13 +117,35 @@ export const METHODS = [
  * below 0, is `text.split(separator).at(number)`; `split length` of a separator is `text.split(separator).length`.
  */
 export const SPLITS = ['split part', 'split length'] as const
-export type Method = (typeof METHODS)[number] | (typeof SPLITS)[number]
+
+/**
+ * Further methods of texts, which row functions alone call. `character` is `text[index]`; those with `regex` have a pattern and flags before
+ * their other arguments, `text.replace(/pattern/flags, …)`, but for `exec regex`, which is `/pattern/flags.exec(text)`.
+ */
+export const TEXT_METHODS = [
+  'character',
+  'replace',
+  'replaceAll',
+  'substr',
+  'toLocaleLowerCase',
+  'toLocaleUpperCase',
+  'replace regex',
+  'replaceAll regex',
+  'search regex',
+] as const
+/** Methods of texts that give a list of texts; only the questions of `OfList` are asked of it. */
+export const LISTS_OF_TEXTS = ['split', 'split regex', 'match regex', 'exec regex'] as const
+export type Method = (typeof METHODS)[number] | (typeof SPLITS)[number] | (typeof TEXT_METHODS)[number] | (typeof LISTS_OF_TEXTS)[number]
+
+/** What gives a list of a list; `reverse` and `sort` change a list that nothing else has. */
+export const LISTS_OF_LISTS = ['map', 'filter', 'slice', 'reverse', 'sort', 'toReversed', 'toSorted'] as const
 
 /**
  * What a list is asked, by the names of properties and methods but for three: `element` is `list[index]`, `count` is `list.filter(f).length`,
- * and `Math.max` and `Math.min` are those of all elements, `Math.max(...list)`.
+ * and `Math.max` and `Math.min` are those of all elements, `Math.max(...list)`. Those of `LISTS_OF_LISTS` give a list again.
  */
 export type ListQuestion =
+  | (typeof LISTS_OF_LISTS)[number]
   | 'length'
   | 'element'
   | 'at'

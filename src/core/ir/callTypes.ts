@@ -13,6 +13,7 @@ export const BOOL: ValueType = { type: { kind: 'bool' }, nullable: false }
 export const UTF8: ValueType = { type: { kind: 'utf8' }, nullable: false }
 /** The type of Dates that JavaScript makes: milliseconds. */
 export const DATE: ValueType = { type: { kind: 'timestamp', unit: 'ms' }, nullable: false }
+const TEXTS: ColumnType = { kind: 'list', item: { kind: 'utf8' } }
 export const NULL: ValueType = { type: { kind: 'null' }, nullable: true }
 export const UNKNOWN: ValueType = { type: { kind: 'unknown' }, nullable: true }
 
@@ -68,9 +69,25 @@ export function typeOfMethod(method: Method, object: ValueType): ValueType {
       return F64
     case 'codePointAt':
       return { ...F64, nullable: true }
+    case 'search regex':
+      return F64
     case 'split part':
+    case 'character':
     case 'at':
       return { ...UTF8, nullable: true }
+    case 'split':
+    case 'split regex':
+      return { type: TEXTS, nullable: false }
+    case 'match regex':
+    case 'exec regex':
+      return { type: TEXTS, nullable: true }
+    case 'replace':
+    case 'replaceAll':
+    case 'replace regex':
+    case 'replaceAll regex':
+    case 'substr':
+    case 'toLocaleLowerCase':
+    case 'toLocaleUpperCase':
     case 'charAt':
     case 'concat':
     case 'normalize':

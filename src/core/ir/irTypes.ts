@@ -204,6 +204,17 @@ function typeOfList({ asks, list, each }: Extract<Expr, { kind: 'OfList' }>, loc
     case 'find':
     case 'findLast':
       return typeOfListItem(typeOfExpr(list, locals, sources))
+    case 'filter':
+    case 'slice':
+    case 'reverse':
+    case 'sort':
+    case 'toReversed':
+    case 'toSorted': {
+      const of = typeOfExpr(list, locals, sources)
+      return of && { type: of.type, nullable: false }
+    }
+    case 'map':
+      return each && typeOfItems([typeOfExpr(each.value, locals, sources)])
   }
 }
 

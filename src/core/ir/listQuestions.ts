@@ -4,10 +4,18 @@
  *     length    element   at   includes   indexOf   join            of the list and arguments
  *     reduce    some   every   find   findIndex   findLast   findLastIndex   count (`filter(f).length`)   with a function of an element
  *     Math.max  Math.min                                             of all elements, `Math.max(...list)`
+ *     map   filter   slice   reverse   sort   toReversed   toSorted    give a list again, of which something is asked
  */
+import { LISTS_OF_LISTS, LISTS_OF_TEXTS } from './builtins.ts'
 import type { Expr, OfElement } from './functionIr.ts'
 
 export type OfList = Extract<Expr, { readonly kind: 'OfList' }>
+
+/** Whether an expression makes a list: of a text, or of another list. */
+export function makesList(expr: Expr): boolean {
+  if (expr.kind === 'MethodCall') return (LISTS_OF_TEXTS as readonly string[]).includes(expr.method)
+  return expr.kind === 'OfList' && (LISTS_OF_LISTS as readonly string[]).includes(expr.asks)
+}
 
 /** The names of the locals that exist inside of the function of an element alone. */
 export function localsOf({ item, index, sofar }: OfElement): readonly string[] {
@@ -39,6 +47,11 @@ export function listText(
     case 'includes':
     case 'indexOf':
     case 'join':
+    case 'slice':
+    case 'reverse':
+    case 'sort':
+    case 'toReversed':
+    case 'toSorted':
       return `${list}.${asks}(${args.join(', ')})`
     case 'reduce':
     case 'some':
@@ -47,6 +60,8 @@ export function listText(
     case 'findIndex':
     case 'findLast':
     case 'findLastIndex':
+    case 'map':
+    case 'filter':
       return `${list}.${asks}(${[f, ...args].join(', ')})`
   }
 }

@@ -2,7 +2,7 @@
  * Explains how each function of a plan runs, by the decisions that the executor itself makes.
  *
  *     FilterExec r => r.price > 9        WebAssembly, over columns
- *     MapExec r => r.name.match(/a/)     the function itself, as a copy in the workers: It uses a regular expression.
+ *     MapExec r => /a/g.test(r.name)     the function itself, as a copy in the workers: It uses a regular expression.
  */
 import { type Fallback, fallbackOf } from '../../core/ir/functionUse.ts'
 import type { ExplainedFunction } from '../../core/ir/kernelCode.ts'

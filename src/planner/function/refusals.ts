@@ -299,7 +299,7 @@ const REASONS = {
   'throws-value': { message: 'It throws something other than a new Error.', cure: "Write throw new Error('…')." },
   regex: {
     message: 'It uses a regular expression.',
-    cure: 'Use its test, without the flags g and y, or string methods, as includes and startsWith.',
+    cure: 'Use test and exec without the flags g and y; with g, write it out in replace, replaceAll, match or split of a text.',
   },
   operator: { message: 'It uses {name}.', cure: 'Use arithmetic, comparisons and logic on numbers and strings.' },
   'closure-in-loop-head': { message: 'It makes a function in the head of a loop.', cure: 'Make it before the loop.' },

@@ -4,11 +4,13 @@ import { lowerFunction } from './userFunction.ts'
 
 interface Row {
   readonly id: number
+  readonly name: string
   readonly tags: readonly string[]
   readonly days: readonly Date[]
 }
 const FIELDS = [
   { name: 'id', type: { kind: 'f64' }, nullable: false },
+  { name: 'name', type: { kind: 'utf8' }, nullable: false },
   { name: 'tags', type: { kind: 'list', item: { kind: 'utf8' } }, nullable: true },
   { name: 'days', type: { kind: 'list', item: { kind: 'timestamp', unit: 'ms' } }, nullable: true },
 ] as const
@@ -35,8 +37,47 @@ test('questions of lists are expressions, with the variables of their functions 
   ).toBe('return #0.tags.reduce((sofar, item, index) => (sofar + (item.trim().length * item.trim().length)), 0)')
 })
 
-test('what makes lists, has statements, or reads elements that are objects runs as it did', () => {
-  expect(row((r) => r.tags.map((t) => t.length))).toBe('It uses a function as a value.')
+test('lists that are made of lists, or of texts, are asked like those of columns', () => {
+  expect(row((r) => r.tags.map((t) => t.length).slice(1))).toBe('return #0.tags.map((item, index) => item.length).slice(1)')
+  expect(row((r) => r.name.split(',').filter(Boolean).sort().join('+'))).toBe(
+    'return #0.name.split(",").filter((item, index) => Boolean(item)).sort().join("+")',
+  )
+  expect(
+    row((r) => {
+      const [day, , year = '?'] = r.name.split('/')
+      return day + year
+    }),
+  ).toBe(`let list = #0.name.split("/")
+let day = list[0]
+let temp = list[2]
+let year = ((temp === undefined) ? "?" : temp)
+return (day + year)`)
+  expect(row((r) => r.name.match(/a(.)/)?.[1])).toBe('let temp = #0.name.match(/a(.)/)\nreturn ((temp == null) ? undefined : temp[1])')
+  expect(row((r) => r.name.replace(/[ab]/g, '') + r.name[r.id])).toBe('return (#0.name.replace(/[ab]/g, "") + #0.name[#0.id])')
+})
+
+test('what changes a list that has a name, compares lists, takes the list, or remembers where a search ended is no expression', () => {
+  expect(
+    row((r) => {
+      const parts = r.name.split(',')
+      parts.reverse()
+      return parts[0]
+    }),
+  ).toContain('It calls the method reverse.')
+  expect(
+    row((r) => {
+      const parts = r.name.split(',')
+      const same = parts
+      return parts === same
+    }),
+  ).toContain('It keeps an object or array')
+  expect(row((r) => r.name.split(',').map((t, _, all) => t + all.length))).toContain('It uses a function as a value.')
+  expect(row((r) => /a/g.exec(r.name)?.index)).toContain('It uses a regular expression.')
+  const global = /a/g
+  expect(row((r) => r.name.replace(global, ''))).toContain('The captured object global')
+})
+
+test('what has statements, or reads elements that are objects, runs as it did', () => {
   expect(row((r) => r.days[0])).toBe('It indexes a value that is not an array.')
   expect(
     row((r) =>
@@ -46,5 +87,5 @@ test('what makes lists, has statements, or reads elements that are objects runs 
         return spaces > 1
       }),
     ),
-  ).toContain('It ')
+  ).toContain('The captured object global')
 })

@@ -1,8 +1,10 @@
 /**
- * What a function asks of a list that a column has: its length, an element, what its elements come to. No list is made of them.
+ * What a function asks of a list that a column has, of which no array is made, or of one that it makes of a text: its length, an element,
+ * what its elements come to.
  *
  *     r.tags.length     r.scores[0]     r.scores.at(-1)     r.tags.includes('x')     r.scores.reduce((a, b) => a + b, 0)
  *     r.tags.some((t) => t === 'a')     r.scores.filter((s) => s > 0).length     Math.max(...r.scores)     r.tags.join(',')
+ *     r.day.split('/').map(Number)[2]   r.text.split(',').sort().join(',')     const [d, m, y] = r.day.split('/')
  *
  * Elements are numbers, truth values, texts or null. A function of an element is one expression, once what it declares is written out.
  */
@@ -10,6 +12,7 @@ import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { ColumnType } from '../../core/data/schema.ts'
 import type { Expr, ListQuestion, OfElement, Stmt } from '../../core/ir/functionIr.ts'
 import { rewriteExpr, UNCHANGED } from '../../core/ir/irRewrite.ts'
+import { makesList } from '../../core/ir/listQuestions.ts'
 import { inputElement } from './lower/context.ts'
 import type { Lowering } from './lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from './lower/value.ts'
@@ -25,27 +28,46 @@ function itemsOf(l: Lowering, of: Expr): ColumnType | undefined {
 const ITEMS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8'])
 
 /** Whether an expression is a list whose elements functions can read. */
-function isReadable(l: Lowering, of: Expr): boolean {
+export function isReadable(l: Lowering, of: Expr): boolean {
   const item = itemsOf(l, of)
-  return item !== undefined && ITEMS.has(item.kind)
+  return isMade(l, of) || (item !== undefined && ITEMS.has(item.kind))
 }
 
-/** Lowers `list.length`; undefined for what is no list of a column. */
+/** Whether an expression is a list that the function makes, or a name for one. */
+function isMade(l: Lowering, of: Expr): boolean {
+  return makesList(of) || (of.kind === 'Local' && l.madeLists.has(of.name))
+}
+
+/** Whether two values that are compared may both be lists that the function makes: whether they are the same list is not known once they are made at other places. */
+export function areMadeLists(l: Lowering, left: Expr, right: Expr): boolean {
+  const mayBe = (expr: Expr): boolean => {
+    if (expr.kind === 'Conditional') return mayBe(expr.then) || mayBe(expr.else)
+    return expr.kind === 'Logical' ? mayBe(expr.left) || mayBe(expr.right) : isMade(l, expr)
+  }
+  return mayBe(left) && mayBe(right)
+}
+
+/** Lowers `list.length`; undefined for what is no list. */
 export function lengthOfRowList(l: Lowering, list: Expr, node: AnyNode): Value | undefined {
-  return itemsOf(l, list) && answer(l, 'length', list, node)
+  return isMade(l, list) || itemsOf(l, list) !== undefined ? answer(l, 'length', list, node) : undefined
 }
 
-/** Lowers `list[index]`; undefined for what is no list of a column. */
+/** Lowers `list[index]`; undefined for what is no list. */
 export function elementOfRowList(l: Lowering, list: Expr, index: Expr, node: AnyNode): Value | undefined {
   return isReadable(l, list) ? answer(l, 'element', list, node, [index]) : undefined
 }
 
-/** Lowers `Math.max(...list)` and `Math.min(...list)`; undefined for what is no list of a column. */
+/** Lowers the elements of a list from an index on. */
+export function restOfList(l: Lowering, list: Expr, from: number, node: AnyNode): Value {
+  return answer(l, 'slice', list, node, [{ kind: 'Literal', value: from, span: l.span(node) }])
+}
+
+/** Lowers `Math.max(...list)` and `Math.min(...list)`; undefined for what is no list. */
 export function extremeOfRowList(l: Lowering, callee: 'Math.max' | 'Math.min', over: Value, node: AnyNode): Value | undefined {
   return over.kind === 'expr' && isReadable(l, over.expr) ? answer(l, callee, over.expr, node) : undefined
 }
 
-/** Lowers `list.filter(f).length`, of which `call` is the call; undefined where the list is none of a column. */
+/** Lowers `list.filter(f).length`, of which `call` is the call; undefined where there is no list. */
 export function countInRowList(l: Lowering, over: Value, call: CallExpression, node: AnyNode): Value | undefined {
   const [given] = call.arguments
   if (over.kind !== 'expr' || given === undefined || given.type === 'SpreadElement' || !isReadable(l, over.expr)) return undefined
@@ -58,13 +80,21 @@ const OF_VALUES: ReadonlyMap<string, readonly number[]> = new Map([
   ['includes', [1]],
   ['indexOf', [1]],
   ['join', [0, 1]],
+  ['slice', [0, 1, 2]],
+  ['toReversed', [0]],
+  ['toSorted', [0]],
+  ['reverse', [0]],
+  ['sort', [0]],
 ])
-const OF_FUNCTIONS = /^(reduce|some|every|find|findIndex|findLast|findLastIndex)$/
+const OF_FUNCTIONS = /^(reduce|some|every|find|findIndex|findLast|findLastIndex|map|filter)$/
+/** The methods that change the list, which must be one that nothing else has. */
+const CHANGES = /^(reverse|sort)$/
 
-/** Lowers a method of a list; undefined for what is no list of a column, and for other methods. */
+/** Lowers a method of a list; undefined for what is no list, and for other methods. */
 export function rowListMethod(l: Lowering, list: Expr, name: string, node: CallExpression): Value | undefined {
   const { arguments: args } = node
   if (!isReadable(l, list) || args.some(({ type }) => type === 'SpreadElement')) return undefined
+  if (CHANGES.test(name) && !makesList(list)) return undefined
   const nodes = args as readonly Expression[] // none is spread
   if (OF_VALUES.get(name)?.includes(args.length) === true) {
     const values = valuesOf(l, nodes)
@@ -100,7 +130,11 @@ interface Asked {
 /** Lowers a question with a function of an element; undefined where that is more than an expression. */
 function withEach(l: Lowering, { asks, list, given, args, node }: Asked): Value | undefined {
   const f = l.verbs.value(l, given)
-  if (f.kind !== 'closure') return undefined
+  const isOfPlatform = f.kind === 'builtin' && OF_ONE.test(f.name)
+  if (!isOfPlatform && f.kind !== 'closure') return undefined
+  const ownArguments = asks === 'reduce' ? 3 : 2
+  // the list itself would be made again for the function
+  if (f.kind === 'closure' && isMade(l, list) && f.node.params.length > ownArguments) return l.refuse('function-as-value', given)
   const span = l.span(node)
   const local = (wanted: string): Expr & { kind: 'Local' } => {
     const name = l.newName(wanted)
@@ -112,15 +146,20 @@ function withEach(l: Lowering, { asks, list, given, args, node }: Asked): Value 
   let returned: Value = REFUSED
   const emitted = l.collect(() => {
     const inputs = [...(sofar === undefined ? [] : [sofar]), item, index, list]
-    returned = l.verbs.inline(l, f, inputs.map(exprValue), node)
+    if (f.kind === 'closure') returned = l.verbs.inline(l, f, inputs.map(exprValue), node)
+    else if (f.kind === 'builtin') returned = exprValue({ kind: 'Call', callee: f.name, args: [item], span })
   })
   if (returned.kind === 'refused') return REFUSED
   const value = l.scalarOrNothing(returned, given)
   const whole = value && withoutLets(value, emitted)
   if (whole === undefined) return value === undefined ? REFUSED : l.refuse('function-as-value', given)
+  if (areMadeLists(l, whole, whole)) return l.refuse('function-as-value', given)
   const each: OfElement = { item: item.name, index: index.name, ...(sofar === undefined ? {} : { sofar: sofar.name }), value: whole }
   return exprValue({ kind: 'OfList', asks, list, args, each, span })
 }
+
+/** Functions of the platform that look at their first argument alone. */
+const OF_ONE = /^(Number|String|Boolean|parseFloat|isNaN|isFinite|Number\.\w+|Math\.(abs|ceil|floor|round|sign|sqrt|trunc))$/
 
 /** The expression with the variables that the statements before it declare written out; undefined where these do more, or it gets too long. */
 function withoutLets(value: Expr, before: readonly Stmt[]): Expr | undefined {

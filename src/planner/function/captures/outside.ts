@@ -75,7 +75,8 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
   if (typeof value === 'function') return functionValue(l, value as AnyFunction, name, node) // callable, and only its text is looked at
   if (typeof value === 'object' && value !== null) {
     const time = isPlainDate(value) ? Date.prototype.getTime.call(value) : undefined
-    const regex = types.isRegExp(value) && isPlainRegex(value) ? regexOf({ pattern: value.source, flags: value.flags }) : undefined
+    const regex =
+      types.isRegExp(value) && isPlainRegex(value) && !value.global ? regexOf({ pattern: value.source, flags: value.flags }) : undefined
     if (regex !== undefined) return regex
     if (time === undefined) return { kind: 'data', value, name, origin }
     return { kind: 'date', milliseconds: { kind: 'Parameter', name: parameterName(l, name, time, origin), span: l.span(node) }, name }

@@ -28,13 +28,13 @@ import { splitText } from '../lists/splitTexts.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
 import { classSourceOf } from '../source/source.ts'
+import { regexMethod, textMethod } from '../textMethods.ts'
 import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical } from './build.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
-import type { Regex } from './regexes.ts'
 import { timeCall } from './times.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -129,7 +129,10 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       )
     case 'expr':
       return (
-        codeOfCharacter(l, object.expr, name, node) ?? rowListMethod(l, object.expr, name, node) ?? valueMethod(l, object.expr, name, node)
+        codeOfCharacter(l, object.expr, name, node) ??
+        rowListMethod(l, object.expr, name, node) ??
+        textMethod(l, object.expr, name, node) ??
+        valueMethod(l, object.expr, name, node)
       )
     case 'data':
       if (name === 'includes') return includes(l, object, node)
@@ -157,7 +160,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'date':
       return dateMethod(l, object, name, node)
     case 'regex':
-      return matches(l, object, name, node)
+      return regexMethod(l, object, name, node)
     case 'global':
       return hasOwnCall(l, object, name, node) ?? partsCall(l, object, name, node) ?? callMember(l, object, name, node)
     case 'builtin':
@@ -298,14 +301,6 @@ function valueMethod(l: Lowering, object: Expr, name: string, node: CallExpressi
   }
   const expr: Expr = { kind: 'MethodCall', method: method satisfies Method, object: of, args: parts.args, optional: false, span }
   return exprValue(expr)
-}
-
-/** Lowers `/x/.test(value)`. */
-function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: CallExpression): Value {
-  if (name !== 'test' || node.arguments.length !== 1) return l.refuse('regex', node)
-  const values = elements(l, node.arguments)
-  const [of] = values === undefined ? [] : (argumentExprs(l, values, node) ?? [])
-  return of === undefined ? REFUSED : exprValue({ kind: 'Matches', pattern, flags, of, span: l.span(node) })
 }
 
 /** Most elements of a captured list that `includes` compares one by one. */

@@ -17,6 +17,7 @@ import { filteredLength } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { storedPart } from '../lists/stored.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
+import { areMadeLists } from '../rowLists.ts'
 import { asTest, binary, isPlain, literal, makeIf, negated, unary } from './build.ts'
 import { lowerConditional, lowerLogical, lowerTest } from './conditions.ts'
 import { comparesObjects, newDate } from './dates.ts'
@@ -72,7 +73,10 @@ function lowered(l: Lowering, node: Expression): Value {
       if (asked !== undefined) return exprValue(asked)
       const [a, b] = asScalars(l, sides, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       if (a === undefined || b === undefined) return REFUSED
-      if (/^[!=]==?$/.test(operator)) comparesObjects(l, a, b, span)
+      if (/^[!=]==?$/.test(operator)) {
+        if (areMadeLists(l, a, b)) return l.refuse('object-as-value', node)
+        comparesObjects(l, a, b, span)
+      }
       return exprValue(comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span))
     }
     case 'LogicalExpression':

@@ -11,7 +11,7 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import { forbiddenCall, type Reason, refusalOf } from '../refusals.ts'
 import type { FunctionNode } from '../source/ast.ts'
-import { noteNumber } from '../surelyNumbers.ts'
+import { noteLocal } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
@@ -217,7 +217,7 @@ export class Lowering extends LoweringState<Lowering> {
   temporary(expr: Expr, name = 'temp'): Expr {
     const local = this.newName(name)
     this.stableLocals.add(local)
-    noteNumber(this, local, expr)
+    noteLocal(this, local, expr)
     this.emit({ kind: 'Let', local, init: expr, span: expr.span })
     return { kind: 'Local', name: local, span: expr.span }
   }

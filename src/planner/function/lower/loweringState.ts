@@ -167,6 +167,8 @@ export abstract class LoweringState<L> {
   /** Elements of captured lists, undefined outside of these, and the constant locals that hold one. */
   readonly lookups: WeakSet<Expr> = new WeakSet()
   readonly lookedUp: Set<string> = new Set()
+  /** Constant locals that are a list made of a text, or of another list. */
+  readonly madeLists: Set<string> = new Set()
   /** Ranges of the counters of enclosing loops whose bounds are written out. */
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */

@@ -18,6 +18,7 @@ import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
+import { characterAt } from '../textIndex.ts'
 import { binary, conditional, literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
@@ -171,7 +172,8 @@ export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly opt
   if (isIndexName(name)) {
     const table = of.kind === 'Parameter' ? tableOfString(l, of.name) : undefined
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
-    return l.refuse('string-index', node)
+    const character = how.optional ? undefined : characterAt(l, of, literal(Number(name), span), node)
+    return character ?? l.refuse('string-index', node)
   }
   if (INHERITED.has(name)) return l.refuse('unknown-method', node, name)
   return exprValue({ kind: 'Field', of, name, optional: how.optional, span })
@@ -235,7 +237,7 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
     if (item !== undefined) return item
     if (object.expr.kind === 'Input' && inputElement(l.context, object.expr.argument).kind !== 'scalar')
       return l.refuse('computed-name', node)
-    return l.refuse('string-index', node)
+    return characterAt(l, object.expr, index, node) ?? l.refuse('string-index', node)
   }
   if (object.kind === 'handle') return l.refuse('handle-as-value', node, object.name)
   const constants = object.kind === 'tuple' || object.kind === 'record' ? writtenOut(l, object, property) : undefined

@@ -1,15 +1,15 @@
 /**
- * Regular expressions in functions, which can only be asked whether they match. With the flags g and y one remembers where it
- * ended, and the next call begins there; those are not lowered.
+ * Regular expressions in functions. With the flag y one remembers where it ended, and the next call begins there; those are not lowered.
  *
  *     (r) => /special.*requests/.test(r.comment)         Matches "special.*requests" of comment
+ *     (r) => r.day.replace(/\//g, '-')                   replace regex
  */
 import type { Value } from './value.ts'
 
 export type Regex = Value & { readonly kind: 'regex' }
 
 export function regexOf({ pattern, flags }: { readonly pattern: string; readonly flags: string }): Regex | undefined {
-  return /[gy]/.test(flags) ? undefined : { kind: 'regex', pattern, flags }
+  return flags.includes('y') ? undefined : { kind: 'regex', pattern, flags }
 }
 
 /** Whether a regular expression is plain: no subclass, and no properties beside the one that all have. */

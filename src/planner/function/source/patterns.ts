@@ -24,7 +24,8 @@ import { evaluate, lowerExpression } from '../lower/expressions.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { keyComponent, memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
-import { noteNumber } from '../surelyNumbers.ts'
+import { isReadable, restOfList } from '../rowLists.ts'
+import { noteLocal } from '../surelyNumbers.ts'
 import { type Binding, isLikeLet } from './scope.ts'
 
 export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign'): void {
@@ -110,7 +111,7 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
   l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
   if (isConstant) {
     l.stableLocals.add(local)
-    noteNumber(l, local, expr)
+    noteLocal(l, local, expr)
     if (expr !== undefined && isRowText(l, expr)) l.rowTexts.add(local)
   }
   l.bound.set(binding, { kind: 'local', name: local })
@@ -150,10 +151,13 @@ function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'Assi
 
 function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, value: Value, mode: 'declare' | 'assign'): void {
   const simple = mode === 'declare' && pattern.elements.every((element) => element?.type === 'Identifier')
-  const taken = present(l, readNow(l, value, pattern), '0', pattern)
+  const whole = present(l, readNow(l, value, pattern), '0', pattern)
+  const isList = whole.kind === 'expr' && pattern.elements.length > 0 && isReadable(l, whole.expr)
+  const taken = isList ? exprValue(l.stabilized(whole.expr, 'list')) : whole
   // Parts of an array are read one by one, each after the one before was assigned, which may write into the same array.
   const source = taken.kind === 'tuple' && !simple ? l.stabilizedValue(taken) : taken
   const known =
+    isList ||
     source.kind === 'tuple' ||
     (source.kind === 'stored' && source.storage.kind === 'items') ||
     source.kind === 'key' ||
@@ -180,6 +184,7 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
 /** Returns the elements of a list from an index on; undefined where their number is not known. */
 function restOf(l: Lowering, source: Value, from: number, node: AnyNode): Value | undefined {
   const whole = source.kind === 'stored' ? l.stabilizedValue(partsOf(source, l.span(node))) : source
+  if (whole.kind === 'expr') return restOfList(l, whole.expr, from, node)
   if (whole.kind === 'tuple') return written(l, l.takeName('rest'), { kind: 'tuple', items: whole.items.slice(from) }, node)
   if (l.context.kind !== 'loop') return undefined
   const elements = elementsOf(l, whole, node)

@@ -110,7 +110,7 @@ export function asksLists(steps: readonly Step[]): boolean {
 function asksIn(body: readonly Stmt[]): boolean {
   let asks = false
   visitStmts(body, (stmt) => {
-    asks ||= expressionsOf(stmt).some((expr) => someExpr(expr, ({ kind }) => kind === 'OfList'))
+    asks ||= expressionsOf(stmt).some((expr) => someExpr(expr, (one) => one.kind === 'OfList' && listName(one) !== undefined))
   })
   return asks
 }

@@ -18,7 +18,7 @@ export function severalColumns(
   { element, typeOf }: { readonly element: ElementType; readonly typeOf: TypeOf },
 ): readonly string[] | undefined {
   // what is looked up is chosen by kernels
-  if (expr.kind !== 'Binary' && expr.kind !== 'MethodCall' && expr.kind !== 'Call') return undefined
+  if (!/^(Binary|MethodCall|Call|OfList)$/.test(expr.kind)) return undefined
   if (read.size === 0 || typeOf(expr)?.type.kind !== 'utf8') return undefined
   const fields = fieldsOf(element).filter(({ name }) => read.has(name))
   const areFew = fields.every(({ type }) => type.kind === 'utf8' || type.kind === 'bool' || isNumberType(type))

@@ -37,7 +37,9 @@ export const plannedTextColumns: TextColumns = (given, asking) => {
   for (const f of found.functions) {
     const type = typeOfTextFunction(f, element)
     const mayBe = f.found !== undefined || f.spanMs !== undefined || columnsOf(f, table).every(([, column]) => mayBeFew(column, table))
-    if (type === undefined || !mayBe) return undefined
+    if (!mayBe) return undefined
+    if (f.isUnread) continue
+    if (type === undefined) return undefined
     const empty = emptyColumn(type.type)
     made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
   }
@@ -58,7 +60,7 @@ export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) =
           blocks.freeAll()
           return undefined
         }
-        made.push({ f, column })
+        if (!f.isUnread) made.push({ f, column })
       }
       keep(blocks.handedOver())
       return withColumns(table, made, found.steps)
@@ -151,6 +153,7 @@ function ofFound(f: TextFunction, found: FoundText, numbers: Column, blocks: Res
 /** The column of one function; undefined where the function throws, or its results are of types that no such column holds. */
 function textColumn(f: TextFunction, given: readonly unknown[], places: Places, blocks: ResultBlocks): Column | undefined {
   const results = resultsOf(f, given)
+  if (f.isUnread) return results && emptyColumn({ kind: 'null' }) // it did not throw
   const entries = results && entriesOf(results)
   if (results === undefined || entries === undefined) return undefined
   const isText = entries.type.kind === 'utf8'

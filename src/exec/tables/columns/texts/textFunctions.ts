@@ -19,6 +19,7 @@ import { rowIrOf } from '../../../../core/ir/functionUse.ts'
 import { constantLets, exprId, someExpr } from '../../../../core/ir/irFacts.ts'
 import { rewriteExpr, rewriteStmts, UNCHANGED, withOperands } from '../../../../core/ir/irRewrite.ts'
 import { inferTypes, isNumberType, type TypeOf } from '../../../../core/ir/irTypes.ts'
+import { localsOf } from '../../../../core/ir/listQuestions.ts'
 import { endlessLoop } from '../../../../core/ir/mayNotEnd.ts'
 import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
@@ -43,6 +44,8 @@ export interface TextFunction {
   readonly ir: FunctionIr
   /** Whether undefined may become null in its results, since they are only stored, or tested as they are. */
   readonly isStored: boolean
+  /** Whether nothing reads its results: it is only called, since it may throw. */
+  readonly isUnread?: true
   /** Tests of the same text by filters before it: where one is false, the row is dropped, whatever the function would return or throw. */
   readonly guards: readonly FunctionIr[]
 }
@@ -167,18 +170,20 @@ class Extraction {
     }
     const constants = constantLets(ir)
     const replaced = (expr: Expr): Expr => this.replaced(expr, constants, ir)
-    const body = rewriteStmts(ir.body, { ...UNCHANGED, expr: replaced })
+    const { body, unread } = withoutUnread(rewriteStmts(ir.body, { ...UNCHANGED, expr: replaced }))
     const used = usesOf(body)
     this.functions = [...this.found.values()].flatMap(({ name, expr, ...source }) => {
       const use = used.get(name)
+      const isUnread = use === undefined && unread.has(name)
       const returned: Stmt = { kind: 'Return', value: expr, span: expr.span }
-      return use === undefined
+      return use === undefined && !isUnread
         ? []
         : [
             {
               name,
               ...source,
-              isStored: isStored && use === 'stored',
+              isStored: isUnread || (isStored && use === 'stored'),
+              ...(isUnread ? { isUnread } : {}),
               ir: source.several === undefined ? ofText(ir, [returned], source.found) : { ...ir, body: [returned] },
             },
           ]
@@ -251,10 +256,13 @@ function columnOf(exprs: readonly Expr[], texts: ReadonlySet<string>, how: { rea
 /** The columns that expressions read besides constants; undefined where they read something else, or make an array or an object. */
 function columnsIn(exprs: readonly Expr[], { locals }: { readonly locals: boolean }): ReadonlySet<string> | undefined {
   const columns = new Set<string>()
+  // the variables of functions of an element
+  const own = new Set<string>()
   let isOther = false
   const visit = (expr: Expr): void => {
+    if (expr.kind === 'OfList' && expr.each !== undefined) for (const local of localsOf(expr.each)) own.add(local)
     if (expr.kind === 'Field' && expr.of.kind === 'Input' && expr.of.argument === 0) columns.add(expr.name)
-    else if (expr.kind === 'Local') isOther ||= !locals
+    else if (expr.kind === 'Local') isOther ||= !locals && !own.has(expr.name)
     else if (NOT_OF_TEXT.has(expr.kind)) isOther = true
     else
       withOperands(expr, (one) => {
@@ -277,6 +285,7 @@ function isWork(expr: Expr): boolean {
     case 'Call':
     case 'Lookup':
     case 'Find':
+    case 'OfList':
       return true
     case 'Binary':
       return !/^[!=]==?$/.test(expr.operator)
@@ -285,6 +294,23 @@ function isWork(expr: Expr): boolean {
     default:
       return false
   }
+}
+
+/** The statements without variables that are a function's column and that nothing reads any more, with the names of these columns. */
+function withoutUnread(body: readonly Stmt[]): { readonly body: readonly Stmt[]; readonly unread: ReadonlySet<string> } {
+  const read = new Set<string>()
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'Assign') read.add(stmt.local)
+    const exprs = stmt.kind === 'For' && stmt.counted !== undefined ? [stmt.counted.from, stmt.counted.to] : []
+    for (const one of [...expressionsOf(stmt), ...exprs]) visitExpr(one, (expr) => expr.kind === 'Local' && read.add(expr.name))
+  })
+  const unread = new Set<string>()
+  const kept = body.filter((stmt) => {
+    if (stmt.kind !== 'Let' || stmt.init?.kind !== 'Field' || !isTextFunction(stmt.init.name) || read.has(stmt.local)) return true
+    unread.add(stmt.init.name)
+    return false
+  })
+  return { body: kept, unread }
 }
 
 /** The use of each function's column: only stored as it is, or in expressions too. */

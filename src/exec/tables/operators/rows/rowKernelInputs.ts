@@ -3,7 +3,7 @@ import type { Batch, Column } from '../../../../core/data/column.ts'
 import { rowReader, valueReader } from '../../../../core/data/columnReaders.ts'
 import { Bug } from '../../../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../../../core/ir/functionIr.ts'
-import type { OfList } from '../../../../core/ir/listQuestions.ts'
+import { makesList, type OfList } from '../../../../core/ir/listQuestions.ts'
 import { timesOf } from '../../../kernels/columns/timesOf.ts'
 import type { RowContext } from './rowFailure.ts'
 import { type Around, DIRECT, isNullText, ListColumn } from './rowKernelLists.ts'
@@ -70,6 +70,7 @@ export class KernelInputs implements Around {
 
   ofList(expr: OfList, print: (expr: Expr) => string): string | undefined {
     const { list: of, each } = expr
+    if (makesList(expr)) return undefined
     const list = of.kind === 'Field' && of.of.kind === 'Input' ? this.listOf(of.of.argument, of.name) : undefined
     if (list === undefined || each === undefined) return list?.asked(expr, print)
     this.items.push({ local: each.item, list })

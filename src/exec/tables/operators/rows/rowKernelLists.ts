@@ -9,6 +9,7 @@ import type { Column } from '../../../../core/data/column.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { emptyColumn, sliceColumn } from '../../../../core/data/columnSlices.ts'
 import type { ColumnType } from '../../../../core/data/schema.ts'
+import { Bug } from '../../../../core/errors.ts'
 import { type Expr, type OfElement, visitExpr } from '../../../../core/ir/functionIr.ts'
 import { localsOf, type OfList } from '../../../../core/ir/listQuestions.ts'
 
@@ -154,6 +155,14 @@ return $t;`
       case 'findIndex':
       case 'findLastIndex':
         return `${(asks === 'findIndex' ? loop : back)(`${given}if (${value}) return $k - $b;`)}\nreturn -1;`
+      case 'map':
+      case 'filter':
+      case 'slice':
+      case 'reverse':
+      case 'sort':
+      case 'toReversed':
+      case 'toSorted':
+        throw new Bug(`A list of a column is asked for its ${asks}.`)
     }
   }
 
