@@ -60,7 +60,10 @@ test('each function is said to run as the executor runs it', async () => {
   ])
   await session.fromRows(rows(10)).writeCsv(join(folder, 'rows.csv'))
   const csv = await session.readCsv<Row>(join(folder, 'rows.csv'))
-  expect(explained(csv.map((r) => r.a * 2))).toStrictEqual([['MapExec', 'JavaScript', 'its rows are not counted before they are read']])
+  expect(explained(csv.map((r) => r.a * 2))).toStrictEqual([['MapExec', 'JavaScript', 'the file is small']])
+  await session.fromRows(rows(30_000)).writeCsv(join(folder, 'large.csv'))
+  const parsed = await session.readCsv<Row>(join(folder, 'large.csv'))
+  expect(explained(parsed.map((r) => r.a * 2))).toStrictEqual([['MapExec', 'WebAssembly', whole]])
   expect(explained(file.filter((r) => r.a > 25_000).map((r) => r.a * 2))).toStrictEqual([
     ['FilterExec', 'JavaScript', 'only 10000 of its rows are read'],
     ['MapExec', 'JavaScript', 'only 10000 of its rows are read'],

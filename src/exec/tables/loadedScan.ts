@@ -11,7 +11,7 @@ import type { Storage } from '../../core/arrays/storage.ts'
 import type { Column } from '../../core/data/column.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
 import { LARGEST_OFFSET } from '../../core/data/leafBuilders.ts'
-import { type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
+import { type ElementType, type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
 import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import { type ColumnPredicate, mayHold } from '../../core/plan/predicate.ts'
@@ -83,23 +83,30 @@ const filtered = new WeakMap<ArraySource, WeakMap<ColumnPredicate, readonly Sour
 /** The splits of scans with predicates, which are asked for several times before a scan is read. */
 const read = new WeakMap<Scan, readonly SourceSplit[]>()
 
+/** Why a scan is not read whole. */
+interface NotLoaded {
+  readonly because: string
+  /** Whether it has so few rows that kernels over whole columns would gain nothing. */
+  readonly isSmall?: true
+}
+
 /** The scan, itself or below a pipeline, to be read whole for a column program; or why it is not; undefined for a plan that is none over a file. */
 export function scanToLoad(
   plan: PhysicalPlan,
   { arena, smallRows = SMALL_ROWS }: { readonly arena: Arena; readonly smallRows?: number },
-): Scan | { readonly because: string } | undefined {
+): Scan | NotLoaded | undefined {
   const scan = plan.kind === 'PipelineExec' ? plan.input : plan
   if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
   const splits = splitsRead(scan)
   if (scan.columns.length === 0 || programRefused(plan) !== undefined) return undefined
   const fields = fieldsRead(scan)
-  const rows = rowsOf(splits)
+  const rows = rowsOf(splits) ?? rowsEstimated(scan)
   if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
   const odd = fields.find(({ type }) => !isLoadable(type))
   if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
   if (fields.some(({ name, type }) => !isFixedKind(type.kind) && pageBytes(splits, name) > LARGEST_OFFSET))
     return { because: 'a column has more than 2 GiB of texts' }
-  if (rows < smallRows) return { because: `only ${rows} of its rows are read` }
+  if (rows < smallRows) return { because: isCounted(scan) ? `only ${rows} of its rows are read` : 'the file is small', isSmall: true }
   const narrowed = plan.kind === 'PipelineExec' ? fieldsNarrowed(fields, plan.steps) : undefined
   const read = narrowed === undefined ? scan : { ...scan, fields: narrowed }
   return hasRoom(read, arena) ? read : { because: 'there is no room for whole columns in the session’s memory' }
@@ -113,7 +120,15 @@ export function withoutPartialStep(plan: PhysicalPlan): PhysicalPlan {
 
 /** Whether the columns of a scan take no more than the free memory divided by `parts`. */
 export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
-  return bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) * parts <= budgetBytes - usedBytes
+  const bytes = isCounted(scan) ? bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) : bytesEstimated(scan)
+  return bytes * parts <= budgetBytes - usedBytes
+}
+
+/** The approximate bytes of columns of text, in parts and put together. */
+function bytesEstimated(scan: Scan): number {
+  const fields = fieldsRead(scan) ?? []
+  const values = (rowsEstimated(scan) ?? 0) * fields.length
+  return 2 * values * (VALUE_BYTES + 8)
 }
 
 /** Why no column program runs over the columns of a pipeline over files, were they read whole; undefined where one does, and for other plans. */
@@ -134,6 +149,32 @@ function fieldsRead({ source, columns, fields: narrowed }: Scan): readonly Field
   const known = new Map(fieldsOf(source.element).map((field) => [field.name, field]))
   const fields = columns.flatMap((name) => known.get(name) ?? [])
   return fields.length === columns.length ? fields : undefined
+}
+
+/** Whether the splits of a scan tell their numbers of rows. */
+export function isCounted(scan: Scan): boolean {
+  return rowsOf(splitsRead(scan)) !== undefined
+}
+
+/** The scan over splits that were read: each has the columns of the scan. */
+export function ofParsed({ predicate: _, ...scan }: Scan, splits: readonly SourceSplit[]): Scan {
+  const element: ElementType = { kind: 'row', fields: fieldsRead(scan) ?? [] }
+  return { ...scan, source: { kind: 'memory', name: scan.source.name, element, splits } }
+}
+
+/** The bytes of a value in text, with what separates it from the next one. */
+const VALUE_BYTES = 6
+
+/** The approximate number of rows of CSV; undefined for other formats, and where the number of bytes is not known. */
+function rowsEstimated(scan: Scan): number | undefined {
+  const { source } = scan
+  if (source.kind !== 'csv') return undefined
+  let bytes = 0
+  for (const split of splitsRead(scan)) {
+    if (split.bytes === undefined) return undefined
+    bytes += split.bytes
+  }
+  return Math.ceil(bytes / VALUE_BYTES / Math.max(1, fieldsOf(source.element).length))
 }
 
 /** The number of rows of all splits; undefined where a split's is not known. */

@@ -3,6 +3,7 @@
 import type { Storage } from '../../../core/arrays/storage.ts'
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { MemoryError } from '../../../core/errors.ts'
+import type { SourceSplit } from '../../../core/sourceParts.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { NotColumns } from '../../kernels/columns/programShape.ts'
 import { blocksAdded, shareBatch } from '../../memory/shareColumns.ts'
@@ -24,13 +25,25 @@ import { isUnspelled, spelled } from '../columns/texts/spelledTexts.ts'
 import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
-import { loadedScan, programRefused, scanToLoad, type TextsWanted, withoutPartialStep } from '../loadedScan.ts'
+import {
+  isCounted,
+  type LoadedScan,
+  type LoadServices,
+  loadedScan,
+  ofParsed,
+  programRefused,
+  scanToLoad,
+  splitsRead,
+  type TextsWanted,
+  withoutPartialStep,
+} from '../loadedScan.ts'
 import { LoadsAhead, type TimedLoad } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
 import { projected } from '../operators/project.ts'
+import { inOrder } from '../scheduler.ts'
 import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
 import { withComparedKeys } from './runPlans.ts'
@@ -99,11 +112,44 @@ export class ColumnInputs {
         if (isWaitedFor()) this.state.emit({ kind: 'progress', job: name, done, total })
       },
     }
-    const loaded = await loadedScan(scan, services, wanted)
+    const loaded = isCounted(scan)
+      ? await loadedScan(scan, services, wanted)
+      : await this.loadParsed(scan, services, wanted?.encoded ?? new Set())
     this.state.blocks.add(loaded.blocks)
     const milliseconds = performance.now() - started
     this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })
     return { ...loaded, milliseconds }
+  }
+
+  /** Reads a scan whose splits do not tell their numbers of rows: split by split, and then as splits in memory, which do. */
+  private async loadParsed(scan: Scan, services: LoadServices, encoded: ReadonlySet<string>): Promise<LoadedScan> {
+    const { source, columns } = scan
+    const splits = splitsRead(scan)
+    const parsed: SourceSplit[] = []
+    const blocks: Block[] = []
+    let begun = 0
+    const read = (split: SourceSplit, partition: number): StageTask => {
+      return { kind: 'narrow', steps: [], partition, firstRow: 0, input: { kind: 'split', source, split, columns } }
+    }
+    const tasks = inOrder({
+      next: () => {
+        const split = splits[begun]
+        const task = split && read(split, begun++)
+        return task && (() => services.run(task))
+      },
+      window: 2 * services.workers,
+      drop: (result) => services.free(result.blocks),
+    })
+    try {
+      for await (const result of tasks) {
+        blocks.push(...result.blocks)
+        parsed.push(...result.batches.map((batch): SourceSplit => ({ rows: batch.length, detail: batch.columns })))
+        services.onProgress(parsed.length, splits.length)
+      }
+      return await loadedScan(ofParsed(scan, parsed), { ...services, onProgress: () => undefined }, { asked: new Map(), encoded })
+    } finally {
+      services.free(blocks)
+    }
   }
 
   /** The pipeline as it is where it is a column program, which can read texts as dictionary codes alone; else over texts with their bytes. */

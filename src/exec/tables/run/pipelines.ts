@@ -173,7 +173,7 @@ export class Pipelines {
       .flatMap((step) => functionsIn(step).map((f) => [step.kind, f] as const))
       .filter(([, f]) => fallbackOf(f) === undefined)
     const scan = compiled.length === 0 ? undefined : scanToLoad(withoutPartialStep(plan), this.state.options)
-    if (scan === undefined) return
+    if (scan === undefined || 'isSmall' in scan) return
     const because = 'because' in scan ? scan.because : 'what comes of them is taken partition after partition'
     for (const [kind, f] of compiled) this.state.emit(rowsOfFilesEvent(kind, f, because))
   }
