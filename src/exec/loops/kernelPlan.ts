@@ -287,7 +287,9 @@ function arrayOf(inputs: LoopInputs, name: string, memory: KernelMemory): ArrayO
   const { storage, array, label } = known(inputs.arrays, name)
   if (storage.kind === 'dense') {
     const lanes = memory.reduced.get(array)
-    const { shape, plan } = denseArray(storage, label, lanes === undefined ? 'direct' : 'lane', lanes)
+    const { shape: given, plan } = denseArray(storage, label, lanes === undefined ? 'direct' : 'lane', lanes)
+    const binding = inputs.analyzed.spec.env[name]
+    const shape = binding?.kind === 'array' && binding.isLocal === true ? { ...given, isLocal: true as const } : given
     const copies = memory.copies.get(array)
     return { shape, plan: copies === undefined ? plan : { ...plan, copies } }
   }

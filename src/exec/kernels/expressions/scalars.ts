@@ -1,9 +1,9 @@
 /** Emitter of scalars: a value is code that leaves one number. Column kernels use it row by row where lanes have no instruction. */
 import type { Span } from '../../../core/span.ts'
-import { type Code, flat, I, OP, SATURATE, type ValueType } from '../../kir/instructions.ts'
+import { type Code, flat, I, type Instruction, OP, SATURATE, type ValueType } from '../../kir/instructions.ts'
 import { exponential, isEngineExponential } from '../math/wasmExponential.ts'
 import { isEngineLogarithm, logarithm } from '../math/wasmLogarithm.ts'
-import { remainder, wholeQuotient } from '../math/wholeNumbers.ts'
+import { remainder, wholeQuotient, wholeRemainder } from '../math/wholeNumbers.ts'
 import type {
   BigintOperation,
   BitOperation,
@@ -26,6 +26,7 @@ import {
   HIGHEST,
   heldAs,
   type IntegerType,
+  isInteger,
   joinTypes,
   known,
   LOWEST,
@@ -34,6 +35,7 @@ import {
   number,
   refuseBigint,
   type Value,
+  wholeResult,
 } from './types.ts'
 
 /** The kernel into which the code is written. */
@@ -88,7 +90,10 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
   }
 
   float(operation: FloatOperation, ...operands: readonly Value[]): Value {
-    return { type: F64, code: [...operands.map(asF64), ...FLOAT[operation].f64] }
+    const [a, b] = operands
+    const whole = a && b && wholeResult(operation, a.type, b.type)
+    const type: Value['type'] = whole === undefined ? F64 : { kind: 'f64', maybe: false, whole }
+    return { type, code: [...operands.map(asF64), ...FLOAT[operation].f64] }
   }
 
   integer(operation: IntegerOperation, type: IntegerType, left: Value, right: Value): Value {
@@ -115,6 +120,8 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
   }
 
   compared(operator: Comparison, left: Value, right: Value): Value {
+    const known = outcomeOf(operator, left, right)
+    if (known !== undefined) return literalValue(known)
     const { i32, i64, u64, f64 } = COMPARE[operator]
     const [one, other] = [left.type.kind, right.type.kind]
     if (one === 'bigint') return { type: BOOL, code: [left.code, right.code, areUnsigned([left.type, right.type]) ? u64 : i64] }
@@ -131,6 +138,8 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
   called(name: string, args: readonly Value[]): Value {
     const declare = (type: ValueType): number => this.scope.declare(type)
     const [x, y] = args
+    const whole = name === '%' && x !== undefined && y !== undefined ? wholeRemainder(declare, x, y) : undefined
+    if (whole !== undefined) return whole
     if (name === '%' && x !== undefined && y !== undefined) return remainder(declare, x, y, (a, b) => this.imported(name, [a, b]))
     const write = args.length === 1 ? WRITTEN_OUT.get(name)?.() : undefined
     if (write === undefined || x === undefined) return this.imported(name, args)
@@ -185,6 +194,38 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
     return new NotCompiled(because, span)
   }
 }
+
+/** The outcome of a comparison of integers that their bounds decide; undefined where they do not, or where an operand does more than compute. */
+function outcomeOf(operator: Comparison, left: Value, right: Value): boolean | undefined {
+  const [a, b] = [left.type, right.type]
+  if (!isInteger(a) || !isInteger(b) || ![left, right].every(({ code }) => flat(code).every(isPure))) return undefined
+  switch (operator) {
+    case '<':
+      return a.high < b.low ? true : a.low >= b.high ? false : undefined
+    case '<=':
+      return a.high <= b.low ? true : a.low > b.high ? false : undefined
+    case '>':
+      return a.low > b.high ? true : a.high <= b.low ? false : undefined
+    case '>=':
+      return a.low >= b.high ? true : a.high < b.low ? false : undefined
+    case '==':
+    case '!=':
+      return a.high < b.low || a.low > b.high ? operator === '!=' : undefined
+  }
+}
+
+/** Whether an instruction neither fails, nor changes anything. */
+function isPure(one: Instruction): boolean {
+  if (one.kind === 'const') return true
+  return one.kind === 'local' ? one.name === 'local.get' : one.kind === 'plain' && PURE.has(one.operation.name)
+}
+
+const PURE: ReadonlySet<string> = new Set(
+  ['add', 'sub', 'mul', 'and', 'or', 'xor', 'shl', 'shr_s', 'shr_u', 'extend_i32_s', 'extend_i32_u'].flatMap((name) => [
+    `i32.${name}`,
+    `i64.${name}`,
+  ]),
+).add('i32.wrap_i64')
 
 const TRUTHS = { not: OP.i32Eqz, and: OP.i32And, or: OP.i32Or } as const
 

@@ -4,7 +4,8 @@
  * Integers are never -0. As long as doubles hold them exactly, up to 2 ** 53, they are held in 32 or 64 bits, where sums, differences,
  * products and comparisons are the same, and faster. A double that `maybe` is undefined holds NaN for it, as arithmetic, stores and truth
  * convert it; code that could tell the two apart is not compiled, unless the value is `never` NaN itself, such as an element of a table
- * of integers. Bigints (`bigints.ts`) are no numbers; whatever takes a number refuses them here.
+ * of integers. A double that is `whole` is an integer within bounds beyond those that are exact, and not -0: what arithmetic of integers has rounded.
+ * Bigints (`bigints.ts`) are no numbers; whatever takes a number refuses them here.
  */
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
@@ -12,7 +13,7 @@ import { type Code, I, OP } from '../../kir/instructions.ts'
 export type WasmType =
   | { readonly kind: 'i32'; readonly low: number; readonly high: number }
   | { readonly kind: 'i64'; readonly low: number; readonly high: number }
-  | { readonly kind: 'f64'; readonly maybe: boolean; readonly never?: true }
+  | { readonly kind: 'f64'; readonly maybe: boolean; readonly never?: true; readonly whole?: Bounds }
   | { readonly kind: 'bool' }
   | BigintType
 
@@ -203,6 +204,29 @@ export function integerResult(operator: string, a: WasmType, b: WasmType): Integ
   }
 }
 
+/** The bounds up to which 64 bits hold a double that is whole. */
+const LARGEST_WHOLE = 2 ** 62
+
+/** The bounds of a sum, difference or product of integers that is computed in doubles, where it surely is an integer that is not -0; rounding keeps the order. */
+export function wholeResult(operator: string, a: WasmType, b: WasmType): Bounds | undefined {
+  const [left, right] = [boundsOf(a), boundsOf(b)]
+  if (left === undefined || right === undefined) return undefined
+  const bounds = (of: readonly number[]): Bounds | undefined => {
+    const [low, high] = [Math.min(...of), Math.max(...of)]
+    return low > -LARGEST_WHOLE && high < LARGEST_WHOLE ? { low, high } : undefined
+  }
+  if (operator === '+') return bounds([left.low + right.low, left.high + right.high])
+  if (operator === '-') return bounds([left.low - right.high, left.high - right.low])
+  const mayBeZero = ({ low, high }: Bounds): boolean => low <= 0 && high >= 0
+  if (operator !== '*' || (mayBeZero(left) && right.low < 0) || (mayBeZero(right) && left.low < 0)) return undefined
+  return bounds([left.low * right.low, left.low * right.high, left.high * right.low, left.high * right.high])
+}
+
+/** The bounds of a number that is an integer and not -0; undefined where it may be none. */
+export function boundsOf(type: WasmType): Bounds | undefined {
+  return isInteger(type) ? type : type.kind === 'f64' ? type.whole : undefined
+}
+
 /** Converts the value to the representation of a local of the type. */
 export function asType(value: Value, type: WasmType): Code {
   return type.kind === 'f64' ? asF64(value) : type.kind === 'i64' ? asI64(value) : value.code
@@ -215,7 +239,7 @@ export function number(value: Value): Value {
 
 /** Marks a double as never undefined, as ToNumber makes it. */
 export function known(value: Value): Value {
-  return value.type.kind === 'f64' ? { ...value, type: F64 } : value
+  return isMaybe(value.type) ? { ...value, type: F64 } : value
 }
 
 export function literalValue(value: unknown, span?: Span): Value {

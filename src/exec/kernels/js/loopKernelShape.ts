@@ -19,6 +19,8 @@ export type ArrayShape =
       readonly strides: readonly number[]
       /** The target of `Add`: the array itself, or the lane's copy of it (touched: with marks of its elements; combined: by a function). */
       readonly adds: 'direct' | 'lane' | 'lane-touched' | 'lane-combined'
+      /** Whether the body makes the array, anew in each iteration, so that nothing else reads it. */
+      readonly isLocal?: true
     }
   /** A sparse array or a table, behind an object with get, field, has, set, add. */
   | { readonly kind: 'keyed'; readonly extents: readonly number[] }

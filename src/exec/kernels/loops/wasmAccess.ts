@@ -6,7 +6,7 @@
 import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from '../../kir/instructions.ts'
-import { asF64, F64, heldAs, isAbsent, isUnclear, NotCompiled, type Value, type WasmType } from '../expressions/types.ts'
+import { asF64, heldAs, isAbsent, isInteger, isUnclear, NotCompiled, type Value } from '../expressions/types.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
@@ -34,8 +34,8 @@ export function accessCode(
     if (isUnclear(value.type)) throw new NotCompiled('a subscript may be undefined', subscript.span)
     absent += isAbsent(value.type) ? '?' : '.'
     if (value.type.kind === 'bigint') throw new NotCompiled('a subscript is a bigint', subscript.span)
-    const type: WasmType = value.type.kind === 'i64' ? F64 : value.type
-    let code = type.kind === 'i32' ? value.code : asF64(value)
+    const { type } = value
+    let code = isInteger(type) ? value.code : asF64(value)
     if (!isSteady(subscript)) {
       const slot = w.declare(heldAs(type))
       evaluate.push(code, I.localSet(slot))
@@ -43,7 +43,10 @@ export function accessCode(
     }
     const held: Value = { type, code }
     shown.push(asF64(value.literal === undefined ? held : value))
-    if (type.kind !== 'i32') {
+    if (type.kind === 'i64') {
+      inside.push([code, w.global(`A${number}n${axis}`), OP.i64ExtendI32U, OP.i64LtU])
+      code = [code, OP.i32WrapI64]
+    } else if (type.kind !== 'i32') {
       const whole = w.declare('i32')
       const converted = [code, SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, code, OP.f64Eq]
       inside.push([...converted, I.localGet(whole), w.global(`A${number}n${axis}`), OP.i32LtU, OP.i32And])
@@ -92,6 +95,7 @@ function address(
   return [I.localGet(kept.slot), last]
 }
 
-function isSteady(expr: Expr): boolean {
+/** Whether a subscript is read where it is used, without being computed before. */
+export function isSteady(expr: Expr): boolean {
   return expr.kind === 'Key' || expr.kind === 'Local' || expr.kind === 'Parameter' || expr.kind === 'Literal'
 }

@@ -2,7 +2,7 @@
  * The values of a counted loop's index.
  */
 import type { CountedLoop } from '../../../core/ir/functionIr.ts'
-import { HIGHEST, integerType, LOWEST, type WasmType } from '../expressions/types.ts'
+import { HIGHEST, integerType, isInteger, LOWEST, type WasmType } from '../expressions/types.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** The types of a counted loop's index: in the body, and with the value that ends the loop. */
@@ -20,6 +20,11 @@ export function countedRange(w: KernelWriter, counted: CountedLoop): CountedRang
   const held = step > 0 ? integerType(from.low, Math.max(from.high, high + step)) : integerType(Math.min(from.low, low + step), from.high)
   const seen = integerType(Math.max(low, LOWEST), Math.min(high, HIGHEST))
   return held?.kind !== 'i32' || seen?.kind !== 'i32' ? undefined : { seen, held }
+}
+
+/** Whether the index of a loop is an integer although its range is not known, since 32 bits do not hold its bounds. */
+export function areIntegers(w: KernelWriter, { from, to, step }: CountedLoop): boolean {
+  return isInteger(w.expr(from).type) && isInteger(w.expr(to).type) && Number.isInteger(step)
 }
 
 /** Returns the values of an index that takes at most `most`; undefined for more, or where they are not constant. */

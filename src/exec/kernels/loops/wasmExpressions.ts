@@ -27,7 +27,8 @@ import {
 import { drawn } from '../math/wasmDraws.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadOf } from './wasmCode.ts'
-import { factsWhen, given, keyName, narrowedType } from './wasmFacts.ts'
+import { known } from './wasmElements.ts'
+import { factsWhen, given, keyName, narrowedType, noteInside } from './wasmFacts.ts'
 import { columnValue } from './wasmIteration.ts'
 import { lookup, tableNumber } from './wasmLookups.ts'
 import type { KernelWriter } from './wasmWriter.ts'
@@ -47,6 +48,8 @@ export class LoopEmitter extends ScalarEmitter<KernelWriter> implements Emitter<
   }
 
   logicalTruth(operator: '&&' | '||', left: Value, right: () => Value): Value {
+    const known = truthOf(left)
+    if (known !== undefined) return known === (operator === '&&') ? right() : left
     const [then, otherwise] = operator === '&&' ? [right().code, I.i32Const(0)] : [I.i32Const(1), right().code]
     return { type: BOOL, code: [left.code, I.if('i32'), then, OP.else, otherwise, OP.end] }
   }
@@ -68,6 +71,8 @@ export class LoopEmitter extends ScalarEmitter<KernelWriter> implements Emitter<
 
   chosen(compileTest: () => Value, compileThen: () => Value, compileOther: () => Value, span: Span): Value {
     const [then, otherwise, test] = [compileThen(), compileOther(), compileTest()]
+    const known = truthOf(test)
+    if (known !== undefined) return known ? then : otherwise
     const type = this.#joined(then, otherwise, span)
     // a select avoids mispredicted branches; literals and locals cost nothing to evaluate
     if (isInteger(type) && isCheap(then) && isCheap(otherwise)) return this.selected(test, then, otherwise)
@@ -120,7 +125,9 @@ function leaf(w: KernelWriter, expr: Leaf): Value {
       if (literal !== undefined) return literalValue(literal, expr.span)
       const type = w.locals.get(expr.name)
       if (type === undefined) throw new NotCompiled(`${expr.name} is read before it is declared`, expr.span)
-      return { type: narrowedType(type, w.facts.get(expr.name)), code: I.localGet(w.slotOf(expr.name)) }
+      const narrow = narrowedType(type, w.facts.get(expr.name))
+      const held = I.localGet(w.slotOf(expr.name))
+      return { type: narrow, code: type.kind === 'i64' && narrow.kind === 'i32' ? [held, OP.i32WrapI64] : held }
     }
     case 'Parameter':
       return parameter(w, expr.name, expr.span)
@@ -141,7 +148,8 @@ function leaf(w: KernelWriter, expr: Leaf): Value {
       const { number, shape } = w.array(expr.array)
       const place = accessCode(w, expr, expr.array, expr.subscripts, `A${number}`, shape.dtype)
       const loaded = loadOf(shape.dtype, [...place.evaluate, ...place.check, ...place.address], place.offset)
-      return loaded
+      noteInside(w, expr.subscripts, shape.extents)
+      return known(w, expr.array, loaded)
     }
     case 'Extent': {
       const { number, shape } = w.array(expr.array)
@@ -199,6 +207,12 @@ function field(w: KernelWriter, expr: Extract<Expr, { kind: 'Field' }>): Value {
   const column = element.columns[i]
   if (column === undefined) throw new NotCompiled(`the rows have no column ${expr.name}`, expr.span)
   return columnValue(w, i, column.nullable, column.form === 'bool', expr.span)
+}
+
+/** The truth of a test that is known. */
+function truthOf({ code }: Value): boolean | undefined {
+  const [only, ...more] = flat(code)
+  return only?.kind === 'const' && more.length === 0 ? Number(only.value) !== 0 : undefined
 }
 
 /** Whether a value is a constant or a local. */

@@ -9,7 +9,7 @@
  */
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
-import { type Bounds, type Facts, HIGHEST, LOWEST, NO_FACTS, type WasmType } from '../expressions/types.ts'
+import { type Bounds, type Facts, HIGHEST, integerType, isInteger, NO_FACTS, type WasmType } from '../expressions/types.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** The name of a key in facts; no local has such a name. */
@@ -19,9 +19,9 @@ export function keyName(axis: number): string {
 
 /** Narrows a type by bounds; the type itself where there are none, or where control never arrives. */
 export function narrowedType(type: WasmType, bounds: Bounds | undefined): WasmType {
-  if (bounds === undefined || type.kind !== 'i32') return type
+  if (bounds === undefined || !isInteger(type)) return type
   const [low, high] = [Math.max(type.low, bounds.low), Math.min(type.high, bounds.high)]
-  return low > high ? type : { kind: 'i32', low, high }
+  return low > high ? type : (integerType(low, high) ?? type)
 }
 
 /** Runs `work`, which writes code where more facts hold. */
@@ -52,18 +52,38 @@ export function without(facts: Facts, stmts: readonly Stmt[]): Facts {
 
 /** Records the bounds of a value that a local is assigned. */
 export function noteValue(w: KernelWriter, local: string, type: WasmType): void {
-  if (type.kind !== 'i32' && !w.facts.has(local)) return
+  if (!isInteger(type) && !w.facts.has(local)) return
   const facts = new Map(w.facts)
   facts.delete(local)
-  if (type.kind === 'i32') facts.set(local, { low: type.low, high: type.high })
+  if (isInteger(type)) facts.set(local, { low: type.low, high: type.high })
   w.facts = facts
 }
 
-/** Records the facts after an `if` of which one branch jumps away: those of the other branch. */
+/** Records that subscripts were found in bounds: what they are computed of lies within bounds as well. */
+export function noteInside(w: KernelWriter, subscripts: readonly Expr[], extents: readonly number[]): void {
+  if (!w.notesChecks) return
+  for (const [axis, subscript] of subscripts.entries()) {
+    const { of, times, plus } = linearOf(subscript)
+    if (times !== 1 || of.kind !== 'Local') continue
+    w.facts = joined(w.facts, new Map([[of.name, { low: 0 - plus, high: (extents[axis] ?? 0) - 1 - plus }]]))
+  }
+}
+
+/** Runs `work`, which writes code that runs right after what was written before it. */
+export function inOrder<T>(w: KernelWriter, isInOrder: boolean, work: () => T): T {
+  const outer = w.notesChecks
+  w.notesChecks = isInOrder
+  const written = work()
+  w.notesChecks = outer
+  return written
+}
+
+/** Records the facts after an `if`: where one branch jumps away, those of the other branch. */
 export function noteLeft(w: KernelWriter, stmt: Extract<Stmt, { kind: 'If' }>): void {
   const [then, other] = [leaves(stmt.then), leaves(stmt.else)]
-  const more = then === other ? NO_FACTS : without(factsWhen(w, stmt.test, other), then ? stmt.else : stmt.then)
-  w.facts = joined(without(w.facts, [stmt]), more)
+  const passed = then ? stmt.else : stmt.then
+  const more = then === other ? NO_FACTS : without(factsWhen(w, stmt.test, other), passed)
+  w.facts = joined(without(w.facts, then === other ? [stmt] : passed), more)
 }
 
 function leaves(stmts: readonly Stmt[]): boolean {
@@ -114,12 +134,14 @@ const MIRRORED: { readonly [operator: string]: string } = {
 function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts {
   const root = rootOf(expr)
   if (root !== undefined) return ofSquare(w, root, operator, by)
-  const { of, plus } = offsetOf(expr)
+  const { of, times, plus } = linearOf(expr)
   const name = of.kind === 'Local' ? of.name : of.kind === 'Key' ? keyName(of.axis) : undefined
   const [own, other] = name === undefined ? [] : [integerOf(w, of), integerOf(w, by)]
   if (name === undefined || own === undefined || other === undefined) return NO_FACTS
-  const [low, high] = [other.low - plus, other.high - plus]
-  const fact = (bounds: Partial<Bounds>): Facts => new Map([[name, { low: LOWEST, high: HIGHEST, ...bounds }]])
+  const [below, above] = operator === '<' || operator === '>' ? [Math.floor, Math.ceil] : [Math.ceil, Math.floor]
+  const [low, high] = [below((other.low - plus) / times), above((other.high - plus) / times)]
+  const fact = (bounds: Partial<Bounds>): Facts =>
+    new Map([[name, { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY, ...bounds }]])
   switch (operator) {
     case '<':
       return fact({ high: high - 1 })
@@ -154,11 +176,17 @@ function ofSquare(w: KernelWriter, root: string, operator: string, by: Expr): Fa
   return new Map([[root, { low: -most, high: most }]])
 }
 
-function offsetOf(expr: Expr): { readonly of: Expr; readonly plus: number } {
-  if (expr.kind !== 'Binary' || expr.right.kind !== 'Literal' || !Number.isSafeInteger(expr.right.value)) return { of: expr, plus: 0 }
-  const by = expr.right.value as number // as just asked
-  if (Math.abs(by) > HIGHEST || (expr.operator !== '+' && expr.operator !== '-')) return { of: expr, plus: 0 }
-  return { of: expr.left, plus: expr.operator === '+' ? by : -by }
+/** The parts of `2 * i + 1`. */
+function linearOf(expr: Expr): { readonly of: Expr; readonly times: number; readonly plus: number } {
+  const itself = { of: expr, times: 1, plus: 0 }
+  if (expr.kind !== 'Binary') return itself
+  const { operator, left, right } = expr
+  const [of, by] = right.kind === 'Literal' ? [left, right.value] : [right, left.kind === 'Literal' ? left.value : undefined]
+  if (typeof by !== 'number' || !Number.isSafeInteger(by) || Math.abs(by) > HIGHEST) return itself
+  const { times, plus } = linearOf(of)
+  if (operator === '+') return { of: linearOf(of).of, times, plus: plus + by }
+  if (operator === '-' && of === left) return { of: linearOf(of).of, times, plus: plus - by }
+  return operator === '*' && by > 0 && of.kind === 'Local' ? { of, times: by, plus: 0 } : itself
 }
 
 /** Returns the bounds of an integer expression that can be typed without writing code; else undefined. */
@@ -168,5 +196,5 @@ function integerOf(w: KernelWriter, expr: Expr): Bounds | undefined {
     (one.kind === 'Binary' && (one.operator === '+' || one.operator === '-') && isSimple(one.left) && isSimple(one.right))
   if (!isSimple(expr) || (expr.kind === 'Literal' && typeof expr.value !== 'number')) return undefined
   const { type } = w.expr(expr)
-  return type.kind === 'i32' ? type : undefined
+  return isInteger(type) ? type : undefined
 }

@@ -23,6 +23,7 @@ import { overlappedBody } from '../passes/softwarePipelining.ts'
 import { touchAhead } from '../passes/softwarePrefetch.ts'
 import { withStencilsWrittenOut } from '../passes/stencils.ts'
 import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
+import { firstElements } from './wasmElements.ts'
 import { LoopEmitter } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeAhead, placeStart, rowStart, stepped } from './wasmIteration.ts'
 import { assignedIn } from './wasmLocals.ts'
@@ -54,18 +55,20 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
   try {
     const target = targetOf(given)
     const locals = new Map<string, WasmType>()
+    const elements = firstElements(target)
     // code written before the types settle is discarded, and vectorization changes no types: drafts are scalar
-    let isDraft = assignedIn(target.ir).size > 0
+    let isDraft = assignedIn(target.ir).size > 0 || elements.size > 0
     let isPlain = false
     let isNarrowed = false
     for (let round = 0; round < MOST_ROUNDS; ) {
-      const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
+      const writer = new KernelWriter(target, locals, elements, PARTS, { round, isDraft, isPlain })
       writer.generators = generatorsOf(writer)
       const body = unlessItMayFail(writer)
       if (body === undefined) {
         isPlain = true
         continue
       }
+      writer.settle()
       if (!isDraft && !writer.widened) return moduleOf(writer, body)
       // widened types that have settled are narrowed to the values that are assigned under them
       const narrowed = writer.grows || isNarrowed ? [] : narrower(writer)

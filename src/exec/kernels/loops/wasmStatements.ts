@@ -25,10 +25,12 @@ import {
 import { singleOf } from '../passes/singleSums.ts'
 import { jammedFor } from '../passes/unrollAndJam.ts'
 import type { Turns } from './innerLoop.ts'
-import { accessCode } from './wasmAccess.ts'
+import { accessCode, isSteady } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
-import { countedRange } from './wasmCounted.ts'
-import { factsWhen, given, noteLeft, noteValue, without } from './wasmFacts.ts'
+import { areIntegers, countedRange } from './wasmCounted.ts'
+import { isStep } from './wasmCounters.ts'
+import { noteStored } from './wasmElements.ts'
+import { factsWhen, given, inOrder, noteInside, noteLeft, noteValue, without } from './wasmFacts.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor } from './wasmLoops.ts'
 import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
@@ -41,6 +43,10 @@ export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
 }
 
 function statement(w: KernelWriter, stmt: Stmt): Code {
+  return inOrder(w, stmt.kind !== 'For', () => written(w, stmt))
+}
+
+function written(w: KernelWriter, stmt: Stmt): Code {
   switch (stmt.kind) {
     case 'Let':
       w.singles.delete(stmt.local)
@@ -49,7 +55,7 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
     case 'Assign':
       return assigned(w, stmt.local, stmt.value, stmt.span)
     case 'Write':
-      return written(w, stmt)
+      return stored(w, stmt)
     case 'Add':
       return added(w, stmt)
     case 'Accumulate':
@@ -91,7 +97,7 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
 
 function assigned(w: KernelWriter, local: string, expr: Expr, span: Span): Code {
   const value = w.expr(expr)
-  const code = w.assign(local, value, span)
+  const code = isStep(w, local, expr) ? w.step(local, value, span) : w.assign(local, value, span)
   noteValue(w, local, value.type)
   return code
 }
@@ -119,6 +125,7 @@ function loop(w: KernelWriter, stmt: For): Code {
   w.facts = without(w.facts, [stmt])
   if (counted === undefined || stmt.doWhile) return [init, plainLoop(w, stmt)]
   const range = countedRange(w, counted)
+  if (range === undefined && areIntegers(w, counted)) return [init, plainLoop(w, stmt)]
   // the local holds the value that ends the loop as well, which the body does not see
   const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [init, plainLoop(w, stmt)]
@@ -153,15 +160,21 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
   return [known.before ?? [], turning(w, { kind: 'next', label }, { first: isFirstTested, test, body, update })]
 }
 
-function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {
+function stored(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {
   const { number, shape } = w.array(stmt.array)
-  const place = accessCode(w, stmt, stmt.array, stmt.subscripts, `A${number}`, shape.dtype)
+  const placed = (): ReturnType<typeof accessCode> => accessCode(w, stmt, stmt.array, stmt.subscripts, `A${number}`, shape.dtype)
+  // the value is computed before the place is checked, and after its subscripts
+  const isFirst = !stmt.subscripts.every(isSteady)
+  const before = isFirst ? placed() : undefined
   const value = w.expr(stmt.value)
-  const stored = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : shape.dtype === 'i64' ? 'i64' : 'i32')
+  const place = before ?? placed()
+  noteInside(w, stmt.subscripts, shape.extents)
+  noteStored(w, stmt.array, value.type)
+  const kept = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : shape.dtype === 'i64' ? 'i64' : 'i32')
   return [
-    ...[place.evaluate, converted(w, value, shape.dtype), I.localSet(stored), place.check],
-    ...[place.address, I.localGet(stored), storeOf(shape.dtype, place.offset)],
-    carriedOn(w, stmt, stored, shape.dtype),
+    ...[place.evaluate, converted(w, value, shape.dtype), I.localSet(kept), place.check],
+    ...[place.address, I.localGet(kept), storeOf(shape.dtype, place.offset)],
+    carriedOn(w, stmt, kept, shape.dtype),
   ]
 }
 
@@ -180,6 +193,7 @@ function converted(w: KernelWriter, value: Value, dtype: DType): Code {
 function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
   const { number, shape } = w.array(stmt.array)
   const { adds } = shape
+  noteStored(w, stmt.array, F64)
   if (adds !== 'direct' && adds !== 'lane') throw new NotCompiled('an update buffer has a function of its own', stmt.span)
   const dtype = adds === 'direct' ? shape.dtype : w.target.laneTypes[number]
   if (dtype === undefined) throw new NotCompiled(`${stmt.array} has no memory of its own for what is added`, stmt.span)

@@ -12,16 +12,12 @@ import type { ScalarEmitter } from '../expressions/scalars.ts'
 import {
   ABSENT,
   asType,
-  bigintType,
   F64,
   type Facts,
-  GROWING,
   HIGHEST,
   heldAs,
   isInteger,
-  isSigned,
   joinTypes,
-  LOWEST,
   NO_FACTS,
   NotCompiled,
   sameType,
@@ -39,31 +35,16 @@ import {
   type ThrownError,
   type WasmTarget,
 } from './wasmCode.ts'
+import { copiesOf, grownCounter } from './wasmCounters.ts'
+import { heldShape } from './wasmElements.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
+import { changing, note } from './wasmRounds.ts'
 
 /** The first parameters of `run`. */
 export const FROM = 0
 export const TO = 1
 export const SCRATCH = 2
 export const LANE = 3
-
-/** The rounds of type inference in which the bounds of changing integers may grow; after them, integers become doubles. */
-const ROUNDS_OF_INTEGERS = 5
-
-/** The round that widens bounds that have not settled to those of 32 bits, which tests in the body may narrow again. */
-const WIDENING_ROUND = 3
-
-/** The type for a changing local that had type `before` and is assigned a value of `type`. */
-function changing(type: WasmType, before: WasmType | undefined, round: number): WasmType {
-  if (type.kind === 'bigint' && type.range === undefined) return { ...type, bits: GROWING }
-  if (round === WIDENING_ROUND && type.kind === 'i32' && before?.kind === 'i32') {
-    return { kind: 'i32', low: type.low < before.low ? LOWEST : before.low, high: type.high > before.high ? HIGHEST : before.high }
-  }
-  if (round < ROUNDS_OF_INTEGERS) return type
-  if (isInteger(type)) return F64
-  if (type.kind !== 'bigint' || type.range === undefined) return type
-  return isSigned(type.range) ? bigintType(-(2n ** 63n), 2n ** 63n - 1n) : bigintType(0n, 2n ** 64n - 1n)
-}
 
 /** Thrown where an expression may fail while the writer may reorder expressions; `wasmKernel` catches it, and writes them in order. */
 export class MayFail extends Error {}
@@ -82,6 +63,8 @@ export interface WriterParts {
 export class KernelWriter {
   readonly target: WasmTarget
   readonly locals: Map<string, WasmType>
+  /** The elements of arrays that the body makes (`wasmElements.ts`). */
+  readonly elements: Map<string, WasmType>
   /** Whether a local needed a wider type than the code before it was written for, so that another round is necessary. */
   widened = false
   /** Whether a widened local is still an integer, whose bounds may grow again. */
@@ -109,6 +92,8 @@ export class KernelWriter {
   readonly control: Control[] = []
   readonly unset: ReadonlySet<string>
   readonly changed: ReadonlySet<string>
+  /** Locals that hold what another local held, by name. */
+  readonly copies: ReadonlyMap<string, string>
   readonly parameterTypes: ParameterType[] = ['i32', 'i32', 'address', 'i32']
   readonly parameterSlots: Map<string, number> = new Map()
   readonly integerParameters: ReadonlySet<string>
@@ -126,6 +111,8 @@ export class KernelWriter {
   keyRanges: ReadonlyMap<number, { readonly low: number; readonly high: number }> = new Map()
   /** Bounds of locals and keys in the code being written that follow from tests before it. */
   facts: Facts = NO_FACTS
+  /** Whether what is written runs in the order in which it is written, so that a subscript that was checked is known to be in bounds. */
+  notesChecks = false
   /** Reads of the loop being written whose value is in a local. */
   held: ReadonlyMap<object, Value> = new Map()
   /** Locals for values that the loop's next iteration reads, by the write. */
@@ -152,9 +139,11 @@ export class KernelWriter {
   constructor(
     target: WasmTarget,
     locals: Map<string, WasmType>,
+    elements: Map<string, WasmType>,
     parts: WriterParts,
     { round, isDraft, isPlain }: { readonly round: number; readonly isDraft: boolean; readonly isPlain: boolean },
   ) {
+    this.elements = elements
     this.round = round
     this.isPlain = isPlain
     this.isDraft = isDraft
@@ -168,6 +157,7 @@ export class KernelWriter {
     this.accumulators = [...shape.accumulators.keys()]
     this.unset = readUnset(ir)
     this.changed = assignedIn(ir)
+    this.copies = copiesOf(ir)
     this.integerParameters = subscriptParameters(ir)
     this.zeroSums = sumsFromZero(ir)
     if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
@@ -257,24 +247,44 @@ export class KernelWriter {
     return slot
   }
 
-  assign(name: string, value: Value, span: Span): Code {
+  assign(name: string, given: Value, span: Span): Code {
+    const value = given.type.kind === 'f64' && given.type.whole !== undefined ? { ...given, type: F64 } : given
     // the bounds of a changing integer may settle after a few rounds: those of a maximum do, those of a sum do not
     const before = this.locals.get(name)
     const isSettled = before !== undefined && sameType(joinTypes(before, value.type) ?? value.type, before)
     const type = this.changed.has(name) && !isSettled ? changing(value.type, before, this.round) : value.type
-    this.#given(name, value.type)
+    note(this.given, name, value.type)
+    note(this.others, name, value.type)
     const slot = this.slotFor(name, type, span)
     return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
   }
 
+  /** Assigns a counter its own value and a step; its type is decided at the end of the round (`settle`). */
+  step(name: string, value: Value, span: Span): Code {
+    const held = this.locals.get(name)
+    if (held === undefined || !isInteger(held) || !isInteger(value.type)) return this.assign(name, value, span)
+    note(this.given, name, value.type)
+    note(this.steps, name, value.type)
+    return [asType(value, held), I.localSet(this.slotOf(name))]
+  }
+
+  /** Widens the types of counters whose steps led out of their bounds. */
+  settle(): void {
+    for (const [name, steps] of this.steps) {
+      const held = this.locals.get(name)
+      const type = held && grownCounter(held, steps, this.others.get(name), this.round)
+      if (type === undefined) continue
+      this.locals.set(name, type)
+      this.widened = true
+      if (isInteger(type)) this.grows = true
+    }
+  }
+
   /** The joined types of all values that each local is assigned. */
   readonly given: Map<string, WasmType> = new Map()
-
-  #given(name: string, type: WasmType): void {
-    const before = this.given.get(name)
-    const all = before === undefined ? type : joinTypes(before, type)
-    if (all !== undefined) this.given.set(name, all)
-  }
+  /** Those of the steps of counters, and those of all other values. */
+  readonly steps: Map<string, WasmType> = new Map()
+  readonly others: Map<string, WasmType> = new Map()
 
   slotOf(name: string): number {
     const slot = this.slots.get(name)
@@ -295,7 +305,7 @@ export class KernelWriter {
     const number = this.arrays.indexOf(name)
     const shape = this.target.shape.arrays.get(name)
     if (shape?.kind !== 'dense') throw new NotCompiled(`${name} is not a dense array`)
-    return { number, shape }
+    return { number, shape: heldShape(shape, this.elements.get(name)) }
   }
 
   within(control: Control, write: () => Code): Code {

@@ -16,6 +16,7 @@ import { type Code, type GrowingCode, I, OP } from '../../kir/instructions.ts'
 import { heldAs, type Value } from '../expressions/types.ts'
 import type { InnerLoop } from '../loops/innerLoop.ts'
 import { loadOf } from '../loops/wasmCode.ts'
+import { known } from '../loops/wasmElements.ts'
 import { returnsValue } from '../loops/wasmLocals.ts'
 import { type Access, accessesOf, elementMemory, isSteady, memoryOf, type Turning } from '../loops/wasmLoopAccess.ts'
 import type { KernelWriter } from '../loops/wasmWriter.ts'
@@ -43,7 +44,7 @@ export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: Read
   let count = 0
   for (const access of accesses.values()) {
     if (access.kind !== 'read') continue
-    const loaded = loadOf(access.dtype, access.known.code(), access.known.offset)
+    const loaded = known(w, access.array, loadOf(access.dtype, access.known.code(), access.known.offset))
     if (access.axis < 0 && !written.has(access.memory)) {
       reads.set(access.node, kept(w, loaded, steady))
       continue
