@@ -26,7 +26,7 @@ test('a counter that nothing bounds is an integer, and its subscripts are not as
     let found = 0
     cols[0] = -1
     while (row >= 0) {
-      cols[row]++
+      cols[row] = (cols[row] as number) + 1
       if ((cols[row] as number) >= 6) {
         row--
         continue

@@ -11,6 +11,7 @@ import {
   asBool,
   asF64,
   F64,
+  type Facts,
   HIGHEST,
   integerResult,
   isMaybe,
@@ -141,11 +142,11 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
   const test = (): Code => known.test ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
   const isFirstTested = !stmt.doWhile && stmt.test !== undefined
   if (counted === undefined || seen === undefined) {
-    const body = (): Code => {
-      const more = stmt.doWhile || stmt.test === undefined ? NO_FACTS : factsWhen(w, stmt.test, true)
-      return given(w, more, () => w.block(stmt.body))
-    }
-    const parts = { first: isFirstTested, test, body, update: () => w.block(stmt.update) }
+    const tested = (): Facts => (stmt.doWhile || stmt.test === undefined ? NO_FACTS : factsWhen(w, stmt.test, true))
+    const body = (): Code => given(w, tested(), () => w.block(stmt.body))
+    // the test held when the body began
+    const update = (): Code => given(w, without(tested(), stmt.body), () => w.block(stmt.update))
+    const parts = { first: isFirstTested, test, body, update }
     return turning(w, { kind: 'next', label }, parts)
   }
   const slot = w.slotOf(counted.local)
