@@ -4,7 +4,9 @@ import { Session } from './session/session.ts'
 const session = await Session.start({ workers: 2, progress: false })
 afterAll(() => session.stop())
 
-const failure = async (body: (key: readonly [number], env: { y: { set: (i: number, v: number) => void } }) => void): Promise<string> => {
+type Body = (key: readonly [number], env: { y: { set: (i: number, v: number) => void } }) => void
+
+const failure = async (body: Body): Promise<string> => {
   const y = session.zeros([4])
   return session.parallelFor(session.range(4), { y }, body).then(String, (error: Error) => error.message)
 }
@@ -44,24 +46,64 @@ test('recursion goes as deep as JavaScript has room for', async () => {
   expect(await y.collect()).toEqual([0, 2_001_000, 8_002_000, 18_003_000])
 })
 
-test('a function that calls itself in a loop is no loop, and gives what it gives as JavaScript', async () => {
+test('a function that calls itself anywhere is a loop, whatever it changes', async () => {
   const y = session.zeros([6], { dtype: 'i32' })
   const loop = session.loop(session.range(6), { y }, ([i], { y }) => {
-    const all = (1 << (i + 1)) - 1
-    const queens = (columns: number, left: number, right: number): number => {
-      if (columns === all) return 1
-      let count = 0
-      for (let free = all & ~(columns | left | right); free !== 0; free &= free - 1) {
-        const one = free & -free
-        count += queens(columns | one, (left | one) << 1, (right | one) >> 1)
-      }
-      return count
+    const columns = new Int8Array(8)
+    let count = 0
+    const isFree = (row: number, column: number): boolean => {
+      for (let r = 0; r < row; r++) if (columns[r] === column || Math.abs((columns[r] as number) - column) === row - r) return false
+      return true
     }
-    y.set(i, queens(0, 0, 0))
+    const place = (row: number): void => {
+      if (row === i + 1) {
+        count++
+        return
+      }
+      for (let column = 0; column <= i; column++) {
+        if (!isFree(row, column)) continue
+        columns[row] = column
+        place(row + 1)
+      }
+    }
+    place(0)
+    y.set(i, count)
   })
-  expect(loop.explain()).toContain('kernel as-is: queens calls itself.')
+  expect(loop.plan.kernel?.target).toMatch(/^wasm/)
   await loop.run()
   expect(Array.from((await y.toTypedArray()) as Int32Array)).toEqual([1, 0, 0, 2, 10, 4])
+})
+
+test('functions that call themselves say what stands in their way', () => {
+  const because = (body: Body): string => {
+    const { message, cure } = session.loop(session.range(4), { y: session.zeros([4]) }, body).plan.kernel?.because?.[0] ?? {}
+    return `${message} ${cure}`
+  }
+  const sorted = (n: number, at: number): number => {
+    const list = [n, at, 3]
+    for (let k = 0; k < 2; k++) list[k] = (list[k + 1] as number) + (n > 0 ? sorted(n - 1, k) : 0)
+    return list[0] as number
+  }
+  expect(because(([i], { y }) => y.set(i, sorted(3, i)))).toMatchInlineSnapshot(
+    `"sorted calls itself, and makes arrays or lists. Make them before the first call, or write it as a loop."`,
+  )
+  const named = (n: number): number => {
+    const label = n > 2 ? 'high' : 'low'
+    const below = n > 0 ? named(n - 1) : 0
+    return below + label.length
+  }
+  expect(because(([i], { y }) => y.set(i, named(i)))).toMatchInlineSnapshot(
+    `"named calls itself while label may be something else than a number, true or false. Keep numbers or truth values for after the call, or write it as a loop."`,
+  )
+  const counted = (n: number, weight: number | undefined = 1): number =>
+    n === 0 ? weight : counted(n - 1, n > 2 ? undefined : weight) + counted(n - 1)
+  expect(because(([i], { y }) => y.set(i, counted(i)))).toMatchInlineSnapshot(
+    `"counted calls itself while what it returned may be something else than a number, true or false. Keep numbers or truth values for after the call, or write it as a loop."`,
+  )
+  const walk = (n: number, step: { by: number }): number => (n <= 0 ? 0 : 1 + walk(n - step.by, { by: step.by + 1 }))
+  expect(because(([i], { y }) => y.set(i, walk(i, { by: 1 })))).toMatchInlineSnapshot(
+    `"walk calls itself. Write it as a loop; where calls are still to be made, over a list of them, as while (stack.length > 0) { const v = stack.pop(); … }."`,
+  )
 })
 
 test('an array of arrays has rows of its own; of one that was there all rows would be the same, and the body runs as it stands', async () => {
@@ -83,4 +125,44 @@ test('an array of arrays has rows of its own; of one that was there all rows wou
   await shared.run()
   expect(shared.plan.kernel?.target).toBe('as-is')
   expect(await y.collect()).toEqual([5, 6, 7])
+})
+
+test('elements of captured lists, undefined outside of these, are compared as in JavaScript', async () => {
+  const numbers = [1, 2.5, Number.NaN, -0, 3]
+  const whole = [3, 2, 0]
+  const others = [1, 2, 0, 4]
+  const given = [1, 2, Number.NaN, 0, 5, 6, 7]
+  const sides = [
+    'numbers[i]',
+    'numbers[i - 1]',
+    'whole[i]',
+    'others[i]',
+    'others[6 - i]',
+    'x.get(i)',
+    'i',
+    '0',
+    '2.5',
+    'NaN',
+    '(i > 2)',
+    'undefined',
+    'null',
+  ]
+  const compiled: string[] = []
+  for (const left of sides.slice(0, 5)) {
+    for (const right of sides) {
+      const tests = ['===', '!==', '==', '!='].map((operator, k) => `(${left} ${operator} ${right} ? ${10 ** k} : 0)`)
+      const make = new Function('numbers', 'whole', 'others', `return ([i], { x, y }) => y.set(i, ${tests.join(' + ')})`)
+      const body = make(numbers, whole, others)
+      const [x, y] = [session.fromTypedArray(Float64Array.from(given), [7]), session.zeros([7])]
+      const loop = session.loop(session.range(7), { x, y }, body)
+      await loop.run()
+      const expected: number[] = []
+      const env = { x: { get: (i: number) => given[i] }, y: { set: (i: number, value: number) => (expected[i] = value) } }
+      for (let i = 0; i < 7; i++) body([i], env)
+      expect(await y.collect(), `${left} and ${right}`).toEqual(expected)
+      if (loop.plan.kernel?.target !== 'js') compiled.push(`${left} ${right}`)
+    }
+  }
+  // of two elements, one of a list with NaN, nothing tells undefined from NaN: JavaScript compares them
+  expect(compiled.length).toBe(5 * sides.length - 16)
 })

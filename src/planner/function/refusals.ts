@@ -274,6 +274,18 @@ const REASONS = {
     message: '{name} calls itself.',
     cure: 'Write it as a loop; where calls are still to be made, over a list of them, as while (stack.length > 0) { const v = stack.pop(); … }.',
   },
+  'recursive-arrays': {
+    message: '{name} calls itself, and makes arrays or lists.',
+    cure: 'Make them before the first call, or write it as a loop.',
+  },
+  'recursive-locals': {
+    message: '{name} calls itself while {what} may be something else than a number, true or false.',
+    cure: 'Keep numbers or truth values for after the call, or write it as a loop.',
+  },
+  'default-of-undefined': {
+    message: '{name} has a default, and may be given undefined by a function that calls itself.',
+    cure: 'Give {name} a number wherever it is called.',
+  },
   'too-large': {
     message: 'It is too large once the functions it calls are written out.',
     cure: 'Call fewer functions, or split the loop.',

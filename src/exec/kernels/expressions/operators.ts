@@ -9,7 +9,7 @@ import type { BinaryOperator } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { bigintBinary, bigintUnary } from './bigints.ts'
 import type { Emitter, NumberEmitter } from './emitter.ts'
-import { HIGHEST, type IntegerType, integerResult, integerType, isInteger, isMaybe, LOWEST, type WasmType } from './types.ts'
+import { HIGHEST, type IntegerType, integerResult, integerType, isAbsent, isInteger, isMaybe, LOWEST, type WasmType } from './types.ts'
 
 export const INT32: IntegerType = { kind: 'i32', low: LOWEST, high: HIGHEST }
 const UINT32: IntegerType = { kind: 'i64', low: 0, high: 2 ** 32 - 1 }
@@ -127,13 +127,26 @@ function isEquality(operator: BinaryOperator): operator is '==' | '!=' | '===' |
 
 function equal<V>(e: Emitter<V>, operator: '==' | '!=' | '===' | '!==', left: V, right: V, span: Span | undefined): V {
   const types = [e.typeOf(left), e.typeOf(right)] as const
-  if (types.some((type) => type !== undefined && isMaybe(type))) throw e.declined('it compares what may be undefined', span)
+  // undefined is NaN here: it equals no number and no truth value, as undefined equals none, but itself
+  const areMaybe = types.map((type) => type !== undefined && isMaybe(type))
+  if (types.every((type) => type !== undefined && isAbsent(type))) return equalOrAbsent(e, operator.startsWith('!'), left, right)
+  if (areMaybe.includes(true) && (areMaybe.every(Boolean) || types.some((type) => type === undefined || type.kind === 'bigint')))
+    throw e.declined('it compares what may be undefined', span)
   const comparison = operator.startsWith('!') ? '!=' : '=='
   const [one, other] = types.map((type) => (type?.kind === 'bool' || type?.kind === 'bigint' ? type.kind : 'number'))
   // a number never equals a truth value strictly, and neither does a bigint
   if (operator.length === 3 && one !== other) return e.after([left, right], e.constant(comparison === '!='))
   const [a, b] = [e.toNumber(left), e.toNumber(right)]
   return one === 'bigint' || other === 'bigint' ? bigintBinary(e, comparison, a, b, span) : e.compared(comparison, a, b)
+}
+
+/** Compares two numbers, or undefined, which NaN stands for and nothing else. */
+function equalOrAbsent<V>(e: Emitter<V>, isNot: boolean, left: V, right: V): V {
+  const [a, b] = [e.kept(e.toFloat(left)), e.kept(e.toFloat(right))]
+  const isSame = e.compared('==', a.first, b.first)
+  const areAbsent = [a, b].map(({ again }) => e.compared('!=', again, again))
+  const test = e.truths('or', isSame, e.truths('and', ...areAbsent))
+  return isNot ? e.truths('not', test) : test
 }
 
 /** The inverse of a power of two, by which a product has the bits of the quotient at an eighth of the time; undefined for other numbers. */

@@ -4,7 +4,7 @@
  *     const relu = (x) => { if (x < 0) return 0; return x }      y = relu(e)   -->   y = e < 0 ? 0 : e
  *
  * Each call has locals of its own. A function whose returns all stand at the end of their path needs no jumps; others
- * leave a labelled block. Functions that call themselves become loops (`recursion.ts`).
+ * leave a labelled block. Functions that call themselves become loops (`recursion/`).
  */
 import type { AnyNode } from 'acorn'
 import { noteOptional } from '../lists/optionals.ts'
@@ -17,7 +17,7 @@ import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import type { Frame } from './loweringParts.ts'
-import { selfCall, withRecursion } from './recursion.ts'
+import { identifierOf, selfCall, withRecursion } from './recursion/selfCalls.ts'
 import { hasEarlyReturn } from './statements.ts'
 import { exprValue, type Owner, REFUSED, type Storage, type Value } from './value.ts'
 
@@ -59,7 +59,8 @@ function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: 
     enterFunction(l, closure)
     inFrame(l, frame, () => {
       for (const [i, param] of f.params.entries()) {
-        const binding = param.type === 'Identifier' ? unit.names.bindingOf.get(param) : undefined
+        const named = identifierOf(param)
+        const binding = named && unit.names.bindingOf.get(named)
         const given = parameters[i]
         if (binding === undefined || given === undefined) continue
         l.bound.set(binding, typeof given === 'string' ? { kind: 'local', name: given } : { kind: 'value', value: given })

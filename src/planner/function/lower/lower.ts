@@ -1,4 +1,5 @@
 /** Lowers a function's normalized tree to the IR of `core/ir/functionIr.ts`, or to the reasons why the IR cannot say it. */
+
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTypes.ts'
 import type { Refusal } from '../../../core/span.ts'
@@ -23,6 +24,7 @@ import { Lowering } from './lowering.ts'
 import type { Missing, Optional, Shape, Verbs } from './loweringParts.ts'
 import type { Given } from './loweringState.ts'
 import { memberValue } from './members.ts'
+import { withStacks } from './recursion/resumption.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
 import { keptRow } from './tableRows.ts'
 import type { Site } from './value.ts'
@@ -221,7 +223,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
     else lowerReturned(l, node.body)
   }
-  const body = withoutLastReturn([...rowDeclarations(l), ...l.atStart, ...l.out])
+  const body = withStacks(l, withoutLastReturn([...rowDeclarations(l), ...l.atStart, ...l.out]), typeSources(l))
   const typeOf = inferTypes(body, typeSources(l))
   for (const check of l.checks) {
     const found = typeOf(check.expr)

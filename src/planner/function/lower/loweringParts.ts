@@ -38,34 +38,27 @@ export interface Frame extends Method {
   readonly targets: Target[]
 }
 
-/** The replacement of recursive calls in the function that is being written out. */
+/** A function that calls itself, where it is written out. */
 export interface Recursion {
   /** Label of the loop that a call continues. */
   readonly label: string
-  /** Locals of the parameters that differ from call to call, and the values of the others. */
+  readonly name: string
+  /** The call that was replaced by the loop, and the function. */
+  readonly node: AnyNode
+  readonly f: FunctionNode
+  /** Locals of the parameters that differ from call to call, and the values of the others; then the locals alone. */
   readonly parameters: readonly (string | Value)[]
+  readonly locals: readonly string[]
   readonly tails: ReadonlySet<AnyNode>
-  /** The local with the number of calls under way. */
+  /** The local with the number of calls under way, and that of the result. */
   readonly depth: string
-  readonly stack: Stack | undefined
-}
-
-/** Locals and arrays of the calls under way, as a stack in arrays. */
-export interface Stack {
-  readonly most: number
-  /** Locals of the running call: the number of results that its calls have given, and the number of calls it has reached. */
-  readonly have: string
-  readonly seen: string
-  readonly parameters: ReadonlyMap<string, string>
-  readonly results: string
-  readonly counts: string
-}
-
-/** Arrays shared by the calls of one function that follow each other: when one begins, no other of that function is under way. */
-export interface StackArrays {
-  readonly parameters: readonly string[]
-  readonly results: string
-  readonly counts: string
+  readonly result: string
+  /** Whether something runs after a call, so that the calls under way lie on a stack. */
+  readonly isDeep: boolean
+  /** Whether each way through the function gives the result a value. */
+  readonly isGiven: boolean
+  /** The locals of what the calls give, by the labels of the blocks that give the parameters theirs. */
+  readonly sites: Map<string, string>
 }
 
 export interface Result {

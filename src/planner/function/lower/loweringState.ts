@@ -20,11 +20,11 @@ import type {
   Missing,
   Optionals,
   RecordShapes,
+  Recursion,
   Recursive,
   Rows,
   Shape,
   Sites,
-  StackArrays,
   Verbs,
 } from './loweringParts.ts'
 import type { Bound, HandleKind, Origin, Owner, Site, Value } from './value.ts'
@@ -158,8 +158,13 @@ export abstract class LoweringState<L> {
   readonly foundGrowing: { readonly site: Site; readonly count: number }[] = []
   /** The arrays made by the body that are plain arrays, not typed ones. */
   readonly lists: Set<string> = new Set()
-  /** Arrays of functions that call themselves, by function. */
-  readonly stacks: Map<FunctionNode, StackArrays> = new Map()
+  /** Functions that call themselves, by the label of the loop that took their place. */
+  readonly recursions: Map<string, Recursion> = new Map()
+  /** The arrays of the stacks of such functions, by function. */
+  readonly stacks: Map<
+    FunctionNode,
+    readonly { readonly array: string; readonly dtype: string; readonly width: number; readonly most: number }[]
+  > = new Map()
   /** Locals that are a text of the iterated row. */
   readonly rowTexts: Set<string> = new Set()
   /** Locals that are surely numbers, and never anything else. */
