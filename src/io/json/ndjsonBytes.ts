@@ -4,78 +4,158 @@ import { valueReader } from '../../core/data/columnReaders.ts'
 import { emptyColumn } from '../../core/data/columnSlices.ts'
 import { fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import { clockText, dayText, timestampText } from '../timeTexts.ts'
+import { clockText } from '../timeTexts.ts'
+import { Output, writeDay, writeInteger, writeNumber, writeTimestamp } from '../valueBytes.ts'
 
-type Writer = (index: number) => string
+type Writer = (out: Output, index: number) => void
+
+/** Bytes of a field beside its name and its texts, at first; there is more room where they do not suffice. */
+const FIELD_BYTES = 12
+const QUOTE = 34
+const POINT = 46
+const COMMA = 44
+const NEWLINE = 10
+const BACKSLASH = 92
+const SPACE = 32
+const NOT_ASCII = 128
+const [BEGIN_LIST, END_LIST, BEGIN_OBJECT, END_OBJECT] = [91, 93, 123, 125]
 
 /** The lines of a batch whose columns `writeNdjson` admits. PlanError for NaN and infinity, which JSON has no word for. */
 export function ndjsonRecords({ element, columns, length }: Batch): Uint8Array {
-  const fields = fieldsOf(element).map(({ name }, i) => ({ key: `${JSON.stringify(name)}:`, write: writerOf(columns[i] as Column, name) })) // a column a field
-  let text = ''
+  const fields = fieldsOf(element)
+  const write = objectWriter(
+    fields.map(({ name }) => name),
+    columns.map((column, i) => writerOf(column, fields[i]?.name ?? '')), // a column a field
+  )
+  const names = fields.reduce((sum, { name }) => sum + name.length, 2)
+  const out = new Output(columns.reduce((sum, column) => sum + textBytes(column), length * (names + columns.length * FIELD_BYTES)))
   for (let row = 0; row < length; row++) {
-    let line = '{'
-    for (const [i, { key, write }] of fields.entries()) line += (i === 0 ? '' : ',') + key + write(row)
-    text += `${line}}\n`
+    write(out, row)
+    out.byte(NEWLINE)
   }
-  return Buffer.from(text)
+  return out.bytes.subarray(0, out.used)
+}
+
+function textBytes({ type, offsets, length }: Column): number {
+  return type.kind === 'utf8' ? (offsets?.[length] ?? 0) - (offsets?.[0] ?? 0) : 0
+}
+
+/** Writes an object of these fields. */
+function objectWriter(names: readonly string[], writers: readonly Writer[]): Writer {
+  const keys = names.map((name, i) => Buffer.from(`${i === 0 ? '' : ','}${JSON.stringify(name)}:`))
+  return (out, index) => {
+    out.byte(BEGIN_OBJECT)
+    for (let i = 0; i < writers.length; i++) {
+      const key = keys[i] as Buffer // one for each
+      out.copy(key, 0, key.length)
+      writers[i]?.(out, index)
+    }
+    out.byte(END_OBJECT)
+  }
 }
 
 function writerOf(column: Column, name: string): Writer {
   const write = presentWriter(column, name)
-  return column.validity === undefined ? write : (index) => (isValid(column, index) ? write(index) : 'null')
+  if (column.validity === undefined) return write
+  return (out, index) => {
+    if (isValid(column, index)) write(out, index)
+    else out.ascii('null')
+  }
+}
+
+/** Writes a text of ASCII characters in quotes. */
+function quoted(write: Writer): Writer {
+  return (out, index) => {
+    out.byte(QUOTE)
+    write(out, index)
+    out.byte(QUOTE)
+  }
 }
 
 function presentWriter(column: Column, name: string): Writer {
   const { type, values, children = [], offsets } = column
   switch (type.kind) {
     case 'null':
-      return () => 'null'
-    case 'utf8': {
-      const read = valueReader(column)
-      return (index) => JSON.stringify(read(index))
-    }
+      return (out) => out.ascii('null')
+    case 'utf8':
+      return textWriter(column)
     case 'timestamp': {
       const times = values as BigInt64Array
-      return (index) => `"${timestampText(times[index] ?? 0n, type.unit)}"`
+      return quoted((out, index) => writeTimestamp(out, times[index] ?? 0n, type.unit))
     }
     case 'time': {
       const times = values as BigInt64Array
-      return (index) => `"${clockText(times[index] ?? 0n, type.unit)}"`
+      return quoted((out, index) => out.ascii(clockText(times[index] ?? 0n, type.unit)))
     }
     case 'date': {
       const days = values as Int32Array
-      return (index) => `"${dayText(days[index] ?? 0)}"`
+      return quoted((out, index) => writeDay(out, days[index] ?? 0))
     }
     case 'list': {
       const write = writerOf(children[0] ?? emptyColumn(type.item), `${name}[]`)
-      return (index) => {
-        const items: string[] = []
-        for (let i = offsets?.[index] ?? 0, end = offsets?.[index + 1] ?? 0; i < end; i++) items.push(write(i))
-        return `[${items.join(',')}]`
+      return (out, index) => {
+        out.byte(BEGIN_LIST)
+        const begin = offsets?.[index] ?? 0
+        for (let i = begin, end = offsets?.[index + 1] ?? 0; i < end; i++) {
+          if (i > begin) out.byte(COMMA)
+          write(out, i)
+        }
+        out.byte(END_LIST)
       }
     }
-    case 'struct': {
-      const fields = type.fields.map((field, i) => ({
-        key: `${JSON.stringify(field.name)}:`,
-        write: writerOf(children[i] ?? emptyColumn(field.type), `${name}.${field.name}`),
-      }))
-      return (index) => `{${fields.map(({ key, write }) => key + write(index)).join(',')}}`
-    }
+    case 'struct':
+      return objectWriter(
+        type.fields.map((field) => field.name),
+        type.fields.map((field, i) => writerOf(children[i] ?? emptyColumn(field.type), `${name}.${field.name}`)),
+      )
     case 'f64':
     case 'f32': {
       const numbers = values as Float64Array // or floats
-      return (index) => {
+      return (out, index) => {
         const number = numbers[index] ?? 0
         if (!Number.isFinite(number))
           throw new PlanError(
             `Column "${name}" has the value ${number}, which JSON has no word for. Make null of it first, or write Parquet.`,
           )
-        return Object.is(number, -0) ? '-0' : String(number)
+        writeNumber(out, number, POINT)
       }
+    }
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8': {
+      const integers = values as Int32Array // or another array of integers
+      return (out, index) => writeInteger(out, integers[index] ?? 0)
     }
     default: {
       const read = valueReader(column)
-      return (index) => String(read(index))
+      return (out, index) => out.ascii(String(read(index)))
     }
   }
+}
+
+/** Writes texts: of plain characters their bytes, of others what JSON makes of them. */
+function textWriter(column: Column): Writer {
+  const { offsets, values, dictionary } = column
+  const read = valueReader(column)
+  if (offsets === undefined || !(values instanceof Uint8Array) || dictionary !== undefined)
+    return (out, index) => out.text(JSON.stringify(read(index)))
+  return (out, index) => {
+    const [begin, end] = [offsets[index] as number, offsets[index + 1] as number] // of the batch
+    if (!isPlain(values, begin, end)) return out.text(JSON.stringify(read(index)))
+    out.byte(QUOTE)
+    out.copy(values, begin, end)
+    out.byte(QUOTE)
+  }
+}
+
+/** Whether JSON has the characters as they are: those of ASCII but for controls, quotes and backslashes. */
+function isPlain(bytes: Uint8Array, begin: number, end: number): boolean {
+  for (let at = begin; at < end; at++) {
+    const byte = bytes[at] as number // at < end
+    if (byte < SPACE || byte >= NOT_ASCII || byte === QUOTE || byte === BACKSLASH) return false
+  }
+  return true
 }
