@@ -211,6 +211,8 @@ export interface FunctionIr {
     readonly name: string
     readonly kind: 'array' | 'buffer' | 'accumulator' | 'rng'
     readonly origin: 'env' | 'capture'
+    /** Of an array of the body: the locals that are kept there while others have their names. What one of them is assigned from there, it was before. */
+    readonly keeps?: readonly string[]
   }[]
 }
 

@@ -10,7 +10,20 @@
  */
 import { type Expr, type FunctionIr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
-import { type Bounds, F64, integerType, isInteger, joinTypes, number, sameType, type Value, type WasmType } from '../expressions/types.ts'
+import type { Span } from '../../../core/span.ts'
+import { type Code, I, SATURATE } from '../../kir/instructions.ts'
+import {
+  asType,
+  type Bounds,
+  F64,
+  integerType,
+  isInteger,
+  joinTypes,
+  number,
+  sameType,
+  type Value,
+  type WasmType,
+} from '../expressions/types.ts'
 import { changing, LATE_ROUND, ROUNDS_OF_INTEGERS, WIDENING_ROUND } from './wasmRounds.ts'
 
 const LARGEST_STEP = 4
@@ -26,6 +39,13 @@ interface CounterScope {
   /** Locals that hold what another local held, by name. */
   readonly copies: ReadonlyMap<string, string>
   expr(expr: Expr): Value
+}
+
+/** What is asked of it to assign a local. */
+interface RestoreScope {
+  readonly locals: ReadonlyMap<string, WasmType>
+  slotOf(name: string): number
+  assign(name: string, value: Value, span: Span): Code
 }
 
 /** Whether an assignment of this value is a step of the local: its own value, or one that it had before, and a small integer. */
@@ -53,6 +73,19 @@ export function copiesOf({ body }: Pick<FunctionIr, 'body'>): ReadonlyMap<string
     else copies.set(stmt.local, stmt.init.name)
   })
   return new Map([...copies].filter(([name]) => !others.has(name)))
+}
+
+/** The locals that arrays of a function keep while others have their names, by array. */
+export function keptLocals({ uses }: Pick<FunctionIr, 'uses'>): ReadonlyMap<string, readonly string[]> {
+  return new Map(uses.flatMap(({ name, keeps }) => (keeps === undefined ? [] : [[name, keeps] as const])))
+}
+
+/** Assigns a local a value that it had before, which an array has kept: an integer if the local holds nothing else. */
+export function restored(w: RestoreScope, name: string, value: Value, span: Span): Code {
+  const held = w.locals.get(name)
+  if (held === undefined || !isInteger(held) || value.type.kind === 'bool') return w.assign(name, value, span)
+  const truncated = held.kind === 'i32' ? SATURATE.i32S : SATURATE.i64S
+  return [value.type.kind === 'f64' ? [value.code, truncated] : asType(value, held), I.localSet(w.slotOf(name))]
 }
 
 /** The wider type of a counter whose steps lead out of its type `held`, in which they are of the type `steps`; `others` has its other values. */

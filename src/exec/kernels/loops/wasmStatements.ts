@@ -29,7 +29,7 @@ import type { Turns } from './innerLoop.ts'
 import { accessCode, isSteady } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { areIntegers, countedRange } from './wasmCounted.ts'
-import { isStep } from './wasmCounters.ts'
+import { isStep, restored } from './wasmCounters.ts'
 import { noteStored } from './wasmElements.ts'
 import { factsWhen, given, inOrder, noteInside, noteLeft, noteValue, without } from './wasmFacts.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
@@ -98,6 +98,11 @@ function written(w: KernelWriter, stmt: Stmt): Code {
 
 function assigned(w: KernelWriter, local: string, expr: Expr, span: Span): Code {
   const value = w.expr(expr)
+  if (expr.kind === 'Read' && w.keeps.get(expr.array)?.includes(local) === true) {
+    const code = restored(w, local, value, span)
+    noteValue(w, local, w.locals.get(local) ?? value.type)
+    return code
+  }
   const code = isStep(w, local, expr) ? w.step(local, value, span) : w.assign(local, value, span)
   noteValue(w, local, value.type)
   return code

@@ -35,7 +35,7 @@ import {
   type ThrownError,
   type WasmTarget,
 } from './wasmCode.ts'
-import { copiesOf, grownCounter } from './wasmCounters.ts'
+import { copiesOf, grownCounter, keptLocals } from './wasmCounters.ts'
 import { heldShape } from './wasmElements.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import { changing, note } from './wasmRounds.ts'
@@ -94,6 +94,8 @@ export class KernelWriter {
   readonly changed: ReadonlySet<string>
   /** Locals that hold what another local held, by name. */
   readonly copies: ReadonlyMap<string, string>
+  /** The locals that arrays keep, by array. */
+  readonly keeps: ReadonlyMap<string, readonly string[]>
   readonly parameterTypes: ParameterType[] = ['i32', 'i32', 'address', 'i32']
   readonly parameterSlots: Map<string, number> = new Map()
   readonly integerParameters: ReadonlySet<string>
@@ -158,6 +160,7 @@ export class KernelWriter {
     this.unset = readUnset(ir)
     this.changed = assignedIn(ir)
     this.copies = copiesOf(ir)
+    this.keeps = keptLocals(ir)
     this.integerParameters = subscriptParameters(ir)
     this.zeroSums = sumsFromZero(ir)
     if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')

@@ -279,7 +279,11 @@ function usedParts(body: FunctionIr['body'], l: Lowering): Omit<FunctionIr, 'nam
   })
   const used = (one: { readonly name: string }): boolean => names.has(one.name)
   const tables = l.tables.filter(used).map(({ of: _, ...table }) => table)
-  return { keyRank: l.keyRank, parameters: l.parameters.filter(used), tables, uses: l.uses.filter(used) }
+  const uses = l.uses.filter(used).map((use) => {
+    const keeps = l.keeps.get(use.name)
+    return keeps === undefined ? use : { ...use, keeps }
+  })
+  return { keyRank: l.keyRank, parameters: l.parameters.filter(used), tables, uses }
 }
 
 /** Returns the parameter, tables, array or generator that an expression itself names. */

@@ -160,11 +160,9 @@ export abstract class LoweringState<L> {
   readonly lists: Set<string> = new Set()
   /** Functions that call themselves, by the label of the loop that took their place. */
   readonly recursions: Map<string, Recursion> = new Map()
-  /** The arrays of the stacks of such functions, by function. */
-  readonly stacks: Map<
-    FunctionNode,
-    readonly { readonly array: string; readonly dtype: string; readonly width: number; readonly most: number }[]
-  > = new Map()
+  /** The arrays of the stacks of such functions, by function, and the locals that each keeps. */
+  readonly stacks: Map<FunctionNode, readonly { readonly array: string; readonly most: number }[]> = new Map()
+  readonly keeps: Map<string, readonly string[]> = new Map()
   /** Locals that are a text of the iterated row. */
   readonly rowTexts: Set<string> = new Set()
   /** Locals that are surely numbers, and never anything else. */

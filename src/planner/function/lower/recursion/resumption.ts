@@ -28,7 +28,6 @@ import type { Span } from '../../../../core/span.ts'
 import { binary, literal, logical } from '../build.ts'
 import type { Lowering } from '../lowering.ts'
 import type { Recursion } from '../loweringParts.ts'
-import { int32Locals } from './int32Locals.ts'
 import { isFull, isOwn, oneDeeper } from './selfCalls.ts'
 import { assign, stackOf } from './stack.ts'
 
@@ -40,10 +39,9 @@ export function withStacks(l: Lowering, lowered: readonly Stmt[], sources: TypeS
   const body = mapped(lowered, withoutUndefined)
   const typeOf = inferTypes(body, sources)
   const sure = surelyAssigned(body)
-  const int32s = int32Locals(body, { sure, dtype: (array) => (l.booleans.has(array) ? undefined : l.dtypes.get(array)) })
   return mapped(body, (stmt) => {
     const recursion = stmt.kind === 'For' ? l.recursions.get(stmt.label ?? '') : undefined
-    return recursion === undefined || stmt.kind !== 'For' ? [stmt] : writtenOut(l, { recursion, loop: stmt, typeOf, sure, int32s })
+    return recursion === undefined || stmt.kind !== 'For' ? [stmt] : writtenOut(l, { recursion, loop: stmt, typeOf, sure })
   })
 }
 
@@ -70,8 +68,6 @@ interface Written {
   readonly typeOf: TypeOf
   /** Declarations of locals that have a value wherever they are read. */
   readonly sure: ReadonlySet<Stmt>
-  /** Locals that hold nothing but 32-bit integers. */
-  readonly int32s: ReadonlySet<string>
 }
 
 /** What is known of a function while its statements are written out. */

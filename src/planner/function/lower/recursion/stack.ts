@@ -1,4 +1,4 @@
-/** The stack of the calls under way of a function that calls itself: an array of 32-bit integers and one of doubles, a row for each call. */
+/** The stack of the calls under way of a function that calls itself: an array for each local that is kept, with a place for each call. */
 import { type Expr, type Stmt, visitStmts } from '../../../../core/ir/functionIr.ts'
 import { isNumberType, type TypeOf } from '../../../../core/ir/irTypes.ts'
 import { arrayOfBody } from '../../lists/madeArrays.ts'
@@ -14,7 +14,6 @@ interface Kept {
   readonly recursion: Recursion
   readonly loop: Extract<Stmt, { readonly kind: 'For' }>
   readonly typeOf: TypeOf
-  readonly int32s: ReadonlySet<string>
   /** The local with the number of the call that has returned, and how many calls stand in the text. */
   readonly site: Expr & { readonly kind: 'Local' }
   readonly calls: number
@@ -33,7 +32,7 @@ interface Stack {
 
 /** Builds the statements that put a call onto the stack and take it off; undefined where a local is nothing that lies on it. */
 export function stackOf(l: Lowering, of: Kept): Stack | undefined {
-  const { recursion, typeOf, int32s, site, calls, kept, loop } = of
+  const { recursion, typeOf, site, calls, kept, loop } = of
   const { name, node, label } = recursion
   const { span } = loop
   const local = (one: string): Expr & { readonly kind: 'Local' } => ({ kind: 'Local', name: one, span })
@@ -46,21 +45,15 @@ export function stackOf(l: Lowering, of: Kept): Stack | undefined {
     return undefined
   }
   // where there is one call, it is the one that has returned
-  const small = [...(calls > 1 ? [site] : []), ...kept.filter((one) => int32s.has(one) || isTruth(one)).map(local)]
-  const wide = kept.filter((one) => !int32s.has(one) && !isTruth(one)).map(local)
-  const most = Math.min(MOST_DEEP, Math.floor(MOST_STACK / Math.max(1, 4 * small.length + 8 * wide.length)))
-  const arrays = [
-    { places: small, array: arrayOf(l, of, 'i32', [most, small.length]) },
-    { places: wide, array: arrayOf(l, of, 'f64', [most, wide.length]) },
-  ]
-  if (arrays.some(({ places, array }) => places.length > 0 && array === undefined)) return undefined
+  const places = [...(calls > 1 ? [site] : []), ...kept.map(local)]
+  const most = Math.min(MOST_DEEP, Math.floor(MOST_STACK / (8 * Math.max(1, places.length))))
+  const arrays = arraysFor(l, of, places, most)
+  if (arrays === undefined) return undefined
   const depth = local(recursion.depth)
-  const rows = arrays.flatMap(({ places, array = '' }) =>
-    places.map((place, i) => ({ place, array, subscripts: [depth, literal(i, span)], isBit: isTruth(place.name) })),
-  )
-  const push = rows.map(({ place, array, subscripts, isBit }): Stmt => {
+  const rows = places.map((place, i) => ({ place, array: arrays[i] as string, isBit: isTruth(place.name) })) // one each
+  const push = rows.map(({ place, array, isBit }): Stmt => {
     const value = isBit ? conditional(place, literal(1, span), literal(0, span), span) : place
-    return { kind: 'Write', array, subscripts, value, span }
+    return { kind: 'Write', array, subscripts: [depth], value, span }
   })
   const isOuter = binary('===', depth, literal(0, span), span)
   const pop: Stmt[] = [
@@ -68,8 +61,8 @@ export function stackOf(l: Lowering, of: Kept): Stack | undefined {
     { kind: 'If', test: isOuter, then: [{ kind: 'Break', label, span }], else: [], span },
     assign(depth, binary('-', depth, literal(1, span), span)),
     ...(calls > 1 ? [] : [assign(site, literal(1, span))]),
-    ...rows.map(({ place, array, subscripts, isBit }) => {
-      const read: Expr = { kind: 'Read', array, subscripts, span }
+    ...rows.map(({ place, array, isBit }) => {
+      const read: Expr = { kind: 'Read', array, subscripts: [depth], span }
       return assign(place, isBit ? truth(read) : read)
     }),
   ]
@@ -80,17 +73,26 @@ export function assign({ name }: { readonly name: string }, value: Expr): Stmt {
   return { kind: 'Assign', local: name, value, span: value.span }
 }
 
-/** Returns an array of a stack. Loops of one function that follow each other share it: when one begins, none of the others runs. */
-function arrayOf(l: Lowering, { recursion, loop }: Kept, dtype: 'i32' | 'f64', shape: readonly [number, number]): string | undefined {
+/** Returns an array for each local. Loops of one function that follow each other share them: when one begins, none of the others runs. */
+function arraysFor(
+  l: Lowering,
+  { recursion, loop, site }: Kept,
+  places: readonly { readonly name: string }[],
+  most: number,
+): readonly string[] | undefined {
   const { f, name, node } = recursion
-  const [, width] = shape
-  if (width === 0) return undefined
   const inside = new Set<string>()
   visitStmts(loop.body, (stmt) => void (stmt.kind === 'Write' && inside.add(stmt.array)))
-  const stacks = l.stacks.get(f) ?? []
-  const known = stacks.find((one) => one.dtype === dtype && one.width === width && one.most === shape[0] && !inside.has(one.array))
-  if (known !== undefined) return known.array
-  const array = arrayOfBody(l, { name: `${name}_calls`, dtype, node, text: `the calls of ${name}` }, shape)
-  if (array !== undefined) l.stacks.set(f, [...stacks, { array, dtype, width, most: shape[0] }])
-  return array
+  const free = (l.stacks.get(f) ?? []).filter((one) => one.most === most && !inside.has(one.array))
+  const arrays: string[] = []
+  for (const [i, place] of places.entries()) {
+    const text = `the calls of ${name}`
+    const array = free[i]?.array ?? arrayOfBody(l, { name: `${name}_${place.name}`, dtype: 'f64', node, text }, [most])
+    if (array === undefined) return undefined
+    if (free[i] === undefined) l.stacks.set(f, [...(l.stacks.get(f) ?? []), { array, most }])
+    // the number of a call is given to its local by the stack alone
+    if (place !== site) l.keeps.set(array, [...(l.keeps.get(array) ?? []), place.name])
+    arrays.push(array)
+  }
+  return arrays
 }
