@@ -40,8 +40,9 @@ export function stackOf(l: Lowering, of: Kept): Stack | undefined {
   for (const one of kept) {
     const found = typeOf(local(one))
     if (found !== undefined && !found.nullable && (isNumberType(found.type) || found.type.kind === 'bool')) continue
-    const isGiven = [...recursion.sites.values()].includes(one)
-    l.refuse('recursive-locals', node, name, isGiven ? 'what it returned' : one.replace(/\$\d+$/, ''))
+    const own = one.replace(/\$\d+$/, '')
+    const isUnnamed = own === 'temp' || [...recursion.sites.values()].includes(one)
+    l.refuse('recursive-locals', node, name, isUnnamed ? 'what it has computed' : own)
     return undefined
   }
   // where there is one call, it is the one that has returned
