@@ -44,7 +44,14 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       case 1:
         return use('element', `a[${of(['0', 'n & 3', '(n + 1) & 3'])}] ${of(['=', '+=', '*='])} ${number()} * 0.5`)
       case 2:
-        return use('list', `path.push(t); ${inner(depth)}; s = s * 0.5 + (path.pop() ?? 1)`)
+        return use(
+          'list',
+          of([
+            `path.push(t); ${inner(depth)}; s = s * 0.5 + (path.pop() ?? 1)`,
+            `path.push(t); if (path.length > 0) { ${inner(depth)}; s = s * 0.5 + path.pop() }`,
+            `if (path.length > 0) { ${inner(0)}; s = s * 0.5 + path.pop() }`,
+          ]),
+        )
       case 3:
         return use(
           'for',
