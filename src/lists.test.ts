@@ -74,6 +74,57 @@ test('a function that calls itself anywhere is a loop, whatever it changes', asy
   expect(Array.from((await y.toTypedArray()) as Int32Array)).toEqual([1, 0, 0, 2, 10, 4])
 })
 
+const expectPlain = async (body: Body): Promise<void> => {
+  const expected: number[] = []
+  for (let i = 0; i < 4; i++) body([i], { y: { set: (_, value) => expected.push(value) } })
+  const y = session.zeros([4])
+  const loop = session.loop(session.range(4), { y }, body)
+  expect(loop.plan.kernel?.target).toMatch(/^wasm/)
+  await loop.run()
+  expect(await y.collect()).toEqual(expected)
+}
+
+test('functions that call themselves within each other have stacks of their own', async () => {
+  const counting = (step: number, inner: (n: number) => number): ((n: number) => number) => {
+    const f = (n: number): number => {
+      if (n <= 0) return 1
+      const less = f(n - step)
+      return less * 3 + inner(n - 1) + n
+    }
+    return f
+  }
+  await expectPlain(([i], { y }) => {
+    const one = counting(1, (n) => n)
+    const two = counting(2, one)
+    y.set(i, two(i * 2))
+  })
+})
+
+test('a call that ends without a result gives undefined, and one that is resumed has what it had', async () => {
+  await expectPlain(([i], { y }) => {
+    const last = (n: number): number | undefined | void => {
+      if (n > 2) last(n - 1)
+      else if (n > 1) return last(n - 1)
+      else if (n === 1) return 7
+    }
+    y.set(i, (last(i) as number | undefined) ?? -1)
+  })
+  await expectPlain(([i], { y }) => {
+    const left = (n: number): number => {
+      if (n <= 0) return 1
+      let found = n
+      let sum = 0
+      for (let k = 0; k < 3; k++) {
+        sum += left(n - 1)
+        if (n + k > 2) break
+        found = k * 5
+      }
+      return sum + found
+    }
+    y.set(i, left(i))
+  })
+})
+
 test('functions that call themselves say what stands in their way', () => {
   const because = (body: Body): string => {
     const { message, cure } = session.loop(session.range(4), { y: session.zeros([4]) }, body).plan.kernel?.because?.[0] ?? {}

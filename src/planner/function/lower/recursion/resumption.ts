@@ -194,7 +194,7 @@ function readBy(stmts: readonly Stmt[], but: ReadonlySet<string> = new Set()): R
 
 /** The statements such that a call that is resumed comes to its place by them, and runs nothing before it. */
 function resumed(of: Resumed, stmts: readonly Stmt[]): Stmt[] {
-  const { site, span, sure } = of
+  const { site, span } = of
   const list = flat(of, stmts)
   const last = list.findLastIndex((stmt) => lastIn(of, [stmt]) !== undefined)
   const isBegun = binary('===', site, literal(0, span), span)
@@ -203,7 +203,7 @@ function resumed(of: Resumed, stmts: readonly Stmt[]): Stmt[] {
   for (const [i, stmt] of list.entries()) {
     const highest = lastIn(of, [stmt])
     if (highest === undefined) {
-      const own = stmt.kind === 'Let' ? declared(stmt, sure) : [stmt]
+      const own = stmt.kind === 'Let' ? declared(of, stmt) : [stmt]
       if (i > last) out.push(...own)
       else plain.push(...own)
       continue
@@ -221,11 +221,14 @@ function resumed(of: Resumed, stmts: readonly Stmt[]): Stmt[] {
   return out
 }
 
-/** What is left of a declaration whose local is declared in front of the loop. */
-function declared(stmt: Extract<Stmt, { readonly kind: 'Let' }>, sure: ReadonlySet<Stmt>): Stmt[] {
+/** What is left of a declaration whose local is declared in front of the loop. The result that a call has given is not that of its caller. */
+function declared({ sure, recursion }: Resumed, stmt: Extract<Stmt, { readonly kind: 'Let' }>): Stmt[] {
   const { local, init, span } = stmt
   if (init === undefined && sure.has(stmt)) return []
-  return [{ kind: 'Assign', local, value: init ?? literal(undefined, span), span }]
+  const value = init ?? literal(undefined, span)
+  const isOfCall = !recursion.isGiven && [...recursion.sites.values()].includes(local)
+  const anew: Stmt[] = isOfCall ? [{ kind: 'Assign', local: recursion.result, value: literal(undefined, span), span }] : []
+  return [{ kind: 'Assign', local, value, span }, ...anew]
 }
 
 /** A call: those under way are put onto the stack, and the function begins anew. */
@@ -233,10 +236,9 @@ function begunCall(
   { recursion, span, push, most, numbers, site }: Resumed,
   { label: block, body }: Extract<Stmt, { kind: 'Labeled' }>,
 ): Stmt[] {
-  const { result, isGiven, label, depth } = recursion
-  const anew: Stmt[] = isGiven ? [] : [{ kind: 'Assign', local: result, value: literal(undefined, span), span }]
+  const { label, depth } = recursion
   const number = numbers.get(block) ?? 0
-  const start = [...body.filter((one) => !isOwn(one)), ...anew, { kind: 'Continue', label, span } as const]
+  const start = [...body.filter((one) => !isOwn(one)), { kind: 'Continue', label, span } as const]
   return [
     ...isFull(recursion, most, span),
     ...push.map((one) => (one.kind === 'Write' && one.value === site ? { ...one, value: literal(number, span) } : one)),
