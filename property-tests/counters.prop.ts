@@ -90,7 +90,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   }
   const statement = (depth: number): string => {
     const inner = (): string => (depth > 0 ? statement(depth - 1) : step())
-    switch (below(17)) {
+    switch (below(18)) {
       case 0:
       case 1:
         return step()
@@ -137,6 +137,15 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           : step()
       case 14:
         return use('a sum', `s = s * 0.5 + ${value()}`)
+      case 15: {
+        const [least, times, plus] = [below(9) - 3, 2 + below(2), below(3)]
+        const e = times * least + of([0, 0, -1, 1])
+        const seen = (): string => `s = s * 0.5 + (p ${of(['>', '<', '===', '>='])} ${least + below(2)} ? 1 : 2)`
+        return use(
+          'one of two values',
+          `{ let p = ${least}, e = ${e}; if (i > ${below(18)}) p = ${least + 1 + below(5)}; if (i % 2 === ${below(2)}) e = ${e + 1 + below(2)}; if (${times} * p + ${plus} ${of(['!==', '!==', '===', '<', '<=', '>', '>='])} e + ${plus}) { ${seen()}; ${inner()} } else { ${seen()} } }`,
+        )
+      }
       default:
         return use('divided', `${name()} = Math.floor(${name()} / ${of(['2', '3', '7'])})`)
     }

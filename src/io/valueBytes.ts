@@ -5,9 +5,10 @@
  * digits is written as that: no other decimal of 15 digits is nearer to it, and so it is what `String` finds. Those of
  * most other doubles `csvDoubles.ts` finds, and `String` those of the rest.
  */
+import type { Column } from '../core/data/column.ts'
 import type { TimeUnit } from '../core/data/schema.ts'
 import { type DoubleDigits, doubleDigits, POWERS } from './csv/csvDoubles.ts'
-import { DIGITS, dayText, timestampText } from './timeTexts.ts'
+import { clockText, DIGITS, dayText, timestampText } from './timeTexts.ts'
 
 const POINT = 46
 const MINUS = 45
@@ -87,8 +88,40 @@ const TENS = Int32Array.from({ length: SMALL_DIGITS }, (_, i) => 10 ** i)
 const LOW_DIGITS = 8
 const LOW_PART = 10 ** LOW_DIGITS
 
+/** Writes a value of a column, which is not null. */
+export type ValueWriter = (out: Output, index: number) => void
+
+/** The writer of integers, and of days and times as ISO 8601 has them; undefined for columns of other types. */
+export function plainWriter({ type, values }: Column): ValueWriter | undefined {
+  switch (type.kind) {
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8': {
+      const integers = values as Int32Array // or another array of integers
+      return (out, index) => writeInteger(out, integers[index] ?? 0)
+    }
+    case 'timestamp': {
+      const times = values as BigInt64Array
+      return (out, index) => writeTimestamp(out, times[index] ?? 0n, type.unit)
+    }
+    case 'time': {
+      const times = values as BigInt64Array
+      return (out, index) => out.ascii(clockText(times[index] ?? 0n, type.unit))
+    }
+    case 'date': {
+      const days = values as Int32Array
+      return (out, index) => writeDay(out, days[index] ?? 0)
+    }
+    default:
+      return undefined
+  }
+}
+
 /** Writes a whole number of at most 32 bits. */
-export function writeInteger(out: Output, value: number): void {
+function writeInteger(out: Output, value: number): void {
   if (value < 0) out.byte(MINUS)
   out.digits(Math.abs(value), 1)
 }
@@ -152,7 +185,7 @@ const ERA_DAYS = 146_097
 const LAST_DAY = 2_932_896
 
 /** Writes a Gregorian date (Hinnant, 2013: "chrono-compatible low-level date algorithms", civil_from_days). */
-export function writeDay(out: Output, day: number): void {
+function writeDay(out: Output, day: number): void {
   if (day < -DAYS_BEFORE_EPOCH || day > LAST_DAY) {
     out.ascii(dayText(day))
     return
@@ -174,7 +207,7 @@ export function writeDay(out: Output, day: number): void {
 const SECONDS_OF_DAY = 86_400
 const LARGEST_YEAR_SECONDS = 250_000_000_000
 
-export function writeTimestamp(out: Output, stored: bigint, unit: TimeUnit): void {
+function writeTimestamp(out: Output, stored: bigint, unit: TimeUnit): void {
   const time = Number(stored)
   const scale = 10 ** DIGITS[unit]
   // beyond, years have more digits, and doubles not enough

@@ -37,6 +37,24 @@ export function usesLocal(stmts: readonly Stmt[], local: string): boolean {
   return found
 }
 
+/** The locals that an expression reads. */
+export function localsIn(expr: Expr): string[] {
+  const names: string[] = []
+  visitExpr(expr, (node) => {
+    if (node.kind === 'Local') names.push(node.name)
+  })
+  return names
+}
+
+/** Every local that statements read, nested ones included. */
+export function localsRead(stmts: readonly Stmt[]): Set<string> {
+  const names = new Set<string>()
+  visitStmts(stmts, (stmt) => {
+    for (const expr of expressionsOf(stmt)) for (const name of localsIn(expr)) names.add(name)
+  })
+  return names
+}
+
 /** The names of arrays and buffers whose elements the statements read. */
 export function readIn(stmts: readonly Stmt[]): ReadonlySet<string> {
   const names = new Set<string>()

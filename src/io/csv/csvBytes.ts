@@ -1,8 +1,7 @@
 /** Rows as the bytes of CSV records: numbers and texts without a string a field, where their form is known from their bits. */
 import { type Batch, type Column, isValid } from '../../core/data/column.ts'
 import { valueReader } from '../../core/data/columnReaders.ts'
-import { clockText } from '../timeTexts.ts'
-import { Output, writeDay, writeInteger, writeNumber, writeTimestamp } from '../valueBytes.ts'
+import { Output, plainWriter, type ValueWriter, writeNumber } from '../valueBytes.ts'
 
 /** The characters between fields, and before decimals; both of ASCII. */
 export interface CsvForm {
@@ -63,9 +62,7 @@ const SPACE = 32
 /** Least byte of a character of several bytes. */
 const NOT_ASCII = 128
 
-type FieldWriter = (out: Output, row: number) => void
-
-function fieldWriter(column: Column, form: CsvForm): FieldWriter {
+function fieldWriter(column: Column, form: CsvForm): ValueWriter {
   const write = presentWriter(column, form)
   return column.validity === undefined && column.type.kind !== 'null'
     ? write
@@ -74,7 +71,7 @@ function fieldWriter(column: Column, form: CsvForm): FieldWriter {
       }
 }
 
-function presentWriter(column: Column, form: CsvForm): FieldWriter {
+function presentWriter(column: Column, form: CsvForm): ValueWriter {
   const { type, values } = column
   const decimal = form.decimal.charCodeAt(0)
   switch (type.kind) {
@@ -83,30 +80,11 @@ function presentWriter(column: Column, form: CsvForm): FieldWriter {
       const numbers = values as Float64Array // or of half as many bits
       return (out, row) => writeNumber(out, numbers[row] as number, decimal) // of the batch
     }
-    case 'i32':
-    case 'u32':
-    case 'i16':
-    case 'u16':
-    case 'i8':
-    case 'u8': {
-      const integers = values as Int32Array // or another array of integers
-      return (out, row) => writeInteger(out, integers[row] as number) // of the batch
-    }
-    case 'timestamp': {
-      const times = values as BigInt64Array
-      return (out, row) => writeTimestamp(out, times[row] ?? 0n, type.unit)
-    }
-    case 'time': {
-      const times = values as BigInt64Array
-      return (out, row) => out.ascii(clockText(times[row] ?? 0n, type.unit))
-    }
-    case 'date': {
-      const days = values as Int32Array
-      return (out, row) => writeDay(out, days[row] ?? 0)
-    }
     case 'utf8':
       return textWriter(column, form)
     default: {
+      const plain = plainWriter(column)
+      if (plain !== undefined) return plain
       const read = valueReader(column)
       return (out, row) => {
         const value = read(row)
@@ -116,7 +94,7 @@ function presentWriter(column: Column, form: CsvForm): FieldWriter {
   }
 }
 
-function textWriter(column: Column, csvForm: CsvForm): FieldWriter {
+function textWriter(column: Column, csvForm: CsvForm): ValueWriter {
   const delimiter = csvForm.delimiter.charCodeAt(0)
   const offsets = column.offsets ?? new Int32Array(1)
   const bytes = column.values as Uint8Array // of a column of text

@@ -4,10 +4,7 @@ import { valueReader } from '../../core/data/columnReaders.ts'
 import { emptyColumn } from '../../core/data/columnSlices.ts'
 import { fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
-import { clockText } from '../timeTexts.ts'
-import { Output, writeDay, writeInteger, writeNumber, writeTimestamp } from '../valueBytes.ts'
-
-type Writer = (out: Output, index: number) => void
+import { Output, plainWriter, type ValueWriter, writeNumber } from '../valueBytes.ts'
 
 /** Bytes of a field beside its name and its texts, at first; there is more room where they do not suffice. */
 const FIELD_BYTES = 12
@@ -41,7 +38,7 @@ function textBytes({ type, offsets, length }: Column): number {
 }
 
 /** Writes an object of these fields. */
-function objectWriter(names: readonly string[], writers: readonly Writer[]): Writer {
+function objectWriter(names: readonly string[], writers: readonly ValueWriter[]): ValueWriter {
   const keys = names.map((name, i) => Buffer.from(`${i === 0 ? '' : ','}${JSON.stringify(name)}:`))
   return (out, index) => {
     out.byte(BEGIN_OBJECT)
@@ -54,7 +51,7 @@ function objectWriter(names: readonly string[], writers: readonly Writer[]): Wri
   }
 }
 
-function writerOf(column: Column, name: string): Writer {
+function writerOf(column: Column, name: string): ValueWriter {
   const write = presentWriter(column, name)
   if (column.validity === undefined) return write
   return (out, index) => {
@@ -64,7 +61,7 @@ function writerOf(column: Column, name: string): Writer {
 }
 
 /** Writes a text of ASCII characters in quotes. */
-function quoted(write: Writer): Writer {
+function quoted(write: ValueWriter): ValueWriter {
   return (out, index) => {
     out.byte(QUOTE)
     write(out, index)
@@ -72,25 +69,15 @@ function quoted(write: Writer): Writer {
   }
 }
 
-function presentWriter(column: Column, name: string): Writer {
+function presentWriter(column: Column, name: string): ValueWriter {
   const { type, values, children = [], offsets } = column
+  const plain = plainWriter(column)
+  if (plain !== undefined) return type.kind === 'date' || type.kind === 'time' || type.kind === 'timestamp' ? quoted(plain) : plain
   switch (type.kind) {
     case 'null':
       return (out) => out.ascii('null')
     case 'utf8':
       return textWriter(column)
-    case 'timestamp': {
-      const times = values as BigInt64Array
-      return quoted((out, index) => writeTimestamp(out, times[index] ?? 0n, type.unit))
-    }
-    case 'time': {
-      const times = values as BigInt64Array
-      return quoted((out, index) => out.ascii(clockText(times[index] ?? 0n, type.unit)))
-    }
-    case 'date': {
-      const days = values as Int32Array
-      return quoted((out, index) => writeDay(out, days[index] ?? 0))
-    }
     case 'list': {
       const write = writerOf(children[0] ?? emptyColumn(type.item), `${name}[]`)
       return (out, index) => {
@@ -120,15 +107,6 @@ function presentWriter(column: Column, name: string): Writer {
         writeNumber(out, number, POINT)
       }
     }
-    case 'i32':
-    case 'u32':
-    case 'i16':
-    case 'u16':
-    case 'i8':
-    case 'u8': {
-      const integers = values as Int32Array // or another array of integers
-      return (out, index) => writeInteger(out, integers[index] ?? 0)
-    }
     default: {
       const read = valueReader(column)
       return (out, index) => out.ascii(String(read(index)))
@@ -137,7 +115,7 @@ function presentWriter(column: Column, name: string): Writer {
 }
 
 /** Writes texts: of plain characters their bytes, of others what JSON makes of them. */
-function textWriter(column: Column): Writer {
+function textWriter(column: Column): ValueWriter {
   const { offsets, values, dictionary } = column
   const read = valueReader(column)
   if (offsets === undefined || !(values instanceof Uint8Array) || dictionary !== undefined)

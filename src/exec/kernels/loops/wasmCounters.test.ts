@@ -91,3 +91,16 @@ test('a remainder of a product that doubles round is one of integers', async () 
   expect(kernel).toContain('i64.and')
   expect(kernel).not.toContain('(call ')
 })
+
+test('what differs from one of two values may be the other', async () => {
+  const { out } = await ran(([i], { out }) => {
+    let k = 2
+    if (i === 3) k = 6
+    let e = 4
+    if (i % 2 === 0) e = 5
+    let seen = 7
+    if (2 * k !== e) seen = k > 2 ? 10 : 20
+    out.set(i, seen)
+  })
+  expect(out).toEqual([20, 7, 20, 10])
+})

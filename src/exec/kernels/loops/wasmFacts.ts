@@ -155,8 +155,8 @@ function bounded(w: KernelWriter, expr: Expr, operator: string, by: Expr): Facts
     case '===':
       return fact({ low, high })
     default:
-      // an integer that differs from its least or greatest value
-      if (low !== high) return NO_FACTS
+      // an integer that differs from its least or greatest value, where the other side has one value alone
+      if (low !== high || other.low !== other.high) return NO_FACTS
       return own.low === low ? fact({ low: low + 1 }) : own.high === low ? fact({ high: low - 1 }) : NO_FACTS
   }
 }

@@ -10,8 +10,8 @@
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { withOperands } from '../../../core/ir/irRewrite.ts'
+import { rewrittenStatements } from '../../../core/ir/statementRewrite.ts'
 import { readUnset } from '../loops/wasmLocals.ts'
-import { rewrittenStatements } from './statementRewrite.ts'
 
 const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
 

@@ -15,8 +15,8 @@
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
 import { withOperands } from '../../../core/ir/irRewrite.ts'
+import { rewrittenStatements } from '../../../core/ir/statementRewrite.ts'
 import { readUnset } from '../loops/wasmLocals.ts'
-import { rewrittenStatements } from './statementRewrite.ts'
 
 /** The value of a local where it is absent. */
 type Absent = null | undefined

@@ -9,10 +9,9 @@
  */
 import type { DType } from '../../../core/data/schema.ts'
 import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
-import { changedIn, exprId, someExpr } from '../../../core/ir/irFacts.ts'
+import { changedIn, exprId, localsIn, someExpr } from '../../../core/ir/irFacts.ts'
 import type { LoopSpec, ScanOperator } from '../../../core/loop/loopSpec.ts'
 import type { Span } from '../../../core/span.ts'
-import { localsIn } from '../slices/sliceSources.ts'
 import type { Carried } from './carried.ts'
 import { type Class, type Classifier, classifier, type Here, sameOperator } from './classify.ts'
 

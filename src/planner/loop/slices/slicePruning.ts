@@ -1,7 +1,7 @@
 /** Dead-code elimination in a slice: its accesses stay, with the locals they need and the control flow around and before them. */
 import type { Stmt } from '../../../core/ir/functionIr.ts'
 import { nestedOf, visitStmts } from '../../../core/ir/functionIr.ts'
-import { localsRead } from './sliceSources.ts'
+import { localsRead } from '../../../core/ir/irFacts.ts'
 
 /** Drops what serves no access. The accesses, `Evaluate` and `Write`, stay the same in the same iterations of inner loops. */
 export function pruned(stmts: readonly Stmt[]): Stmt[] {

@@ -6,16 +6,7 @@
  * guard that depends on it, or behind a jump under such a guard. Places do not count, only assignments: a local that depends
  * on a change somewhere does so everywhere.
  */
-import {
-  childrenOf,
-  type Expr,
-  expressionsOf,
-  type FunctionIr,
-  nestedOf,
-  type Stmt,
-  visitExpr,
-  visitStmts,
-} from '../../../core/ir/functionIr.ts'
+import { childrenOf, type Expr, type FunctionIr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Span } from '../../../core/span.ts'
 
@@ -207,23 +198,4 @@ export function changedArrays(spec: LoopSpec, ir: FunctionIr): Set<number> {
     if (stmt.kind === 'Return' && stmt.value !== undefined && spec.over.array !== undefined) changed.add(spec.over.array)
   })
   return changed
-}
-
-/** Returns the locals that an expression reads. */
-export function localsIn(expr: Expr): string[] {
-  const names: string[] = []
-  visitExpr(expr, (node) => {
-    if (node.kind === 'Local') names.push(node.name)
-  })
-  return names
-}
-
-/** Returns every local that statements read, nested ones included. */
-export function localsRead(stmts: readonly Stmt[]): Set<string> {
-  const names = new Set<string>()
-  for (const stmt of stmts) {
-    for (const expr of expressionsOf(stmt)) for (const name of localsIn(expr)) names.add(name)
-    for (const name of localsRead(nestedOf(stmt))) names.add(name)
-  }
-  return names
 }

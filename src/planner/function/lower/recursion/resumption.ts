@@ -21,14 +21,14 @@
  * read after the place; they are numbers, true or false.
  */
 import { surelyAssigned } from '../../../../core/ir/definiteAssignment.ts'
-import { type Expr, expressionsOf, type Primitive, type Stmt, visitExpr, visitStmts } from '../../../../core/ir/functionIr.ts'
-import { changedIn } from '../../../../core/ir/irFacts.ts'
+import { type Expr, type Primitive, type Stmt, visitStmts } from '../../../../core/ir/functionIr.ts'
+import { changedIn, localsRead } from '../../../../core/ir/irFacts.ts'
 import { inferTypes, isNumberType, type TypeOf, type TypeSources } from '../../../../core/ir/irTypes.ts'
 import type { Span } from '../../../../core/span.ts'
 import { binary, literal, logical } from '../build.ts'
 import type { Lowering } from '../lowering.ts'
 import type { Recursion } from '../loweringParts.ts'
-import { isFull, isOwn, oneDeeper } from './selfCalls.ts'
+import { isFull, isOwn, oneDeeper, replaced } from './selfCalls.ts'
 import { assign, stackOf } from './stack.ts'
 
 type Loop = Extract<Stmt, { readonly kind: 'For' }>
@@ -36,23 +36,12 @@ type Loop = Extract<Stmt, { readonly kind: 'For' }>
 /** Writes out all functions of a body that call themselves. */
 export function withStacks(l: Lowering, lowered: readonly Stmt[], sources: TypeSources): readonly Stmt[] {
   if (l.recursions.size === 0) return lowered
-  const body = mapped(lowered, withoutUndefined)
+  const body = replaced(lowered, withoutUndefined)
   const typeOf = inferTypes(body, sources)
   const sure = surelyAssigned(body)
-  return mapped(body, (stmt) => {
+  return replaced(body, (stmt) => {
     const recursion = stmt.kind === 'For' ? l.recursions.get(stmt.label ?? '') : undefined
     return recursion === undefined || stmt.kind !== 'For' ? [stmt] : writtenOut(l, { recursion, loop: stmt, typeOf, sure })
-  })
-}
-
-/** Each statement replaced, inner ones first. */
-function mapped(stmts: readonly Stmt[], by: (stmt: Stmt) => readonly Stmt[]): Stmt[] {
-  const go = (inner: readonly Stmt[]): Stmt[] => mapped(inner, by)
-  return stmts.flatMap((stmt) => {
-    // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-    if (stmt.kind === 'If') return by({ ...stmt, then: go(stmt.then), else: go(stmt.else) })
-    if (stmt.kind === 'For') return by({ ...stmt, init: go(stmt.init), body: go(stmt.body), update: go(stmt.update) })
-    return by(stmt.kind === 'Labeled' ? { ...stmt, body: go(stmt.body) } : stmt)
   })
 }
 
@@ -183,13 +172,8 @@ function declaredIn(stmts: readonly Stmt[]): ReadonlySet<string> {
   return found
 }
 
-function readBy(stmts: readonly Stmt[], but: ReadonlySet<string> = new Set()): ReadonlySet<string> {
-  const found = new Set<string>()
-  const note = (expr: Expr): void => void (expr.kind === 'Local' && !but.has(expr.name) && found.add(expr.name))
-  visitStmts(stmts, (stmt) => {
-    for (const expr of expressionsOf(stmt)) visitExpr(expr, note)
-  })
-  return found
+function readBy(stmts: readonly Stmt[], but: ReadonlySet<string> = new Set()): readonly string[] {
+  return [...localsRead(stmts)].filter((local) => !but.has(local))
 }
 
 /** The statements such that a call that is resumed comes to its place by them, and runs nothing before it. */

@@ -12,6 +12,7 @@ import type { AnyNode, CallExpression, Identifier } from 'acorn'
 import { surelyAssigned } from '../../../../core/ir/definiteAssignment.ts'
 import { type Expr, nestedOf, type Stmt } from '../../../../core/ir/functionIr.ts'
 import { exprId, someExpr } from '../../../../core/ir/irFacts.ts'
+import { rewrittenStatements } from '../../../../core/ir/statementRewrite.ts'
 import type { Span } from '../../../../core/span.ts'
 import { refusalOf } from '../../refusals.ts'
 import { type FunctionNode, someNode } from '../../source/ast.ts'
@@ -152,19 +153,18 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
   return exprValue({ kind: 'Local', name: given, span })
 }
 
+/** The statements with each replaced by others, or none, inner ones first. */
+export function replaced(stmts: readonly Stmt[], by: (stmt: Stmt) => readonly Stmt[]): readonly Stmt[] {
+  return rewrittenStatements(stmts, { expr: (expr) => expr, stmt: by })
+}
+
 /** Whether a function's statements give the result a value on each way to their end, whatever its calls give. */
 export function alwaysGives(stmts: readonly Stmt[], { result, sites }: Pick<Recursion, 'result' | 'sites'>, span: Span): boolean {
   const givens = new Set(sites.values())
-  const without = (inner: readonly Stmt[]): Stmt[] =>
-    inner.flatMap((stmt) => {
-      if (stmt.kind === 'Let') return givens.has(stmt.local) ? [] : stmt
-      // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-      if (stmt.kind === 'If') return { ...stmt, then: without(stmt.then), else: without(stmt.else) }
-      return stmt.kind === 'For' || stmt.kind === 'Labeled' ? { ...stmt, body: without(stmt.body) } : stmt
-    })
+  const without = replaced(stmts, (stmt) => (stmt.kind === 'Let' && givens.has(stmt.local) ? [] : [stmt]))
   const local: Stmt = { kind: 'Let', local: result, span }
   const read: Stmt = { kind: 'Evaluate', value: { kind: 'Local', name: result, span }, span }
-  return surelyAssigned([local, ...without(stmts), read]).has(local)
+  return surelyAssigned([local, ...without, read]).has(local)
 }
 
 /** An error where as many calls as there may be are under way. */

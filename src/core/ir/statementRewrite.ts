@@ -1,5 +1,5 @@
 /** Rewrites the expressions of a body, and optionally its statements, each to any number of statements. */
-import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Expr, Stmt } from './functionIr.ts'
 
 export interface StatementRewrite {
   /** Returns the replacement of a top-level expression of the statement. */
