@@ -373,6 +373,18 @@ test('between the borders of a loop no question is asked, and subscripts are ins
   ).toContain('iterations: 2 lanes of f64, branches as choices\n')
 })
 
+test('what differs from a value is on one side of it between the borders', async () => {
+  const n = 40
+  const [A, B] = [session.random([n, n], { seed: 1 }), session.zeros([n, n])]
+  const loop = session.loop(session.range(n, n), { A, B }, ([i, j], { A, B }) => {
+    let s = i > -1 ? A.get(i - 1, j) : 0
+    if (i === 1) s += A.get(i, j)
+    B.set(i, j, s)
+  })
+  const outside = 'The body of the loop over range(40, 40) threw at key [0, 0]: The key [-1, 0] is outside A, whose shape is [40, 40].'
+  await expect(loop.run()).rejects.toThrow(outside)
+})
+
 interface Grids {
   readonly A: { get(...key: number[]): number }
   readonly B: { set(...args: number[]): void }

@@ -138,14 +138,14 @@ class Finder {
     if (expr.kind !== 'Binary') return
     const mirrored = MIRRORED[expr.operator]
     if (mirrored === undefined || this.questions.has(exprId(expr))) return
-    const question = this.#asked(expr, expr.left, expr.operator, expr.right) ?? this.#asked(expr, expr.right, mirrored, expr.left)
+    const question = this.#asked(expr.left, expr.operator, expr.right) ?? this.#asked(expr.right, mirrored, expr.left)
     if (question !== undefined) this.questions.set(exprId(expr), question)
   }
 
-  #asked(expr: Expr, side: Expr, operator: BinaryOperator, other: Expr): Question | undefined {
+  #asked(side: Expr, operator: BinaryOperator, other: Expr): Question | undefined {
     if (!isSteady(other, this.#turning)) return undefined
     const distance = offsetFrom(side, this.#index)
-    return distance === undefined ? this.#ofSteady(expr, side, operator, other) : this.#ofIndex(distance, operator, other)
+    return distance === undefined ? this.#ofSteady(side, operator, other) : this.#ofIndex(distance, operator, other)
   }
 
   #ofIndex(distance: number, operator: BinaryOperator, other: Expr): Question | undefined {
@@ -163,22 +163,25 @@ class Finder {
   }
 
   /** A comparison of a key, or a local, that does not change in the loop. */
-  #ofSteady(expr: Expr, side: Expr, operator: BinaryOperator, other: Expr): Question | undefined {
+  #ofSteady(side: Expr, operator: BinaryOperator, other: Expr): Question | undefined {
     if (!isSteady(side, this.#turning)) return undefined
     const variable = side.kind === 'Binary' ? (side.left.kind === 'Literal' ? side.right : side.left) : side
     if (variable.kind !== 'Key' && variable.kind !== 'Local') return undefined
-    const { type } = this.#w.expr(variable)
+    const { type, code } = this.#w.expr(variable)
     if (type.kind !== 'i32') return undefined
     const is = (e: Expr): boolean => e.kind === variable.kind && exprId(e) === exprId(variable)
     const distance = offsetFrom(side, { slot: 0, seen: type, held: type, is })
     if (distance === undefined || type.high - type.low < FEW) return undefined
-    const inside = insideOf(type, operator, this.#w.expr(other).type, distance)
+    const bound = this.#w.expr(other)
+    const inside = insideOf(type, operator, bound.type, distance)
     if (inside === undefined) return undefined
     if (variable.kind === 'Key') this.keys.set(variable.axis, narrowed(this.keys.get(variable.axis) ?? type, inside))
     else this.locals.set(variable.name, narrowed(this.locals.get(variable.name) ?? type, inside))
-    const { answer, others } = inside
-    const test = this.#w.condition(expr)
-    return others === 0 ? { answer } : { answer, holds: answer ? test : [test, OP.i32Eqz] }
+    const { answer, from, to, others } = inside
+    if (others === 0) return { answer }
+    // What differs from a value lies on either side of it, and only one of them is between the borders: that is asked, not the comparison.
+    if (from !== undefined) return { answer, holds: [code, moved(bound.code, from.plus), OP.i32GeS] }
+    return to === undefined ? undefined : { answer, holds: [code, moved(bound.code, to.plus), OP.i32LtS] }
   }
 }
 

@@ -25,14 +25,14 @@ export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, 
   const source = elementsOf(l, over, node)
   const length = source && constantOf(l, source.length)
   if (source === undefined || length === 0) return undefined
-  if (length === undefined) return what.isList === true ? grownCopy(l, what, { source, by }) : undefined
+  if (length === undefined) return grownCopy(l, what, { source, by })
   const list = made(l, what, [length])
   if (list === undefined) return REFUSED
   copyInto(l, { list, first: 0 }, { source, length, by }, node)
   return list
 }
 
-/** Makes a list of as many elements as only the run tells. */
+/** Makes a list, or a typed array, of as many elements as only the run tells. */
 function grownCopy(l: Lowering, what: Made, { source, by }: Pick<Copied, 'source' | 'by'>): Value {
   const { node } = what
   const list = emptyList(l, what, Number.POSITIVE_INFINITY)
@@ -176,7 +176,7 @@ function sliced(l: Lowering, over: Value, node: CallExpression): Value | undefin
   const what = madeOf(l, over, node)
   const args = node.arguments.flatMap((one) => (one.type === 'SpreadElement' ? [] : [one]))
   const source = elementsOf(l, over, node)
-  if (source === undefined || what.isList !== true || args.length < node.arguments.length || args.length > 2) return undefined
+  if (source === undefined || args.length < node.arguments.length || args.length > 2) return undefined
   const part = partBetween(l, source.length, args, 'slice', node)
   const list = part && emptyList(l, what, constantOf(l, source.length) ?? Number.POSITIVE_INFINITY)
   if (part === undefined || list === undefined) return REFUSED
