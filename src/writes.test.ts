@@ -29,6 +29,7 @@ test('the same bytes from any number of workers, from memory, from storage and f
     const table = session.fromRows(rows)
     const stored = table.materialize()
     await stored.count()
+    await table.writeParquet(join(folder, 'table.parquet'))
     for (const one of [table, stored, stored.filter((r) => r.id >= 0)]) {
       const path = join(folder, 'out')
       expect(await one.select('id', 'price', 'name', 'at').writeCsv(path)).toMatchObject({ rows: ROWS })
@@ -38,6 +39,11 @@ test('the same bytes from any number of workers, from memory, from storage and f
       expect(await one.writeArrow(path)).toMatchObject({ rows: ROWS })
       hashes.arrow.add(hashOf(path))
     }
+    const [ours, copy] = [join(folder, 'ours.parquet'), join(folder, 'copy.parquet')]
+    await table.filter((r) => r.name !== 'name, 6').writeParquet(ours)
+    const files = await session.readParquet<(typeof rows)[number]>(join(folder, 'table.parquet'))
+    await files.filter((r) => r.name !== 'name, 6').writeParquet(copy)
+    expect(hashOf(copy)).toBe(hashOf(ours))
     const read = await session.readArrow<(typeof rows)[number]>(join(folder, 'out'))
     expect(await read.filter((r) => r.id >= 149_998).collect()).toStrictEqual(rows.slice(-2))
     await session.stop()

@@ -74,8 +74,16 @@ function sliceBatch(batch: Batch, from: number, to: number): Batch {
   return { element: batch.element, length: to - from, columns: batch.columns.map((column) => sliceColumn(column, from, to)) }
 }
 
-/** The bytes of a column's values and offsets. */
+function bytesOfTexts({ values, length }: Column, { offsets = new Int32Array(1), length: entries }: Column): number {
+  const lengths = Int32Array.from({ length: entries }, (_, entry) => (offsets[entry + 1] ?? 0) - (offsets[entry] ?? 0))
+  let bytes = 4 * length
+  for (let row = 0; row < length; row++) bytes += lengths[values?.[row] as number] ?? 0 // nulls may have any code
+  return bytes
+}
+
+/** The bytes of a column's values and offsets; of texts as dictionary codes, those that they have written out. */
 export function bytesOfColumn(column: Column): number {
+  if (column.dictionary !== undefined) return bytesOfTexts(column, column.dictionary)
   const own =
     column.offsets !== undefined && column.children === undefined
       ? (column.offsets[column.length] ?? 0) - (column.offsets[0] ?? 0) + column.length * 4

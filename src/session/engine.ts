@@ -217,7 +217,7 @@ export class SessionEngine implements Engine {
     const { store, executor } = this.#open()
     // batches are read in place: the locks are held until the last is encoded
     const { resolved, leave } = await store.enter(plan, moment)
-    const lent = new Lent()
+    const lent = new Lent({ takesCodes: form.kind === 'parquet' && folders === undefined })
     try {
       const optimized = optimize(resolved).plan
       const batches = async function* (): AsyncGenerator<Batch, void, undefined> {
@@ -304,6 +304,11 @@ function ordinary(batches: readonly Batch[]): readonly Batch[] {
 class Lent implements Keeper {
   readonly #frees = new Map<Batch, () => void>()
   readonly #ends: (() => void)[] = []
+  readonly takesCodes: boolean
+
+  constructor({ takesCodes }: { readonly takesCodes: boolean }) {
+    this.takesCodes = takesCodes
+  }
 
   keep(batch: Batch, free: () => void): void {
     this.#frees.set(batch, free)

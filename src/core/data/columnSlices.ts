@@ -219,7 +219,7 @@ export function ownBatch(batch: Batch): Batch {
 
 /** A copy of the column in ordinary buffers that hold nothing else, so that no more than it is sent to another thread. */
 export function ownColumn(column: Column): Column {
-  const { type, length, validity, values, offsets, children } = column
+  const { type, length, validity, values, offsets, children, dictionary } = column
   const base = { type, length, ...(validity === undefined ? {} : { validity: validity.slice(0, (length + 7) >> 3) }) }
   if (offsets !== undefined) {
     const [from, to] = [offsets[0] ?? 0, offsets[length] ?? 0]
@@ -229,7 +229,8 @@ export function ownColumn(column: Column): Column {
   }
   if (children !== undefined) return { ...base, children: children.map((child) => ownColumn(sliceColumn(child, 0, length))) }
   if (column.objects !== undefined) return column
-  return values === undefined ? base : { ...base, values: values.slice(0, length) }
+  const coded = dictionary === undefined ? {} : { dictionary: ownColumn(dictionary) }
+  return values === undefined ? base : { ...base, values: values.slice(0, length), ...coded }
 }
 
 /** `length` bits from bit `from` on, or undefined when all are set. */

@@ -41,6 +41,8 @@ export interface How {
   readonly streamed?: boolean
   /** Whether perhaps only the first results are wanted. */
   readonly limited?: boolean
+  /** Whether the consumer takes texts as dictionary codes. */
+  readonly coded?: boolean
   /** The exchange by which results are written to disk instead of being returned. */
   readonly spill?: Exchange
   /** For spilled parts whose failures are told by row: the number of rows before each partition. */
@@ -58,13 +60,20 @@ export function stepless(input: PhysicalPlan): Pipeline {
 /** The fields of a task whose steps' output is spilled or sampled, and so not its result. */
 type InsteadOfResult = Pick<Extract<StageTask, { kind: 'narrow' }>, 'spill' | 'sample'>
 
-export function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, to: InsteadOfResult = {}): StageTask {
+export function narrowTask(
+  plan: Pipeline,
+  partition: Partition,
+  index: number,
+  firstRow: number,
+  { coded, ...to }: InsteadOfResult & Pick<How, 'coded'> = {},
+): StageTask {
   const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...to } as const
   if (partition.kind === 'batches') return { ...base, input: partition }
   if (partition.kind === 'spilled') return { ...base, input: inputOf(partition.part) }
   const { source, columns, predicate } = partition.scan
   const skips = predicate === undefined ? {} : { predicate }
-  return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
+  const texts = coded === true && plan.steps.every(({ kind }) => kind === 'ProjectExec') ? ({ coded } as const) : {}
+  return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips, ...texts } }
 }
 
 /** The approximate bytes of the partition's columns that have to be read; 0 for those in memory. */

@@ -29,6 +29,8 @@ export type TaskInput =
       readonly predicate?: ColumnPredicate
       /** The rows of the split that alone are read, ascending. */
       readonly rows?: Int32Array
+      /** Texts may come as dictionary codes: no step looks at them. */
+      readonly coded?: true
     }
   | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
   | SpilledInput

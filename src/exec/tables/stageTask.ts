@@ -39,6 +39,7 @@ import { RowFailure } from './operators/rows/rowFailure.ts'
 import { runSortTask } from './operators/sort/sortTask.ts'
 import { isOrdered, sampledKeys, spilled, unspilled, type WorkedInput } from './spill/spillTask.ts'
 import { type Made, ordered, type PartServices, worked } from './spill/workedPart.ts'
+import { dictionariesIn, isReadInPlace, SplitInPlace } from './splitInPlace.ts'
 import { type StageResult, type StageTask, splitsIn, type TaskInput } from './stage.ts'
 import { runWindowTask } from './windows/windowTask.ts'
 
@@ -127,14 +128,40 @@ async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: 
   const part: PartServices = { arena: services.arena, run: (one) => runStageTask(one, services), newArray }
   if (input.kind === 'worked') return handedOver(await worked(input, part), task, services, newArray)
   if (input.kind === 'spilled' && isOrdered(input)) return handedOver(await ordered(input, part), task, services, newArray)
+  const isHandedOn = task.sample === undefined && task.spill === undefined
+  if (isHandedOn && input.kind === 'split' && isReadInPlace(input)) return await readInPlace(task, input, services)
   const batches = await readInput(input, services, { scratch }, newArray)
-  const rowsIn = new Array<number>(task.steps.length).fill(0)
-  const spentMs = new Array<number>(task.steps.length).fill(0)
+  const { rowsIn, spentMs } = countsOf(task)
   const out = runSteps(task, batches, { rowsIn, spentMs })
   if (task.sample !== undefined) return { rowsIn, spentMs, batches: sampledKeys(out, task.sample), blocks: [] }
   if (task.spill !== undefined)
     return { rowsIn, spentMs, batches: [], blocks: [], spilled: spilled(out, task.spill, task.partition, newArray) }
   return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
+}
+
+/** Runs the steps over a split that is read into the arena, so that what they hand on need not be copied there. */
+async function readInPlace(
+  task: Extract<StageTask, { kind: 'narrow' }>,
+  input: Extract<TaskInput, { kind: 'split' }>,
+  services: StageServices,
+): Promise<StageResult> {
+  const place = new SplitInPlace(services.arena, input)
+  const counts = countsOf(task)
+  try {
+    const { batches, blocks } = await withScratch(async (scratch) => {
+      const out = runSteps(task, await readInput(input, services, { scratch, ...place.access() }), counts)
+      // small buffers too, since their memory is used again
+      return share(out, { ...services, sharedFromBytes: 1 }, task.steps.at(-1)?.kind ?? 'ScanExec')
+    })
+    return { ...counts, batches, blocks: [...place.kept(batches), ...blocks] }
+  } catch (error) {
+    place.kept([])
+    throw error
+  }
+}
+
+function countsOf({ steps }: Extract<StageTask, { kind: 'narrow' }>): Counts {
+  return { rowsIn: new Array<number>(steps.length).fill(0), spentMs: new Array<number>(steps.length).fill(0) }
 }
 
 /** The result of a spilled part, over which no steps run: returned, or spilled in its turn. */
@@ -169,7 +196,12 @@ async function readInput(
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
   if (input.kind === 'spilled') return unspilled(input, newArray)
-  return await readSplit(input.source, input.split, input.columns, input.predicate, { ...reading(signal), rows: input.rows, ...to })
+  return await readSplit(input.source, input.split, input.columns, input.predicate, {
+    ...reading(signal),
+    ...dictionariesIn(input),
+    rows: input.rows,
+    ...to,
+  })
 }
 
 /** The options with which a worker reads splits. */

@@ -20,8 +20,8 @@ const FULL_BYTES = 2 ** 30
 
 /** The instances by the limit of their memory in bytes; a session has two limits for decoding. */
 const instances = new Map<number, Instance>()
-/** Number of calls of other instances in a row after which one is let go of: a program that writes what it read before decodes no more. */
-const CALLS_UNUSED = 8
+/** Number of calls of other instances in a row after which one is let go of: a program that writes what it read before decodes no more. A row group that is written takes a call for each column. */
+const CALLS_UNUSED = 64
 let calls = 0
 
 /** A decoder's or encoder's failure: an error it reported, or a panic. `full` when its memory came to an end. */

@@ -161,8 +161,8 @@ export class Pipelines {
     return Math.max(1, Math.min(pool.size + 2, fitting))
   }
 
-  private narrow(plan: Pipeline, partition: Partition, index: number, firstRow: number, { spill }: How): StageTask {
-    if (spill === undefined || this.state.options.spill === undefined) return narrowTask(plan, partition, index, firstRow)
+  private narrow(plan: Pipeline, partition: Partition, index: number, firstRow: number, { spill, coded = false }: How): StageTask {
+    if (spill === undefined || this.state.options.spill === undefined) return narrowTask(plan, partition, index, firstRow, { coded })
     const file = this.state.options.spill.file()
     this.files.push(file)
     return narrowTask(plan, partition, index, firstRow, { spill: { ...spill, file } })

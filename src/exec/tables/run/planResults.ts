@@ -60,12 +60,13 @@ export class PlanResults {
   }
 
   private async *resultsOf(plan: PhysicalPlan, limited: boolean): AsyncGenerator<Result, void, undefined> {
+    const coded = plan === this.state.coded
     switch (plan.kind) {
       case 'ScanExec':
-        yield* this.pipelines.pipeline(stepless(plan), await this.runOf(plan), { streamed: true, limited })
+        yield* this.pipelines.pipeline(stepless(plan), await this.runOf(plan), { streamed: true, limited, coded })
         return
       case 'PipelineExec':
-        yield* this.pipelines.pipeline(plan, await this.inputOf(plan, limited), { streamed: true, limited })
+        yield* this.pipelines.pipeline(plan, await this.inputOf(plan, limited), { streamed: true, limited, coded })
         return
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)

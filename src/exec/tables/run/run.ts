@@ -16,6 +16,8 @@ import { RunState } from './runState.ts'
 /** A consumer that uses batches in the run's memory, without a copy, until it frees them. */
 export interface Keeper {
   keep(batch: Batch, free: () => void): void
+  /** Whether texts may be dictionary codes. */
+  readonly takesCodes: boolean
   /** Is given a function that frees all batches it still keeps. */
   atEnd(free: () => void): void
 }
@@ -59,6 +61,7 @@ export class Run {
   async *stream(plan: PhysicalPlan, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     let any = false
     let element = plan.element
+    if (keeper?.takesCodes === true) this.state.coded = plan
     for await (const { batches, blocks } of this.plans.results(plan)) {
       const filled = batches.filter((batch) => batch.length > 0)
       // values of types that do not unify are an error, as where all are collected

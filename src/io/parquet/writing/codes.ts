@@ -54,19 +54,72 @@ function presence(parts: readonly Column[], rows: number, newArray: NewArray): I
   return there
 }
 
-/** A hash table with linear probing: a slot holds an entry's number plus one, 0 where it is free. At least half of the slots are free. */
-function placesOf(hashes: Int32Array, size: number, length: number): Int32Array<ArrayBuffer> {
-  const places = new Int32Array(length)
-  const mask = length - 1
-  for (let entry = 0; entry < size; entry++) {
-    let at = (hashes[entry] as number) & mask
-    while (places[at] !== 0) at = (at + 1) & mask
-    places[at] = entry + 1
+/**
+ * Distinct values by their hashes, found by linear probing: a place holds an entry's number plus one, 0 where it is free. At least half of
+ * the places are free. A thread uses one table again for each column, so that the tables of large dictionaries are not garbage.
+ */
+class Entries {
+  /** The low and high words of numbers; of texts, where they begin in `bytes`. */
+  lows: Int32Array<ArrayBuffer> = new Int32Array(FIRST_ENTRIES)
+  highs: Int32Array<ArrayBuffer> = new Int32Array(FIRST_ENTRIES)
+  hashes: Int32Array<ArrayBuffer> = new Int32Array(FIRST_ENTRIES)
+  places: Int32Array<ArrayBuffer> = new Int32Array(4 * FIRST_ENTRIES)
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(2 ** 14)
+  /** The places in use, a power of two, less one. */
+  mask = 0
+  size = 0
+
+  begin(): this {
+    this.size = 0
+    this.mask = 4 * FIRST_ENTRIES - 1
+    this.places.fill(0, 0, this.mask + 1)
+    return this
   }
-  return places
+
+  /** Makes room for one more entry, the number of which it returns. Arrays may be others from then on. */
+  add(hash: number, place: number): number {
+    const code = this.size++
+    this.hashes[code] = hash
+    this.places[place] = this.size
+    if (this.size + 1 === this.lows.length) {
+      this.lows = grown(this.lows)
+      this.highs = grown(this.highs)
+      this.hashes = grown(this.hashes)
+    }
+    if (2 * this.size > this.mask) this.spread()
+    return code
+  }
+
+  private spread(): void {
+    const length = 4 * (this.mask + 1)
+    if (this.places.length < length) this.places = new Int32Array(length)
+    else this.places.fill(0, 0, length)
+    this.mask = length - 1
+    const { places, hashes, mask } = this
+    for (let entry = 0; entry < this.size; entry++) {
+      let at = (hashes[entry] as number) & mask
+      while (places[at] !== 0) at = (at + 1) & mask
+      places[at] = entry + 1
+    }
+  }
+
+  /** Keeps the bytes of an entry that begins at `from`; they are at most LARGEST_KEPT. */
+  write(text: Uint8Array, from: number): void {
+    const to = from + text.length
+    if (to > this.bytes.length) {
+      const more = new Uint8Array(2 * to)
+      more.set(this.bytes.subarray(0, from))
+      this.bytes = more
+    }
+    this.bytes.set(text, from)
+  }
 }
 
 const FIRST_ENTRIES = 512
+let own: Entries | undefined
+
+/** The largest difference of whole numbers, plus one, whose codes are looked up by the number itself. */
+const SMALL_RANGE = 2 ** 16
 
 /** Numbers values by their bits: zeros of both signs are two values, and so are NaNs that differ in their bits. */
 function fixedCodes(parts: readonly Column[], mostBytes: number, codes: Int32Array): Found | undefined {
@@ -74,43 +127,14 @@ function fixedCodes(parts: readonly Column[], mostBytes: number, codes: Int32Arr
   if (!isFixedKind(type.kind)) return undefined
   const { array } = FIXED_FORMS[type.kind]
   const words = wordsOf(type.kind)
-  let lows = new Int32Array(FIRST_ENTRIES)
-  let highs = new Int32Array(FIRST_ENTRIES)
-  let hashes = new Int32Array(FIRST_ENTRIES)
-  let places = new Int32Array(2 * FIRST_ENTRIES)
-  let size = 0
-  let count = 0
+  const pieces: Words[] = []
   for (const { values, validity, length } of parts) {
     if (values?.BYTES_PER_ELEMENT !== 4 * words) return undefined
-    const own = new Int32Array(values.buffer, values.byteOffset, words * length)
-    for (let row = 0; row < length; row++) {
-      if (validity !== undefined && ((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue
-      const low = own[words * row] as number // words for each value
-      const high = words === 2 ? (own[2 * row + 1] as number) : 0
-      const hash = mixed(low ^ Math.imul(high, 0x9e3779b1))
-      let slot = hash & (places.length - 1)
-      let code = (places[slot] as number) - 1
-      while (code >= 0 && (lows[code] !== low || highs[code] !== high)) {
-        slot = (slot + 1) & (places.length - 1)
-        code = (places[slot] as number) - 1
-      }
-      if (code < 0) {
-        if (4 * words * (size + 1) >= mostBytes) return undefined
-        code = size++
-        lows[code] = low
-        highs[code] = high
-        hashes[code] = hash
-        places[slot] = size
-        if (size === lows.length) {
-          lows = grown(lows)
-          highs = grown(highs)
-          hashes = grown(hashes)
-          places = placesOf(hashes, size, 4 * size)
-        }
-      }
-      codes[count++] = code
-    }
+    pieces.push({ own: new Int32Array(values.buffer, values.byteOffset, words * length), validity, length })
   }
+  const found = (words === 1 ? nearCodes(pieces, mostBytes, codes) : undefined) ?? hashedCodes(pieces, { words, mostBytes }, codes)
+  if (found === undefined) return undefined
+  const { size, count, lows, highs } = found
   const values = new array(size)
   const bits = new Int32Array(values.buffer)
   for (let entry = 0; entry < size; entry++) {
@@ -120,63 +144,141 @@ function fixedCodes(parts: readonly Column[], mostBytes: number, codes: Int32Arr
   return { values: { type, length: size, values }, count }
 }
 
-function textCodes(parts: readonly Column[], mostBytes: number, codes: Int32Array): Found | undefined {
-  let begins = new Int32Array(FIRST_ENTRIES)
-  let hashes = new Int32Array(FIRST_ENTRIES)
-  let places = new Int32Array(2 * FIRST_ENTRIES)
-  let bytes = new Uint8Array(2 ** 14)
-  let known = new DataView(bytes.buffer)
-  let size = 0
-  let count = 0
-  for (const { values, offsets, validity, length } of parts) {
-    if (values === undefined || offsets === undefined) return undefined
-    const own = values as Uint8Array // bytes of text
-    const words = new DataView(own.buffer, own.byteOffset, own.length)
+/** The values of a part as words. */
+interface Words {
+  readonly own: Int32Array
+  readonly validity: Uint8Array | undefined
+  readonly length: number
+}
+
+interface FoundWords {
+  readonly size: number
+  readonly count: number
+  readonly lows: Int32Array
+  readonly highs: Int32Array
+}
+
+/** Numbers words that lie near each other; undefined where they do not, or have too many values. */
+function nearCodes(pieces: readonly Words[], mostBytes: number, codes: Int32Array): FoundWords | undefined {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { own, length } of pieces) {
+    for (let row = 0; row < length; row++) {
+      const word = own[row] as number // row < length
+      if (word < least) least = word
+      if (word > most) most = word
+    }
+    if (most - least >= SMALL_RANGE) return undefined
+  }
+  const known = new Int32Array(Math.max(0, most - least + 1))
+  const lows = new Int32Array(known.length)
+  let [size, count] = [0, 0]
+  for (const { own, validity, length } of pieces)
     for (let row = 0; row < length; row++) {
       if (validity !== undefined && ((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue
-      const begin = offsets[row] as number // one more than rows
-      const end = offsets[row + 1] as number
-      let hash = end - begin
-      let at = begin
-      for (; at + 4 <= end; at += 4) hash = Math.imul(hash ^ (hash >>> 15) ^ words.getInt32(at, true), 0x9e3779b1)
-      for (; at < end; at++) hash = Math.imul(hash ^ (own[at] as number), 0x01000193)
-      hash = mixed(hash)
-      let slot = hash & (places.length - 1)
-      let code = (places[slot] as number) - 1
-      while (
-        code >= 0 &&
-        (hashes[code] !== hash || !isSame(words, begin, end, known, begins[code] as number, begins[code + 1] as number))
-      ) {
-        slot = (slot + 1) & (places.length - 1)
-        code = (places[slot] as number) - 1
+      const word = own[row] as number // row < length
+      let code = (known[word - least] as number) - 1
+      if (code < 0) {
+        code = size++
+        lows[code] = word
+        known[word - least] = size
+      }
+      codes[count++] = code
+    }
+  return 4 * size >= mostBytes ? undefined : { size, count, lows, highs: lows }
+}
+
+function hashedCodes(
+  pieces: readonly Words[],
+  { words, mostBytes }: { readonly words: number; readonly mostBytes: number },
+  codes: Int32Array,
+): FoundWords | undefined {
+  own ??= new Entries()
+  const entries = own.begin()
+  let { lows, highs, places, mask } = entries
+  let count = 0
+  for (const { own, validity, length } of pieces)
+    for (let row = 0; row < length; row++) {
+      if (validity !== undefined && ((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue
+      const low = own[words * row] as number // words for each value
+      const high = words === 2 ? (own[2 * row + 1] as number) : 0
+      const hash = hashOf(low, high)
+      let place = hash & mask
+      let code = (places[place] as number) - 1
+      while (code >= 0 && (lows[code] !== low || highs[code] !== high)) {
+        place = (place + 1) & mask
+        code = (places[place] as number) - 1
       }
       if (code < 0) {
-        const from = begins[size] as number
-        const to = from + end - begin
-        // each text of a dictionary has its length before it
-        if (to + 4 * (size + 1) >= mostBytes) return undefined
-        if (to > bytes.length) {
-          const more = new Uint8Array(2 * to)
-          more.set(bytes.subarray(0, from))
-          bytes = more
-          known = new DataView(bytes.buffer)
-        }
-        bytes.set(own.subarray(begin, end), from)
-        code = size++
-        hashes[code] = hash
-        places[slot] = size
-        if (size + 1 === begins.length) {
-          begins = grown(begins)
-          hashes = grown(hashes)
-          places = placesOf(hashes, size, 4 * begins.length)
-        }
-        begins[size] = to
+        if (4 * words * (entries.size + 1) >= mostBytes) return undefined
+        code = entries.add(hash, place)
+        ;({ lows, highs, places, mask } = entries)
+        lows[code] = low
+        highs[code] = high
+      }
+      codes[count++] = code
+    }
+  return { size: entries.size, count, lows, highs }
+}
+
+/** Numbers texts by their bytes; of those that come as dictionary codes, each entry of the dictionary once. */
+function textCodes(parts: readonly Column[], mostBytes: number, codes: Int32Array): Found | undefined {
+  own ??= new Entries()
+  const entries = own.begin()
+  entries.lows[0] = 0
+  let count = 0
+  for (const part of parts) {
+    const { values, validity, length, dictionary } = part
+    const { offsets, values: bytes } = dictionary ?? part
+    if (values === undefined || offsets === undefined || bytes === undefined) return undefined
+    const own = bytes as Uint8Array // bytes of text
+    const view = new DataView(own.buffer, own.byteOffset, own.length)
+    const known = dictionary === undefined ? undefined : new Int32Array(dictionary.length)
+    for (let row = 0; row < length; row++) {
+      if (validity !== undefined && ((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue
+      const at = known === undefined ? row : (values[row] as number)
+      let code = known === undefined ? -1 : (known[at] as number) - 1
+      if (code < 0) {
+        code = codeOfText(entries, { own, view, begin: offsets[at] as number, end: offsets[at + 1] as number }, mostBytes)
+        if (code < 0) return undefined
+        if (known !== undefined) known[at] = code + 1
       }
       codes[count++] = code
     }
   }
   const { type } = parts[0] as Column // there is one
-  return { values: { type, length: size, values: bytes.subarray(0, begins[size]), offsets: begins.subarray(0, size + 1) }, count }
+  const { size } = entries
+  const values = entries.bytes.slice(0, entries.lows[size])
+  return { values: { type, length: size, values, offsets: entries.lows.slice(0, size + 1) }, count }
+}
+
+/** Bytes from `begin` to `end`. */
+interface Text {
+  readonly own: Uint8Array
+  readonly view: DataView
+  readonly begin: number
+  readonly end: number
+}
+
+/** The code of a text, which is made an entry where it is none yet; -1 where the dictionary is full. */
+function codeOfText(entries: Entries, { own, view, begin, end }: Text, mostBytes: number): number {
+  const { lows: begins, hashes, places, mask } = entries
+  const known = new DataView(entries.bytes.buffer)
+  const hash = hashOfBytes(view, begin, end)
+  let place = hash & mask
+  let code = (places[place] as number) - 1
+  while (code >= 0 && (hashes[code] !== hash || !isSame(view, begin, end, known, begins[code] as number, begins[code + 1] as number))) {
+    place = (place + 1) & mask
+    code = (places[place] as number) - 1
+  }
+  if (code >= 0) return code
+  const from = begins[entries.size] as number
+  const to = from + end - begin
+  // each text of a dictionary has its length before it
+  if (to + 4 * (entries.size + 1) >= mostBytes) return -1
+  entries.write(own.subarray(begin, end), from)
+  code = entries.add(hash, place)
+  entries.lows[code + 1] = to
+  return code
 }
 
 function isSame(a: DataView, from: number, end: number, b: DataView, begin: number, to: number): boolean {
@@ -185,6 +287,21 @@ function isSame(a: DataView, from: number, end: number, b: DataView, begin: numb
   for (; i + 4 <= end; i += 4, j += 4) if (a.getInt32(i) !== b.getInt32(j)) return false
   for (; i < end; i++, j++) if (a.getUint8(i) !== b.getUint8(j)) return false
   return true
+}
+
+/** A hash of a value's two words, which spreads those that differ in high bits alone, as small whole numbers do as doubles. */
+export function hashOf(low: number, high: number): number {
+  const hash = Math.imul(low ^ Math.imul(high, 0x9e3779b1), 0x85ebca6b)
+  return hash ^ (hash >>> 15)
+}
+
+/** A hash of a text's bytes. */
+export function hashOfBytes(view: DataView, begin: number, end: number): number {
+  let hash = end - begin
+  let at = begin
+  for (; at + 4 <= end; at += 4) hash = Math.imul(hash ^ (hash >>> 15) ^ view.getInt32(at, true), 0x9e3779b1)
+  for (; at < end; at++) hash = Math.imul(hash ^ view.getUint8(at), 0x01000193)
+  return mixed(hash)
 }
 
 function mixed(bits: number): number {

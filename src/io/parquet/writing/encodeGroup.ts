@@ -1,6 +1,6 @@
 /** Batches as a Parquet file of one row group, made by parquet-wasm. */
-import type { Batch, Column } from '../../../core/data/column.ts'
-import type { NewArray } from '../../../core/data/columnSlices.ts'
+import { type Batch, type Column, isValid } from '../../../core/data/column.ts'
+import { type NewArray, takeColumn } from '../../../core/data/columnSlices.ts'
 import { type ElementType, type Field, fieldsOf } from '../../../core/data/schema.ts'
 import type { ParquetCompression } from '../../../core/engine.ts'
 import { Bug } from '../../../core/errors.ts'
@@ -56,12 +56,8 @@ export function encodeGroup({ parts, element }: GroupRows, encoding: GroupEncodi
   const rows = rowsOf(parts)
   const columns = fieldsOf(element).map((field, i): GroupColumn => {
     const own = parts.map((part) => part.columns[i] as Column) // a column for each field
-    return {
-      field,
-      parts: own,
-      bytes: own.reduce((sum, part) => sum + bytesOfColumn(part), 0),
-      ...dictionaryOf(field, own, encoding),
-    }
+    const bytes = own.reduce((sum, part) => sum + bytesOfColumn(part), 0)
+    return { field, parts: own, bytes, ...dictionaryOf(field, own, encoding) }
   })
   const files = piecesOf(columns, rows === 0 ? Number.POSITIVE_INFINITY : (encoding.pieceBytes ?? PIECE_BYTES)).map((piece) => {
     const file = numbered(piece, encoding, lent.newArray) ?? encodedColumns(piece, encoding, lent.newArray)
@@ -126,7 +122,7 @@ function encodedColumns(piece: readonly GroupColumn[], { compression, compatibil
   const element: ElementType = { kind: 'row', fields: piece.map(({ field }) => field) }
   const [first] = piece as readonly [GroupColumn] // there is one
   const batches = first.parts.map(
-    (part, i): Batch => ({ element, length: part.length, columns: piece.map(({ parts }) => parts[i] as Column) }),
+    (part, i): Batch => ({ element, length: part.length, columns: piece.map(({ parts }) => spelled(parts[i] as Column, newArray)) }),
   ) // as many parts each
   const group = joinBatches(batches, element, newArray)
   const ipc = streamOf(toSharedArrowTable(group), newArray)
@@ -145,4 +141,12 @@ function encodedColumns(piece: readonly GroupColumn[], { compression, compatibil
     if (error instanceof WasmFailure) throw new Bug(`The Parquet encoder refused a row group: ${error.message}.`)
     throw error
   }
+}
+
+/** The column with its texts written out, where they come as dictionary codes. */
+function spelled(column: Column, newArray: NewArray): Column {
+  const { dictionary, values, length } = column
+  if (dictionary === undefined) return column
+  const entries = Int32Array.from({ length }, (_, row) => (isValid(column, row) ? (values?.[row] as number) : -1)) // a code for each row
+  return takeColumn(dictionary, entries, newArray)
 }
