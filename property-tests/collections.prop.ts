@@ -128,6 +128,7 @@ test('a collection whose room is used up is an error, and what it cannot hold is
   )
   const { plan } = await run('const seen = new Map([[1, 2]]); out.set(i, seen.has("a" + i) ? 1 : 2)')
   expect(plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)).toStrictEqual([
-    'It asks seen for a key that may not be a number. Number what the keys are, and use these numbers.',
+    'It uses 1 as a key or value of a collection of texts, and it may be none that is written out or captured. Take texts of captured lists, objects and texts, or number what they say, and use these numbers.',
+    'It uses "a" + i as a key or value of a collection of texts, and it may be none that is written out or captured. Take texts of captured lists, objects and texts, or number what they say, and use these numbers.',
   ])
 })

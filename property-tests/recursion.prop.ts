@@ -38,7 +38,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   const simple = (): string => of([`s = s * 0.5 + ${scalar()}`, `t = t * 0.75 - ${number()}`, call(), `a[n & 3] = t * 0.5 + ${number()}`])
   const statement = (depth: number): string => {
     const label = `l${used.size}${below(100)}`
-    switch (below(19)) {
+    switch (below(20)) {
       case 0:
         return use('order', `t = s * 0.5 + ${number()} * a[n & 3] - s + ${number()}`)
       case 1:
@@ -94,6 +94,8 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           'left early',
           `{ let q = n; for (let k = 0; k < 3; k++) { ${inner(depth)}; if (n + k > ${1 + below(3)}) ${of(['break', 'continue'])}; q = t } t = t * 0.5 + q }`,
         )
+      case 18:
+        return use('absent', `{ let q; if (t > ${below(3)}) q = ${scalar()}; ${inner(depth)}; t = t * 0.5 + (q ?? ${scalar()}); s += q == null ? 1 : 2 }`)
       default:
         return use('temporary', `t = Math.max(${scalar()}, ${number()}) - Math.min(s, ${number()}, ${scalar()})`)
     }

@@ -124,6 +124,27 @@ const REASONS = {
     message: 'It asks {name} for a key that may not be a number.',
     cure: 'Number what the keys are, and use these numbers.',
   },
+  'text-key': {
+    message: 'It uses {name} as a key or value of a collection of texts, and it may be none that is written out or captured.',
+    cure: 'Take texts of captured lists, objects and texts, or number what they say, and use these numbers.',
+  },
+  'collection-texts': {
+    message: 'It makes a list of what {name} holds, which are texts or truth values.',
+    cure: 'Go through it, as for (const key of {name}), and push numbers onto a list.',
+  },
+  'dictionary-inherited': {
+    message:
+      'Among the texts that it uses are names that all objects have, as constructor, and {name} would have these before they are given.',
+    cure: 'Use a Map, as counts.set(key, (counts.get(key) ?? 0) + 1).',
+  },
+  'dictionary-order': {
+    message: 'It goes through {name}, whose names may be numbers, which objects put in order before others.',
+    cure: 'Use a Map, which keeps the order in which keys were put in.',
+  },
+  'dictionary-changed': {
+    message: 'It changes {name} while it goes through what that held before.',
+    cure: 'Use a Map, whose loops see what changes meanwhile, or keep what is to change in another object.',
+  },
   'collection-of': {
     message: 'It makes a Set or Map of what is not a list of numbers, or of pairs of numbers that are written out.',
     cure: 'Make it empty, and put what it holds into it in a loop.',

@@ -10,12 +10,15 @@
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Collection, Expr, Primitive } from '../../../core/ir/functionIr.ts'
-import { binary, conditional, literal, unary } from '../lower/build.ts'
+import type { Span } from '../../../core/span.ts'
+import { binary, conditional, literal, logical, unary } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
+import { codeOfText } from '../lower/textLocals.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { nestedRow } from './capturedLookups.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable } from './outside.ts'
-import { isCapturedText } from './textCodes.ts'
+import { isCapturedText, textOfCode } from './textCodes.ts'
 import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -82,8 +85,9 @@ interface Asked {
  * Returns a collection's answer to a text that a loop's body takes from a captured list, or that is known: a table of the answers to each
  * text of the list. Undefined for other keys, and where answers are neither all numbers nor all truth values.
  */
-export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
+export function byTexts(l: Lowering, { value, name }: Data, given: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
   const span = l.span(node)
+  const key = asCodedText(l, value, given, span)
   const constant = key.kind === 'Parameter' ? l.parameters.find((one) => one.name === key.name)?.value : undefined
   const text = key.kind === 'Literal' ? key.value : constant
   if (typeof text === 'string') {
@@ -118,6 +122,14 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
     if (other.kind === 'Lookup') l.textTables.add(other.table)
     return exprValue(other)
   }
+  if (answers.some((one) => typeof one === 'object' && one !== null)) {
+    const rows: readonly unknown[] = [...new Set(answers.filter((one) => one !== undefined))]
+    const known = table('rows', () => Int32Array.from(answers, (one) => rows.indexOf(one)))
+    const row = l.stabilized(logical('??', known, literal(-1, span), span), 'row')
+    const isNone = binary('<', row, literal(0, span), span)
+    const list = rowsOfTexts(l, value, asked, rows)
+    return nestedRow(l, { kind: 'data', value: list, name, origin: 'capture', made: true }, row, node, { absent: isNone })
+  }
   if (!answers.every((one) => one === undefined || typeof one === 'number')) return undefined
   const numbers = table('found', () => numbersOf(answers.map((one) => (typeof one === 'number' ? one : 0))))
   return exprValue(
@@ -128,6 +140,24 @@ export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: a
       span,
     ),
   )
+}
+
+/** Returns the lists or objects that a collection has for texts, one list of them for each collection. */
+function rowsOfTexts(l: Lowering, value: object, asked: string, rows: readonly unknown[]): readonly unknown[] {
+  const lists = l.listsOfConstants.get(value) ?? {}
+  l.listsOfConstants.set(value, lists)
+  const known = lists[`rows ${asked}`]
+  const isSame = known?.length === rows.length && known.every((one, i) => one === rows[i])
+  if (known === undefined || !isSame) lists[`rows ${asked}`] = rows
+  return isSame ? known : rows
+}
+
+/** Returns a text that a variable or condition gives as an element of the list of all texts; other keys as they are. */
+function asCodedText(l: Lowering, of: object, key: Expr, span: Span): Expr {
+  if (l.context.kind !== 'loop' || (key.kind !== 'Local' && key.kind !== 'Conditional') || isRowText(l, key)) return key
+  const keys: readonly unknown[] = of instanceof Map || of instanceof Set ? [...of.keys()] : Object.keys(of)
+  const areTexts = keys.every((one) => typeof one === 'string')
+  return areTexts ? textOfCode(l, l.stabilized(codeOfText(l, key, span)), span) : key
 }
 
 /** Whether an expression is a text of the iterated row, for which collections may be searched. */

@@ -7,7 +7,7 @@
  *     for (const [k, tap] of taps.entries())                                        an element and its index
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
-import { isCollection } from '../lists/collectionValue.ts'
+import { isCollection } from '../lists/keyed/collectionValue.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { Value } from '../lower/value.ts'
 import { classOf, isExactly } from './capturedKeys.ts'

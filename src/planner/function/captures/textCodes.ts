@@ -15,7 +15,7 @@ import { addTable } from './outside.ts'
 
 const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
 /** The code of undefined, which lies outside of a list. */
-const NONE = -1
+export const NONE = -1
 
 type Lookup = Expr & { readonly kind: 'Lookup' }
 type Equality = '===' | '!==' | '==' | '!='
@@ -34,9 +34,11 @@ export function comparedTexts(l: Lowering, operator: string, left: Expr, right: 
   return binary(operator as Equality, coded(l, left), coded(l, right), span)
 }
 
-function coded(l: Lowering, expr: Expr): Expr {
+/** Returns the code of a captured text, or of one that is written out. */
+export function coded(l: Lowering, expr: Expr): Expr {
   const { span } = expr
   if (expr.kind !== 'Lookup') return literal(codeOf(l, expr.kind === 'Literal' ? String(expr.value) : ''), span)
+  if (expr.table === l.textTable) return expr.index
   const texts = l.textsOf(expr) ?? []
   const parts = l.partsOfConstants.get(texts) ?? {}
   l.partsOfConstants.set(texts, parts)
@@ -51,8 +53,17 @@ function coded(l: Lowering, expr: Expr): Expr {
   return logical('??', { kind: 'Lookup', table, index: expr.index, span }, literal(NONE, span), span)
 }
 
-function codeOf(l: Lowering, text: string): number {
-  const code = l.textCodes.get(text) ?? l.textCodes.size
-  l.textCodes.set(text, code)
-  return code
+/** Returns the code of a text. */
+export function codeOf(l: Lowering, text: string): number {
+  const known = l.textCodes.get(text)
+  if (known !== undefined) return known
+  l.textCodes.set(text, l.textsByCode.push(text) - 1)
+  return l.textsByCode.length - 1
+}
+
+/** Returns the text of a code, which is undefined for that of undefined. The table is whole once the function is lowered. */
+export function textOfCode(l: Lowering, code: Expr, span: Span): Expr {
+  l.textTable ??= addTable(l, 'texts', l.textsByCode, 'capture', undefined, { made: true })
+  l.textTables.add(l.textTable)
+  return { kind: 'Lookup', table: l.textTable, index: code, span }
 }

@@ -19,8 +19,9 @@ import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
-import { entriesOf } from './collections.ts'
-import { isCollection } from './collectionValue.ts'
+import { entriesOf } from './keyed/collections.ts'
+import { isCollection, isDictionary, noteDictionary } from './keyed/collectionValue.ts'
+import { dictionaryEntries, dictionaryPart, whileGoneThrough } from './keyed/dictionaries.ts'
 import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
 import { keptView } from './movedArrays.ts'
 
@@ -30,6 +31,11 @@ const MOST_TURNS = 64
 const MOST_IN_ROWS = 16
 
 export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
+  const named = dictionaryPart(l, node.right)
+  if (named !== undefined) {
+    eachOf(l, named.of, node, labels, { part: named.part })
+    return
+  }
   const call = iteratedCall(l, node.right)
   const given = call?.over ?? iterated(l.verbs.value(l, node.right))
   const over = given.kind === 'view' ? keptView(l, given) : given
@@ -44,7 +50,13 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
 
 /** Lowers `for (const name in object)` of a captured plain object. */
 export function lowerForIn(l: Lowering, node: ForInStatement, labels: readonly string[]): void {
-  const names = node.left.type === 'VariableDeclaration' ? namesOf(l.verbs.value(l, node.right)) : undefined
+  const over = node.left.type === 'VariableDeclaration' ? l.verbs.value(l, node.right) : REFUSED
+  if (isDictionary(over)) {
+    eachOf(l, over, node, labels, { part: 'keys' })
+    return
+  }
+  noteDictionary(l, over)
+  const names = namesOf(over)
   if (names === undefined || !eachOf(l, names, node, labels, {})) forbidden(l, node)
 }
 
@@ -63,6 +75,12 @@ function eachOf(
     l.verbs.statements(l, [node.body])
   }
   const isShort = areFewTexts(over) || holdsRows(over) || (l.context.kind === 'row' && (fewOf(over) ?? MOST_IN_ROWS + 1) <= MOST_IN_ROWS)
+  if (isDictionary(over)) {
+    const given = part ?? 'entries'
+    const entries = dictionaryEntries(l, over, given, node.right)
+    whileGoneThrough(l, over, given, () => eachByIndex(l, entries, node, labels, turn))
+    return true
+  }
   const byIndex = isCollection(over) ? entriesOf(l, over, node.right, part) : isShort ? undefined : elementsOf(l, over, node.right)
   if (byIndex !== undefined) {
     l.iterated.push(over.kind === 'view' ? over.array : '')

@@ -7,11 +7,12 @@ import { inputElement } from '../lower/context.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { fieldsOfElementRow } from '../lower/tableRows.ts'
 import { exprValue, REFUSED, type RecordField, type Records, type Site, type Value } from '../lower/value.ts'
-import { iterableOf } from './collections.ts'
 import { elements, spreadValue } from './elements.ts'
 import { emptyList, growingMethod } from './grownLists.ts'
 import { heldLiteral } from './held/heldMade.ts'
 import { isList, makerOf, noteHeld } from './held/notes.ts'
+import { iterableOf } from './keyed/collections.ts'
+import { dictionaryLiteral } from './keyed/dictionaries.ts'
 import { listInTurn, spreadLiteral } from './listCopies.ts'
 import { eachElement, elementsOf } from './listElements.ts'
 import { noteListName } from './listVariables.ts'
@@ -99,6 +100,8 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   for (const part of value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)) noteListName(l, part)
   const site = { unit: l.unit, start: node.type === 'CallExpression' ? -node.end : node.start, loops: l.loops.length }
+  const named = value.kind === 'record' ? dictionaryLiteral(l, { name, fields: value.fields, site }, node) : undefined
+  if (named !== undefined) return named
   const items = value.kind === 'tuple' && l.isIndexed(site) ? value.items : []
   const grown = items.find((item) => isHeldOrGrows(l, item)) ?? (node.type === 'CallExpression' ? longerList(l, items) : undefined)
   if (grown !== undefined) {

@@ -8,6 +8,7 @@ import { exprId } from '../../../core/ir/irFacts.ts'
 import type { Span } from '../../../core/span.ts'
 import { binary, isBoolean, literal, logical, makeIf, truth } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
+import type { Check } from '../lower/loweringParts.ts'
 import { REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 import { isLookedUp, isNumber } from '../surelyNumbers.ts'
@@ -140,7 +141,7 @@ export function checkNumber(
   array: string,
   expr: Expr,
   node: AnyNode,
-  { always = false }: { readonly always?: boolean } = {},
+  { always = false, keyed }: { readonly always?: boolean; readonly keyed?: Check['keyed'] } = {},
 ): void {
   const areTruths = l.booleans.has(array)
   if ((!l.lists.has(array) && !always) || (areTruths ? isBoolean(expr) : isNumber(l, expr))) return
@@ -154,6 +155,7 @@ export function checkNumber(
   l.checks.push({
     expr,
     ...(isLookedUp(l, expr) ? { guard: site } : {}),
+    ...(keyed === undefined ? {} : { keyed }),
     holds: (kinds) => kinds?.every((kind) => allowed.has(kind) || (isGuarded && kind === 'null')) === true,
     refusal: refusalOf(areTruths ? 'local-array-truth' : 'local-array-value', span, array.replace(/\$\d+$/, '')),
   })

@@ -9,6 +9,8 @@ import { emptiedList } from '../lists/elements.ts'
 import { writtenIndex } from '../lists/grownLists.ts'
 import { checkedHeld, storedInHeld } from '../lists/held/heldLists.ts'
 import { isList, makerOfValue } from '../lists/held/notes.ts'
+import { heldUnder } from '../lists/keyed/collections.ts'
+import { dictionaryPut } from '../lists/keyed/dictionaries.ts'
 import { assignedList } from '../lists/listVariables.ts'
 import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
 import { assignView, placeRow } from '../lists/movedArrays.ts'
@@ -18,7 +20,7 @@ import { isObject, storeParts, takenApart } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { isLikeLet } from '../source/scope.ts'
 import { type Place, placeOf } from '../source/targets.ts'
-import { binary, literal, makeIf, negated } from './build.ts'
+import { binary, literal, makeIf, negated, unary } from './build.ts'
 import { lowerExpression } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { exprValue, type Held, REFUSED, type Site, type Value } from './value.ts'
@@ -169,6 +171,10 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
     l.verbs.inline(l, place.setter, [given], node)
     return given
   }
+  if (place.kind === 'entry') {
+    const given = l.stabilized(value)
+    return dictionaryPut(l, place.of, place.key, given, node) ? exprValue(given) : REFUSED
+  }
   if (place.kind === 'held') {
     const given = exprValue(l.stabilized(value))
     return storedInHeld(l, place.list, place.at, given, node) ? given : REFUSED
@@ -193,6 +199,7 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
 function read(place: Scalar, l: Lowering, node: AnyNode): Expr {
   const span = l.span(node)
   if (place.kind === 'accessor') return l.scalar(l.verbs.member(l, place.object, place.name, node), node)
+  if (place.kind === 'entry') return l.scalar(heldUnder(l, place.of, place.key, node), node)
   if (place.kind === 'held') return l.scalar(checkedHeld(l, place.list, place.at, node), node)
   if (place.kind === 'grown') return elementRead(l, place.array, [checkedIndex(l, place.array, place.at, node)], span)
   return place.kind === 'local' ? { kind: 'Local', name: place.name, span } : elementRead(l, place.array, place.subscripts, span)
@@ -205,6 +212,7 @@ function logicalAssignment(
 ): Value {
   const { current, node, wanted } = how
   const span = l.span(node)
+  if (wanted.value && place.kind === 'entry') return logicalEntry(l, place, how)
   if (wanted.value && place.kind !== 'local') return l.refuse('effect-in-expression', node)
   const test =
     node.operator === '&&=' ? current : node.operator === '||=' ? negated(current, span) : binary('==', current, literal(null, span), span)
@@ -214,6 +222,29 @@ function logicalAssignment(
   })
   l.emit(...makeIf(test, emitted, [], span))
   return place.kind === 'local' ? exprValue(current) : REFUSED
+}
+
+/** Lowers `memo[n] ??= e` as a value: what the name had, or what it is given. */
+function logicalEntry(
+  l: Lowering,
+  place: Scalar,
+  { current, node }: { readonly current: Expr; readonly node: AssignmentExpression },
+): Value {
+  const span = l.span(node)
+  const local = l.newName('temp')
+  const value: Expr = { kind: 'Local', name: local, span }
+  l.emit({ kind: 'Let', local, init: current, span })
+  const test =
+    node.operator === '&&=' ? value : node.operator === '||=' ? negated(value, span) : binary('==', value, literal(null, span), span)
+  const emitted = l.collect(() => {
+    const expr = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
+    if (expr === undefined) return
+    const given = l.stabilized(expr)
+    store(l, place, given, { node, wanted: { value: false } })
+    l.emit({ kind: 'Assign', local, value: given, span })
+  })
+  l.emit(...makeIf(test, emitted, [], span))
+  return exprValue(value)
 }
 
 /** Lowers `x++` of a number or a bigint: x + 1 or x + 1n. Null and undefined are numbers too, unless the old value is used. */
@@ -234,7 +265,8 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
       incremented: place.name,
     })
   }
-  const old = keepOld ? l.temporary(current, 'old') : current
+  // a name that an object does not have gives undefined, of which `++` gives NaN
+  const old = keepOld ? l.temporary(place.kind === 'entry' ? unary('+', current, span) : current, 'old') : current
   const next = binary(node.operator === '++' ? '+' : '-', old, literal(isBigint ? 1n : 1, span), span)
   const value = store(l, place, next, { node, wanted: { value: wanted.value && node.prefix } })
   return keepOld ? exprValue(old) : value

@@ -15,11 +15,12 @@ import { fromOutside, isTable, tableOf } from '../captures/outside.ts'
 import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
-import { collectionMethod, iterableOf } from '../lists/collections.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { heldMethod } from '../lists/held/heldMethods.ts'
 import { noteListElements } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
+import { collectionMethod, iterableOf } from '../lists/keyed/collections.ts'
+import { dictionaryHasOwn, dictionaryMethod, dictionaryValues } from '../lists/keyed/dictionaries.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
@@ -162,7 +163,13 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'regex':
       return regexMethod(l, object, name, node)
     case 'global':
-      return hasOwnCall(l, object, name, node) ?? partsCall(l, object, name, node) ?? callMember(l, object, name, node)
+      return (
+        hasOwnCall(l, object, name, node) ??
+        dictionaryHasOwn(l, node) ??
+        partsCall(l, object, name, node) ??
+        dictionaryValues(l, node) ??
+        callMember(l, object, name, node)
+      )
     case 'builtin':
     case 'env':
     case 'record':
@@ -174,7 +181,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'item':
     case 'tuple':
     case 'stored': {
-      const ofCollection = collectionMethod(l, object, name, node)
+      const ofCollection = dictionaryMethod(l, object, name, node) ?? collectionMethod(l, object, name, node)
       if (ofCollection !== undefined) return ofCollection
       if (object.kind === 'item') {
         if (isGrowing(name) || OF_LISTS.has(name)) noteRowMethod(l, object)

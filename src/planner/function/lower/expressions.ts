@@ -5,9 +5,10 @@ import { isNameByRow } from '../captures/capturedKeys.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
-import { newCollection } from '../lists/collections.ts'
 import { heldCall } from '../lists/held/heldMade.ts'
 import { withName } from '../lists/held/notes.ts'
+import { newCollection } from '../lists/keyed/collections.ts'
+import { dictionaryDelete, dictionaryHas, dictionarySize } from '../lists/keyed/dictionaries.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
 import { newTypedArray } from '../lists/localArrays.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
@@ -50,7 +51,7 @@ function lowered(l: Lowering, node: Expression): Value {
       return last === undefined ? REFUSED : lowerExpression(l, last)
     }
     case 'UnaryExpression': {
-      if (node.operator === 'delete') return l.refuse('mutates-element', node, 'an object')
+      if (node.operator === 'delete') return deleted(l, node.argument) ?? l.refuse('mutates-element', node, 'an object')
       if (node.operator === 'void') {
         l.verbs.effect(l, node.argument)
         return exprValue(literal(undefined, span))
@@ -91,7 +92,7 @@ function lowered(l: Lowering, node: Expression): Value {
       if (property.type === 'PrivateIdentifier') return privateMember(l, lowerExpression(l, object), property.name, node)
       const part = splitText(l, node)
       if (part !== undefined) return part
-      const count = filteredLength(l, node)
+      const count = filteredLength(l, node) ?? dictionarySize(l, node)
       if (count !== undefined) return count
       if (!computed) return memberOf(l, lowerExpression(l, object), property.type === 'Identifier' ? property.name : '', node)
       const [of, name] = l.inOrder([() => lowerExpression(l, object), () => lowerExpression(l, property)])
@@ -131,10 +132,24 @@ function lowered(l: Lowering, node: Expression): Value {
   }
 }
 
-/** Lowers `name in object` for a captured object. */
+/** Lowers `delete object[name]` of an object whose names are computed; undefined for others. */
+function deleted(l: Lowering, of: Expression): Value | undefined {
+  if (of.type !== 'MemberExpression' || of.object.type === 'Super' || of.property.type === 'PrivateIdentifier') return undefined
+  const { object, property, computed } = of
+  const [from, name] = l.inOrder([
+    () => lowerExpression(l, object as Expression),
+    () => (computed ? lowerExpression(l, property) : exprValue(literal((property as Identifier).name, l.span(property)))),
+  ])
+  if (from === undefined || name === undefined || from.kind === 'refused' || name.kind === 'refused') return REFUSED
+  return dictionaryDelete(l, from, name, of)
+}
+
+/** Lowers `name in object` for an object that is captured, or whose names are computed. */
 function nameIn(l: Lowering, left: Expression, right: Expression, node: AnyNode): Value {
   const [name, object] = l.inOrder([() => lowerExpression(l, left), () => lowerExpression(l, right)])
   if (name === undefined || object === undefined || name.kind === 'refused' || object.kind === 'refused') return REFUSED
+  const has = dictionaryHas(l, object, name, node)
+  if (has !== undefined) return has
   const key = object.kind === 'data' ? l.scalarOrNothing(name, left) : undefined
   const found = key === undefined || object.kind !== 'data' ? undefined : isNameByRow(l, object, key, { own: false }, node)
   return found ?? l.refuse('operator', node, 'in')

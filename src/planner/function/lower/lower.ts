@@ -8,6 +8,7 @@ import { fromOutside } from '../captures/outside.ts'
 import { keptHeld } from '../lists/held/heldLists.ts'
 import { heldNumber } from '../lists/held/heldMade.ts'
 import { HeldKinds } from '../lists/held/kinds.ts'
+import { checkDictionaries, dictionaryMember } from '../lists/keyed/dictionaries.ts'
 import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
 import { learnOptionals, learnRecords, typed } from '../lists/optionals.ts'
 import { itemParts, keptItem } from '../lists/records.ts'
@@ -21,12 +22,13 @@ import { inputElement, type LowerContext } from './context.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
 import { Lowering } from './lowering.ts'
-import type { Missing, Optional, Shape, Verbs } from './loweringParts.ts'
+import type { KeyedAs, Missing, Optional, Shape, Verbs } from './loweringParts.ts'
 import type { Given } from './loweringState.ts'
 import { memberValue } from './members.ts'
 import { withStacks } from './recursion/resumption.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
 import { keptRow } from './tableRows.ts'
+import { isCodesTable, withCodes } from './textLocals.ts'
 import type { Site } from './value.ts'
 
 const VERBS: Verbs<Lowering> = {
@@ -39,7 +41,7 @@ const VERBS: Verbs<Lowering> = {
   bind: bindPattern,
   assignment: lowerAssignment,
   update: lowerUpdate,
-  member: memberValue,
+  member: (l, of, name, node) => dictionaryMember(l, of, name, node) ?? memberValue(l, of, name, node),
   fromOutside,
   kept: keptStored,
   keptRow,
@@ -72,6 +74,7 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   const optionals = new Map<unknown, Map<number, Optional>>()
   const [records, itemsMoved] = [new Map<unknown, Map<number, Shape>>(), new Map<unknown, Set<number>>()]
   const held = new HeldKinds()
+  const keyed = new Map<KeyedAs, Sets>()
   const known = {
     held,
     changing,
@@ -87,6 +90,8 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
     records,
     itemsMoved,
     checkedColumns,
+    keyed,
+    texts: [] as readonly string[],
   }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
@@ -106,7 +111,10 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learn(itemsMoved, tried.foundItemsMoved),
       held.learn(typed, tried.lowered.typeOf),
       learnColumns(checkedColumns, tried.columnsRead),
+      learnKeyed(keyed, tried.foundKeyed),
+      (keyed.size > 0 || tried.namesTexts) && tried.texts.length > known.texts.length,
     ]
+    if (tried.texts.length > known.texts.length) known.texts = tried.texts
     // an element of a list that was not known to grow was undefined, which is no object that may be absent
     return isNew.includes(true) || learnOptionals(optionals, tried.foundOptionals, tried.lowered.typeOf)
   }
@@ -129,6 +137,16 @@ function learn(known: Sets, found: readonly Site[]): boolean {
     starts.add(start)
   }
   return isNew
+}
+
+/** Adds what was found of collections; whether something was new. */
+function learnKeyed(known: Map<KeyedAs, Sets>, found: Lowering['foundKeyed']): boolean {
+  const isNew = found.map(({ site, as }) => {
+    const sites: Sets = known.get(as) ?? new Map()
+    known.set(as, sites)
+    return learn(sites, [site])
+  })
+  return isNew.includes(true)
 }
 
 /** Adds tables with the first column read of each; whether a table was new. */
@@ -203,6 +221,10 @@ interface Tried {
   readonly foundRecords: Lowering['foundRecords']
   readonly foundItemsMoved: readonly Site[]
   readonly columnsRead: Lowering['columnsRead']
+  readonly foundKeyed: Lowering['foundKeyed']
+  readonly texts: readonly string[]
+  /** Whether texts are found by their codes. */
+  readonly namesTexts: boolean
 }
 
 function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering>, 'verbs'>): Tried {
@@ -223,8 +245,11 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
     else lowerReturned(l, node.body)
   }
-  const body = withStacks(l, withoutLastReturn([...rowDeclarations(l), ...l.atStart, ...l.out]), typeSources(l))
-  const typeOf = inferTypes(body, typeSources(l))
+  const written = withoutLastReturn([...rowDeclarations(l), ...l.atStart, ...l.out])
+  const coded = withCodes(l, written)
+  checkDictionaries(l)
+  const body = withStacks(l, coded.body, typeSources(l))
+  const typeOf = typeOfWritten(inferTypes(body, typeSources(l)), coded.locals, () => inferTypes(written, typeSources(l)))
   for (const check of l.checks) {
     const found = typeOf(check.expr)
     if (found === undefined) continue
@@ -232,6 +257,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     const kinds = type.kind === 'unknown' ? undefined : nullable ? [type.kind, 'null' as const] : [type.kind]
     if (check.holds(kinds)) continue
     if (check.guard !== undefined && nullable && check.holds([type.kind])) foundGuarded.push(check.guard)
+    if (check.keyed !== undefined) noteKeyed(l, check.keyed, type.kind)
     l.refuseWith(check.refusal)
     if (check.incremented !== undefined) noNumbers.add(check.incremented)
   }
@@ -257,6 +283,28 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     foundRecords: l.foundRecords,
     foundItemsMoved: l.foundItemsMoved,
     columnsRead: l.columnsRead,
+    foundKeyed: l.foundKeyed,
+    texts: l.textsByCode,
+    namesTexts: l.textTable !== undefined,
+  }
+}
+
+/** Notes that a collection holds texts or truth values: the next try makes one for these. */
+function noteKeyed(l: Lowering, { site, of }: NonNullable<Lowering['checks'][number]['keyed']>, kind: string): void {
+  if (kind === 'utf8') l.foundKeyed.push({ site, as: of === 'keys' ? 'text keys' : 'text values' })
+  if (kind === 'bool' && of === 'values') l.foundKeyed.push({ site, as: 'truth values' })
+}
+
+/** Returns the types of expressions as they are written: locals that have become codes of texts are texts there. */
+function typeOfWritten(typeOf: TypeOf, codes: ReadonlySet<string>, written: () => TypeOf): TypeOf {
+  if (codes.size === 0) return typeOf
+  const before = written()
+  return (expr) => {
+    let isCoded = false
+    visitExpr(expr, (one) => {
+      isCoded ||= one.kind === 'Local' && codes.has(one.name)
+    })
+    return isCoded ? before(expr) : typeOf(expr)
   }
 }
 
@@ -295,11 +343,13 @@ function namesIn(expr: Expr): readonly string[] {
   return expr.kind === 'Read' || expr.kind === 'Has' || expr.kind === 'Extent' ? [expr.array] : []
 }
 
+const NO_CODES = new Int32Array(1)
+
 function typeSources(l: Lowering): TypeSources {
   return {
     input: (argument) => inputElement(l.context, argument),
     parameter: (name) => l.parameters.find((one) => one.name === name)?.value,
-    table: (name) => l.tables.find((one) => one.name === name)?.value,
+    table: (name) => (isCodesTable(name) ? NO_CODES : l.tables.find((one) => one.name === name)?.value),
     dtype: (array) => l.dtypes.get(array),
   }
 }

@@ -104,6 +104,14 @@ export interface FoundOptional {
 /** Literals that this try lowers in another way: their offsets, by the function in which they are written. */
 export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
 
+/**
+ * What a collection holds that is no number: texts as keys, texts or truth values as values; `names`: it is an object whose names are
+ * computed.
+ */
+export type KeyedAs = 'text keys' | 'text values' | 'truth values' | 'names'
+
+export type KeyedSites = ReadonlyMap<KeyedAs, Sites>
+
 /** Most elements that are pushed onto literals, by the function in which they are written and their offset. */
 export type Capacities = ReadonlyMap<unknown, ReadonlyMap<number, number>>
 
@@ -168,6 +176,8 @@ export interface Check {
   readonly refusal: Refusal
   /** The place where the next try checks that the value is not null, if it may be null but is right otherwise. */
   readonly guard?: Site
+  /** The collection that would hold texts or truth values, if the value is one. */
+  readonly keyed?: { readonly site: Site; readonly of: 'keys' | 'values' }
   /** The local that `++` or `--` changes, where the check is whether it is a number. */
   readonly incremented?: string
 }

@@ -2,7 +2,7 @@
 import type { AnyNode } from 'acorn'
 import type { Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
-import type { Refusal } from '../../../core/span.ts'
+import type { Refusal, Span } from '../../../core/span.ts'
 import type { HeldKinds, Maker } from '../lists/held/kinds.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
@@ -16,6 +16,8 @@ import type {
   FoundOptional,
   Frame,
   Heap,
+  KeyedAs,
+  KeyedSites,
   ListSize,
   Missing,
   Optionals,
@@ -47,6 +49,8 @@ export interface Given<L> {
   readonly itemsMoved: Sites
   readonly held: HeldKinds
   readonly checkedColumns: ReadonlyMap<string, string>
+  readonly keyed: KeyedSites
+  readonly texts: readonly string[]
 }
 
 /** The state while a function is lowered. `L` is the lowering itself. */
@@ -182,8 +186,19 @@ export abstract class LoweringState<L> {
   readonly textTables: Set<string> = new Set()
   /** The characters of captured lists of texts. */
   readonly characters: Map<readonly string[], readonly (readonly string[])[]> = new Map()
-  /** Codes of the texts of captured lists, which are compared as numbers (dictionary encoding). */
+  /** Codes of the texts of captured lists, which are compared as numbers (dictionary encoding); then the texts by code, and their table. */
   readonly textCodes: Map<string, number> = new Map()
+  readonly textsByCode: string[] = []
+  textTable: string | undefined
+  /** Number of texts that earlier tries have found: if this one finds no more, these are all. */
+  readonly textCount: number
+  /** What earlier tries have found of collections and of objects with computed names; then what this one finds. */
+  readonly keyed: KeyedSites
+  readonly foundKeyed: { readonly site: Site; readonly as: KeyedAs }[] = []
+  /** Objects with computed names, of which no text may be a name that all objects have, or a number where its names are gone through. */
+  readonly dictionaries: { readonly name: string; readonly span: Span; readonly isGoneThrough: boolean }[] = []
+  /** Objects with computed names that the loops around are going through, and what may not happen to them meanwhile. */
+  readonly goneThrough: { readonly owner: Owner; readonly keeps: 'names' | 'values' }[] = []
   /** Number of arrays that the body makes, and their bytes. */
   localArrays = 0
   localBytes = 0
@@ -222,6 +237,8 @@ export abstract class LoweringState<L> {
       itemsMoved,
       held,
       checkedColumns,
+      keyed,
+      texts,
     } = given
     this.context = context
     this.unit = unit
@@ -241,6 +258,14 @@ export abstract class LoweringState<L> {
     this.itemsMoved = itemsMoved
     this.held = held
     this.checkedColumns = checkedColumns
+    this.keyed = keyed
+    this.textCount = texts.length
+    for (const text of texts) this.textCodes.set(text, this.textsByCode.push(text) - 1)
+  }
+
+  /** Whether a collection, or an object with computed names, is known to hold such keys or values. */
+  isKeyed({ unit, start }: Site, as: KeyedAs): boolean {
+    return this.keyed.get(as)?.get(unit.f)?.has(start) === true
   }
 
   /** Returns the texts of a lookup's table; undefined for tables of anything else. */

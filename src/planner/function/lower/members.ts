@@ -8,9 +8,9 @@ import { charactersOf } from '../captures/characters.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
-import { collectionMember } from '../lists/collectionValue.ts'
 import { checkedHeld, heldLength, presentHeld } from '../lists/held/heldLists.ts'
 import { noteListElements } from '../lists/held/notes.ts'
+import { collectionMember, noteDictionary } from '../lists/keyed/collectionValue.ts'
 import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
@@ -243,6 +243,7 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   const constants = object.kind === 'tuple' || object.kind === 'record' ? writtenOut(l, object, property) : undefined
   if (constants !== undefined) return indexed(l, constants, property, node)
   if ((object.kind === 'tuple' || object.kind === 'stored') && object.site !== undefined) l.foundIndexed.push(object.site)
+  noteDictionary(l, object)
   return l.refuse('computed-name', node)
 }
 

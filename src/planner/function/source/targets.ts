@@ -3,8 +3,9 @@ import type { AnyNode, Expression, MemberExpression } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { isBuffer } from '../captures/handleMethods.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
-import { isCollection } from '../lists/collectionValue.ts'
 import { holdsScalars, presentHeld } from '../lists/held/heldLists.ts'
+import { type Collection, isCollection, isDictionary, noteDictionary } from '../lists/keyed/collectionValue.ts'
+import { dictionaryKey } from '../lists/keyed/dictionaries.ts'
 import { checkedIndex } from '../lists/madeArrays.ts'
 import { keptView } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
@@ -31,6 +32,8 @@ export type Place =
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
   /** An element of a list that grows, whose length may change before the place is read or written. */
   | { readonly kind: 'grown'; readonly array: string; readonly at: Expr }
+  /** A name of an object whose names are computed (`dictionaries.ts`), by the number under which it is kept. */
+  | { readonly kind: 'entry'; readonly of: Collection; readonly key: Expr }
   /** A property with a setter, which is called with the value; its getter gives the current one. */
   | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
 
@@ -163,6 +166,11 @@ function heldPlace(l: Lowering, object: Held, target: MemberExpression): Place |
 /** Returns the place of a part of an object that the function made; undefined where it is refused. */
 function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | undefined {
   const { property, computed } = target
+  if (isDictionary(of) && l.frame.isLibrary !== true) {
+    const named = computed ? lowerExpression(l, property as Expression) : (nameOf(l, property) ?? '') // a private name is not computed
+    const key = typeof named !== 'string' && named.kind === 'refused' ? undefined : dictionaryKey(l, of, named, target)
+    return key && { kind: 'entry', of, key }
+  }
   if (isCollection(of) && l.frame.isLibrary !== true) {
     l.refuse('adds-part', target, l.span(target).text)
     return undefined
@@ -172,6 +180,7 @@ function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | u
   if (name === undefined) {
     if (value?.kind !== 'refused') l.refuse('computed-name', target)
     if (of.site !== undefined) l.foundIndexed.push(of.site)
+    noteDictionary(l, of)
     return undefined
   }
   const span = l.span(target)
@@ -195,6 +204,7 @@ function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | u
     case undefined: {
       const setter = l.verbs.setter(l, object, name, target)
       if (setter !== undefined) return { kind: 'accessor', setter, object, name }
+      if (object.storage.kind === 'fields' && object.storage.fields.length === 0) noteDictionary(l, object)
       l.refuse('adds-part', target, span.text)
       return undefined
     }

@@ -29,7 +29,7 @@ import { binary, literal, logical } from '../build.ts'
 import type { Lowering } from '../lowering.ts'
 import type { Recursion } from '../loweringParts.ts'
 import { isFull, isOwn, oneDeeper, replaced } from './selfCalls.ts'
-import { assign, stackOf } from './stack.ts'
+import { assign, givesNull, stackOf } from './stack.ts'
 
 type Loop = Extract<Stmt, { readonly kind: 'For' }>
 
@@ -39,9 +39,10 @@ export function withStacks(l: Lowering, lowered: readonly Stmt[], sources: TypeS
   const body = replaced(lowered, withoutUndefined)
   const typeOf = inferTypes(body, sources)
   const sure = surelyAssigned(body)
+  const hasNull = givesNull(body)
   return replaced(body, (stmt) => {
     const recursion = stmt.kind === 'For' ? l.recursions.get(stmt.label ?? '') : undefined
-    return recursion === undefined || stmt.kind !== 'For' ? [stmt] : writtenOut(l, { recursion, loop: stmt, typeOf, sure })
+    return recursion === undefined || stmt.kind !== 'For' ? [stmt] : writtenOut(l, { recursion, loop: stmt, typeOf, sure, hasNull })
   })
 }
 
@@ -57,6 +58,8 @@ interface Written {
   readonly typeOf: TypeOf
   /** Declarations of locals that have a value wherever they are read. */
   readonly sure: ReadonlySet<Stmt>
+  /** Whether some local may hold null. */
+  readonly hasNull: boolean
 }
 
 /** What is known of a function while its statements are written out. */

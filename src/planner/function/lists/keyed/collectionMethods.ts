@@ -5,6 +5,8 @@
  *     slots     for the hash of a key, and those behind it: the number of an entry plus one, or 0
  *     keys, values, alive     of each entry; what was removed stays, dead, so that loops over entries go on where they are
  *
+ * Keys that are codes of a few texts need no search: `slots` has a place for each, that of undefined first.
+ *
  * Half of the slots in use are free, so that a search ends. Counters are kept as integers of 32 bits, so that no index is converted.
  */
 
@@ -46,6 +48,9 @@ export const place: Place = (map, key, hash) => {
   return at
 }
 
+/** Returns the slot of a key that is the code of a text, of which each has its own. */
+export const slotOfCode = (_map: Collection, key: number): number => (key + 1) | 0
+
 export const METHODS: { readonly [name: string]: (map: Collection, ...args: never[]) => unknown } = {
   has: (map: Collection, key: number, place: Place, hash: Hash) => {
     const entry = map.slots[place(map, key, hash)] as number
@@ -79,6 +84,20 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
           }
         }
       }
+    }
+  },
+  setCode: (map: Collection, key: number, place: Place, hash: Hash, value: number, room: number, isFull: string) => {
+    const at = place(map, key, hash)
+    const entry = map.slots[at] as number
+    if (entry !== 0 && map.alive[entry - 1] === 1) map.values[entry - 1] = value
+    else {
+      if (map.used >= room) throw new RangeError(isFull)
+      map.keys[map.used] = key
+      map.values[map.used] = value
+      map.alive[map.used] = 1
+      map.used = (map.used + 1) | 0
+      map.size = (map.size + 1) | 0
+      map.slots[at] = map.used
     }
   },
   delete: (map: Collection, key: number, place: Place, hash: Hash) => {
