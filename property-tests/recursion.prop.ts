@@ -95,7 +95,10 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           `{ let q = n; for (let k = 0; k < 3; k++) { ${inner(depth)}; if (n + k > ${1 + below(3)}) ${of(['break', 'continue'])}; q = t } t = t * 0.5 + q }`,
         )
       case 18:
-        return use('absent', `{ let q; if (t > ${below(3)}) q = ${scalar()}; ${inner(depth)}; t = t * 0.5 + (q ?? ${scalar()}); s += q == null ? 1 : 2 }`)
+        return use(
+          'absent',
+          `{ let q; if (t > ${below(3)}) q = ${scalar()}; ${inner(depth)}; t = t * 0.5 + (q ?? ${scalar()}); s += q == null ? 1 : 2 }`,
+        )
       default:
         return use('temporary', `t = Math.max(${scalar()}, ${number()}) - Math.min(s, ${number()}, ${scalar()})`)
     }

@@ -191,7 +191,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
     'let s = x.get(i)',
     `let state = ${of(["'the'", 'words[i % 13]'])}`,
     "let label = i % 2 === 0 ? 'cat' : 'none'",
-    'let last = null',
+    'let last = i > 9 ? null : words[i + 6]',
     `const seen = new Set(${of(['', 'docs[i % 5]', "['cat', 'a']"])})`,
     `const counts = ${of(['{}', '{ the: 1, cat: i }', '{ a: 0 }'])}`,
     "const held = new Map([['sat', s]])",
@@ -204,6 +204,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   // a NaN or an infinity would hide how many keys there are
   lines.push(
     'if (!(Math.abs(s) < 1e300)) s = 0',
+    'if (last == null) s += 2',
     'for (const w of seen) s = s * 0.5 + (w === state ? 1 : 2)',
     'for (const w in counts) s = s * 0.5 + (Math.abs(counts[w]) < 1e300 ? counts[w] : 3) + (w === label ? 1 : 0)',
     'for (const [w, c] of held) s = s * 0.5 + (Math.abs(c) < 1e300 ? c : 4) + (w === last ? 1 : 0)',
