@@ -149,7 +149,7 @@ test('functions that call themselves say what stands in their way', () => {
   const counted = (n: number, weight: number | undefined = 1): number =>
     n === 0 ? weight : counted(n - 1, n > 2 ? undefined : weight) + counted(n - 1)
   expect(because(([i], { y }) => y.set(i, counted(i)))).toMatchInlineSnapshot(
-    `"counted calls itself while what it has computed may be something else than a number, true or false. Keep numbers or truth values for after the call, or write it as a loop."`,
+    `"weight has a default, and may be given undefined by a function that calls itself. Give weight a number wherever it is called."`,
   )
   const walk = (n: number, step: { by: number }): number => (n <= 0 ? 0 : 1 + walk(n - step.by, { by: step.by + 1 }))
   expect(because(([i], { y }) => y.set(i, walk(i, { by: 1 })))).toMatchInlineSnapshot(
