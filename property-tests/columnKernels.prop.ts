@@ -281,6 +281,7 @@ const grouping = fc.record({
   groupPass: fc.record({
     unitRows: fc.constantFrom(32, 96, 8192),
     splitBytes: fc.constantFrom(0, Number.POSITIVE_INFINITY),
+    nearBytes: fc.constant(0),
     mostWorkers: fc.constantFrom(4, 4, 4, 0),
     keysLookedAt: fc.constant(2 ** 16),
   }),

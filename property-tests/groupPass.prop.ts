@@ -179,7 +179,14 @@ test('groups in one pass are those of the rows', async () => {
         const rows = rowsOf(shape)
         const stages = new Set<string>()
         const executor = new Executor({
-          ...{ pool, arena, readSplit, lower, smallRows: 0, groupPass: { unitRows, splitBytes, mostWorkers: 4, keysLookedAt } },
+          ...{
+            pool,
+            arena,
+            readSplit,
+            lower,
+            smallRows: 0,
+            groupPass: { unitRows, splitBytes, nearBytes: 0, mostWorkers: 4, keysLookedAt },
+          },
           onEvent: (event) => {
             if (event.kind === 'stage') stages.add(event.stage)
           },
@@ -247,7 +254,7 @@ async function passWith(body: Code, signal?: AbortSignal): Promise<unknown> {
   }
   const run = new ColumnRun(program, { pool: faulty, arena, ...(signal === undefined ? {} : { signal }) })
   try {
-    return await groupedColumns(run, physical.operator, { unitRows: 32, splitBytes: 0, mostWorkers: 4, keysLookedAt: 64 })
+    return await groupedColumns(run, physical.operator, { unitRows: 32, splitBytes: 0, nearBytes: 0, mostWorkers: 4, keysLookedAt: 64 })
   } finally {
     run.end()
   }

@@ -22,8 +22,10 @@ import type { PassFolds, PassSources } from './groupSources.ts'
 export interface PassSizes {
   /** Rows of a unit, a multiple of 32. */
   readonly unitRows: number
-  /** Bytes of records from which on the folds are spread over several adders. */
+  /** Bytes of records from which on the folds are spread over several adders, as one adder's cache does not hold them. */
   readonly splitBytes: number
+  /** Bytes of records below which the folds are spread as well: adding is most of the work then, and every adder has its records in its nearest cache. */
+  readonly nearBytes: number
   /** The most workers with which one pass is faster than the group-by of two passes over partitions (`groupRun.ts`). */
   readonly mostWorkers: number
   /** The size of the sample of keys that windows are guessed from. */
@@ -74,7 +76,9 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
 
   const units = Math.ceil(program.rows / sizes.unitRows)
   const places = placesIn(windows)
-  const most = passRecord(folds.kinds).bytes * places < sizes.splitBytes ? 1 : Math.min(run.workers, units, MOST_ADDERS)
+  const allBytes = passRecord(folds.kinds).bytes * places
+  const isSpread = allBytes >= sizes.splitBytes || allBytes < sizes.nearBytes
+  const most = isSpread ? Math.min(run.workers, units, MOST_ADDERS) : 1
   const count = Math.max(1, Math.min(most, folds.kinds.length))
   const parted = Array.from({ length: count }, (_, adder) => folds.kinds.flatMap((_, f) => (f % count === adder ? [f] : [])))
   const layouts = parted.map((own) => passRecord(own.map((f) => folds.kinds[f] as PassFold)))
