@@ -100,6 +100,47 @@ test(
   LIMIT_MS,
 )
 
+const NUMBERS = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ noNaN: true, min: -1e22, max: 1e22 }),
+  fc.integer(),
+  fc
+    .tuple(
+      fc.constantFrom(2 ** 53, 2 ** 60, 2 ** 63, 2 ** 64, 1e21, 999_999_999_999_999_900_000),
+      fc.integer({ min: -3, max: 3 }),
+      fc.boolean(),
+    )
+    .map(([about, by, negative]) => (negative ? -1 : 1) * (about + by * (about / 2 ** 52))),
+)
+
+test(
+  'numbers of any size come back from text as they were, though nothing says their types',
+  async () => {
+    const paths = { csv: join(folder, 'numbers.csv'), json: join(folder, 'numbers.jsonl') }
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ x: NUMBERS, y: fc.option(NUMBERS) }, { noNullPrototype: true }), { minLength: 1, maxLength: 6 }),
+        async (rows) => {
+          const table = session.fromRows(rows)
+          await table.writeNdjson(paths.json)
+          await table.writeCsv(paths.csv)
+          const [ofJson, ofCsv] = [await session.readNdjson<object>(paths.json), await session.readCsv<object>(paths.csv)]
+          const isThere = rows.some(({ y }) => y !== null) // a column of nothing is one of texts
+          const read = [await ofJson.collect(), ...(isThere ? [await ofCsv.collect()] : [])]
+          for (const found of read) expect(found).toStrictEqual(rows)
+          // who reads integers finds those that the numbers are
+          const theirs = (await duckdbRows(paths.json)) as readonly { readonly x: unknown }[]
+          for (const [i, { x }] of theirs.entries()) expect(Number(x)).toBe((rows[i] as { x: number }).x + 0)
+          if (theirs.every(({ x }) => typeof x === 'bigint'))
+            for (const [i, { x }] of theirs.entries()) expect(x).toBe(BigInt((rows[i] as { x: number }).x))
+        },
+      ),
+      run,
+    )
+  },
+  LIMIT_MS,
+)
+
 async function duckdbRows(path: string): Promise<readonly unknown[]> {
   const found = await duckdb.runAndReadAll(
     `select * from read_json('${path}', format = 'newline_delimited', sample_size = -1, maximum_depth = -1, map_inference_threshold = -1, field_appearance_threshold = 0, convert_strings_to_integers = false, dateformat = '%z', timestampformat = '%z')`,
@@ -107,9 +148,9 @@ async function duckdbRows(path: string): Promise<readonly unknown[]> {
   return found.getRowObjectsJS()
 }
 
-/** Integers as numbers where they are exactly such; fields that are absent, and objects of nothing but nulls, as one has them. */
+/** Integers as numbers where they are exactly such, as -(2^53) and 2^60 are; fields that are absent, and objects of nothing but nulls, as one has them. */
 function plain(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'bigint') return BigInt(Number(value)) === value ? Number(value) : value
   if (typeof value === 'number') return value + 0
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value

@@ -1,11 +1,12 @@
 /**
  * Values as the bytes of text that CSV and NDJSON have, numbers and times without a string for each, where their form is known from their bits.
  *
- * Whole numbers are their digits. A double that is a whole number of hundredths (or of ten-thousandths) with at most 15
+ * Whole numbers are all of their digits, below 10^21. A double that is a whole number of hundredths (or of ten-thousandths) with at most 15
  * digits is written as that: no other decimal of 15 digits is nearer to it, and so it is what `String` finds. Those of
  * most other doubles `csvDoubles.ts` finds, and `String` those of the rest.
  */
 import type { Column } from '../core/data/column.ts'
+import { LARGEST_WHOLE } from '../core/data/fixedValues.ts'
 import type { TimeUnit } from '../core/data/schema.ts'
 import { type DoubleDigits, doubleDigits, POWERS } from './csv/csvDoubles.ts'
 import { clockText, DIGITS, dayText, timestampText } from './timeTexts.ts'
@@ -128,6 +129,8 @@ function writeInteger(out: Output, value: number): void {
 
 /** Decimals below it have at most 15 digits. */
 const LARGEST_EXACT = 1e15
+/** From here on, `String` writes an exponent. */
+const LEAST_EXPONENT = 1e21
 
 /** Writes a double; `decimal` is the character before decimals. */
 export function writeNumber(out: Output, value: number, decimal: number): void {
@@ -146,6 +149,11 @@ export function writeNumber(out: Output, value: number, decimal: number): void {
       }
       return
     }
+  }
+  if (size >= LARGEST_WHOLE && size < LEAST_EXPONENT) {
+    // the shortest digits that mean the double are those of another integer, which whoever reads integers would find
+    out.ascii(String(BigInt(value)))
+    return
   }
   if (doubleDigits(size, found)) {
     if (value < 0) out.byte(MINUS)
