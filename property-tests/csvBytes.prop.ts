@@ -51,7 +51,8 @@ function fieldOf(value: unknown, { delimiter, decimal }: CsvForm): string {
   if (value === null) return ''
   if (typeof value === 'string')
     return value === '' || value.includes(delimiter) || NEEDS_QUOTES.test(value) ? `"${value.replaceAll('"', '""')}"` : value
-  if (Number.isInteger(value) && Math.abs(value) >= 2 ** 53 && Math.abs(value) < 1e21) return `${BigInt(value)}`
+  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) >= 2 ** 53 && Math.abs(value) < 1e21)
+    return `${BigInt(value)}`
   return Object.is(value, -0) ? '-0' : String(value).replace('.', decimal)
 }
 

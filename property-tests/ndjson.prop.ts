@@ -92,7 +92,7 @@ test(
         if (/\d{17}/.test(text)) seen.wide++
         if (lines.some((line) => /[[{]/.test(line.slice(1)))) seen.nested++
       }),
-      run,
+      { ...run, examples: [[[{ id: -(2n ** 63n) }, { id: 2n ** 53n + 1n }], false, '\n']] },
     )
     console.log(`NDJSON: ${JSON.stringify(seen)}`)
     expect(Math.min(seen.wide, seen.nested)).toBeGreaterThan(seen.tables / 10)

@@ -275,7 +275,7 @@ function isKnownNumber(bytes: Buffer, from: number, end: number, seen: Seen): bo
     const text = bytes.toString('latin1', from, end)
     const exact = BigInt(text)
     if (BigInt(Number(text)) !== exact && seen.wide === undefined) return false
-    return !seen.integers || (exact > -MOST_I64 && exact < MOST_I64)
+    return !seen.integers || (exact >= -MOST_I64 && exact < MOST_I64)
   }
   if (!seen.integers) return true
   const value = numberAt(bytes, from, end)

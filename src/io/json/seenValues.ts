@@ -108,7 +108,7 @@ function kindOf(value: NonNullable<unknown>): Kind {
 function seeNumber(seen: Seen, value: number | bigint, place: JsonPlace): void {
   if (typeof value === 'bigint') seen.wide ??= `the integer ${value} in line ${place.line}`
   const isInteger =
-    typeof value === 'bigint' ? value >= -MOST_I64 && value < MOST_I64 : Number.isInteger(value) && Math.abs(value) < 2 ** 63
+    typeof value === 'bigint' ? value >= -MOST_I64 && value < MOST_I64 : Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
   seen.integers &&= isInteger
 }
 
