@@ -132,6 +132,16 @@ class Heavy extends Body {
   }
 }
 
+/** A class that bodies declare: it names itself, what is captured, and a static field. */
+const OWN = `class Own {
+  static LEAST = 0.25
+  #at = 1
+  constructor(v) { this.v = v * third + Own.LEAST; this.#at += v }
+  static of(v) { return new Own(-v) }
+  get twice() { return Own.of(this.v).v * 2 + this.#at }
+}`
+const third = 1 / 3
+
 const CLASSES = { Complex, Total, Span, Body, Rotor, Tilted, Heavy }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
@@ -205,7 +215,10 @@ function bodyText(numbers: readonly number[]): DrawnBody {
         return `s = s * 0.5 + ${read()}`
     }
   }
-  const lines = ['let s = x.get(i)']
+  const areDeclared = below(3) === 0
+  if (areDeclared) use('classes that the body declares')
+  const lines = [...(areDeclared ? [...Object.values(CLASSES).map(String), OWN] : []), 'let s = x.get(i)']
+  if (areDeclared) lines.push(`s = s * 0.5 + new Own(${value()}).twice + Own.of(${value()}).v + Own.LEAST`)
   for (const [kind, list, make] of [
     ['let', complexes, () => complex(0)],
     ['const', totals, () => `new Total(${value()})`],
@@ -226,8 +239,8 @@ test('bodies with objects of classes are compiled, run in parallel, and give the
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 80 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plain(bodyOf(text, CLASSES))
-      const { outcome, plan } = await looped(session, bodyOf(text, CLASSES))
+      const expected = plain(bodyOf(text, { ...CLASSES, third }))
+      const { outcome, plan } = await looped(session, bodyOf(text, { ...CLASSES, third }))
       // Where a copy of the fields could be told from the object, it runs as it stands.
       const isAliased = plan.kernel?.because?.some((one) => 'code' in one && one.code === 'aliased-object') === true
       if (!isAliased) expectCompiled(plan, text)
@@ -238,4 +251,41 @@ test('bodies with objects of classes are compiled, run in parallel, and give the
   )
   console.log(`classes: ${JSON.stringify(counts)}`)
   expect(counts.aliased ?? 0).toBeLessThan(RUN.numRuns / 3)
+})
+
+test('a class that a body declares has the values that are captured when a run begins', async () => {
+  const out = session.zeros([2])
+  let rate = 2
+  const loop = session.loop(session.range(2), { out }, ([i], { out }) => {
+    class Scaled {
+      readonly v: number
+      constructor(v: number) {
+        this.v = v * rate
+      }
+    }
+    out.set(i, new Scaled(i + 1).v)
+  })
+  await loop.run()
+  expect([loop.plan.kernel?.target, await out.collect()]).toStrictEqual(['wasm-simd', [2, 4]])
+  rate = 5
+  await loop.run()
+  expect(await out.collect()).toStrictEqual([5, 10])
+})
+
+test('a class that cannot be made outside of the body is refused by name', async () => {
+  const because = async (declared: string, made = 'new P().v') => {
+    const text = `([i], { x, out }) => { let here = i; ${declared}; out.set(i, ${made}) }`
+    const { outcome, plan } = await looped(session, bodyOf(text, {}))
+    expect(outcome).toStrictEqual(plain(bodyOf(text, {})))
+    return plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)
+  }
+  const runs =
+    'It declares a class of which something runs when it is made, as a static block or a computed name. Declare the class outside of the function, or give its static fields numbers that are written out.'
+  expect(await because('class P { static t = 0; static { P.t = 5 } v = 1 }', 'P.t')).toContain(runs)
+  expect(await because('class P { static t = Math.sqrt(4); v = 1 }', 'P.t')).toContain(runs)
+  expect(await because('class P { ["v"] = 3 }')).toContain(runs)
+  expect(await because('class P { v = here }')).toStrictEqual([
+    'It declares a class that names here, which is a variable of the function. Give it to the constructor or to the method that needs it.',
+  ])
+  expect(await because('class P { static t = 1; constructor() { P.t++ ; this.v = P.t } }')).toHaveLength(1)
 })

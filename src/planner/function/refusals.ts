@@ -18,8 +18,6 @@ export const FORBIDDEN_SYNTAX: Readonly<Partial<Record<AnyNode['type'], Entry>>>
   AwaitExpression: { code: 'async', message: 'It awaits.', cure: 'Await before the call and capture the result.' },
   YieldExpression: { code: 'generator', message: 'It is a generator.', cure: 'Return a value instead of yielding.' },
   WithStatement: { code: 'with', message: 'It uses with.', cure: 'Name the object.' },
-  ClassDeclaration: { code: 'class', message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
-  ClassExpression: { code: 'class', message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
   ThisExpression: { code: 'this', message: 'It uses this.', cure: 'Capture what it needs in a variable.' },
   Super: { code: 'this', message: 'It uses super.', cure: 'Capture what it needs in a variable.' },
   MetaProperty: { code: 'this', message: 'It uses import.meta or new.target.', cure: 'Capture what it needs in a variable.' },
@@ -123,6 +121,15 @@ const REASONS = {
   'collection-key': {
     message: 'It asks {name} for a key that may not be a number.',
     cure: 'Number what the keys are, and use these numbers.',
+  },
+  class: { message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
+  'class-made': {
+    message: 'It declares a class of which something runs when it is made, as a static block or a computed name.',
+    cure: 'Declare the class outside of the function, or give its static fields numbers that are written out.',
+  },
+  'class-names': {
+    message: 'It declares a class that names {name}, which is a variable of the function.',
+    cure: 'Give it to the constructor or to the method that needs it.',
   },
   'text-key': {
     message: 'It uses {name} as a key or value of a collection of texts, and it may be none that is written out or captured.',

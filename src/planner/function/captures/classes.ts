@@ -46,6 +46,7 @@ export function newInstance(l: Lowering, node: NewExpression): Value | undefined
   if (l.context.kind !== 'loop' || node.callee.type !== 'Identifier') return undefined
   const name = l.takeName('object')
   const callee = l.verbs.value(l, node.callee)
+  if (callee.kind === 'refused') return REFUSED
   if (callee.kind !== 'global' || typeof callee.value !== 'function' || hasTraps(callee.value)) return undefined
   const model = classOf(callee.value as AnyFunction)
   if (model === undefined) return undefined

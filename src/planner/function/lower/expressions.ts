@@ -2,6 +2,7 @@
 import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
+import { classExpression } from '../captures/declaredClasses.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
@@ -120,11 +121,12 @@ function lowered(l: Lowering, node: Expression): Value {
         node,
         () => newDate(l, node) ?? newTypedArray(l, node) ?? newCollection(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node),
       )
+    case 'ClassExpression':
+      return classExpression(l, node)
     case 'ThisExpression':
       return selfOf(l) ?? forbidden(l, node)
     case 'YieldExpression':
     case 'TaggedTemplateExpression':
-    case 'ClassExpression':
     case 'MetaProperty':
     case 'AwaitExpression':
     case 'ImportExpression':
@@ -217,7 +219,6 @@ function identifier(l: Lowering, node: Identifier): Value {
   if (binding === undefined) return freeValue(l, l.unit.freeOf(node), node)
   const bound = l.bound.get(binding)
   if (bound === undefined) {
-    if (binding.kind === 'class') return REFUSED
     return l.refuse('use-before-declaration', node, node.name)
   }
   if (bound.kind === 'view') return viewIn(l, bound, node)

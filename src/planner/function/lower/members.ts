@@ -5,6 +5,7 @@ import type { Span } from '../../../core/span.ts'
 import { valueByRow, writtenOut } from '../captures/capturedKeys.ts'
 import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from '../captures/capturedLookups.ts'
 import { charactersOf } from '../captures/characters.ts'
+import { staticField } from '../captures/declaredClasses.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
@@ -285,6 +286,8 @@ function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: str
   const full = object.name === 'globalThis' ? name : `${object.name}.${name}`
   if ((typeof object.value !== 'object' && typeof object.value !== 'function') || object.value === null) return l.refuseCall(full, node)
   if (hasTraps(object.value)) return l.refuse('captured-proxy', node, full)
+  const constant = staticField(object.value, name)
+  if (constant !== undefined) return exprValue(literal(constant.value, l.span(node)))
   const property = propertyOf(object.value, name)
   if (property === undefined) return l.refuse('captured-object', node, object.name)
   return globalValue(l, full, property.value, node)

@@ -1,6 +1,7 @@
 /** Lowers statements: each node type of acorn to what it emits. */
 import type { AnyNode, Expression, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import { declaredClasses } from '../captures/declaredClasses.ts'
 import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { absentLiteral } from '../lists/optionals.ts'
@@ -14,13 +15,16 @@ import { forbidden, lowerEffect, lowerExpression } from './expressions.ts'
 import { lowerDoWhile, lowerFor, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
 import { lowerTry } from './tries.ts'
-import { exprValue } from './value.ts'
+import { exprValue, REFUSED } from './value.ts'
 
 export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
   hoistFunctions(l, nodes)
+  const classes = declaredClasses(l, nodes)
   for (const node of nodes) {
     if (l.isTooLarge) return
-    lowerStatement(l, node, [])
+    const binding = node.type === 'ClassDeclaration' ? l.unit.names.bindingOf.get(node.id) : undefined
+    if (node.type !== 'ClassDeclaration') lowerStatement(l, node, [])
+    else if (binding !== undefined) l.bound.set(binding, { kind: 'value', value: classes.get(node.id.name) ?? REFUSED })
   }
 }
 

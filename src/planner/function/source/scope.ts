@@ -247,6 +247,7 @@ export function resolveNames(root: FunctionNode): Names {
       }
       case 'ClassDeclaration':
       case 'ClassExpression': {
+        if (node.type === 'ClassDeclaration' && node.id !== null) use(node.id, scope, { initialized: true })
         if (node.superClass) visit(node.superClass, scope, owner)
         const inner = open(node, scope)
         if (node.id) declare(inner, node.id.name, 'class', owner)
