@@ -10,12 +10,13 @@ import { PlanError } from '../../../core/errors.ts'
 import { rowIrOf } from '../../../core/ir/functionUse.ts'
 import type { ExecFunction } from '../../../planner/physical/physicalPlan.ts'
 import { conform, structBatch } from './batches.ts'
+import { itemsWritten } from './itemsWritten.ts'
 import { counting, type OpenNarrow } from './operator.ts'
 import { copiedColumn, returnedValues } from './rows/rowKernel.ts'
 
 export const flatMapExec: OpenNarrow<'FlatMapExec'> = ({ f, element }, context) =>
   counting('flatMap', context, (batch, row) => {
-    const listed = listedItems(f, batch, element)
+    const listed = listedItems(f, batch, element) ?? itemsWritten(f, batch, row, element)
     if (listed !== undefined) return conform(structBatch(listed), element)
     const builder = createBuilder(element.kind === 'scalar' ? element.type : undefined)
     returnedValues(f, batch, row, (items) => {

@@ -280,7 +280,7 @@ function compile(source: string, bindings: Readonly<Record<string, unknown>>): (
 }
 
 /** A column for each name; where the part is a plain field of the row, that field's column itself. */
-function outputColumns(
+export function outputColumns(
   ir: FunctionIr,
   batch: Batch,
   context: RowContext,
