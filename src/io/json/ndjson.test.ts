@@ -37,6 +37,19 @@ test('fields of all lines are columns, null where a line does not have them', as
   ])
 })
 
+test('whole numbers of lists beside bigints are bigints, also in lines that the engine parses', async () => {
+  // a name that comes twice is left to the engine
+  const table = await load(
+    '{"a":[9007199254740993]}\n{"a":[],"a":[1152921504606846976,3]}\n{"b":{"x":[1]}}\n{"b":0,"b":{"x":[9007199254740993]}}\n',
+  )
+  expect(await table.collect()).toEqual([
+    { a: [2n ** 53n + 1n], b: null },
+    { a: [2n ** 60n, 3n], b: null },
+    { a: null, b: { x: [1n] } },
+    { a: null, b: { x: [2n ** 53n + 1n] } },
+  ])
+})
+
 test('counting reads nothing: opening has counted', async () => {
   const table = await load('{"id":1}\n{"id":2}\n\n{"other":3}')
   rmSync(path)
