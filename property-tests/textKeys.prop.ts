@@ -5,7 +5,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
-import { bodyOf, type DrawnBody, looped } from './drawnBodies.ts'
+import { bodyOf, type DrawnBody, expectCompiled, looped, plain } from './drawnBodies.ts'
 import { expectBitsOfPlain } from './lawOfBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -220,9 +220,7 @@ test('bodies with texts as keys and in variables are compiled, run in parallel, 
 test('what objects with computed names do otherwise than Maps is refused by name', async () => {
   const because = async (body: string, held: Record<string, unknown> = HELD) => {
     const { plan, outcome } = await looped(session, bodyOf(`([i], { x, out }) => { ${body} }`, { ...HELD, ...held }))
-    expect(outcome).toStrictEqual(
-      (await import('./drawnBodies.ts')).plain(bodyOf(`([i], { x, out }) => { ${body} }`, { ...HELD, ...held })),
-    )
+    expect(outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${body} }`, { ...HELD, ...held })))
     return plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)
   }
   const counting = 'const c = {}; for (const w of texts) c[w] = (c[w] ?? 0) + 1;'
@@ -244,4 +242,39 @@ test('what objects with computed names do otherwise than Maps is refused by name
   expect(await because('const c = new Map(); c.set(words[i % 3], 1); c.set(i, 2); out.set(i, c.size)')).toStrictEqual([
     'It uses i as a key or value of a collection of texts, and it may be none that is written out or captured. Take texts of captured lists, objects and texts, or number what they say, and use these numbers.',
   ])
+})
+
+test('a text that is tested is true where it is there and not empty', async () => {
+  for (const tested of [
+    'last',
+    '!last',
+    'last && label',
+    '!(last || words[i])',
+    'words[i] || label',
+    '!(i > 4 && last)',
+    '!!last === i > 3',
+  ]) {
+    const body = `([i], { x, out }) => {
+      let last = i % 3 === 0 ? null : words[(i + 5) % 15]
+      let label = i % 2 === 0 ? '' : 'cat'
+      let s = 0
+      for (const w of docs[i % 5]) { if (${tested}) s++; if (w !== 'b') last = w; else label = 'the' }
+      out.set(i, (${tested}) ? s + 10 : s)
+    }`
+    const { outcome, plan } = await looped(session, bodyOf(body, HELD))
+    expectCompiled(plan, body)
+    expect(outcome, body).toStrictEqual(plain(bodyOf(body, HELD)))
+  }
+})
+
+test('names that are undefined and null are texts, and a variable that is used otherwise holds its text', async () => {
+  for (const body of [
+    'const c = {}; for (let k = 0; k < 16; k++) { const w = words[k]; c[w] = (c[w] ?? 0) + 1 } out.set(i, c.undefined * 10 + c.null)',
+    'const c = {}; for (const w of docs[i % 5]) c[w] = i; let n = 0; for (const w in c) { c.more = 1; n++ } out.set(i, n * 10 + Object.keys(c).length)',
+    "let w = words[i % 13]; if (i > 9) w = 'sat on'; out.set(i, w.length + (w === 'cat' ? 100 : 0))",
+  ]) {
+    const text = `([i], { x, out }) => { ${body} }`
+    const { outcome } = await looped(session, bodyOf(text, HELD))
+    expect(outcome, text).toStrictEqual(plain(bodyOf(text, HELD)))
+  }
 })

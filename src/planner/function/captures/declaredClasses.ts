@@ -17,13 +17,10 @@ import { printNode } from '../source/print.ts'
 import type { AnyFunction } from '../unit.ts'
 import { fromOutside } from './outside.ts'
 
-interface Made {
-  readonly values: readonly unknown[]
-  readonly classes: ReadonlyMap<string, AnyFunction>
-}
+type Classes = ReadonlyMap<string, AnyFunction>
 
-/** Classes that were made, by the node of the first one of their block. */
-const known = new WeakMap<AnyNode, Made>()
+/** Classes that were made, by the node of the first one of their block, which is another whenever the function is lowered anew. */
+const known = new WeakMap<AnyNode, Classes>()
 const declared = new WeakSet<object>()
 
 /** Returns a static field of such a class, which nobody else can give another value; undefined for others. */
@@ -55,24 +52,22 @@ export function classExpression(l: Lowering, node: ClassExpression): Value {
   return f === undefined ? REFUSED : fromOutside(l, f, name, 'capture', node)
 }
 
-function classesOf(l: Lowering, key: AnyNode, all: readonly ClassDeclaration[]): Made['classes'] | undefined {
+function classesOf(l: Lowering, key: AnyNode, all: readonly ClassDeclaration[]): Classes | undefined {
   const nodes = all.map(withoutNames)
   const refused = nodes.find((node) => l.context.kind === 'row' || !isMadeWithoutEffects(node))
   if (refused !== undefined) {
     l.refuse(l.context.kind === 'row' ? 'class' : 'class-made', refused)
     return undefined
   }
+  const before = known.get(key)
+  if (before !== undefined) return before
   const outside = new Map<string, unknown>()
   const own = new Set(all.map(({ id }) => id.name))
   for (const node of nodes) if (!collectOutside(l, node, nodes, own, outside)) return undefined
-  const names = [...outside.keys()]
-  const values = [...outside.values()]
-  const before = known.get(key)
-  if (before?.values.length === values.length && values.every((value, i) => Object.is(value, before.values[i]))) return before.classes
   const text = `'use strict'; ${nodes.map(printNode).join('\n')}\nreturn { ${[...own].join(', ')} }`
-  const made = new Function(...names, text)(...values) as Record<string, AnyFunction> // what the text says
+  const made = new Function(...outside.keys(), text)(...outside.values()) as Record<string, AnyFunction> // what the text says
   const classes = new Map(Object.entries(made))
-  known.set(key, { values, classes })
+  known.set(key, classes)
   for (const f of classes.values()) declared.add(f)
   return classes
 }

@@ -46,7 +46,7 @@ export function withCodes(l: Lowering, body: readonly Stmt[]): Coded {
   const coded = codedLocals(l, body)
   const { locals } = coded
   const rewritten = rewrittenStatements(body, {
-    expr: (expr) => rewrittenExpr(l, coded, expr),
+    expr: (expr, of) => (of.kind === 'If' || of.kind === 'For' ? testedExpr(l, coded, expr) : rewrittenExpr(l, coded, expr)),
     stmt: (stmt, original) => {
       const local = stmt.kind === 'Let' || stmt.kind === 'Assign' ? stmt.local : ''
       if (!locals.has(local)) return [stmt]
@@ -69,12 +69,14 @@ interface Locals {
 function codedLocals(l: Lowering, body: readonly Stmt[]): Locals {
   const given = new Map<string, (Expr | undefined)[]>()
   const rest: Expr[] = []
+  const tested: Expr[] = []
   visitStmts(body, (stmt) => {
     if (stmt.kind === 'Let' || stmt.kind === 'Assign') {
       const all = given.get(stmt.local) ?? []
       given.set(stmt.local, all)
       all.push(stmt.kind === 'Let' ? stmt.init : stmt.value)
-    } else rest.push(...expressionsOf(stmt))
+    } else if (stmt.kind === 'If' || (stmt.kind === 'For' && stmt.test !== undefined)) tested.push(stmt.test as Expr)
+    else rest.push(...expressionsOf(stmt))
   })
   const locals = new Set<string>()
   for (let size = -1; size !== locals.size; ) {
@@ -87,19 +89,30 @@ function codedLocals(l: Lowering, body: readonly Stmt[]): Locals {
       if (!given.get(local)?.every((one) => one === undefined || hasCode(l, locals, one))) locals.delete(local)
     const uses = (expr: Expr): void => {
       if (expr.kind === 'Local') locals.delete(expr.name)
-      else if (isCompared(l, locals, expr)) [expr.left, expr.right].forEach(inside)
+      else if (expr.kind === 'Unary' && expr.operator === '!') tests(expr.operand)
+      else if (expr.kind === 'Conditional') {
+        tests(expr.test)
+        for (const one of [expr.then, expr.else]) uses(one)
+      } else if (isCompared(l, locals, expr)) [expr.left, expr.right].forEach(inside)
       else if (expr.kind === 'Lookup' && isCodesTable(expr.table) && hasCode(l, locals, expr.index)) inside(expr.index)
       else childrenOf(expr).forEach(uses)
     }
     // of a text that has a code, what decides which text it is
     const inside = (expr: Expr): void => {
       if (expr.kind === 'Conditional') {
-        uses(expr.test)
+        tests(expr.test)
         for (const one of [expr.then, expr.else]) inside(one)
       } else if (expr.kind === 'Logical') [expr.left, expr.right].forEach(inside)
       else if (expr.kind === 'Lookup') uses(expr.index)
     }
+    // of a text that is only tested, whether it is empty
+    const tests = (expr: Expr): void => {
+      if (expr.kind === 'Logical' && expr.operator !== '??') [expr.left, expr.right].forEach(tests)
+      else if (expr.kind === 'Unary' && expr.operator === '!') tests(expr.operand)
+      else if (expr.kind !== 'Local') uses(expr)
+    }
     for (const expr of rest) uses(expr)
+    for (const test of tested) tests(test)
     for (const [local, all] of given) for (const one of all) if (one !== undefined) (locals.has(local) ? inside : uses)(one)
   }
   const nulls = new Set<string>()
@@ -152,7 +165,24 @@ function comparedCodes(l: Lowering, of: Locals, { operator, left, right, span }:
   return binary(operator === '==' ? '<' : '>=', codeIn(l, of, a), literal(0, span), span)
 }
 
+/** Returns a test: a text is true where it is there and not empty. */
+function testedExpr(l: Lowering, of: Locals, expr: Expr): Expr {
+  if (expr.kind === 'Logical' && expr.operator !== '??')
+    return { ...expr, left: testedExpr(l, of, expr.left), right: testedExpr(l, of, expr.right) }
+  if (expr.kind === 'Unary' && expr.operator === '!') return { ...expr, operand: testedExpr(l, of, expr.operand) }
+  if ((expr.kind !== 'Local' && expr.kind !== 'Lookup') || !mayBeText(l, of.locals, expr)) return rewrittenExpr(l, of, expr)
+  const { span } = expr
+  const code = codeIn(l, of, expr)
+  const isEmpty = binary('!==', code, literal(codeOf(l, ''), span), span)
+  return logical('&&', binary('>=', code, literal(0, span), span), isEmpty, span)
+}
+
 function rewrittenExpr(l: Lowering, of: Locals, expr: Expr): Expr {
+  if (expr.kind === 'Unary' && expr.operator === '!') return { ...expr, operand: testedExpr(l, of, expr.operand) }
+  if (expr.kind === 'Conditional') {
+    const [then, other] = [rewrittenExpr(l, of, expr.then), rewrittenExpr(l, of, expr.else)]
+    return conditional(testedExpr(l, of, expr.test), then, other, expr.span)
+  }
   if (isCompared(l, of.locals, expr)) return comparedCodes(l, of, expr)
   if (expr.kind === 'Lookup' && isCodesTable(expr.table)) {
     const isName = expr.table === CODES_OF_NAMES
@@ -197,7 +227,7 @@ function codeIn(l: Lowering, of: Locals, expr: Expr): Expr {
     case 'Literal':
       return literal(typeof expr.value === 'string' ? codeOf(l, expr.value) : expr.value === null ? NULL : NONE, span)
     case 'Conditional':
-      return conditional(rewrittenExpr(l, of, expr.test), codeIn(l, of, expr.then), codeIn(l, of, expr.else), span)
+      return conditional(testedExpr(l, of, expr.test), codeIn(l, of, expr.then), codeIn(l, of, expr.else), span)
     case 'Logical': {
       const [left, right] = [codeIn(l, of, expr.left), codeIn(l, of, expr.right)]
       if (left.kind === 'Logical') return logical('??', left.left, right, span)
