@@ -2,10 +2,11 @@
 import type { AnyNode } from 'acorn'
 import { ARRAY_OF_DTYPE } from '../../../core/arrays/storage.ts'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
-import { binary, conditional, literal, logical, makeIf, negated } from '../lower/build.ts'
+import { binary, conditional, isBoolean, literal, logical, makeIf, negated } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { ListSize } from '../lower/loweringParts.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { maybeLocal } from '../maybeScalars.ts'
 import { refusalOf } from '../refusals.ts'
 import {
   arrayOfBody,
@@ -124,6 +125,8 @@ export function pushed(l: Lowering, list: View, given: Expr, node: AnyNode): voi
   if (size === undefined) return
   const isKept = size.first !== undefined || size.room > size.most || l.isGuarded({ unit: l.unit, start: node.start })
   const value = isKept ? l.stabilized(given) : given
+  const literalOf = l.madeIn.get(array)
+  if (literalOf !== undefined && isBoolean(given) && !l.booleans.has(array)) l.foundTruths.push(literalOf)
   checkNumber(l, array, value, node)
   const end = makeRoom(l, array, [array], node)
   l.emit({ kind: 'Write', array, subscripts: [end], value, span })
@@ -210,10 +213,14 @@ export function growingMethod(l: Lowering, list: View, name: string, args: reado
     l.stableLocals.add(taken)
     return exprValue({ kind: 'Local', name: taken, span })
   }
-  l.emit({ kind: 'Let', local: taken, span })
-  l.lookedUp.add(taken) // like an element outside of a captured list
-  l.emit(...makeIf(from.test, [...from.before, { kind: 'Assign', local: taken, value, span }, ...from.after], [], span))
-  return exprValue({ kind: 'Local', name: taken, span })
+  const [isTruth, there] = [l.booleans.has(list.array), l.newName(`${taken}_there`)]
+  l.emit(
+    { kind: 'Let', local: there, init: from.test, span },
+    { kind: 'Let', local: taken, init: literal(isTruth ? false : 0, span), span },
+  )
+  const take: Stmt = { kind: 'Assign', local: taken, value, span }
+  l.emit(...makeIf({ kind: 'Local', name: there, span }, [...from.before, take, ...from.after], [], span))
+  return maybeLocal(l, { there, local: taken, isTruth }, span)
 }
 
 interface Taken {

@@ -141,7 +141,7 @@ function mayChange(l: Lowering, list: Value, stmts: readonly Stmt[]): boolean {
  * `site`: the place of a literal that grows later.
  */
 export function listInTurn(l: Lowering, name: string, node: ArrayExpression, site?: Site): Value {
-  const how = { isShifted: site !== undefined && l.isShifted(site) }
+  const how = { isShifted: site !== undefined && l.isAmong(l.shifted, site) }
   const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, Number.POSITIVE_INFINITY, how)
   if (list === undefined) return REFUSED
   if (site !== undefined) l.madeIn.set(list.array, site)

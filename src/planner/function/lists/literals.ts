@@ -32,7 +32,7 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
   if (held !== undefined) return held
   if (l.recordsAt(site) !== undefined) return recordsLiteral(l, name, site, node)
   if (room !== undefined) return growingLiteral(l, name, room, node)
-  const rows = l.isIndexed(site) ? rowsOf(l, nodes) : undefined
+  const rows = l.isAmong(l.indexed, site) ? rowsOf(l, nodes) : undefined
   const list = rows && listLiteral(l, name, rows, node)
   if (list !== undefined) return list
   const spread = listOfPlaces(l, node, { name }) ?? spreadLiteral(l, name, node)
@@ -79,8 +79,9 @@ function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpr
     noteRecord(l, site, first)
     return l.refuse('object-as-value', node)
   }
-  const type = first?.kind === 'expr' ? typeLike(first.expr) : ({ dtype: 'f64' } as const)
-  const list = emptyList(l, { name, node, isList: true, ...type }, room + items.length, { isShifted: l.isShifted(site) })
+  const empty = l.isAmong(l.truths, site) ? ({ dtype: 'u8', isBoolean: true } as const) : ({ dtype: 'f64' } as const)
+  const type = first?.kind === 'expr' ? typeLike(first.expr) : empty
+  const list = emptyList(l, { name, node, isList: true, ...type }, room + items.length, { isShifted: l.isAmong(l.shifted, site) })
   if (list === undefined) return REFUSED
   l.madeIn.set(list.array, site)
   return growingMethod(l, list, 'push', items, node)?.kind === 'refused' ? REFUSED : list
@@ -102,15 +103,15 @@ export function written(l: Lowering, name: string, value: Value & { kind: 'tuple
   const site = { unit: l.unit, start: node.type === 'CallExpression' ? -node.end : node.start, loops: l.loops.length }
   const named = value.kind === 'record' ? dictionaryLiteral(l, { name, fields: value.fields, site }, node) : undefined
   if (named !== undefined) return named
-  const items = value.kind === 'tuple' && l.isIndexed(site) ? value.items : []
+  const items = value.kind === 'tuple' && l.isAmong(l.indexed, site) ? value.items : []
   const grown = items.find((item) => isHeldOrGrows(l, item)) ?? (node.type === 'CallExpression' ? longerList(l, items) : undefined)
   if (grown !== undefined) {
     noteHeld(l, makerOf(l, node), grown)
     return l.refuse('lists-of-lists', node, name)
   }
-  const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
+  const list = value.kind === 'tuple' && l.isAmong(l.indexed, site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list
-  const [first] = value.kind === 'tuple' && l.isIndexed(site) && l.context.kind === 'loop' ? value.items : []
+  const [first] = value.kind === 'tuple' && l.isAmong(l.indexed, site) && l.context.kind === 'loop' ? value.items : []
   if (first !== undefined && isObject(first)) noteRecord(l, site, first)
   return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
 }

@@ -210,11 +210,20 @@ export function whereHolds<T>(l: Lowering, test: Expr | undefined, work: () => T
   const arrays = test === undefined ? [] : [...l.sizes.keys()].filter((array) => asksForSome(l, array, test))
   const held = test === undefined ? [] : [...l.heldLengths].filter(([, length]) => holdsWhereLong(test, length)).map(([id]) => id)
   for (const array of [...arrays, ...held]) l.holdingSome.set(array, l.loops.at(-1) ?? 'no loop')
+  const tests = test === undefined ? [] : stableTests(l, test)
+  l.holding.push(...tests)
   try {
     return whereThere(l, test, work)
   } finally {
+    l.holding.length -= tests.length
     for (const array of [...arrays, ...held]) l.holdingSome.delete(array)
   }
+}
+
+/** Returns which comparisons hold where a test does, of values that do not change any more. */
+function stableTests(l: Lowering, test: Expr): string[] {
+  if (test.kind === 'Logical' && test.operator === '&&') return [...stableTests(l, test.left), ...stableTests(l, test.right)]
+  return test.kind === 'Binary' && l.isStable(test) ? [exprId(test)] : []
 }
 
 /** Whether a test holds only where the list has elements: `list.length`, `list.length > 0`. */

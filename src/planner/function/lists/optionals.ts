@@ -19,7 +19,7 @@ import { plainName } from '../captures/privateNames.ts'
 import { binary, literal, makeIf, negated } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { FoundOptional, Optional, Shape } from '../lower/loweringParts.ts'
-import type { Site, Storage, Stored, Value } from '../lower/value.ts'
+import type { Item, MaybeItem, Site, Storage, Stored, Value } from '../lower/value.ts'
 
 export type MaybeStored = Stored & { readonly storage: Storage & { readonly kind: 'optional' } }
 
@@ -182,21 +182,33 @@ function emptyOfShape(l: Lowering, name: string, shape: Shape, span: Span): Stor
   }
 }
 
+/** Returns what is known of an object that may be absent: the local that says whether it is there, and the object; undefined for other values. */
+export function maybeOf(
+  value: Value,
+): { readonly there: string; readonly absent: null | undefined; readonly value: Stored | Item } | undefined {
+  if (value.kind === 'maybeItem') return { there: value.there, absent: undefined, value: value.item }
+  return isOptional(value) ? { there: value.storage.there, absent: value.storage.absent, value: presentOne(value) } : undefined
+}
+
 /** Returns whether the object is there, as an expression. */
 export function thereIn({ storage: { there } }: MaybeStored, span: Span): Expr {
   return { kind: 'Local', name: there, span }
 }
 
+type Present<V> = V extends MaybeItem ? Item : V
+
 /** Returns the object of which a part is asked; where it may be absent, emits what throws then. */
-export function present<V extends Value>(l: Lowering, value: V, name: string, node: AnyNode): V {
-  if (!isOptional(value)) return value
-  const { there, of, absent } = value.storage
+export function present<V extends Value>(l: Lowering, value: V, name: string, node: AnyNode): Present<V> {
+  const maybe = maybeOf(value)
+  if (maybe === undefined) return value as Present<V> // or it had been one that may be absent
+  const { there, absent } = maybe
   if (l.knownThere.get(there) !== (l.loops.at(-1) ?? 'no loop')) {
     const span = l.span(node)
     const message = literal(`Cannot read properties of ${absent} (reading '${name}')`, span)
-    l.emit(...makeIf(negated(thereIn(value, span), span), [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
+    const isAbsent = negated({ kind: 'Local', name: there, span }, span)
+    l.emit(...makeIf(isAbsent, [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
   }
-  return { ...value, storage: of }
+  return maybe.value as Present<V> // the object itself is of the same kind
 }
 
 /** Returns an object that is known to be there. */
@@ -232,7 +244,7 @@ function impliedBy(test: Expr): readonly string[] {
 export function askedForAbsent(l: Lowering, operator: string, [a, b]: readonly (Value | undefined)[], node: AnyNode): Expr | undefined {
   if (a === undefined || b === undefined || !/^[!=]==?$/.test(operator)) return undefined
   const [absent, other] = absentLiteral(a) === undefined ? [absentLiteral(b), a] : [absentLiteral(a), b]
-  if (absent === undefined || (other.kind !== 'stored' && other.kind !== 'item' && other.kind !== 'held')) return undefined
+  if (absent === undefined || !/^(stored|item|maybeItem|held)$/.test(other.kind)) return undefined
   const span = l.span(node)
   const isStrict = operator.length === 3
   const isEqual = operator.startsWith('=')
@@ -240,6 +252,8 @@ export function askedForAbsent(l: Lowering, operator: string, [a, b]: readonly (
     const mayBe = other.mayBeAbsent === true && (!isStrict || absent.value === undefined)
     return mayBe ? binary(isEqual ? '<' : '>=', other.number, literal(0, span), span) : literal(!isEqual, span)
   }
-  if (!isOptional(other) || (isStrict && other.storage.absent !== absent.value)) return literal(!isEqual, span)
-  return isEqual ? negated(thereIn(other, span), span) : thereIn(other, span)
+  const maybe = maybeOf(other)
+  if (maybe === undefined || (isStrict && maybe.absent !== absent.value)) return literal(!isEqual, span)
+  const there: Expr = { kind: 'Local', name: maybe.there, span }
+  return isEqual ? negated(there, span) : there
 }

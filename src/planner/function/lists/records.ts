@@ -44,7 +44,7 @@ export function emptyRecords(
 ): (Value & { readonly kind: 'records' }) | undefined {
   const { parts, leaves, hasEmpty } = leavesOf(shape, name)
   if (hasEmpty) l.refuse('lists-of-lists', node, name) // no array would have its length, and no place what is put into an element
-  const arrays = hasEmpty ? undefined : emptyLists(l, { name, node, leaves }, room, { isShifted: l.isShifted(site) })
+  const arrays = hasEmpty ? undefined : emptyLists(l, { name, node, leaves }, room, { isShifted: l.isAmong(l.shifted, site) })
   if (arrays === undefined) return undefined
   const flags = { hasShared: false, hasCopies: false, isChanged: false }
   return { kind: 'records', list: { name, site, arrays, parts, isMoved: l.itemsMove(site), ...flags } }

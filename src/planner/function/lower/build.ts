@@ -73,6 +73,8 @@ export function asTest(expr: Expr): Expr {
     const [left, right] = [asTest(expr.left), asTest(expr.right)]
     return left === expr.left && right === expr.right ? expr : { ...expr, left, right }
   }
+  if (expr.kind === 'Conditional' && expr.else.kind === 'Literal' && expr.else.value === undefined)
+    return logical('&&', asTest(expr.test), asTest(expr.then), expr.span)
   return expr
 }
 

@@ -23,6 +23,7 @@ import { collectionMethod, iterableOf } from '../lists/keyed/collections.ts'
 import { dictionaryHasOwn, dictionaryMethod, dictionaryValues } from '../lists/keyed/dictionaries.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
+import { present } from '../lists/optionals.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
@@ -178,6 +179,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return recordsMethod(l, object, name, node)
     case 'held':
       return heldMethod(l, object, name, node)
+    case 'maybeItem':
+      return methodCall(l, present(l, object, name, node), name, node)
     case 'item':
     case 'tuple':
     case 'stored': {

@@ -4,19 +4,20 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { chosenList } from '../captures/capturedLookups.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
-import { isThere } from '../lists/held/heldLists.ts'
+import { isThere, keptHeld } from '../lists/held/heldLists.ts'
 import { chosenHeld } from '../lists/held/heldMade.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { chosenView } from '../lists/movedArrays.ts'
-import { absentLiteral, isOptional, type MaybeStored, presentOne, thereIn } from '../lists/optionals.ts'
+import { absentLiteral, isOptional, maybeOf, presentOne, thereIn } from '../lists/optionals.ts'
 import { chosenObject, isInstance } from '../lists/returnedObjects.ts'
 import { holdsNamed, isAggregate, isObject, noteCopy, partsOf } from '../lists/stored.ts'
+import { maybeScalar } from '../maybeScalars.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated } from './build.ts'
 import { rankOf } from './context.ts'
 import { dateItself } from './dates.ts'
 import type { Lowering } from './lowering.ts'
 import { keyComponent } from './members.ts'
-import { exprValue, REFUSED, type Value } from './value.ts'
+import { exprValue, type Held, REFUSED, type Value } from './value.ts'
 
 /** Lowers a test, of which only the truth is asked: an object is true, and one that may be absent where it is there. */
 export function lowerTest(l: Lowering, node: Expression): Expr | undefined {
@@ -26,7 +27,8 @@ export function lowerTest(l: Lowering, node: Expression): Expr | undefined {
     return value.kind === 'expr' ? value.expr : undefined
   }
   const value = l.verbs.value(l, node)
-  if (isOptional(value)) return thereIn(value, l.span(node))
+  const maybe = maybeOf(value)
+  if (maybe !== undefined) return { kind: 'Local', name: maybe.there, span: l.span(node) }
   if (value.kind === 'held') return isThere(value, l.span(node))
   if (!isAggregate(value) || value.kind === 'expr') return valueOrDate(l, value, node)
   evaluateParts(l, value, node)
@@ -42,12 +44,15 @@ export function lowerLogical(
   const { operator } = node
   const span = l.span(node)
   const given = side === undefined ? l.verbs.value(l, node.left) : undefined
-  if (given !== undefined && isOptional(given)) return afterOptional(l, given, node)
+  const maybe = given && maybeOf(given)
+  if (maybe !== undefined) return afterOptional(l, maybe, node)
+  if (given?.kind === 'held' && given.mayBeAbsent === true && operator !== '&&') return otherList(l, given, node)
   if (given !== undefined && given.kind !== 'expr' && isAggregate(given)) {
     if (operator !== '&&') return given // an object is true
     evaluateParts(l, given, node)
     return l.verbs.value(l, node.right)
   }
+  if (given !== undefined && operator === '??' && absentLiteral(given) !== undefined) return l.verbs.value(l, node.right)
   const left = given === undefined ? side?.(l, node.left) : valueOrDate(l, given, node.left)
   let right: Expr | undefined
   const emitted = l.collect(() => {
@@ -56,9 +61,18 @@ export function lowerLogical(
     })
   })
   if (left === undefined || right === undefined) return REFUSED
-  if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(left, right, span) : logical(operator, left, right, span))
+  if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(l, left, right, span) : logical(operator, left, right, span))
   const local = l.newName('temp')
   const current: Expr = { kind: 'Local', name: local, span }
+  const scalar = operator === '??' ? maybeScalar(l, left) : undefined
+  if (scalar !== undefined) {
+    const taken: Stmt = { kind: 'Assign', local, value: scalar.value, span }
+    l.emit(
+      { kind: 'Let', local, span },
+      ...makeIf(scalar.there, [taken], [...emitted, { kind: 'Assign', local, value: right, span }], span),
+    )
+    return exprValue(current)
+  }
   l.emit({ kind: 'Let', local, init: left, span })
   const test = operator === '&&' ? current : operator === '||' ? negated(current, span) : binary('==', current, literal(null, span), span)
   l.emit(...makeIf(test, [...emitted, { kind: 'Assign', local, value: right, span }], [], span))
@@ -72,33 +86,53 @@ function reached(operator: '&&' | '||' | '??', left: Expr | undefined, span: Spa
 }
 
 /** Lowers `object && e`, `object || other`, `object ?? other` of an object that may be absent. */
-function afterOptional(l: Lowering, given: MaybeStored, node: Expression & { type: 'LogicalExpression' }): Value {
+function afterOptional(
+  l: Lowering,
+  given: NonNullable<ReturnType<typeof maybeOf>>,
+  node: Expression & { type: 'LogicalExpression' },
+): Value {
   const span = l.span(node)
-  const there = l.stabilized(thereIn(given, span))
+  const isThere: Expr = { kind: 'Local', name: given.there, span }
+  const there = l.stabilized(isThere)
   const isAnd = node.operator === '&&'
-  const absent = exprValue(literal(given.storage.absent, span))
+  const absent = exprValue(literal(given.absent, span))
   let value: Value = REFUSED
   const emitted = l.collect(() => {
-    whereHolds(l, isAnd ? thereIn(given, span) : undefined, () => {
+    whereHolds(l, isAnd ? isThere : undefined, () => {
       value = l.verbs.value(l, node.right)
     })
   })
   const right = { value, emitted }
-  const left = { value: isAnd ? absent : presentOne(given), emitted: [] }
+  const left = { value: isAnd ? absent : given.value, emitted: [] }
   const [then, other] = isAnd ? [right, left] : [left, right]
   if (isObject(value) || !isAnd) return chosenObject(l, there, [then, other], node)
   return chosenScalar(l, there, [then, other], node)
 }
 
+/** Lowers `lists[k] ?? other`. */
+function otherList(l: Lowering, given: Held, node: Expression & { type: 'LogicalExpression' }): Value {
+  const { mayBeAbsent: _, ...list } = keptHeld(l, given)
+  let value: Value = REFUSED
+  const emitted = l.collect(() => {
+    value = l.verbs.value(l, node.right)
+  })
+  const isAbsent = negated(isThere({ ...list, mayBeAbsent: true }, l.span(node)), l.span(node))
+  return chosenHeld(
+    l,
+    given.of,
+    isAbsent,
+    [
+      { value, emitted },
+      { value: list, emitted: [] },
+    ],
+    node,
+  )
+}
+
 /** Lowers `map.get(k) ?? d`: a value that is found is a number or truth value, so d is wanted exactly where k is missing. */
-function otherwise(left: Expr, right: Expr, span: Span): Expr {
-  const isFound =
-    left.kind === 'Conditional' &&
-    left.else.kind === 'Literal' &&
-    left.else.value === undefined &&
-    left.then.kind === 'Unary' &&
-    (left.then.operator === '+' || left.then.operator === '!')
-  return isFound ? conditional(left.test, left.then, right, span) : logical('??', left, right, span)
+function otherwise(l: Lowering, left: Expr, right: Expr, span: Span): Expr {
+  const found = maybeScalar(l, left)
+  return found === undefined ? logical('??', left, right, span) : conditional(found.there, found.value, right, span)
 }
 
 export function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalExpression' }): Value {

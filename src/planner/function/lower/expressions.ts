@@ -18,6 +18,7 @@ import { askedForAbsent } from '../lists/optionals.ts'
 import { filteredLength } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { storedPart } from '../lists/stored.ts'
+import { comparedMaybe } from '../maybeScalars.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
 import { areMadeLists } from '../rowLists.ts'
 import { asTest, binary, isPlain, literal, makeIf, negated, unary } from './build.ts'
@@ -77,6 +78,8 @@ function lowered(l: Lowering, node: Expression): Value {
       if (a === undefined || b === undefined) return REFUSED
       if (/^[!=]==?$/.test(operator)) {
         if (areMadeLists(l, a, b)) return l.refuse('object-as-value', node)
+        const maybe = comparedMaybe(l, operator, [a, b], span)
+        if (maybe !== undefined) return exprValue(maybe)
         comparesObjects(l, a, b, span)
       }
       return exprValue(comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span))
@@ -316,6 +319,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'stored':
     case 'records':
     case 'item':
+    case 'maybeItem':
     case 'held':
     case 'closure':
     case 'builtin':

@@ -13,6 +13,7 @@ import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
 import { learnOptionals, learnRecords, typed } from '../lists/optionals.ts'
 import { itemParts, keptItem } from '../lists/records.ts'
 import { keptStored } from '../lists/stored.ts'
+import { keptMaybe } from '../maybeScalars.ts'
 import { refusalOf } from '../refusals.ts'
 import { bindArguments, bindPattern } from '../source/patterns.ts'
 import { type Unit, wholeSpan } from '../unit.ts'
@@ -44,6 +45,7 @@ const VERBS: Verbs<Lowering> = {
   member: (l, of, name, node) => dictionaryMember(l, of, name, node) ?? memberValue(l, of, name, node),
   fromOutside,
   kept: keptStored,
+  keptMaybe,
   keptRow,
   keptView,
   keptItem: (l, value) => (value.kind === 'held' ? keptHeld(l, value) : keptItem(l, value)),
@@ -66,7 +68,7 @@ export interface Lowered {
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
-  const [changing, indexed, shifted, guarded] = [new Map(), new Map(), new Map(), new Map()] as [Sets, Sets, Sets, Sets]
+  const [changing, indexed, shifted, guarded, truths] = Array.from({ length: 5 }, () => new Map()) as [Sets, Sets, Sets, Sets, Sets]
   const growing = new Map<unknown, Map<number, number>>()
   const recursive = new Map<unknown, Map<number, boolean>>()
   const checkedColumns = new Map<string, string>()
@@ -81,6 +83,7 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
     indexed,
     growing,
     shifted,
+    truths,
     guarded,
     recursive,
     moved,
@@ -101,6 +104,7 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learn(changing, tried.foundChanging),
       learn(indexed, tried.foundIndexed),
       learn(shifted, tried.foundShifted),
+      learn(truths, tried.foundTruths),
       learn(guarded, tried.foundGuarded),
       learnCapacities(growing, tried.foundGrowing),
       learnRecursive(recursive, tried.foundRecursive),
@@ -211,6 +215,7 @@ interface Tried {
   readonly foundChanging: readonly Site[]
   readonly foundIndexed: readonly Site[]
   readonly foundShifted: readonly Site[]
+  readonly foundTruths: readonly Site[]
   readonly foundGuarded: readonly Site[]
   readonly foundGrowing: Lowering['foundGrowing']
   readonly foundRecursive: Lowering['foundRecursive']
@@ -273,6 +278,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     foundChanging: l.foundChanging,
     foundIndexed: l.foundIndexed,
     foundShifted: l.foundShifted,
+    foundTruths: l.foundTruths,
     foundGuarded,
     foundGrowing: l.foundGrowing,
     foundRecursive: l.foundRecursive,

@@ -15,7 +15,7 @@ import { noteLocal } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
-import { type Frame, holdsLiteral, type Shape } from './loweringParts.ts'
+import { type Frame, holdsLiteral, type Shape, type Sites } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
 import { exprValue, type Method, REFUSED, type Site, type Value } from './value.ts'
 
@@ -92,6 +92,11 @@ export class Lowering extends LoweringState<Lowering> {
     return this.changing.get(unit.f)?.has(start) === true
   }
 
+  /** Whether a place is among those that earlier tries have found. */
+  isAmong(found: Sites, { unit, start }: Site): boolean {
+    return found.get(unit.f)?.has(start) === true
+  }
+
   /** Whether the array that a literal or call makes is moved (`movedArrays.ts`). */
   isMoved({ unit, start }: Site): boolean {
     return this.moved.get(unit.f)?.has(start) === true
@@ -121,11 +126,6 @@ export class Lowering extends LoweringState<Lowering> {
     return this.guarded.get(unit.f)?.has(start) === true
   }
 
-  /** Whether elements are taken from the start of the list that a literal makes. */
-  isShifted({ unit, start }: Site): boolean {
-    return this.shifted.get(unit.f)?.has(start) === true
-  }
-
   /** Whether a function calls itself, as far as earlier tries have found. */
   isRecursive({ unit, start }: Site): boolean {
     return this.recursive.get(unit.f)?.has(start) === true
@@ -142,10 +142,6 @@ export class Lowering extends LoweringState<Lowering> {
       const own = this.trips.get(loop)
       return all === undefined || own === undefined ? undefined : all * own
     }, 1)
-  }
-
-  isIndexed({ unit, start }: Site): boolean {
-    return this.indexed.get(unit.f)?.has(start) === true
   }
 
   /** Counts a call that is written out, since expressions alone can grow without any statement. */
@@ -271,7 +267,7 @@ export class Lowering extends LoweringState<Lowering> {
   /** Returns the expression in a temporary. A captured text is kept by its place: that of a temporary could not be compared by codes. */
   private keptExpr(expr: Expr): Expr {
     const isText = this.context.kind === 'loop' && expr.kind === 'Lookup' && this.textsOf(expr) !== undefined
-    return isText ? { ...expr, index: this.stabilized(expr.index) } : this.temporary(expr)
+    return isText ? { ...expr, index: this.stabilized(expr.index) } : (this.verbs.keptMaybe(this, expr) ?? this.temporary(expr))
   }
 
   /** Returns the value with parts that cannot change any more. */
@@ -307,6 +303,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'library':
       case 'global':
       case 'records':
+      case 'maybeItem':
       case 'refused':
         return value
     }
@@ -389,6 +386,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'stored':
       case 'records':
       case 'item':
+      case 'maybeItem':
       case 'held':
         this.refuse('object-as-value', node)
         return undefined

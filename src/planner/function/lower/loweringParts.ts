@@ -4,6 +4,7 @@ import type { ColumnType, Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import type { Activation } from '../source/activation.ts'
+import type { Asking } from '../source/asked.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
 import type { Bound, Held, Item, Method, Origin, Records, Site, Stored, Value } from './value.ts'
@@ -31,6 +32,8 @@ export interface Frame extends Method {
   readonly around?: Activation<Bound>
   /** Whether it is a function of the library, whose subscripts are inside their arrays. */
   readonly isLibrary?: true
+  /** What the program asks of the result of the call, if it may be absent. */
+  readonly asking?: Asking
   /** The replacement of its calls of itself; absent where it makes none. */
   readonly recursion?: Recursion
   /** The place where an inlined function leaves its result; absent for the outermost. */
@@ -213,6 +216,8 @@ export interface Verbs<L> {
   readonly keptItem: (l: L, value: Item | Held) => Value
   /** Returns an element as a literal of its parts. */
   readonly itemParts: (l: L, value: Item, span: Span) => Value
+  /** Returns a number or truth value that may be absent as it is now; undefined for other expressions. */
+  readonly keptMaybe: (l: L, expr: Expr) => Expr | undefined
   /** Returns the row of a table after a check that it exists. */
   readonly keptRow: (l: L, value: Value & { kind: 'elementRow' }) => Value
   /** Makes an object of a class of the program; undefined where it is none, or cannot be written out. */

@@ -39,6 +39,7 @@ export interface Given<L> {
   readonly indexed: Sites
   readonly growing: Capacities
   readonly shifted: Sites
+  readonly truths: Sites
   readonly guarded: Sites
   readonly recursive: Recursive
   readonly moved: Sites
@@ -154,11 +155,16 @@ export abstract class LoweringState<L> {
   readonly foundRecursive: { readonly site: Site; readonly isDeep: boolean }[] = []
   /** Lists that surely have an element, until one is taken, by the loop in which that is known. */
   readonly holdingSome: Map<string, number | 'no loop'> = new Map()
+  /** Comparisons that hold at the present place, by what they compare, of values that do not change any more. */
+  readonly holding: string[] = []
   /** Places where a list is given what may be undefined or null, which is checked there. */
   readonly guarded: Sites
   /** Literals from whose start elements are taken. */
   readonly shifted: Sites
   readonly foundShifted: Site[] = []
+  /** Literals without elements that true and false are pushed onto; then those found in this try. */
+  readonly truths: Sites
+  readonly foundTruths: Site[] = []
   readonly foundGrowing: { readonly site: Site; readonly count: number }[] = []
   /** The arrays made by the body that are plain arrays, not typed ones. */
   readonly lists: Set<string> = new Set()
@@ -227,6 +233,7 @@ export abstract class LoweringState<L> {
       indexed,
       growing,
       shifted,
+      truths,
       guarded,
       recursive,
       moved,
@@ -248,6 +255,7 @@ export abstract class LoweringState<L> {
     this.indexed = indexed
     this.growing = growing
     this.shifted = shifted
+    this.truths = truths
     this.guarded = guarded
     this.recursive = recursive
     this.moved = moved

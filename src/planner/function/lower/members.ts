@@ -19,6 +19,7 @@ import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
 import { refusalOf } from '../refusals.ts'
 import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
+import { askedElement } from '../source/askedElements.ts'
 import { characterAt } from '../textIndex.ts'
 import { binary, conditional, literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
@@ -37,6 +38,8 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
     l.refuse('object-as-value', node)
     return exprValue(literal(0, l.span(node))) // so that an object with this part tells its shape to the next try
   }
+  const asked = askedElement(l, object, name ?? property, node)
+  if (asked !== undefined) return asked
   if (name === undefined) return indexed(l, object, property as Value, node)
   switch (object.kind) {
     case 'expr':

@@ -1,10 +1,14 @@
 /** Lowers chains with `?.` to conditionals. */
 import type { AnyNode, CallExpression, Expression, MemberExpression } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
+import { isThere, keptHeld } from '../lists/held/heldLists.ts'
 import { memberOf } from '../lists/literals.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
-import { absentLiteral, isOptional, type MaybeStored, thereIn } from '../lists/optionals.ts'
+import { absentLiteral, maybeOf } from '../lists/optionals.ts'
 import { splitIn, splitText } from '../lists/splitTexts.ts'
-import { binary, conditional, literal, makeIf, negated } from './build.ts'
+import { whereHolding } from '../maybeScalars.ts'
+import { askedRow } from '../source/askedElements.ts'
+import { binary, conditional, literal, negated } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import { fieldOf } from './members.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
@@ -15,13 +19,21 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
   if (head === undefined) return hasOptional(node) ? l.refuse('operator', whole, 'this form of ?.') : l.verbs.value(l, node)
   const span = l.span(whole)
   const inner = head.object
+  const row = askedRow(l, inner)
+  if (row !== undefined) return whereThere(l, row.inside, () => afterHead(l, node, head.member, row.value()), whole)
   const object =
     (inner.type === 'MemberExpression' || inner.type === 'CallExpression') && hasOptional(inner)
       ? lowerChain(l, inner, inner)
       : l.verbs.value(l, inner)
   if ((object.kind === 'tableRow' || object.kind === 'recordRow') && object.absent !== undefined)
     return ofRow(l, node, head.member, object, whole)
-  if (isOptional(object)) return ofObject(l, node, head.member, object, whole)
+  const maybe = maybeOf(object)
+  if (maybe !== undefined)
+    return whereThere(l, { kind: 'Local', name: maybe.there, span }, () => afterHead(l, node, head.member, object), whole)
+  if (object.kind === 'held' && object.mayBeAbsent === true) {
+    const { mayBeAbsent: _, ...list } = keptHeld(l, object)
+    return whereThere(l, isThere({ ...list, mayBeAbsent: true }, span), () => afterHead(l, node, head.member, list), whole)
+  }
   // keys, views, handles and literals always exist
   const isAbsentAtFirst = object.kind === 'expr' && object.expr.kind === 'Local' && l.absentAtFirst.has(object.expr.name)
   if (object.kind !== 'expr' || isAbsentAtFirst) return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
@@ -60,23 +72,16 @@ function ofRow(
   return exprValue(conditional(negated(absent, span), value, literal(undefined, span), span))
 }
 
-/** Lowers the rest of a chain after `?.` on an object that may be absent. */
-function ofObject(l: Lowering, node: Expression, member: AnyNode, object: MaybeStored, whole: AnyNode): Value {
-  const span = l.span(whole)
-  const there = thereIn(object, span)
+/** Lowers what stands after `?.`, which is evaluated where a test holds; elsewhere the chain is undefined. */
+function whereThere(l: Lowering, there: Expr, lower: () => Value, whole: AnyNode): Value {
   let rest: Value = REFUSED
   const emitted = l.collect(() =>
     whereHolds(l, there, () => {
-      rest = afterHead(l, node, member, object)
+      rest = lower()
     }),
   )
   const value = l.scalarOrNothing(rest, whole)
-  if (value === undefined) return REFUSED
-  if (emitted.length === 0) return exprValue(conditional(there, value, literal(undefined, span), span))
-  const local = l.newName('temp')
-  l.emit({ kind: 'Let', local, span })
-  l.emit(...makeIf(there, [...emitted, { kind: 'Assign', local, value, span }], [], span))
-  return exprValue({ kind: 'Local', name: local, span })
+  return value === undefined ? REFUSED : whereHolding(l, there, { value, emitted })
 }
 
 interface OptionalHead {

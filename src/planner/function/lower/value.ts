@@ -76,6 +76,7 @@ export type Value =
   /** A list of objects or arrays that a body makes, and one of its elements. */
   | { readonly kind: 'records'; readonly list: Records }
   | Item
+  | MaybeItem
   | Held
   /** A refused value, which causes no further refusal. */
   | { readonly kind: 'refused' }
@@ -189,6 +190,13 @@ export interface Item {
   readonly list: Records
   readonly place: Expr
   readonly parts: Leaves
+}
+
+/** An element of such a list under a subscript that may be outside of it; `there`: the local that says whether it is inside. */
+export interface MaybeItem {
+  readonly kind: 'maybeItem'
+  readonly item: Item
+  readonly there: string
 }
 
 /** A list that places hold, by its number among those of its kind (`heldLists.ts`); below 0 where it may be absent and is. */

@@ -24,6 +24,7 @@ import { evaluate, lowerExpression } from '../lower/expressions.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { keyComponent, memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { declaredMaybe, maybeScalar } from '../maybeScalars.ts'
 import { isReadable, restOfList } from '../rowLists.ts'
 import { noteLocal } from '../surelyNumbers.ts'
 import { type Binding, isLikeLet } from './scope.ts'
@@ -102,6 +103,11 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
     l.bound.set(binding, { kind: 'value', value: exprValue({ ...whole.expr, index: l.stabilized(whole.expr.index, 'at') }) })
     return
   }
+  const maybe = isConstant && l.context.kind === 'loop' ? maybeScalar(l, whole.expr) : undefined
+  if (maybe !== undefined) {
+    l.bound.set(binding, { kind: 'value', value: declaredMaybe(l, binding.name, maybe, l.span(node)) })
+    return
+  }
   const local = l.newName(binding.name)
   if (!isConstant && binding.kind !== 'param' && absentLiteral(whole) !== undefined) {
     noteOptional(l, declared, whole)
@@ -139,13 +145,15 @@ function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'Assi
   if (value.kind !== 'expr') return value
   const span = l.span(pattern)
   if (value.expr.kind === 'Literal') return value.expr.value === undefined ? lowerExpression(l, pattern.right) : value
-  const kept = l.stabilized(value.expr)
+  const maybe = maybeScalar(l, value.expr)
+  const kept = maybe === undefined ? l.stabilized(value.expr) : value.expr
   let other: Expr | undefined
   const emitted = l.collect(() => {
     other = l.scalarOrNothing(lowerExpression(l, pattern.right), pattern.right)
   })
   if (other === undefined) return REFUSED
   if (emitted.length > 0) return l.refuse('effect-in-expression', pattern)
+  if (maybe !== undefined) return exprValue(conditional(maybe.there, maybe.value, other, span))
   return exprValue(conditional(binary('===', kept, literal(undefined, span), span), other, kept, span))
 }
 

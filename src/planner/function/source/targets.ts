@@ -73,7 +73,8 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     l.refuse('operator', target, 'super')
     return undefined
   }
-  const object = lowerExpression(l, target.object)
+  const given = lowerExpression(l, target.object)
+  const object = given.kind === 'maybeItem' ? present(l, given as Value, l.span(target.property).text, target) : given
   const objectText = l.span(target.object).text
   const rows = object.kind === 'view' ? l.rowsOf.get(object.array) : undefined
   if (object.kind === 'view' && rows === undefined && object.rank !== undefined && object.rank > object.prefix.length + 1) {

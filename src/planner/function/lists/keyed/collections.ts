@@ -97,7 +97,7 @@ export function emptyCollection(
 /** Returns the most entries of a collection: one for each text, where these are its keys and none is removed. */
 function roomOf(l: Lowering, site: Site): number {
   const room = Math.min(Math.max(1, l.capacityOf(site) ?? 1), MOST_ENTRIES)
-  return hasSlotsByCode(l, site) && !l.isShifted(site) ? Math.min(room, l.textCount + 1) : room
+  return hasSlotsByCode(l, site) && !l.isAmong(l.shifted, site) ? Math.min(room, l.textCount + 1) : room
 }
 
 /** Whether each key of a collection has a slot of its own, since keys are few texts, as an earlier try has found. */
@@ -293,7 +293,7 @@ export function iterableOf(l: Lowering, node: Expression): Value {
 
 /** Returns the keys or the values of a collection where they lie, from which nothing is removed. */
 export function listOf(l: Lowering, of: Collection, part: 'keys' | 'values', node: AnyNode): Value {
-  if (l.isShifted(of.site)) return l.refuse('collection-iterated', node, of.owner.name)
+  if (l.isAmong(l.shifted, of.site)) return l.refuse('collection-iterated', node, of.owner.name)
   const areOther = part === 'keys' ? ['text keys' as const] : ['text values' as const, 'truth values' as const]
   if (areOther.some((as) => l.isKeyed(of.site, as))) return l.refuse('collection-texts', node, of.owner.name)
   const [used, array] = [storedPart(of, 'used'), arrayOf(of, part)]
@@ -318,7 +318,7 @@ export function entriesOf(l: Lowering, of: Collection, node: AnyNode, part: 'key
     length: entriesPut(of, span),
     item: (at) => {
       const isDead = binary('===', read('alive', at), literal(0, span), span)
-      if (l.isShifted(of.site)) l.emit(...makeIf(isDead, [{ kind: 'Continue', span }], [], span))
+      if (l.isAmong(l.shifted, of.site)) l.emit(...makeIf(isDead, [{ kind: 'Continue', span }], [], span))
       const key = exprValue(keyHeld(l, of, l.temporary(read('keys', at), 'key')))
       const value = isMap(of) ? exprValue(valueHeld(l, of, l.temporary(read('values', at), 'value'))) : key
       if (part !== 'entries') return part === 'keys' ? key : value
