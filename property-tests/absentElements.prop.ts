@@ -112,9 +112,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       case 8:
         use('texts compared')
         return `if (labels[${place(4)}] ${of(['===', '!==', '=='])} ${of([`labels[${place(4)}]`, "'b'", "'z'", `word[${place(6)}]`])}) { ${inner()} }`
-      case 4:
+      case 4: {
         use('of rows')
-        return `for (const e of rows[i % 4]) s = s * 0.5 + x.get(e)`
+        const row = of(['rows[i % 4]', `(rows[${of(['i - 2', 'i % 6', 'i % 6 - 1', 's'])}] ${of(['??', '||'])} [])`])
+        return of([`for (const e of ${row}) s = s * 0.5 + x.get(e)`, `s = s * 0.5 + ${row}.length`])
+      }
       default:
         return `s = s * 0.5 + ${element()}`
     }

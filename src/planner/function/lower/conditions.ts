@@ -12,7 +12,7 @@ import { absentLiteral, isOptional, maybeOf, presentOne, thereIn } from '../list
 import { chosenObject, isInstance } from '../lists/returnedObjects.ts'
 import { holdsNamed, isAggregate, isObject, noteCopy, partsOf } from '../lists/stored.ts'
 import { maybeScalar } from '../maybeScalars.ts'
-import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated } from './build.ts'
+import { asTest, binary, conditional, isBoolean, isPlain, literal, logical, makeIf, negated, truth } from './build.ts'
 import { rankOf } from './context.ts'
 import { dateItself } from './dates.ts'
 import type { Lowering } from './lowering.ts'
@@ -53,6 +53,8 @@ export function lowerLogical(
     return l.verbs.value(l, node.right)
   }
   if (given !== undefined && operator === '??' && absentLiteral(given) !== undefined) return l.verbs.value(l, node.right)
+  const row = given?.kind === 'tableRow' && operator !== '&&' ? rowOrNone(l, given, node) : undefined
+  if (row !== undefined) return row
   const left = given === undefined ? side?.(l, node.left) : valueOrDate(l, given, node.left)
   let right: Expr | undefined
   const emitted = l.collect(() => {
@@ -73,9 +75,11 @@ export function lowerLogical(
     )
     return exprValue(current)
   }
-  l.emit({ kind: 'Let', local, init: left, span })
+  // of a test only the truth is asked, so both sides are truth values
+  const asAsked = (value: Expr): Expr => (side === undefined || isBoolean(value) ? value : truth(value))
+  l.emit({ kind: 'Let', local, init: asAsked(left), span })
   const test = operator === '&&' ? current : operator === '||' ? negated(current, span) : binary('==', current, literal(null, span), span)
-  l.emit(...makeIf(test, [...emitted, { kind: 'Assign', local, value: right, span }], [], span))
+  l.emit(...makeIf(test, [...emitted, { kind: 'Assign', local, value: asAsked(right), span }], [], span))
   return exprValue(current)
 }
 
@@ -107,6 +111,18 @@ function afterOptional(
   const [then, other] = isAnd ? [right, left] : [left, right]
   if (isObject(value) || !isAnd) return chosenObject(l, there, [then, other], node)
   return chosenScalar(l, there, [then, other], node)
+}
+
+/** Lowers `rows[k] ?? []` of a captured list, whose row has no elements where there is none; undefined where the other is not empty. */
+function rowOrNone(
+  l: Lowering,
+  { absent, ...row }: Value & { readonly kind: 'tableRow' },
+  node: Expression & { type: 'LogicalExpression' },
+): Value | undefined {
+  const span = l.span(node)
+  if (absent === undefined) return row
+  if (node.right.type !== 'ArrayExpression' || node.right.elements.length > 0) return undefined
+  return { ...row, length: conditional(l.stabilized(absent, 'absent'), literal(0, span), row.length, span) }
 }
 
 /** Lowers `lists[k] ?? other`. */
