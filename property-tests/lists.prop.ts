@@ -162,6 +162,12 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
       }
       case 9:
         used.add('sort by')
+        if (from.list !== undefined && below(2) === 0) {
+          used.add('sorted copy')
+          add(from.length, from.list.isTyped)
+          if (below(3) === 0) return `const ${name} = ${from.text}.toReversed()`
+          return `const ${name} = ${from.text}.toSorted(${from.list.isTyped ? '' : order()})`
+        }
         add(from.length)
         return `const ${name} = [...${from.text}].sort(${order()})`
       case 10: {
@@ -184,7 +190,18 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   const statement = (): string => {
     const { text, list, length } = source()
     const v = fresh('v')
-    switch (below(15)) {
+    switch (below(17)) {
+      case 15: {
+        used.add('reduce to an object')
+        const o = fresh('o')
+        return `const ${o} = ${text}.reduce((a, ${v}) => ({ n: a.n + 1, t: a.t * 0.5 - ${v} }), { n: 0, t: s }); s = s * 0.5 + ${o}.n + ${o}.t`
+      }
+      case 16: {
+        used.add('reduce into an object')
+        const o = fresh('o')
+        const turn = `a.n++; if (${test(v)}) a.t -= ${v}; return a`
+        return `const ${o} = ${text}.reduce((a, ${v}) => { ${turn} }, { n: 0, t: s }); s = s * 0.5 + ${o}.n + ${o}.t`
+      }
       case 0:
         used.add('some')
         return `if (${text}.${of(['some', 'every'])}((${v}) => ${test(v)})) s += ${value()}`

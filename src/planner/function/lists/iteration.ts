@@ -10,6 +10,7 @@
 import type { AnyNode, CallExpression, ForInStatement, ForOfStatement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { type IteratedCall, iterated, iteratedCall, namesOf } from '../captures/capturedLists.ts'
+import { libraryFunction } from '../captures/libraryFunctions.ts'
 import { isTable } from '../captures/outside.ts'
 import { binary, literal } from '../lower/build.ts'
 import { counted } from '../lower/counted.ts'
@@ -19,11 +20,14 @@ import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
+import type { AnyFunction } from '../unit.ts'
 import { entriesOf } from './keyed/collections.ts'
 import { isCollection, isDictionary, noteDictionary } from './keyed/collectionValue.ts'
 import { dictionaryEntries, dictionaryPart, whileGoneThrough } from './keyed/dictionaries.ts'
 import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
+import { reduceFrom, reduceInto } from './listMethods.ts'
 import { keptView } from './movedArrays.ts'
+import { isObject } from './stored.ts'
 
 /** Most iterations that are unrolled. */
 const MOST_TURNS = 64
@@ -208,11 +212,27 @@ export function overElements(l: Lowering, over: Value, name: string, node: CallE
     return exprValue(literal(undefined, span))
   }
   if (init === undefined || init.type === 'SpreadElement') return undefined
-  const first = l.scalarOrNothing(l.verbs.value(l, init), init)
+  const begin = l.verbs.value(l, init)
+  if ((isObject(begin) || /^(view|records|held)$/.test(begin.kind)) && l.context.kind === 'loop') {
+    const by = returnsFirst(f) ? reduceInto : reduceFrom
+    return l.verbs.inline(l, libraryFunction(l, by as AnyFunction, name, node), [over, f, begin], node)
+  }
+  const first = l.scalarOrNothing(begin, init)
   if (first === undefined) return REFUSED
   return folded(l, byIndex, first, node, (sofar, item, index) =>
     l.scalarOrNothing(called([exprValue(sofar), item, exprValue(index), over]), node),
   )
+}
+
+/** Whether a function always returns its first argument: `(sums, v) => { sums.all += v; return sums }`. */
+function returnsFirst({ node: { params, body }, unit }: Value & { readonly kind: 'closure' }): boolean {
+  const [param] = params
+  const first = param?.type === 'Identifier' ? unit.names.bindingOf.get(param) : undefined
+  if (first === undefined || first.assignments > 0 || body.type !== 'BlockStatement') return false
+  const isFirst = (one: AnyNode): boolean =>
+    one.type === 'ReturnStatement' && one.argument?.type === 'Identifier' && unit.names.bindingOf.get(one.argument) === first
+  const returnsOther = someNode(body, (one) => one.type === 'ReturnStatement' && !isFirst(one), { intoFunctions: false })
+  return body.body.at(-1)?.type === 'ReturnStatement' && !returnsOther
 }
 
 /** Lowers `Math.max(...row)`; undefined where the spread value is no row. */

@@ -27,6 +27,19 @@ function reduceFirst(list: List, fold: Fold): number {
   return sofar
 }
 
+/** `reduce` with an initial value, as an object, or a list. */
+export function reduceFrom(list: List, fold: Fold, init: number): number {
+  let sofar = init
+  for (let i = 0; i < list.length; i++) sofar = fold(sofar, list[i] as number, i, list)
+  return sofar
+}
+
+/** `reduce` by a function that changes the initial value, and returns it. */
+export function reduceInto(list: List, fold: Fold, init: number): number {
+  for (let i = 0; i < list.length; i++) fold(init, list[i] as number, i, list)
+  return init
+}
+
 /** `reduceRight` with an initial value. */
 function reduceRight(list: List, fold: Fold, init: number): number {
   let sofar = init

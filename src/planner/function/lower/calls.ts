@@ -118,8 +118,16 @@ function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Valu
   return value
 }
 
+/** Methods that change a copy of a list, by those that change the list. */
+const ON_COPIES: Readonly<Record<string, string>> = { toSorted: 'sort', toReversed: 'reverse' }
+
 /** Lowers `object.name(…)`. */
 export function methodCall(l: Lowering, object: Value, name: string, node: CallExpression): Value {
+  const inPlace = l.context.kind === 'loop' && Object.hasOwn(ON_COPIES, name) ? ON_COPIES[name] : undefined
+  if (inPlace !== undefined) {
+    const copy = methodCall(l, object, 'slice', { ...node, arguments: [] })
+    return copy.kind === 'refused' ? REFUSED : methodCall(l, copy, inPlace, node)
+  }
   switch (object.kind) {
     case 'handle':
       return handleMethod(l, object, name, node)
