@@ -217,3 +217,16 @@ test('elements of captured lists, undefined outside of these, are compared as in
   // of two elements, one of a list with NaN, nothing tells undefined from NaN: JavaScript compares them
   expect(compiled.length).toBe(5 * sides.length - 16)
 })
+
+test('a typed array of a body sorts -0 before 0, and NaN behind all', async () => {
+  const [x, y] = [session.fromTypedArray(Float64Array.of(0, -0, Number.NaN, -1, 0, 2, -0, 1), [8]), session.zeros([8])]
+  const loop = session.loop(session.range(8), { x, y }, ([i], { x, y }) => {
+    const sorted = new Float64Array(8)
+    for (let k = 0; k < 8; k++) sorted[k] = x.get(k)
+    sorted.sort()
+    y.set(i, 1 / (sorted[i] as number))
+  })
+  await loop.run()
+  expect(loop.plan.kernel?.target).toMatch(/^wasm/)
+  expect([...(await y.toTypedArray())]).toEqual([-1, -Infinity, -Infinity, Infinity, Infinity, 1, 0.5, Number.NaN])
+})
