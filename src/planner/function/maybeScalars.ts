@@ -58,6 +58,7 @@ export function whereHolding(
   const { span } = value
   const inner = maybeScalar(l, value)
   if (emitted.length === 0) {
+    if (value.kind === 'Literal' && value.value === undefined) return exprValue(value)
     if (inner === undefined) return exprValue(conditional(there, value, literal(undefined, span), span))
     return exprValue(conditional(logical('&&', there, inner.there, span), inner.value, literal(undefined, span), span))
   }
@@ -81,6 +82,27 @@ export function whereHolding(
   l.emit({ kind: 'Let', local: mark, init: literal(false, span), span }, { kind: 'Let', local, init: none, span })
   l.emit(...makeIf(there, [...emitted, ...set], [], span))
   return maybeLocal(l, { there: mark, local, isTruth: isTruth(found) }, span)
+}
+
+/** Returns the first of two that is there; `emitted`: statements that the second needs, which may be absent, too. */
+export function firstThere(
+  l: Lowering,
+  first: MaybeScalar,
+  { value, emitted }: { readonly value: Expr; readonly emitted: readonly Stmt[] },
+  span: Span,
+): Value {
+  const [local, second] = [l.newName('temp'), maybeScalar(l, value)]
+  const set = (to: string, given: Expr): Stmt => ({ kind: 'Assign', local: to, value: given, span })
+  if (second === undefined) {
+    l.emit({ kind: 'Let', local, span }, ...makeIf(first.there, [set(local, first.value)], [...emitted, set(local, value)], span))
+    return exprValue({ kind: 'Local', name: local, span })
+  }
+  const there = l.newName('there')
+  const none = literal(isTruth(first.value) ? false : 0, span)
+  l.emit({ kind: 'Let', local: there, init: literal(true, span), span }, { kind: 'Let', local, init: none, span })
+  const other = makeIf(second.there, [set(local, second.value)], [set(there, literal(false, span))], span)
+  l.emit(...makeIf(first.there, [set(local, first.value)], [...emitted, ...other], span))
+  return maybeLocal(l, { there, local, isTruth: isTruth(first.value) }, span)
 }
 
 /** Declares a constant that may be absent as two: whether it is there, and its value. So NaN is told from what is not there. */

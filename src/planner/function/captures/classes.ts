@@ -17,6 +17,7 @@ import { literal } from '../lower/build.ts'
 import { inlineCall, withSelf } from '../lower/inline.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { type Data, exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { askedCall } from '../source/askedElements.ts'
 import { type FunctionNode, isFunctionNode, someNode } from '../source/ast.ts'
 import { type ClassSource, classSourceOf } from '../source/source.ts'
 import { type AnyFunction, type Unit, unitOfNode } from '../unit.ts'
@@ -265,7 +266,7 @@ export function inherited(l: Lowering, object: Instance | Data, name: string, no
   if (closure.kind !== 'closure') return l.refuse('unknown-method', node, name)
   noteMethod(l, closure.unit, own.of.constructor, name)
   const method = { ...closure, self: object }
-  return own.get === undefined ? method : inlineCall(l, method, [], node)
+  return own.get === undefined ? method : inlineCall(l, askedCall(l, method, node), [], node)
 }
 
 /** Lowers the value of a getter of a captured object's class; undefined where no class of the program has it. */
@@ -274,13 +275,13 @@ function capturedGetter(l: Lowering, object: Data, name: string, node: AnyNode):
   const closure = own?.get === undefined ? undefined : fromOutside(l, own.get, `${object.name}.${name}`, object.origin, node)
   if (closure?.kind !== 'closure') return undefined
   noteMethod(l, closure.unit, own?.of.constructor, name)
-  return inlineCall(l, { ...closure, self: object }, [], node)
+  return inlineCall(l, askedCall(l, { ...closure, self: object }, node), [], node)
 }
 
 /** Lowers a private method, or the value of a private getter; undefined where there is neither. */
 function privateMember(l: Lowering, object: Instance, name: string, node: AnyNode): Value | undefined {
   const [get, method] = [privateMethod(l, object, name, 'get'), privateMethod(l, object, name, 'method')]
-  return get === undefined ? method : inlineCall(l, get, [], node)
+  return get === undefined ? method : inlineCall(l, askedCall(l, get, node), [], node)
 }
 
 /** Returns a private member in the text of the class being written out, if `object` is of it; undefined otherwise. */

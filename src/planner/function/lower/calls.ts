@@ -29,6 +29,7 @@ import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
+import { askedCall } from '../source/askedElements.ts'
 import { classSourceOf } from '../source/source.ts'
 import { regexMethod, textMethod } from '../textMethods.ts'
 import type { AnyFunction } from '../unit.ts'
@@ -91,7 +92,7 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
   if (extreme !== undefined) return extreme
   const args = elements(l, node.arguments)
   if (args === undefined) return REFUSED
-  if (f.kind === 'closure') return l.verbs.inline(l, f, args, node)
+  if (f.kind === 'closure') return l.verbs.inline(l, askedCall(l, f, node), args, node)
   if (f.kind === 'choice') return callChosen(l, f, args, node)
   const exprs = argumentExprs(l, args, node)
   if (exprs === undefined) return REFUSED

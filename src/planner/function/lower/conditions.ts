@@ -11,7 +11,7 @@ import { chosenView } from '../lists/movedArrays.ts'
 import { absentLiteral, isOptional, maybeOf, presentOne, thereIn } from '../lists/optionals.ts'
 import { chosenObject, isInstance } from '../lists/returnedObjects.ts'
 import { holdsNamed, isAggregate, isObject, noteCopy, partsOf } from '../lists/stored.ts'
-import { maybeScalar } from '../maybeScalars.ts'
+import { firstThere, maybeScalar } from '../maybeScalars.ts'
 import { asTest, binary, conditional, isBoolean, isPlain, literal, logical, makeIf, negated, truth } from './build.ts'
 import { rankOf } from './context.ts'
 import { dateItself } from './dates.ts'
@@ -67,14 +67,7 @@ export function lowerLogical(
   const local = l.newName('temp')
   const current: Expr = { kind: 'Local', name: local, span }
   const scalar = operator === '??' ? maybeScalar(l, left) : undefined
-  if (scalar !== undefined) {
-    const taken: Stmt = { kind: 'Assign', local, value: scalar.value, span }
-    l.emit(
-      { kind: 'Let', local, span },
-      ...makeIf(scalar.there, [taken], [...emitted, { kind: 'Assign', local, value: right, span }], span),
-    )
-    return exprValue(current)
-  }
+  if (scalar !== undefined) return firstThere(l, scalar, { value: right, emitted }, span)
   // of a test only the truth is asked, so both sides are truth values
   const asAsked = (value: Expr): Expr => (side === undefined || isBoolean(value) ? value : truth(value))
   l.emit({ kind: 'Let', local, init: asAsked(left), span })
@@ -147,8 +140,11 @@ function otherList(l: Lowering, given: Held, node: Expression & { type: 'Logical
 
 /** Lowers `map.get(k) ?? d`: a value that is found is a number or truth value, so d is wanted exactly where k is missing. */
 function otherwise(l: Lowering, left: Expr, right: Expr, span: Span): Expr {
-  const found = maybeScalar(l, left)
-  return found === undefined ? logical('??', left, right, span) : conditional(found.there, found.value, right, span)
+  const [found, other] = [maybeScalar(l, left), maybeScalar(l, right)]
+  if (found === undefined) return logical('??', left, right, span)
+  if (other === undefined) return conditional(found.there, found.value, right, span)
+  const value = conditional(found.there, found.value, other.value, span)
+  return conditional(logical('||', found.there, other.there, span), value, literal(undefined, span), span)
 }
 
 export function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalExpression' }): Value {

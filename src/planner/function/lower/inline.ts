@@ -11,8 +11,6 @@ import { noteOptional } from '../lists/optionals.ts'
 import { newResult } from '../lists/returnedObjects.ts'
 import { named } from '../lists/stored.ts'
 import { Activation } from '../source/activation.ts'
-import type { Asking } from '../source/asked.ts'
-import { askingOf } from '../source/askedElements.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import { isLikeLet } from '../source/scope.ts'
 import type { Unit } from '../unit.ts'
@@ -35,8 +33,6 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
   l.countCall()
   if (l.isTooLarge) return REFUSED
   const [outer, bound] = [l.unit, l.bound]
-  const asking = askingOf(l, node)
-  const asked = asking === undefined ? closure : { ...closure, asking }
   if (running !== undefined) return selfCall(l, running, closure, args, node)
   if (calls.length >= MOST_NESTED) return l.refuse('recursive', node, closure.name)
   // arguments are evaluated before the call, in order
@@ -47,7 +43,8 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
   l.bound = new Activation(closure.around)
   try {
     const isRecursive = l.isRecursive({ unit, start: f.start })
-    const value = isRecursive ? recursiveCall(l, closure, kept, node) : withFrame(l, asked, kept, node)
+    const { asking: _, ...plain } = closure
+    const value = isRecursive ? recursiveCall(l, plain, kept, node) : withFrame(l, closure, kept, node)
     if (holdsFunction(value)) for (const owner of ownersOf(kept)) l.keptByFunctions.add(owner)
     return value
   } finally {
@@ -81,12 +78,7 @@ function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: 
   })
 }
 
-function withFrame(
-  l: Lowering,
-  closure: Value & { readonly kind: 'closure'; readonly asking?: Asking },
-  args: readonly Value[],
-  call: AnyNode,
-): Value {
+function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
   const { unit, node: f } = closure
   const frame: Frame = { ...closure, targets: [] }
   const span = l.span(f)

@@ -5,6 +5,7 @@
 import type { Builtin, Expr, LibraryCall } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import type { Activation } from '../source/activation.ts'
+import type { Asking } from '../source/asked.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { Unit } from '../unit.ts'
 
@@ -56,6 +57,8 @@ export type Value =
       readonly around?: Activation<Bound>
       readonly home?: Method
       readonly isLibrary?: true
+      /** What the program asks of the result where it is called. */
+      readonly asking?: Asking
     }
   | { readonly kind: 'builtin'; readonly name: Builtin }
   /** A choice of functions: the first option whose test holds; tests do not change any more. */

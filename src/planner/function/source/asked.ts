@@ -5,7 +5,7 @@
  *
  * JavaScript gives undefined for an element outside of its list. Where nobody asks, that is taken for an error of the program.
  */
-import type { AnyNode } from 'acorn'
+import type { AnyNode, LogicalExpression } from 'acorn'
 import type { Unit } from '../unit.ts'
 import { childNodes, type FunctionNode, isFunctionNode } from './ast.ts'
 import { type Binding, isLikeLet, type Names } from './scope.ts'
@@ -30,6 +30,11 @@ export function askedIn({ node, names }: Pick<Unit, 'node' | 'names'>): Asked {
   const asked = new Finder(names).of(node)
   known.set(node, asked)
   return asked
+}
+
+/** What is asked of a, where this is asked of `a && b`, `a || b`, `a ?? b`. */
+function leftOf({ operator }: LogicalExpression, asking: Asking | undefined): Asking {
+  return operator === '??' ? 'value' : (asking ?? 'value')
 }
 
 class Finder {
@@ -72,7 +77,7 @@ class Finder {
     switch (node.type) {
       case 'LogicalExpression':
         // of `a || b` in a test, and of a in any, only the truth decides
-        this.#mark(node.left, this.#places, node.operator === '||' || this.#places.get(node) === 'truth' ? 'truth' : 'value')
+        this.#mark(node.left, this.#places, node.operator === '||' ? 'truth' : leftOf(node, this.#places.get(node)))
         break
       case 'UnaryExpression':
         if (node.operator === '!') this.#mark(node.argument, this.#places, 'truth')
@@ -127,7 +132,7 @@ class Finder {
         return
       case 'LogicalExpression':
         as.set(node, asking)
-        this.#mark(node.left, as, asking)
+        this.#mark(node.left, as, leftOf(node, asking))
         this.#mark(node.right, as, asking)
         return
       case 'MemberExpression':

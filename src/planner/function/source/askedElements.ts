@@ -29,6 +29,12 @@ export function askingOf(l: Lowering, node: AnyNode): Asking | undefined {
   return asReturned === undefined ? ofPlace : l.frame.asking
 }
 
+/** Returns a function with what the program asks of its result. Functions that a method calls, as `map` does, are not asked as its call is. */
+export function askedCall<F extends Value & { readonly kind: 'closure' }>(l: Lowering, f: F, node: AnyNode): F {
+  const asking = askingOf(l, node)
+  return asking === undefined ? f : { ...f, asking }
+}
+
 /** Lowers an element that is asked for; undefined for values that are no lists of the body, and where nobody asks. */
 export function askedElement(l: Lowering, of: Value, property: Value | string, node: AnyNode): Value | undefined {
   const isList = of.kind === 'records' || of.kind === 'held' || (of.kind === 'view' && l.locals.has(of.array))
@@ -68,11 +74,11 @@ export function askedElement(l: Lowering, of: Value, property: Value | string, n
 
 /** Lowers an element that is an object and must be no copy, which would miss changes: its place, and whether it is there. */
 function uncopiedItem(l: Lowering, list: Held | (Value & { readonly kind: 'records' }), index: Expr, node: AnyNode): Value | undefined {
-  if (!askedIn(l.unit).uncopied.has(node) || (list.kind === 'records' && list.list.isMoved)) return undefined
+  if (!askedIn(l.unit).uncopied.has(node)) return undefined
   const [at, span] = [l.stabilized(index, 'at'), l.span(node)]
   const [first = ''] = list.kind === 'records' ? list.list.arrays : []
   const item = list.kind === 'held' ? heldElement(l, list, at, node) : itemAt(list.list, placeIn(l, first, at))
-  if (item.kind !== 'item') return undefined
+  if (item.kind !== 'item' || item.list.isMoved) return undefined
   const length = list.kind === 'held' ? heldLength(l, list, node) : lengthOfList(l, first, node)
   const there = l.newName('there')
   l.emit({ kind: 'Let', local: there, init: insideOf(l, at, length, node), span })
