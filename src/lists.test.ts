@@ -230,3 +230,21 @@ test('a typed array of a body sorts -0 before 0, and NaN behind all', async () =
   expect(loop.plan.kernel?.target).toMatch(/^wasm/)
   expect([...(await y.toTypedArray())]).toEqual([-1, -Infinity, -Infinity, Infinity, Infinity, 1, 0.5, Number.NaN])
 })
+
+test('an element that a variable has is undefined where only the truth of the result is asked', async () => {
+  const y = session.zeros([4])
+  const loop = session.loop(session.range(4), { y }, ([i], { y }) => {
+    const held = [4, 2, 8]
+    held[i % 3] = 1
+    let sum = 0
+    const take = (k: number): number | undefined => {
+      const found = held[k]
+      sum += found as number
+      return found
+    }
+    y.set(i, take(5 - i) ? 1 : sum)
+  })
+  await loop.run()
+  expect(loop.plan.kernel?.target).toMatch(/^wasm/)
+  expect(await y.collect()).toEqual([Number.NaN, Number.NaN, Number.NaN, 1])
+})
