@@ -385,6 +385,19 @@ test('what differs from a value is on one side of it between the borders', async
   await expect(loop.run()).rejects.toThrow(outside)
 })
 
+test('what was asked of a local is not known of what it is assigned', async () => {
+  const [a, b] = [session.random([40], { seed: 1 }), session.zeros([40])]
+  const loop = session.loop(session.range(40), { a, b }, ([i], { a, b }) => {
+    let at = i - 5
+    if (at >= 0 && at < 40) {
+      b.set(i, a.get(at))
+      at = at * 3
+      b.set(i, a.get(at))
+    }
+  })
+  await expect(loop.run()).rejects.toThrow('threw at key [19]: The key [42] is outside a, whose shape is [40].')
+})
+
 interface Grids {
   readonly A: { get(...key: number[]): number }
   readonly B: { set(...args: number[]): void }
