@@ -1,6 +1,6 @@
 /**
  * Bodies as people write them against the same function as plain JavaScript, on one thread each: arrays of their own, captured
- * lists of lists, random numbers.
+ * lists of lists, random numbers, texts as names, elements that may not be there.
  *
  *     distarray   loop.run() with one worker
  *     js          a for loop of the program over typed arrays; it draws from the library's own generator
@@ -21,6 +21,7 @@ const numbers = (await x.toTypedArray()) as Float64Array
 const out = new Float64Array(rows)
 const centers = Array.from({ length: 10 }, (_, k) => Array.from({ length: 8 }, (_, j) => ((k * 7 + j * 3) % 10) / 10))
 const dice = new IterationRng(1)
+const words = 'the quick brown fox jumps over a lazy dog while another one sleeps in warm sun all day long'.split(' ')
 
 interface Row {
   readonly [k: number]: number
@@ -66,12 +67,39 @@ function inside(draws: { uniform(): number }): number {
   return hits
 }
 
+/** Texts as names of an object: the most that one of 40 comes. */
+function most(from: number): number {
+  const counts: Record<string, number> = {}
+  let found = 0
+  for (let k = 0; k < 40; k++) {
+    const word = words[(from + 7 * k * k) % words.length] as string
+    counts[word] = (counts[word] ?? 0) + 1
+    found = Math.max(found, counts[word])
+  }
+  return found
+}
+
+/** A stack whose last element may not be there: the sum of what is left of numbers that each take those below it. */
+function left(row: Row): number {
+  const stack: number[] = []
+  for (let k = 0; k < 8; k++) {
+    const value = row[k] as number
+    while ((stack[stack.length - 1] ?? 1) < value) stack.pop()
+    stack.push(value)
+  }
+  return stack.reduce((sum, value) => sum + value, 0)
+}
+
 const loops = {
+  'words counted by an object': session.loop(session.range(rows), { y }, ([i], { y }) => y.set(i, most(i))),
+  'a stack of 8': session.loop(session.range(rows), { x, y }, ([i], { x, y }) => y.set(i, left(x.row(i)))),
   'a median of 8 by insertion': session.loop(session.range(rows), { x, y }, ([i], { x, y }) => y.set(i, median(x.row(i)))),
   'the nearest of 10 centers': session.loop(session.range(rows), { x, y }, ([i], { x, y }) => y.set(i, nearest(x.row(i)))),
   'pi by 20 points': session.loop(session.range(rows), { y, rng }, ([i], { y, rng }) => y.set(i, inside(rng))),
 }
 const plain: { readonly [N in keyof typeof loops]: (i: number) => number } = {
+  'words counted by an object': most,
+  'a stack of 8': (i) => left(numbers.subarray(8 * i, 8 * i + 8)),
   'a median of 8 by insertion': (i) => median(numbers.subarray(8 * i, 8 * i + 8)),
   'the nearest of 10 centers': (i) => nearest(numbers.subarray(8 * i, 8 * i + 8)),
   'pi by 20 points': (i) => {

@@ -26,7 +26,7 @@ test('functions that never come back, and subscripts behind the last element, ar
     y.set(i, kept[2] as number)
   })
   expect(behind).toMatchInlineSnapshot(
-    `"The body of the loop over range(4) threw at key [0]: A subscript of kept is not below its length. Ask first, as k < kept.length ? kept[k] : 0."`,
+    `"The body of the loop over range(4) threw at key [0]: A subscript of kept is not below its length. Ask for it, as kept[k] ?? 0."`,
   )
   const first = await failure(([i], { y }) => {
     const kept: number[] = []

@@ -9,7 +9,7 @@
  */
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { concatColumns } from '../../../core/data/columnConcat.ts'
-import { convertColumn } from '../../../core/data/columnConversions.ts'
+import { convertColumn, NUMBERS } from '../../../core/data/columnConversions.ts'
 import { nullColumn, takeColumn } from '../../../core/data/columnSlices.ts'
 import type { ColumnType, ElementType } from '../../../core/data/schema.ts'
 import { PlanError } from '../../../core/errors.ts'
@@ -106,6 +106,8 @@ const NULL: ColumnType = { kind: 'null' }
 
 /** The column with the type that a builder gives its values; undefined for values whose types it finds otherwise. */
 function asBuilt(column: Column): Column | undefined {
+  const { kind } = column.type
+  if (kind !== 'f64' && NUMBERS.has(kind)) return convertColumn(column, { kind: 'f64' })
   switch (column.type.kind) {
     case 'f64':
     case 'utf8':
@@ -116,14 +118,6 @@ function asBuilt(column: Column): Column | undefined {
       return column
     case 'timestamp':
       return column.type.unit === 'ms' && column.type.timezone === undefined ? column : undefined
-    case 'f32':
-    case 'i32':
-    case 'u32':
-    case 'i16':
-    case 'u16':
-    case 'i8':
-    case 'u8':
-      return convertColumn(column, { kind: 'f64' })
     default:
       return undefined
   }

@@ -38,6 +38,9 @@ import type { RunState } from './runState.ts'
 import { SpilledOperators } from './spilledOperators.ts'
 import { WideOperators } from './wideOperators.ts'
 
+/** How a consumer takes results: perhaps only the first of them, and texts as dictionary codes where they have these. */
+type Wanted = Pick<How, 'limited' | 'coded'>
+
 export class PlanResults {
   private readonly state: RunState
   private readonly pipelines: Pipelines
@@ -53,14 +56,13 @@ export class PlanResults {
     this.spilled = new SpilledOperators(state, { pipelines, columns, wideOperators: this.wideOperators, plans: this })
   }
 
-  /** The partitions of a result; `limited`: perhaps only the first are wanted. The consumer frees a partition's blocks before it asks for the next. */
-  results(plan: PhysicalPlan, limited: boolean = false): AsyncGenerator<Result, void, undefined> {
-    const results = this.resultsOf(plan, limited)
+  /** The partitions of a result, as the consumer wants them. It frees a partition's blocks before it asks for the next. */
+  results(plan: PhysicalPlan, wanted: Wanted = {}): AsyncGenerator<Result, void, undefined> {
+    const results = this.resultsOf(plan, wanted)
     return this.state.record === undefined ? results : this.state.record.waitedForEach(plan, results)
   }
 
-  private async *resultsOf(plan: PhysicalPlan, limited: boolean): AsyncGenerator<Result, void, undefined> {
-    const coded = plan === this.state.coded
+  private async *resultsOf(plan: PhysicalPlan, { limited = false, coded = false }: Wanted): AsyncGenerator<Result, void, undefined> {
     switch (plan.kind) {
       case 'ScanExec':
         yield* this.pipelines.pipeline(stepless(plan), await this.runOf(plan), { streamed: true, limited, coded })
@@ -72,7 +74,7 @@ export class PlanResults {
         const pipeline = limitedPipeline(plan)
         let left = plan.count
         if (left === 0) return
-        for await (const result of this.results(pipeline, true)) {
+        for await (const result of this.results(pipeline, { limited: true })) {
           const batches = result.batches.map((batch) => {
             const taken = sliceBatch(batch, 0, Math.min(batch.length, left))
             left -= taken.length
@@ -87,7 +89,7 @@ export class PlanResults {
       }
       case 'UnionExec':
         for (const input of plan.inputs)
-          for await (const result of this.results(input, limited)) {
+          for await (const result of this.results(input, { limited })) {
             const batches = result.batches.map((batch) => asDeclared(withoutKeys(batch), plan.element))
             this.state.record?.addMade(plan, rowsIn(batches))
             yield { ...result, batches }
@@ -115,7 +117,7 @@ export class PlanResults {
   async inputOf(plan: Pipeline, limited: boolean = false): Promise<Input> {
     const input = inputOf(plan)
     if (!isStreamed(input)) return await this.state.waitedFor(input, () => this.resultOf(input))
-    return { kind: 'streamed', results: this.results(input, limited) }
+    return { kind: 'streamed', results: this.results(input, { limited }) }
   }
 
   private async run(plan: PhysicalPlan): Promise<Dataset> {

@@ -61,8 +61,7 @@ export class Run {
   async *stream(plan: PhysicalPlan, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     let any = false
     let element = plan.element
-    if (keeper?.takesCodes === true) this.state.coded = plan
-    for await (const { batches, blocks } of this.plans.results(plan)) {
+    for await (const { batches, blocks } of this.plans.results(plan, { coded: keeper?.takesCodes === true })) {
       const filled = batches.filter((batch) => batch.length > 0)
       // values of types that do not unify are an error, as where all are collected
       if (!isKnown(plan.element)) element = unifyElements([element, ...filled.map((batch) => batch.element)])

@@ -29,8 +29,6 @@ export class RunState {
   readonly tables: Map<Storage, Storage> = new Map()
   /** Results of wide operators that were computed before the plan asks for them. */
   readonly ready: Map<PhysicalPlan, Dataset> = new Map()
-  /** The plan whose consumer takes texts as dictionary codes. */
-  coded: PhysicalPlan | undefined
   /** Wide operators whose inputs or result memory did not hold. */
   readonly beyond: Set<PhysicalPlan> = new Set()
   /** The number of operators under way that will run by way of disk if memory is short. */

@@ -21,6 +21,7 @@ import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
 import type { AnyFunction } from '../unit.ts'
+import { isList } from './held/notes.ts'
 import { entriesOf } from './keyed/collections.ts'
 import { isCollection, isDictionary, noteDictionary } from './keyed/collectionValue.ts'
 import { dictionaryEntries, dictionaryPart, whileGoneThrough } from './keyed/dictionaries.ts'
@@ -213,7 +214,7 @@ export function overElements(l: Lowering, over: Value, name: string, node: CallE
   }
   if (init === undefined || init.type === 'SpreadElement') return undefined
   const begin = l.verbs.value(l, init)
-  if ((isObject(begin) || /^(view|records|held)$/.test(begin.kind)) && l.context.kind === 'loop') {
+  if ((isObject(begin) || isList(l, begin)) && l.context.kind === 'loop') {
     const by = returnsFirst(f) ? reduceInto : reduceFrom
     return l.verbs.inline(l, libraryFunction(l, by as AnyFunction, name, node), [over, f, begin], node)
   }

@@ -200,7 +200,7 @@ export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyN
   const at = l.stabilized(index, 'at')
   const isBehind = binary('>=', at, lengthBetween(ends, span), span)
   const test = ends.first.kind === 'Literal' ? isBehind : logical('||', binary('<', at, literal(0, span), span), isBehind, span)
-  const message = literal(`A subscript of ${array} is not below its length. Ask first, as k < ${array}.length ? ${array}[k] : 0.`, span)
+  const message = literal(`A subscript of ${array} is not below its length. Ask for it, as ${array}[k] ?? 0.`, span)
   l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
   return placeIn(l, array, at)
 }

@@ -182,10 +182,15 @@ function emptyOfShape(l: Lowering, name: string, shape: Shape, span: Span): Stor
   }
 }
 
-/** Returns what is known of an object that may be absent: the local that says whether it is there, and the object; undefined for other values. */
-export function maybeOf(
-  value: Value,
-): { readonly there: string; readonly absent: null | undefined; readonly value: Stored | Item } | undefined {
+/** An object that may be absent: the local that says whether it is there, what stands for it where it is not, and the object. */
+export interface MaybeObject {
+  readonly there: string
+  readonly absent: null | undefined
+  readonly value: Stored | Item
+}
+
+/** Returns what is known of an object that may be absent; undefined for other values. */
+export function maybeOf(value: Value): MaybeObject | undefined {
   if (value.kind === 'maybeItem') return { there: value.there, absent: undefined, value: value.item }
   return isOptional(value) ? { there: value.storage.there, absent: value.storage.absent, value: presentOne(value) } : undefined
 }

@@ -8,7 +8,7 @@ import { isThere, keptHeld } from '../lists/held/heldLists.ts'
 import { chosenHeld } from '../lists/held/heldMade.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { chosenView } from '../lists/movedArrays.ts'
-import { absentLiteral, isOptional, maybeOf, presentOne, thereIn } from '../lists/optionals.ts'
+import { absentLiteral, isOptional, type MaybeObject, maybeOf, presentOne, thereIn } from '../lists/optionals.ts'
 import { chosenObject, isInstance } from '../lists/returnedObjects.ts'
 import { holdsNamed, isAggregate, isObject, noteCopy, partsOf } from '../lists/stored.ts'
 import { firstThere, maybeScalar } from '../maybeScalars.ts'
@@ -64,10 +64,10 @@ export function lowerLogical(
   })
   if (left === undefined || right === undefined) return REFUSED
   if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(l, left, right, span) : logical(operator, left, right, span))
-  const local = l.newName('temp')
-  const current: Expr = { kind: 'Local', name: local, span }
   const scalar = operator === '??' ? maybeScalar(l, left) : undefined
   if (scalar !== undefined) return firstThere(l, scalar, { value: right, emitted }, span)
+  const local = l.newName('temp')
+  const current: Expr = { kind: 'Local', name: local, span }
   // of a test only the truth is asked, so both sides are truth values
   const asAsked = (value: Expr): Expr => (side === undefined || isBoolean(value) ? value : truth(value))
   l.emit({ kind: 'Let', local, init: asAsked(left), span })
@@ -83,11 +83,7 @@ function reached(operator: '&&' | '||' | '??', left: Expr | undefined, span: Spa
 }
 
 /** Lowers `object && e`, `object || other`, `object ?? other` of an object that may be absent. */
-function afterOptional(
-  l: Lowering,
-  given: NonNullable<ReturnType<typeof maybeOf>>,
-  node: Expression & { type: 'LogicalExpression' },
-): Value {
+function afterOptional(l: Lowering, given: MaybeObject, node: Expression & { type: 'LogicalExpression' }): Value {
   const span = l.span(node)
   const isThere: Expr = { kind: 'Local', name: given.there, span }
   const there = l.stabilized(isThere)

@@ -81,7 +81,7 @@ function uncopiedItem(l: Lowering, list: Held | (Value & { readonly kind: 'recor
   if (item.kind !== 'item' || item.list.isMoved) return undefined
   const length = list.kind === 'held' ? heldLength(l, list, node) : lengthOfList(l, first, node)
   const there = l.newName('there')
-  l.emit({ kind: 'Let', local: there, init: insideOf(l, at, length, node), span })
+  l.emit({ kind: 'Let', local: there, init: insideOf(at, length, span), span })
   l.stableLocals.add(there)
   const kept = keptItem(l, item)
   return kept.kind === 'item' ? { kind: 'maybeItem', item: kept, there } : undefined
@@ -91,7 +91,7 @@ function uncopiedItem(l: Lowering, list: Held | (Value & { readonly kind: 'recor
 function askedList(l: Lowering, given: Held, index: Expr, node: AnyNode): Value {
   const list = presentHeld(l, given, l.span(node).text, node)
   const [at, span] = [l.stabilized(index, 'at'), l.span(node)]
-  const inside = insideOf(l, at, heldLength(l, list, node), node)
+  const inside = insideOf(at, heldLength(l, list, node), span)
   const element = heldElement(l, list, at, node)
   if (element.kind !== 'held') return element
   return { ...element, number: l.temporary(conditional(inside, element.number, literal(-1, span), span), 'list'), mayBeAbsent: true }
@@ -104,8 +104,8 @@ export function askedRow(l: Lowering, node: AnyNode): { readonly inside: Expr; r
   const of = l.verbs.value(l, node.object)
   const extent = of.kind === 'view' ? l.locals.get(of.array)?.[of.prefix.length] : undefined
   if (of.kind !== 'view' || extent === undefined || (of.rank ?? 0) <= of.prefix.length + 1) return undefined
-  const at = l.stabilized(l.scalar(l.verbs.value(l, node.property), node), 'at')
-  return { inside: insideOf(l, at, literal(extent, l.span(node)), node), value: () => l.verbs.member(l, of, exprValue(at), node) }
+  const [at, span] = [l.stabilized(l.scalar(l.verbs.value(l, node.property), node), 'at'), l.span(node)]
+  return { inside: insideOf(at, literal(extent, span), span), value: () => l.verbs.member(l, of, exprValue(at), node) }
 }
 
 function elementOrNothing(list: ArrayLike<number>, i: number): number | undefined {
@@ -116,8 +116,7 @@ function indexOfName(l: Lowering, name: string, node: AnyNode): Value | undefine
   return /^(0|[1-9]\d*)$/.test(name) ? exprValue(literal(Number(name), l.span(node))) : undefined
 }
 
-function insideOf(l: Lowering, at: Expr, length: Expr, node: AnyNode): Expr {
-  const span = l.span(node)
+function insideOf(at: Expr, length: Expr, span: Span): Expr {
   const [low, high] = boundsOf(at, length, span)
   return logical('&&', low, high, span)
 }

@@ -25,6 +25,8 @@ export interface Collection {
 type Hash = (key: number) => number
 /** Returns the slot of a key: that of its entry, or the free one where the search ends. */
 type Place = (map: Collection, key: number, hash: Hash) => number
+/** Makes room for one more entry. */
+type Grow = (map: Collection, hash: Hash) => void
 
 /**
  * Keys that are equal have one hash: 0 and -0 are both 0 as integers, and so is NaN. Whole numbers that lie together have slots that do. Of
@@ -51,6 +53,24 @@ export const place: Place = (map, key, hash) => {
 /** Returns the slot of a key that is the code of a text, of which each has its own. */
 export const slotOfCode = (_map: Collection, key: number): number => (key + 1) | 0
 
+/** Has more slots where half of those in use are taken, and the entries in them. */
+export const moreSlots: Grow = (map, hash) => {
+  if (map.used * 2 > map.mask + 1) {
+    map.mask = (map.mask << 1) | 1
+    for (let s = 0; s <= map.mask; s++) map.slots[s] = 0
+    for (let e = 0; e < map.used; e++) {
+      if (map.alive[e] === 1) {
+        let free = hash(map.keys[e] as number) & map.mask
+        while (map.slots[free] !== 0) free = (free + 1) & map.mask
+        map.slots[free] = e + 1
+      }
+    }
+  }
+}
+
+/** Codes of texts have all of their slots from the start. */
+export const enoughSlots: Grow = () => {}
+
 export const METHODS: { readonly [name: string]: (map: Collection, ...args: never[]) => unknown } = {
   has: (map: Collection, key: number, place: Place, hash: Hash) => {
     const entry = map.slots[place(map, key, hash)] as number
@@ -61,7 +81,7 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
     if (entry !== 0 && map.alive[entry - 1] === 1) return map.values[entry - 1] as number
     return void 0
   },
-  set: (map: Collection, key: number, place: Place, hash: Hash, value: number, room: number, isFull: string) => {
+  set: (map: Collection, key: number, place: Place, hash: Hash, value: number, room: number, isFull: string, grow: Grow) => {
     const at = place(map, key, hash)
     const entry = map.slots[at] as number
     if (entry !== 0 && map.alive[entry - 1] === 1) map.values[entry - 1] = value
@@ -73,31 +93,7 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
       map.used = (map.used + 1) | 0
       map.size = (map.size + 1) | 0
       map.slots[at] = map.used
-      if (map.used * 2 > map.mask + 1) {
-        map.mask = (map.mask << 1) | 1
-        for (let s = 0; s <= map.mask; s++) map.slots[s] = 0
-        for (let e = 0; e < map.used; e++) {
-          if (map.alive[e] === 1) {
-            let free = hash(map.keys[e] as number) & map.mask
-            while (map.slots[free] !== 0) free = (free + 1) & map.mask
-            map.slots[free] = e + 1
-          }
-        }
-      }
-    }
-  },
-  setCode: (map: Collection, key: number, place: Place, hash: Hash, value: number, room: number, isFull: string) => {
-    const at = place(map, key, hash)
-    const entry = map.slots[at] as number
-    if (entry !== 0 && map.alive[entry - 1] === 1) map.values[entry - 1] = value
-    else {
-      if (map.used >= room) throw new RangeError(isFull)
-      map.keys[map.used] = key
-      map.values[map.used] = value
-      map.alive[map.used] = 1
-      map.used = (map.used + 1) | 0
-      map.size = (map.size + 1) | 0
-      map.slots[at] = map.used
+      grow(map, hash)
     }
   },
   delete: (map: Collection, key: number, place: Place, hash: Hash) => {

@@ -27,7 +27,7 @@ import { type ByIndex, eachElement, elementsOf } from '../listElements.ts'
 import { arrayOfBody, checkNumber, eachIndex, fill, type Made, NUMBERS, type View } from '../madeArrays.ts'
 import { platformValue } from '../places.ts'
 import { storedLiteral, storedPart } from '../stored.ts'
-import { hash, METHODS, place, slotOfCode } from './collectionMethods.ts'
+import { enoughSlots, hash, METHODS, moreSlots, place, slotOfCode } from './collectionMethods.ts'
 import { type Collection, isCollection, isDictionary, isMap } from './collectionValue.ts'
 
 /** Most entries of a table for which no loop says how many there may be. */
@@ -205,8 +205,9 @@ export function putKey(l: Lowering, of: Collection, key: Expr, held: Expr, node:
     exprValue(kept),
     exprValue(literal(room, span)),
     exprValue(literal(message, span)),
+    libraryFunction(l, (hasSlotsByCode(l, of.site) ? enoughSlots : moreSlots) as AnyFunction, 'grow', node),
   ]
-  return called(l, of, hasSlotsByCode(l, of.site) ? 'setCode' : 'set', args, node).kind !== 'refused'
+  return called(l, of, 'set', args, node).kind !== 'refused'
 }
 
 /** Returns the number that a Map holds for a value. */
