@@ -213,6 +213,14 @@ test('lists of lists are whose they are, in whatever place; what cannot be one i
     'const g = [[[1, 2]], []]; const e = g[0][0]; for (let k = 0; k < 9; k++) { g[1].push([k, k]); g[0].push([k, i]) } e[0] = 5; out.set(i, g[0][0][0] + g[0][3][1] * 10 + g[1].length)',
   )
   await expectPlain('const rows = new Array(2).fill(0).map((_, n) => [n]); rows[i % 2].push(3); out.set(i, rows[1].length)')
+  // variables that have lists of one length after another
+  await expectPlain(
+    'const rows = [[1], [2]]; let one = rows[i % 2]; rows.push([]); one[0] = 5; one = new Array(3).fill(i); one[1] += 1; out.set(i, rows[0][0] + one[1] * 10 + one.length)',
+  )
+  await expectPlain(
+    'let row = [1]; for (let n = 0; n < i % 7; n++) { const next = new Array(row.length + 1).fill(1); for (let k = 1; k < row.length; k++) next[k] = row[k - 1] + row[k]; row = next } out.set(i, row[row.length >> 1])',
+  )
+  await expectPlain('let a = new Array(3).fill(1); const b = a; if (i % 2) a = new Array(5).fill(2); b[0] = 7; out.set(i, a[0] * 10 + a.length + b.length)')
   // lists that grow in turn leave their places, with all fields of their elements
   await expectPlain(`${graph}for (let k = 0; k < 30; k++) g[k % 3].push({ v: k, w: i }); out.set(i, g[i % 3][2].w + g[(i + 1) % 3][1].v)`)
   await expectPlain(

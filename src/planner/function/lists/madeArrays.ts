@@ -12,6 +12,7 @@ import type { Check } from '../lower/loweringParts.ts'
 import { REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 import { isLookedUp, isNumber } from '../surelyNumbers.ts'
+import { makerOf } from './held/kinds.ts'
 import { whereThere } from './optionals.ts'
 
 export type View = Value & { readonly kind: 'view' }
@@ -56,7 +57,7 @@ export function arrayOfBody(
   l.dtypes.set(array, dtype)
   l.locals.set(array, shape)
   l.madeInLoops.set(array, [...l.loops])
-  l.makers.set(array, { of: l.unit.f, place: node.type === 'ArrayExpression' ? node.start : -node.end })
+  l.makers.set(array, makerOf(l, node))
   if (isList) l.lists.add(array)
   if (areTruths) l.booleans.add(array)
   return array

@@ -17,6 +17,7 @@ import { binary, conditional, literal, logical } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { Bank } from '../lower/loweringParts.ts'
 import type { Bound, Value } from '../lower/value.ts'
+import { makerOf } from './held/kinds.ts'
 import { arrayOfBody, eachIndex, type Made, type View } from './madeArrays.ts'
 import { isNamed } from './stored.ts'
 
@@ -29,6 +30,7 @@ export function made(l: Lowering, what: Made, shape: readonly number[]): View | 
   if (l.isMoved(site)) {
     const row = bankRow(l, what, shape)
     if (row !== undefined && what.node.type === 'ArrayExpression') l.literalOfRow.set(row, site)
+    if (row !== undefined && what.isList === true) l.makerOfRow.set(row, makerOf(l, what.node))
     return row
   }
   const array = arrayOfBody(l, what, shape)
@@ -136,6 +138,8 @@ export function viewIn(l: Lowering, { view, rows }: Bound & { readonly kind: 'vi
   const now: View = { ...view, prefix: rows.map((name) => ({ kind: 'Local', name, span: l.span(node) })) }
   const literal = l.literalOfRow.get(view)
   if (literal !== undefined) l.literalOfRow.set(now, literal)
+  const maker = l.makerOfRow.get(view)
+  if (maker !== undefined) l.makerOfRow.set(now, maker)
   return now
 }
 

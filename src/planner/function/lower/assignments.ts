@@ -8,7 +8,7 @@ import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { emptiedList } from '../lists/elements.ts'
 import { writtenIndex } from '../lists/grownLists.ts'
 import { checkedHeld, storedInHeld } from '../lists/held/heldLists.ts'
-import { isList, makerOfValue } from '../lists/held/notes.ts'
+import { isList, makerOfValue, noteOtherLength } from '../lists/held/notes.ts'
 import { heldUnder } from '../lists/keyed/collections.ts'
 import { dictionaryPut } from '../lists/keyed/dictionaries.ts'
 import { assignedList } from '../lists/listVariables.ts'
@@ -114,7 +114,9 @@ function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): voi
     if (number !== undefined) l.emit({ kind: 'Assign', local: place.local, value: number, span: l.span(node) })
   } else if (place.kind === 'item') replacedRecord(l, place.list, place.index, value, node)
   else if (place.kind === 'view') {
-    if (!assignView(l, place.bound, value)) l.refuse('reassigns-value', node, place.text)
+    if (assignView(l, place.bound, value)) return
+    noteOtherLength(l, place.bound.view, value)
+    l.refuse('reassigns-value', node, place.text)
   } else if (!placeRow(l, place, value, l.span(node))) l.refuse('reassigns-value', node, place.text)
 }
 

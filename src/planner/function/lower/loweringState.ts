@@ -125,6 +125,8 @@ export abstract class LoweringState<L> {
   readonly listsGiven: { readonly array: string; readonly names: number; readonly refusal: Refusal }[] = []
   /** The literals that make rows of banks; one that is given a list that grows becomes such a list. */
   readonly literalOfRow: WeakMap<Value, Site> = new WeakMap()
+  /** What makes the lists that are rows of banks. */
+  readonly makerOfRow: WeakMap<Value, Maker> = new WeakMap()
   /** Arrays that the loops around are going through. */
   readonly iterated: string[] = []
   /** Lists of objects, and those of them whose places are given other elements; then those found in this try. */

@@ -16,7 +16,8 @@ import { eachIndex } from '../madeArrays.ts'
 import { listPlaces } from '../places.ts'
 import { emptyHeld, heapOf } from './heaps.ts'
 import { pushedHeld } from './heldLists.ts'
-import { makerOf, makerOfValue } from './notes.ts'
+import { makerOf } from './kinds.ts'
+import { makerOfValue } from './notes.ts'
 
 /** Returns the number of a list that is put where lists of a kind are; undefined where it is refused, or only the next try has it. */
 export function heldNumber(l: Lowering, of: number, given: Value, node: AnyNode): Expr | undefined {

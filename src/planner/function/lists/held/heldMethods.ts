@@ -13,7 +13,7 @@ import { sortedBy } from '../timsort.ts'
 import { heapOf } from './heaps.ts'
 import { heldLength, presentHeld, pushedHeld, takenHeld } from './heldLists.ts'
 import { pushAll } from './heldMade.ts'
-import { makerOf } from './notes.ts'
+import { makerOf } from './kinds.ts'
 
 export function heldMethod(l: Lowering, given: Held, name: string, node: CallExpression): Value {
   const list = presentHeld(l, given, name, node)

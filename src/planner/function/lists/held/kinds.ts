@@ -4,6 +4,7 @@
  * All lists of a kind lie in one memory. Lists that are put into one place are of one kind, so kinds that meet are joined (union-find);
  * the next try sees one kind in their place.
  */
+import type { AnyNode } from 'acorn'
 import type { TypeOf } from '../../../../core/ir/irTypes.ts'
 import type { Shape } from '../../lower/loweringParts.ts'
 
@@ -11,6 +12,11 @@ import type { Shape } from '../../lower/loweringParts.ts'
 export interface Maker {
   readonly of: unknown
   readonly place: number
+}
+
+/** Returns what tells a literal or call from all others: literals by their start, calls by their end, where no other call ends. */
+export function makerOf({ unit }: { readonly unit: { readonly f: unknown } }, node: AnyNode): Maker {
+  return { of: unit.f, place: node.type === 'ArrayExpression' ? node.start : -node.end }
 }
 
 export class HeldKinds {

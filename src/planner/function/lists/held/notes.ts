@@ -5,12 +5,7 @@ import type { Shape } from '../../lower/loweringParts.ts'
 import type { Records, Site, Value } from '../../lower/value.ts'
 import { shapeOf } from '../optionals.ts'
 import { partsOf, takenApart } from '../stored.ts'
-import type { Maker } from './kinds.ts'
-
-/** Returns what tells a literal or call from all others: literals by their start, calls by their end, where no other call ends. */
-export function makerOf(l: Lowering, node: AnyNode): Maker {
-  return { of: l.unit.f, place: node.type === 'ArrayExpression' ? node.start : -node.end }
-}
+import { type Maker, makerOf } from './kinds.ts'
 
 function makerAt({ unit, start }: Site): Maker {
   return { of: unit.f, place: start }
@@ -23,8 +18,8 @@ export function makerOfValue(l: Lowering, value: Value): Maker | undefined {
     return isList && value.site !== undefined ? makerAt(value.site) : undefined
   }
   if (value.kind === 'records') return makerAt(value.list.site)
-  const row = l.literalOfRow.get(value)
-  if (row !== undefined) return makerAt(row)
+  const row = l.makerOfRow.get(value)
+  if (row !== undefined) return row
   return value.kind === 'view' && value.prefix.length === 0 && l.lists.has(value.array) ? l.makers.get(value.array) : undefined
 }
 
@@ -61,6 +56,12 @@ export function withName(l: Lowering, value: Value): Value {
 export function noteGrowing(l: Lowering, list: Value): void {
   const maker = makerOfValue(l, list)
   if (maker !== undefined) l.held.note(maker)
+}
+
+/** Notes that a variable is given lists of more than one length, which are rows of one bank no more. */
+export function noteOtherLength(l: Lowering, variable: Value, given: Value): void {
+  const [one, other] = [l.makerOfRow.get(variable), l.makerOfRow.get(given)]
+  if (one !== undefined && other !== undefined) l.held.note(other, l.held.note(one))
 }
 
 /** Notes that a call makes a list of lists. */
