@@ -220,7 +220,9 @@ test('lists of lists are whose they are, in whatever place; what cannot be one i
   await expectPlain(
     'let row = [1]; for (let n = 0; n < i % 7; n++) { const next = new Array(row.length + 1).fill(1); for (let k = 1; k < row.length; k++) next[k] = row[k - 1] + row[k]; row = next } out.set(i, row[row.length >> 1])',
   )
-  await expectPlain('let a = new Array(3).fill(1); const b = a; if (i % 2) a = new Array(5).fill(2); b[0] = 7; out.set(i, a[0] * 10 + a.length + b.length)')
+  await expectPlain(
+    'let a = new Array(3).fill(1); const b = a; if (i % 2) a = new Array(5).fill(2); b[0] = 7; out.set(i, a[0] * 10 + a.length + b.length)',
+  )
   // lists that grow in turn leave their places, with all fields of their elements
   await expectPlain(`${graph}for (let k = 0; k < 30; k++) g[k % 3].push({ v: k, w: i }); out.set(i, g[i % 3][2].w + g[(i + 1) % 3][1].v)`)
   await expectPlain(
