@@ -23,7 +23,8 @@ export function moduleOf(kernel: KernelModule, addresses: AddressType): KeyedMod
   const key = addresses === 'i32' ? written : `${addresses} ${typesIn(kernel)} ${written}`
   let module = modules.get(key)
   if (module === undefined) {
-    module = new WebAssembly.Module(moduleBytes(withAddresses(kernel, addresses)))
+    const bytes = addresses === 'i32' ? Buffer.from(written, 'latin1') : moduleBytes(withAddresses(kernel, addresses))
+    module = new WebAssembly.Module(bytes)
     compiled++
   }
   modules.delete(key)

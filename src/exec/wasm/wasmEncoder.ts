@@ -2,7 +2,7 @@
  * Encoder of kernels as WebAssembly modules: instructions by their numbers, immediates in LEB128, and sections around the
  * code of one function.
  */
-import { type Code, flat, type Instruction, type Plain, type ValueType } from '../kir/instructions.ts'
+import type { Code, Instruction, Plain, ValueType } from '../kir/instructions.ts'
 import { EXPORTED, heldType, type KernelModule, MODULE, MOST_PAGES } from '../kir/kernelModule.ts'
 
 const TYPE = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const
@@ -29,8 +29,10 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
     foreign === true ? [FOREIGN_MEMORY, ...unsigned(1)] : [MEMORY_KIND[addresses], ...unsigned(1), ...unsigned(MOST_PAGES[addresses])]
   const memory = [...text(MODULE), ...text('memory'), 0x02, ...limits]
   const declared = localRuns(locals)
-  const code = codeBytes(body)
-  const functionBytes = declared.length + code.length + 1
+  const code: number[] = []
+  pushCode(code, body)
+  code.push(NUMBER.end)
+  const functionBytes = declared.length + code.length
   const codeHead = [...unsigned(1), ...unsigned(functionBytes)]
   const head = [
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
@@ -41,101 +43,116 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
     ...[CODE_SECTION, ...unsigned(codeHead.length + functionBytes), ...codeHead, ...declared],
   ]
   // The body is the bulk of the bytes, and is copied once.
-  const bytes = new Uint8Array(head.length + code.length + 1)
+  const bytes = new Uint8Array(head.length + code.length)
   bytes.set(head)
   bytes.set(code, head.length)
-  bytes[bytes.length - 1] = NUMBER.end
   return bytes
 }
 
 // ---------------------------------------------------------------- instructions
 
-/** The opcodes of instructions that are not in the tables of operations. */
+/** The opcodes of instructions that are not in the tables of operations; those of vectors follow a prefix. */
 const NUMBER = {
   ...{ block: 0x02, loop: 0x03, if: 0x04, else: 0x05, end: 0x0b, br: 0x0c, br_if: 0x0d, call: 0x10 },
   ...{ 'local.get': 0x20, 'local.set': 0x21, 'local.tee': 0x22, global: 0x23, i32: 0x41, i64: 0x42, f64: 0x44 },
+  ...{ vector: 0x0c, shuffle: 0x0d },
 } as const
 
-const VECTOR = [0xfd, 0x0c] as const
-const SHUFFLE = [0xfd, 0x0d] as const
+const SIMD_PREFIX = 0xfd
 const NO_RESULT = 0x40
 
-function codeBytes(body: Code): readonly number[] {
-  const bytes: number[] = []
-  for (const one of flat(body)) for (const byte of instructionBytes(one)) bytes.push(byte)
-  return bytes
+/** Appends the bytes of code. They are pushed one by one: a kernel has thousands of instructions, each of few bytes. */
+function pushCode(bytes: number[], code: Code): void {
+  for (const part of code) {
+    if ('kind' in part) pushInstruction(bytes, part)
+    else pushCode(bytes, part)
+  }
 }
 
-function instructionBytes(one: Instruction): readonly number[] {
+function pushInstruction(bytes: number[], one: Instruction): void {
   switch (one.kind) {
     case 'plain':
-      return operationBytes(one)
+      pushOperation(bytes, one)
+      break
     case 'const':
-      return [NUMBER[one.type], ...(one.type === 'f64' ? float64(Number(one.value)) : signed(one.value))]
+      bytes.push(NUMBER[one.type])
+      if (one.type === 'f64') bytes.push(...float64(Number(one.value)))
+      else pushSigned(bytes, one.value)
+      break
     case 'vector':
-      return [...VECTOR, ...one.bytes]
     case 'shuffle':
-      return [...SHUFFLE, ...one.bytes]
+      bytes.push(SIMD_PREFIX, NUMBER[one.kind], ...one.bytes)
+      break
     case 'local':
-      return [NUMBER[one.name], ...unsigned(one.index)]
+      bytes.push(NUMBER[one.name])
+      pushUnsigned(bytes, one.index)
+      break
     case 'global':
     case 'call':
-      return [NUMBER[one.kind], ...unsigned(one.index)]
+      bytes.push(NUMBER[one.kind])
+      pushUnsigned(bytes, one.index)
+      break
     case 'branch':
-      return [NUMBER[one.name], ...unsigned(one.depth)]
+      bytes.push(NUMBER[one.name])
+      pushUnsigned(bytes, one.depth)
+      break
     case 'block':
     case 'loop':
     case 'if':
-      return [NUMBER[one.kind], one.result === undefined ? NO_RESULT : TYPE[one.result]]
+      bytes.push(NUMBER[one.kind], one.result === undefined ? NO_RESULT : TYPE[one.result])
+      break
     case 'else':
     case 'end':
-      return [NUMBER[one.kind]]
+      bytes.push(NUMBER[one.kind])
   }
 }
 
-function operationBytes({ operation, offset, alignment, lane }: Plain): readonly number[] {
+function pushOperation(bytes: number[], { operation, offset, alignment, lane }: Plain): void {
   const { prefix, number, immediate } = operation
-  const own = prefix === undefined ? [number] : [prefix, ...unsigned(number)]
-  if (immediate === 'none') return own
-  const memory = immediate === 'lane' ? [] : [...unsigned(alignment), ...unsigned(offset)]
-  return [...own, ...memory, ...(immediate === 'memory' ? [] : [lane])]
+  if (prefix === undefined) bytes.push(number)
+  else {
+    bytes.push(prefix)
+    pushUnsigned(bytes, number)
+  }
+  if (immediate === 'none') return
+  if (immediate !== 'lane') {
+    pushUnsigned(bytes, alignment)
+    pushUnsigned(bytes, offset)
+  }
+  if (immediate !== 'memory') bytes.push(lane)
+}
+
+/** Appends unsigned LEB128. */
+function pushUnsigned(bytes: number[], value: number): void {
+  let rest = value
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80)
+  bytes.push(rest)
 }
 
 /** Unsigned LEB128. */
-export function unsigned(value: number): number[] {
+function unsigned(value: number): number[] {
   const bytes: number[] = []
-  let rest = value
-  do {
-    const low = rest % 128
-    rest = Math.floor(rest / 128)
-    bytes.push(rest === 0 ? low : low | 0x80)
-  } while (rest !== 0)
+  pushUnsigned(bytes, value)
   return bytes
 }
 
-/** Signed LEB128 of a 32-bit integer, or of a 64-bit one in a double or a bigint. */
-function signed(value: number | bigint): number[] {
-  const bytes: number[] = []
+/** Appends signed LEB128 of a 32-bit integer, or of a 64-bit one in a double or a bigint. */
+function pushSigned(bytes: number[], value: number | bigint): void {
   if (typeof value === 'number' && value === (value | 0)) {
-    for (let rest = value; ; rest >>= 7) {
-      const low = rest & 0x7f
-      const done = rest >> 6 === 0 || rest >> 6 === -1
-      bytes.push(done ? low : low | 0x80)
-      if (done) return bytes
-    }
+    let rest = value
+    for (; rest >> 6 !== 0 && rest >> 6 !== -1; rest >>= 7) bytes.push((rest & 0x7f) | 0x80)
+    bytes.push(rest & 0x7f)
+    return
   }
-  for (let rest = BigInt(value); ; rest >>= 7n) {
-    const low = Number(rest & 0x7fn)
-    const done = rest >> 6n === 0n || rest >> 6n === -1n
-    bytes.push(done ? low : low | 0x80)
-    if (done) return bytes
-  }
+  let rest = BigInt(value)
+  for (; rest >> 6n !== 0n && rest >> 6n !== -1n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80)
+  bytes.push(Number(rest & 0x7fn))
 }
 
-function float64(value: number): number[] {
+function float64(value: number): Uint8Array {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setFloat64(0, value, true)
-  return [...bytes]
+  return bytes
 }
 
 // ---------------------------------------------------------------- sections
