@@ -279,6 +279,10 @@ const REASONS = {
     message: 'It calls {name} with other arguments than it takes.',
     cure: 'See the table of views in the docs.',
   },
+  'key-count': {
+    message: 'It gives {name} other keys than one for each axis of the array.',
+    cure: 'get and has take a key for each axis, set and add the value behind them, row all keys but the last.',
+  },
   'ambiguous-method': {
     message: 'It uses {name} of a value that may not be a string.',
     cure: 'Make a text of it, as String(x), where it should be one; lists of columns that are asked for it run as JavaScript.',

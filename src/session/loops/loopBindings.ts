@@ -44,14 +44,17 @@ export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined
       kind: 'array',
       handle: value,
       dtype: dtypeOf(plan),
+      rank: rankOf(keys),
       isBoolean: isBoolean(plan.element),
       isTable: keys.kind === 'rowNumber',
       ...columns,
       ...known,
     }
   }
-  if (value instanceof UpdateBuffer)
-    return { kind: 'buffer', handle: value, dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }
+  if (value instanceof UpdateBuffer) {
+    const plan = ownPlanOf(value.target, 'a buffer in env', engine)
+    return { kind: 'buffer', handle: value, dtype: dtypeOf(plan), rank: rankOf(plan.keys) }
+  }
   if (value instanceof Accumulator) return { kind: 'accumulator', handle: value }
   return { kind: 'rng', handle: value as object } // rng is the only kind left
 }

@@ -195,7 +195,7 @@ class KernelWriter {
     const shape = this.#array(array)
     const i = this.#arrays.indexOf(array)
     if (shape.kind === 'keyed') return `A${i}.set(${[...subscripts, value].map((e) => this.#expr(e)).join(', ')})`
-    const place = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
+    const place = this.#places.place(this.#arrays.indexOf(array), shape, subscripts)
     const stored = this.#temporary('w')
     const converted = shape.dtype === 'bool' ? `${stored} ? 1 : 0` : stored
     return lines(...place.evaluate, `${stored} = ${this.#expr(value)}`, ...place.check, `A${i}[${place.index}] = ${converted}`)
@@ -205,7 +205,7 @@ class KernelWriter {
     const shape = this.#array(array)
     const i = this.#arrays.indexOf(array)
     if (shape.kind === 'keyed') return `A${i}.add(${[...subscripts, value].map((e) => this.#expr(e)).join(', ')})`
-    const place = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
+    const place = this.#places.place(this.#arrays.indexOf(array), shape, subscripts)
     const delta = this.#temporary('w')
     const head = [...place.evaluate, `${delta} = ${this.#expr(value)}`, ...place.check]
     if (shape.adds === 'direct') {
@@ -367,7 +367,7 @@ class KernelWriter {
     const shape = this.#array(array)
     const i = this.#arrays.indexOf(array)
     if (shape.kind === 'keyed') return `A${i}.get(${this.#list(subscripts)})`
-    const place = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
+    const place = this.#places.place(this.#arrays.indexOf(array), shape, subscripts)
     const steps = [...place.evaluate, ...place.check]
     const value = `A${i}[${place.index}]`
     return steps.length === 0 ? value : `(${[...steps, value].join(', ')})`
@@ -377,7 +377,7 @@ class KernelWriter {
   #has(array: string, subscripts: readonly Expr[]): string {
     const shape = this.#array(array)
     if (shape.kind === 'keyed') return `A${this.#arrays.indexOf(array)}.has(${this.#list(subscripts)})`
-    const { evaluate, check } = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
+    const { evaluate, check } = this.#places.place(this.#arrays.indexOf(array), shape, subscripts)
     return `(${[...evaluate, ...check, 'true'].join(', ')})`
   }
 

@@ -2,7 +2,6 @@
  * Element accesses to dense arrays in the text of a loop kernel. A subscript that `loopKernelRanges.ts` proves in bounds is
  * not checked.
  */
-import { PlanError } from '../../../core/errors.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { integerRange, type RangeScope } from './loopKernelRanges.ts'
 import type { ArrayShape } from './loopKernelShape.ts'
@@ -33,18 +32,8 @@ export class Places {
     this.#texts = texts
   }
 
-  /**
-   * Returns the access to element `subscripts` of the dense array `array`, whose number is `i`.
-   *
-   * @throws {PlanError} where there are more subscripts than axes, or fewer
-   */
-  place(array: string, i: number, shape: Extract<ArrayShape, { kind: 'dense' }>, subscripts: readonly Expr[]): PlaceText {
-    if (subscripts.length !== shape.extents.length) {
-      const axes = shape.extents.length === 1 ? '1 axis' : `${shape.extents.length} axes`
-      throw new PlanError(
-        `${array} has ${axes}, and the body of the loop gives ${subscripts.length} keys for an element of it. get takes a key for each axis, set and add the value behind them, row all keys but the last.`,
-      )
-    }
+  /** Returns the access to element `subscripts` of dense array number `i`. */
+  place(i: number, shape: Extract<ArrayShape, { kind: 'dense' }>, subscripts: readonly Expr[]): PlaceText {
     const evaluate: string[] = []
     const conditions: string[] = []
     const terms: Term[] = []

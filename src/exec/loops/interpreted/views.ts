@@ -8,6 +8,7 @@
 import { outsideMessage } from '../../../core/arrays/indexSpace.ts'
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import { PlanError } from '../../../core/errors.ts'
+import { counted } from '../../../core/show/width.ts'
 import type { KeyedView } from '../keyedArray.ts'
 import type { Lanes } from '../reductions/reductionCopies.ts'
 import { endedError, type Lifetime, mortal } from './lifetime.ts'
@@ -65,6 +66,7 @@ export function denseView(
     }
     return index
   }
+  const taken = counting(label, rank)
   const put = (index: number, value: unknown): void => {
     elements[index] = bool ? (value ? 1 : 0) : value
   }
@@ -72,19 +74,18 @@ export function denseView(
     target === undefined ? (index: number, delta: unknown) => put(index, (elements[index] as number) + (delta as number)) : laneAdd(target)
   const view: ArrayViewObject = {
     get: isBoolean
-      ? (...key) => elements[at(key)] !== 0
+      ? (...key) => elements[at(taken('get', key))] !== 0
       : rank === 1
-        ? (i) => elements[at1(i as number, shape[0] as number)]
-        : (...key) => elements[at(key)],
+        ? (...key) => elements[at1(taken('get', key)[0] as number, shape[0] as number)]
+        : (...key) => elements[at(taken('get', key))],
     set: (...args) => {
       if (buffered) throw new PlanError(`${label} is an update buffer: it has get and add, but no set.`)
-      put(at(args), args[rank])
+      put(at(taken('set', args)), args[rank])
     },
-    add: (...args) => addTo(at(args), args[rank]),
-    has: (...key) => at(key) >= 0,
+    add: (...args) => addTo(at(taken('add', args)), args[rank]),
+    has: (...key) => at(taken('has', key)) >= 0,
     row: (...prefix) => {
-      if (prefix.length !== rank - 1)
-        throw new PlanError(`${label}.row takes ${rank - 1} of the ${rank} keys of a row, not ${prefix.length}.`)
+      taken('row', prefix)
       const start = at([...prefix, 0])
       const length = shape[rank - 1] as number
       const inRow = (k: number): number => start + at1(k, shape[rank - 1] as number, prefix)
@@ -100,6 +101,19 @@ export function denseView(
     shape: storage.shape,
   }
   return view
+}
+
+/** Returns a function that gives the arguments of a method back, and throws where these are not a key for each axis, and a value behind them. */
+function counting(label: string, rank: number): <A extends readonly unknown[]>(method: keyof ArrayViewObject & string, args: A) => A {
+  const keys = { get: rank, has: rank, set: rank, add: rank, row: rank - 1, shape: 0 }
+  return (method, args) => {
+    const value = method === 'set' || method === 'add' ? 1 : 0
+    if (args.length === keys[method] + value) return args
+    const takes = `${counted(keys[method], 'key')}${value === 0 ? '' : ' and a value'}`
+    throw new PlanError(
+      `${label} has ${rank === 1 ? '1 axis' : `${rank} axes`}, so that ${method} takes ${takes}; it was given ${counted(args.length, 'argument')}.`,
+    )
+  }
 }
 
 function laneAdd({ lanes, offset }: LaneTarget): (index: number, delta: unknown) => void {
@@ -118,15 +132,16 @@ function laneAdd({ lanes, offset }: LaneTarget): (index: number, delta: unknown)
 
 /** The view of a sparse array or a table. Its rows are no typed arrays: absent elements have no memory to be one. */
 export function keyedArrayView(keyed: KeyedView, shape: readonly number[], label = '', life?: Lifetime): ArrayViewObject {
+  const taken = counting(label, shape.length)
   const view: Omit<ArrayViewObject, 'row'> = {
-    get: (...key) => keyed.get(...key),
-    set: (...args) => keyed.set(...args),
-    add: (...args) => keyed.add(...args),
-    has: (...key) => keyed.has(...key),
+    get: (...key) => keyed.get(...taken('get', key)),
+    set: (...args) => keyed.set(...taken('set', args)),
+    add: (...args) => keyed.add(...taken('add', args)),
+    has: (...key) => keyed.has(...taken('has', key)),
     shape,
   }
   const checked = mortal(view, label, life)
-  return { ...checked, row: (...prefix) => keyedRow(checked, prefix, shape[shape.length - 1] ?? 0) }
+  return { ...checked, row: (...prefix) => keyedRow(checked, taken('row', prefix), shape[shape.length - 1] ?? 0) }
 }
 
 function keyedRow(view: Pick<ArrayViewObject, 'get' | 'set' | 'add'>, prefix: readonly number[], length: number): unknown {

@@ -55,6 +55,9 @@ export function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, na
     return exprValue({ kind: 'Draw', rng: array, method: name, args, span })
   }
   const isArray = of === 'array'
+  const rank = l.ranks.get(array)
+  const taken = rank === undefined ? undefined : argumentCount(name, rank)
+  if (taken !== undefined && args.length !== taken) return l.refuse('key-count', node, array)
   if (name === 'get') {
     if (args.length === 0) return wrong()
     const row = isArray ? rowOfTable(l, array, args) : undefined
@@ -69,6 +72,13 @@ export function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, na
     return nothing
   }
   return l.refuse('unknown-method', node, `${array}.${name}`)
+}
+
+/** Returns the number of arguments that a method of an array takes; undefined for others. */
+function argumentCount(name: string, rank: number): number | undefined {
+  if (name === 'get' || name === 'has') return rank
+  if (name === 'set' || name === 'add') return rank + 1
+  return name === 'row' ? rank - 1 : undefined
 }
 
 /** Lowers a method of a row. */

@@ -113,6 +113,7 @@ export function handleOf(
 ): Value {
   if (!l.uses.some((use) => use.name === name)) l.uses.push({ name, kind: value.kind, origin })
   if (value.dtype !== undefined) l.dtypes.set(name, value.dtype)
+  if (value.rank !== undefined) l.ranks.set(name, value.rank)
   if (value.shape !== undefined) l.shapes.set(name, value.shape)
   if (value.isBoolean === true) l.booleans.add(name)
   if (value.isTable === true) l.tableColumns.add(name)

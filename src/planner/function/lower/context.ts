@@ -16,6 +16,8 @@ export type EnvValue =
       readonly fields?: readonly Field[]
       /** Whether the keys of an array of rows are row numbers, and every row exists. */
       readonly isTable?: boolean
+      /** The number of axes of an array, or of the one behind a buffer. */
+      readonly rank?: number
       /** The extents of an array, where they are known. */
       readonly shape?: readonly number[]
       /** Whether the elements are true and false, never null: memory has 1 and 0 for them. */

@@ -72,6 +72,8 @@ export abstract class LoweringState<L> {
   readonly uses: { name: string; kind: HandleKind; origin: Origin }[] = []
   /** Element types of arrays in use, where they are known. */
   readonly dtypes: Map<string, string> = new Map()
+  /** Numbers of axes of arrays in use. */
+  readonly ranks: Map<string, number> = new Map()
   /** Extents of arrays in use, where they are known. */
   readonly shapes: Map<string, readonly number[]> = new Map()
   /** Arrays in use that are columns of tables, whose rows are numbered. */

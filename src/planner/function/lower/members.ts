@@ -54,9 +54,13 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
     case 'view':
       if (name === 'length') return exprValue(lengthIn(l, object, node))
       return isIndexName(name) ? viewElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
-    case 'shape':
+    case 'shape': {
+      const rank = l.ranks.get(object.array)
+      if (name === 'length' && rank !== undefined) return exprValue(literal(rank, l.span(node)))
+      if (isIndexName(name) && rank !== undefined && Number(name) >= rank) return exprValue(literal(undefined, l.span(node)))
       if (isIndexName(name)) return exprValue({ kind: 'Extent', array: object.array, axis: Number(name), span: l.span(node) })
       return l.refuse('handle-as-value', node, `${object.array}.shape`)
+    }
     case 'data':
       return dataMember(l, object, name, node)
     case 'recordRow':
