@@ -248,3 +248,37 @@ test('an element that a variable has is undefined where only the truth of the re
   expect(loop.plan.kernel?.target).toMatch(/^wasm/)
   expect(await y.collect()).toEqual([Number.NaN, Number.NaN, Number.NaN, 1])
 })
+
+test('a Map of objects holds the objects themselves, and as many as there is room for', async () => {
+  const y = session.zeros([4])
+  const loop = session.loop(session.range(4), { y }, ([i], { y }) => {
+    const stats = new Map<number, { n: number; sum: number }>()
+    for (let k = 0; k < 9; k++) {
+      const one = stats.get(k % (i + 1))
+      if (one) {
+        one.n++
+        one.sum += k
+      } else stats.set(k % (i + 1), { n: 1, sum: k })
+    }
+    let s = 0
+    for (const [key, { n, sum }] of stats) s = s * 10 + key + sum / n
+    y.set(i, s)
+  })
+  expect(loop.plan.kernel?.target).toMatch(/^wasm/)
+  await loop.run()
+  expect(await y.collect()).toEqual([4, 45, 357, 4468])
+  const many = await failure(([i], { y }) => {
+    const last = new Map<number, { n: number }>()
+    for (let k = 0; k <= 32_768; k++) last.set(0, { n: k + i })
+    y.set(i, last.get(0)?.n as number)
+  })
+  expect(many).toBe(
+    'The body of the loop over range(4) threw at key [0]: There are more than 32,768 objects like object. Give each its number, and keep the fields in arrays, as new Float64Array(n).',
+  )
+  const none = await failure(([i], { y }) => {
+    const groups: Record<string, number[]> = {}
+    for (const word of ['a', 'b']) if (i > 5) groups[word] = [i]
+    y.set(i, (groups.a as number[]).length)
+  })
+  expect(none).toBe("The body of the loop over range(4) threw at key [0]: Cannot read properties of undefined (reading 'length')")
+})

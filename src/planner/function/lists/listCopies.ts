@@ -11,13 +11,12 @@ import { asTest, binary, makeIf } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Site, type Value } from '../lower/value.ts'
 import { emptyList, pushed } from './grownLists.ts'
-import { isList } from './held/notes.ts'
+import { isListOrObject } from './held/notes.ts'
 import { iterableOf } from './keyed/collections.ts'
 import { type ByIndex, constantOf, eachElement, elementsOf } from './listElements.ts'
 import { checkNumber, eachIndex, type Made, type View } from './madeArrays.ts'
 import { made } from './movedArrays.ts'
 import { noteRecord } from './records.ts'
-import { isObject } from './stored.ts'
 
 /** Lowers a copy of a list whose length is known before the run, each element mapped by `by`; undefined for other values. */
 export function copied(l: Lowering, what: Made, over: Value, by?: (item: Value, index: Value) => Value): Value | undefined {
@@ -50,8 +49,7 @@ function pushEach(l: Lowering, list: View, { source, by }: Pick<Copied, 'source'
 
 /** Returns an element of a copy as a scalar; of an object it is noted that the next try makes a list of objects. */
 function mappedScalar(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
-  if (isObject(value) || isList(l, value))
-    noteRecord(l, { unit: l.unit, start: node.type === 'ArrayExpression' ? node.start : -node.end }, value)
+  if (isListOrObject(l, value)) noteRecord(l, { unit: l.unit, start: node.type === 'ArrayExpression' ? node.start : -node.end }, value)
   return l.scalarOrNothing(value, node)
 }
 

@@ -10,7 +10,7 @@ import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { heldElement, heldLength, presentHeld } from './held/heldLists.ts'
 import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
-import { itemAt, placeOfItem, recordsLength } from './records.ts'
+import { itemAt, leafOrItem, placeOfItem, recordsLength } from './records.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {
@@ -32,7 +32,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
     return { length: row.length, item: (index) => elementBelow(l, row, index, node) }
   }
   if (over.kind === 'records') {
-    const item = (at: Expr): Value => itemAt(over.list, placeOfItem(l, over.list, at))
+    const item = (at: Expr): Value => leafOrItem(l, itemAt(over.list, placeOfItem(l, over.list, at)), span)
     return { length: recordsLength(l, over.list, node), item }
   }
   if (over.kind === 'held') {

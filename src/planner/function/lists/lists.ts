@@ -5,7 +5,7 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import type { AnyFunction } from '../unit.ts'
 import { elements, isSplice, pushesOf, spliced, splicedIn, written } from './elements.ts'
 import { growingMethod, pushed } from './grownLists.ts'
-import { isList, noteGrowing } from './held/notes.ts'
+import { isListOrObject, noteGrowing } from './held/notes.ts'
 import { copyingMethod } from './listCopies.ts'
 import { type ByIndex, eachElement, elementsOf } from './listElements.ts'
 import { CHANGING_METHODS, foldOf, LIST_METHODS } from './listMethods.ts'
@@ -13,7 +13,6 @@ import { lengthIn, type View } from './madeArrays.ts'
 import { keptView } from './movedArrays.ts'
 import { copiedRecords } from './recordMethods.ts'
 import { noteRecord } from './records.ts'
-import { isObject } from './stored.ts'
 import { sortedBy } from './timsort.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
@@ -47,7 +46,7 @@ export function listMethod(l: Lowering, of: Value, name: string, node: CallExpre
     const items = spread && elementsOf(l, l.verbs.value(l, spread), node)
     if (items !== undefined) return pushedAll(l, over, items, node)
     const args = elements(l, node.arguments)
-    if (name === 'push') for (const arg of args ?? []) if (isObject(arg) || isList(l, arg)) noteRecord(l, site, arg)
+    if (name === 'push') for (const arg of args ?? []) if (isListOrObject(l, arg)) noteRecord(l, site, arg)
     return args === undefined ? REFUSED : (growingMethod(l, over, name, args, node) ?? l.refuse('local-array-grows', node, over.array))
   }
   if (isOwn && l.lists.has(over.array) && isSplice(name)) {

@@ -10,8 +10,9 @@ import { exprValue, REFUSED, type RecordField, type Records, type Site, type Val
 import { elements, spreadValue } from './elements.ts'
 import { emptyList, growingMethod } from './grownLists.ts'
 import { heldLiteral } from './held/heldMade.ts'
+import { heldObject } from './held/heldObjects.ts'
 import { makerOf } from './held/kinds.ts'
-import { isList, noteHeld } from './held/notes.ts'
+import { isList, isListOrObject, noteHeld } from './held/notes.ts'
 import { iterableOf } from './keyed/collections.ts'
 import { dictionaryLiteral } from './keyed/dictionaries.ts'
 import { listInTurn, spreadLiteral } from './listCopies.ts'
@@ -76,7 +77,7 @@ function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpr
   const items = elements(l, nodes)
   if (items === undefined) return REFUSED
   const [first] = items
-  if (first !== undefined && (isObject(first) || isList(l, first))) {
+  if (first !== undefined && isListOrObject(l, first)) {
     noteRecord(l, site, first)
     return l.refuse('object-as-value', node)
   }
@@ -104,6 +105,8 @@ export function written(l: Lowering, name: string, value: Value & { kind: 'tuple
   const site = { unit: l.unit, start: node.type === 'CallExpression' ? -node.end : node.start, loops: l.loops.length }
   const named = value.kind === 'record' ? dictionaryLiteral(l, { name, fields: value.fields, site }, node) : undefined
   if (named !== undefined) return named
+  const held = value.kind === 'record' ? heldObject(l, name, value, site, node) : undefined
+  if (held !== undefined) return held
   const items = value.kind === 'tuple' && l.isAmong(l.indexed, site) ? value.items : []
   const grown = items.find((item) => isHeldOrGrows(l, item)) ?? (node.type === 'CallExpression' ? longerList(l, items) : undefined)
   if (grown !== undefined) {

@@ -43,6 +43,7 @@ export function optionalAt(l: Lowering, { unit, start }: Site): (Optional & { re
 /** Notes that a variable, function or condition gives an object, or nothing. */
 export function noteOptional(l: Lowering, site: Site, given: Value): void {
   const absent = absentLiteral(given)
+  if (given.kind === 'held' && given.mayBeAbsent === true) l.foundOptionals.push({ site, absent: { value: undefined } })
   if (absent !== undefined) l.foundOptionals.push({ site, absent })
   else if (isOptional(given))
     l.foundOptionals.push({ site, absent: { value: given.storage.absent }, shape: shapeOfStorage(given.storage.of) })
@@ -78,8 +79,10 @@ export function learnOptionals(known: Map<unknown, Map<number, Optional>>, found
     const before = starts.get(site.start)
     const absents = new Set(before?.absents)
     if (absent !== undefined) absents.add(absent.value)
-    const next: Optional = { absents, shape: before?.shape ?? (shape && typed(shape, typeOf)) }
-    if (absents.size === (before?.absents.size ?? 0) && (next.shape === undefined) === (before?.shape === undefined)) continue
+    // an object that seemed to be its parts may be one that other places hold too
+    const isHeld = shape?.kind === 'list' && before?.shape?.kind !== 'list'
+    const next: Optional = { absents, shape: (isHeld ? undefined : before?.shape) ?? (shape && typed(shape, typeOf)) }
+    if (!isHeld && absents.size === (before?.absents.size ?? 0) && (next.shape === undefined) === (before?.shape === undefined)) continue
     starts.set(site.start, next)
     isNew ||= absents.size > 0 && next.shape !== undefined
   }
@@ -102,6 +105,8 @@ export function shapeOf(value: Value): Shape | undefined {
     }
     case 'stored':
       return shapeOfStorage(value.storage)
+    case 'held':
+      return { kind: 'list', of: value.of }
     default:
       return undefined
   }
@@ -254,8 +259,9 @@ export function askedForAbsent(l: Lowering, operator: string, [a, b]: readonly (
   const isStrict = operator.length === 3
   const isEqual = operator.startsWith('=')
   if (other.kind === 'held') {
-    const mayBe = other.mayBeAbsent === true && (!isStrict || absent.value === undefined)
-    return mayBe ? binary(isEqual ? '<' : '>=', other.number, literal(0, span), span) : literal(!isEqual, span)
+    if (other.mayBeAbsent !== true) return literal(!isEqual, span)
+    if (!isStrict) return binary(isEqual ? '<' : '>=', other.number, literal(0, span), span)
+    return binary(isEqual ? '===' : '!==', other.number, literal(absent.value === null ? -2 : -1, span), span)
   }
   const maybe = maybeOf(other)
   if (maybe === undefined || (isStrict && maybe.absent !== absent.value)) return literal(!isEqual, span)

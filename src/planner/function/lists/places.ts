@@ -174,7 +174,7 @@ function eachPlace(
     const [first] = exprs
     if (isPlain && !isRow && isObject(value)) noteRecord(l, siteOf(l, node), value)
     // a row of one number is what grows, as in `Array.from({ length: n }, (_, i) => [i])` of edit distances
-    if (items.length === 0 || (isRow && items.length === 1) || isList(l, value)) {
+    if (items.length === 0 || (isRow && items.length === 1) || value.kind === 'held' || isList(l, value)) {
       noteRows(l, node, value)
       l.refuse('lists-of-lists', node, name)
     }
@@ -218,7 +218,7 @@ function eachSized(
   eachIndex(l, length, node, (at) => {
     const value = item(at)
     first = value.kind === 'expr' ? value.expr : undefined
-    if (value.kind === 'tuple' || isList(l, value)) noteRows(l, node, value)
+    if (value.kind === 'tuple' || value.kind === 'held' || isList(l, value)) noteRows(l, node, value)
     else if (isObject(value)) noteRecord(l, siteOf(l, node), value)
   })
   l.out.length = before // only its type was asked

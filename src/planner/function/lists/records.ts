@@ -69,7 +69,8 @@ export function leavesOf(
       return { kind: 'fields', fields, ...(one.prototype === undefined ? {} : { prototype: one.prototype }) }
     }
     leaves.push({ name: at, isBoolean: one.kind === 'scalar' && one.init === false, isList: one.kind === 'list' })
-    return { kind: 'leaf', number: leaves.length - 1, ...(one.kind === 'list' ? { list: one.of } : {}) }
+    const absent = one.kind === 'list' && one.mayBeAbsent === true ? { mayBeAbsent: true as const } : {}
+    return { kind: 'leaf', number: leaves.length - 1, ...(one.kind === 'list' ? { list: one.of, ...absent } : {}) }
   }
   const parts = partsOf(shape, name)
   return { parts, leaves, hasEmpty }
@@ -106,7 +107,8 @@ export function leafOrItem(l: Lowering, item: Item, span: Span): Value {
   const { parts, list, place } = item
   if (parts.kind !== 'leaf') return item
   const read = elementRead(l, list.arrays[parts.number] ?? '', [place], span)
-  return parts.list === undefined ? exprValue(read) : { kind: 'held', of: parts.list, number: read }
+  if (parts.list === undefined) return exprValue(read)
+  return { kind: 'held', of: parts.list, number: read, ...(parts.mayBeAbsent === true ? { mayBeAbsent: true } : {}) }
 }
 
 /** Returns an element as a literal of its parts: a copy, which later changes would miss. */
@@ -216,7 +218,7 @@ interface Leaf {
 function matches(l: Lowering, list: Records, leaves: Leaves, given: Value, node: AnyNode, values: Leaf[]): boolean {
   const span = l.span(node)
   if (leaves.kind === 'leaf' && leaves.list !== undefined) {
-    const number = l.verbs.heldNumber(l, leaves.list, given, node)
+    const number = l.verbs.heldNumber(l, leaves.list, given, { node, mayBeAbsent: leaves.mayBeAbsent === true })
     if (number !== undefined) values.push({ array: list.arrays[leaves.number] ?? '', value: number, isNumber: true })
     return number !== undefined
   }

@@ -8,8 +8,9 @@ import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { emptiedList } from '../lists/elements.ts'
 import { writtenIndex } from '../lists/grownLists.ts'
 import { checkedHeld, storedInHeld } from '../lists/held/heldLists.ts'
-import { isList, makerOfValue, noteOtherLength } from '../lists/held/notes.ts'
-import { heldUnder } from '../lists/keyed/collections.ts'
+import { isListOrObject, makerOfValue, noteObject, noteOtherLength, notePart } from '../lists/held/notes.ts'
+import { heldUnder, isHeldValue } from '../lists/keyed/collections.ts'
+import { heldKind, noteGotten, noteHeldValue } from '../lists/keyed/collectionValue.ts'
 import { dictionaryPut } from '../lists/keyed/dictionaries.ts'
 import { assignedList } from '../lists/listVariables.ts'
 import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
@@ -51,8 +52,10 @@ export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted:
     lowerExpression(l, right)
     return l.refuse('object-as-value', left)
   }
+  const isLogical = operator === '&&=' || operator === '||=' || operator === '??='
+  if (isLogical && place.kind === 'entry' && heldKind(l, place.of) !== undefined) return heldEntry(l, place, node)
   const current = read(place, l, left)
-  if (operator === '&&=' || operator === '||=' || operator === '??=') return logicalAssignment(l, place, { current, node, wanted })
+  if (isLogical) return logicalAssignment(l, place, { current, node, wanted })
   const op = operatorOf(operator)
   if (op === undefined) return l.refuse('operator', node, operator)
   const [before, after] = l.inOrder([() => exprValue(current), () => lowerExpression(l, right)])
@@ -80,7 +83,10 @@ export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | '
     return
   }
   const site = place.kind === 'local' && target.type === 'Identifier' ? declarationOf(l, target) : undefined
-  if (site !== undefined && (isObject(value) || absentLiteral(value) !== undefined)) noteOptional(l, site, takenApart(l, value))
+  const isWhole = value.kind === 'held' || isObject(value) || absentLiteral(value) !== undefined
+  if (site !== undefined && isWhole) noteOptional(l, site, value.kind === 'held' ? value : takenApart(l, value))
+  noteHeldPart(l, place, value)
+  if (place.kind === 'local') noteGotten(l, { kind: 'Local', name: place.name, span: l.span(target) }, value)
   if (value.kind !== 'expr' && place.kind === 'local') {
     l.refuse('reassigns-value', target, place.userName)
     return
@@ -96,11 +102,12 @@ function declarationOf(l: Lowering, target: Pattern & { type: 'Identifier' }): S
   return isDeclared ? { unit: l.unit, start: binding.declaredAt } : undefined
 }
 
-type Whole = Place & ({ readonly kind: 'whole' | 'view' | 'row' | 'item' | 'list' } | { readonly kind: 'held'; readonly isScalar: false })
-type Scalar = Exclude<Place, { readonly kind: 'whole' | 'view' | 'row' | 'item' | 'list' }>
+type Whole = Place &
+  ({ readonly kind: 'whole' | 'view' | 'row' | 'item' | 'list' | 'field' } | { readonly kind: 'held'; readonly isScalar: false })
+type Scalar = Exclude<Place, { readonly kind: 'whole' | 'view' | 'row' | 'item' | 'list' | 'field' }>
 
 function isNoScalar(place: Place): place is Whole {
-  return /^(whole|view|row|item|list)$/.test(place.kind) || (place.kind === 'held' && !place.isScalar)
+  return /^(whole|view|row|item|list|field)$/.test(place.kind) || (place.kind === 'held' && !place.isScalar)
 }
 
 /** Assigns another object or array to a variable, or to a part. */
@@ -109,9 +116,13 @@ function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): voi
   if (place.kind === 'whole') storeParts(l, place.stored, value, node)
   else if (value.kind === 'refused') return
   else if (place.kind === 'held') storedInHeld(l, place.list, place.at, value, node)
-  else if (place.kind === 'list') {
-    const number = l.verbs.heldNumber(l, place.of, value, node)
-    if (number !== undefined) l.emit({ kind: 'Assign', local: place.local, value: number, span: l.span(node) })
+  else if (place.kind === 'list' || place.kind === 'field') {
+    const number = l.verbs.heldNumber(l, place.of, value, { node, mayBeAbsent: place.mayBeAbsent === true })
+    if (place.kind === 'field') notePart(l, place.part.kind, place.part.name, value)
+    const span = l.span(node)
+    if (number === undefined) return
+    if (place.kind === 'list') l.emit({ kind: 'Assign', local: place.local, value: number, span })
+    else l.emit({ kind: 'Write', array: place.array, subscripts: [place.at], value: number, span })
   } else if (place.kind === 'item') replacedRecord(l, place.list, place.index, value, node)
   else if (place.kind === 'view') {
     if (assignView(l, place.bound, value)) return
@@ -125,6 +136,20 @@ function noteVariable(l: Lowering, place: Whole, { of }: Held): void {
   const variable = place.kind === 'whole' ? place.stored : place.kind === 'view' ? place.bound.view : undefined
   const maker = variable && makerOfValue(l, variable)
   if (maker !== undefined) l.held.note(maker, of)
+}
+
+/** Notes that a field, which seemed to be a scalar, is given an object or list that other places hold, too: the next try has a place for it. */
+function noteHeldPart(l: Lowering, place: Place, value: Value): void {
+  const isHeld = isListOrObject(l, value)
+  if (place.kind === 'element' && place.part !== undefined && isHeld) {
+    const { kind, name } = place.part
+    noteObject(l, value)
+    notePart(l, kind, name, value)
+  }
+  if (place.kind === 'local' && place.of !== undefined && isHeld) {
+    noteObject(l, place.of)
+    noteObject(l, value)
+  }
 }
 
 interface Assigning {
@@ -156,7 +181,12 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
     l.verbs.inline(l, place.setter, [value], how.node)
     return value
   }
-  if (place?.kind === 'grown' && (isObject(value) || isList(l, value))) noteRecord(l, l.madeIn.get(place.array), value)
+  if (place !== undefined) noteHeldPart(l, place, value)
+  if (place?.kind === 'entry' && isHeldValue(l, place.of, value)) {
+    const given = l.stabilizedValue(value)
+    return dictionaryPut(l, place.of, place.key, given, how.node) ? given : REFUSED
+  }
+  if (place?.kind === 'grown' && isListOrObject(l, value)) noteRecord(l, l.madeIn.get(place.array), value)
   const expr = place === undefined ? undefined : l.scalarOrNothing(value, right)
   return place === undefined || expr === undefined ? REFUSED : store(l, place, expr, how)
 }
@@ -174,8 +204,8 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
     return given
   }
   if (place.kind === 'entry') {
-    const given = l.stabilized(value)
-    return dictionaryPut(l, place.of, place.key, given, node) ? exprValue(given) : REFUSED
+    const given = exprValue(l.stabilized(value))
+    return dictionaryPut(l, place.of, place.key, given, node) ? given : REFUSED
   }
   if (place.kind === 'held') {
     const given = exprValue(l.stabilized(value))
@@ -219,7 +249,9 @@ function logicalAssignment(
   const test =
     node.operator === '&&=' ? current : node.operator === '||=' ? negated(current, span) : binary('==', current, literal(null, span), span)
   const emitted = l.collect(() => {
-    const expr = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
+    const value = lowerExpression(l, node.right)
+    noteHeldEntry(l, place, value)
+    const expr = l.scalarOrNothing(value, node.right)
     if (expr !== undefined) store(l, place, expr, { node, wanted: { value: false } })
   })
   l.emit(...makeIf(test, emitted, [], span))
@@ -234,19 +266,47 @@ function logicalEntry(
 ): Value {
   const span = l.span(node)
   const local = l.newName('temp')
-  const value: Expr = { kind: 'Local', name: local, span }
+  const kept: Expr = { kind: 'Local', name: local, span }
   l.emit({ kind: 'Let', local, init: current, span })
   const test =
-    node.operator === '&&=' ? value : node.operator === '||=' ? negated(value, span) : binary('==', value, literal(null, span), span)
+    node.operator === '&&=' ? kept : node.operator === '||=' ? negated(kept, span) : binary('==', kept, literal(null, span), span)
   const emitted = l.collect(() => {
-    const expr = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
+    const value = lowerExpression(l, node.right)
+    noteHeldEntry(l, place, value)
+    const expr = l.scalarOrNothing(value, node.right)
     if (expr === undefined) return
     const given = l.stabilized(expr)
     store(l, place, given, { node, wanted: { value: false } })
     l.emit({ kind: 'Assign', local, value: given, span })
   })
   l.emit(...makeIf(test, emitted, [], span))
-  return exprValue(value)
+  return exprValue(kept)
+}
+
+/** Notes that an object with computed names is given a list or an object: the next try makes one for such. */
+function noteHeldEntry(l: Lowering, place: Place, value: Value): void {
+  if (place.kind === 'entry' && isHeldValue(l, place.of, value)) noteHeldValue(l, place.of, value)
+}
+
+/** Lowers `groups[k] ??= []` of an object that holds lists or objects: what the name had, or what it is given. */
+function heldEntry(l: Lowering, place: Place & { readonly kind: 'entry' }, node: AssignmentExpression): Value {
+  const span = l.span(node)
+  const held = heldUnder(l, place.of, place.key, node)
+  if (held.kind !== 'held') return REFUSED
+  const local = l.newName('value')
+  const number: Expr = { kind: 'Local', name: local, span }
+  l.emit({ kind: 'Let', local, init: held.number, span })
+  const emitted = l.collect(() => {
+    const value = l.stabilizedValue(lowerExpression(l, node.right))
+    const given = l.verbs.heldNumber(l, held.of, value, { node })
+    if (given === undefined) return
+    l.emit({ kind: 'Assign', local, value: given, span })
+    dictionaryPut(l, place.of, place.key, { kind: 'held', of: held.of, number }, node)
+  })
+  const isThere = binary('>=', number, literal(0, span), span)
+  l.emit(...makeIf(node.operator === '&&=' ? isThere : negated(isThere, span), emitted, [], span))
+  l.stableLocals.add(local)
+  return { kind: 'held', of: held.of, number, ...(node.operator === '&&=' ? { mayBeAbsent: true } : {}) }
 }
 
 /** Lowers `x++` of a number or a bigint: x + 1 or x + 1n. Null and undefined are numbers too, unless the old value is used. */

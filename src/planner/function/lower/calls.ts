@@ -17,7 +17,7 @@ import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { heldMethod } from '../lists/held/heldMethods.ts'
-import { noteListElements } from '../lists/held/notes.ts'
+import { noteListElements, noteListPart } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
 import { collectionMethod, iterableOf } from '../lists/keyed/collections.ts'
 import { dictionaryHasOwn, dictionaryMethod, dictionaryValues } from '../lists/keyed/dictionaries.ts'
@@ -238,6 +238,7 @@ function isGrowing(name: string): boolean {
 /** Notes that an element of a list, which seemed to be an array of a few parts, has a method of lists. */
 function noteRowMethod(l: Lowering, object: Value): void {
   if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)
+  if (object.kind === 'item') noteListPart(l, object)
   if (object.kind === 'tuple' && object.elementOf !== undefined) noteListElements(l, object.elementOf)
 }
 

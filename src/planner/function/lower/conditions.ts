@@ -6,6 +6,7 @@ import { chosenList } from '../captures/capturedLookups.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
 import { isThere, keptHeld } from '../lists/held/heldLists.ts'
 import { chosenHeld } from '../lists/held/heldMade.ts'
+import { noteGotten } from '../lists/keyed/collectionValue.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { chosenView } from '../lists/movedArrays.ts'
 import { absentLiteral, isOptional, type MaybeObject, maybeOf, presentOne, thereIn } from '../lists/optionals.ts'
@@ -59,7 +60,12 @@ export function lowerLogical(
   let right: Expr | undefined
   const emitted = l.collect(() => {
     whereHolds(l, reached(operator, left, span), () => {
-      right = side === undefined ? valueOrDate(l, l.verbs.value(l, node.right), node.right) : side(l, node.right)
+      if (side !== undefined) right = side(l, node.right)
+      else {
+        const value = l.verbs.value(l, node.right)
+        noteGotten(l, left, value)
+        right = valueOrDate(l, value, node.right)
+      }
     })
   })
   if (left === undefined || right === undefined) return REFUSED

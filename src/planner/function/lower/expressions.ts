@@ -6,6 +6,7 @@ import { classExpression } from '../captures/declaredClasses.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
+import { comparedHeld } from '../lists/held/heldLists.ts'
 import { heldCall } from '../lists/held/heldMade.ts'
 import { withName } from '../lists/held/notes.ts'
 import { newCollection } from '../lists/keyed/collections.ts'
@@ -74,6 +75,8 @@ function lowered(l: Lowering, node: Expression): Value {
       const sides = l.inOrder([left, node.right].map((one) => () => lowerExpression(l, one)))
       const asked = askedForAbsent(l, operator, sides, node)
       if (asked !== undefined) return exprValue(asked)
+      const same = comparedHeld(l, operator, sides, span)
+      if (same !== undefined) return exprValue(same)
       const [a, b] = asScalars(l, sides, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       if (a === undefined || b === undefined) return REFUSED
       if (/^[!=]==?$/.test(operator)) {
@@ -225,7 +228,10 @@ function identifier(l: Lowering, node: Identifier): Value {
     return l.refuse('use-before-declaration', node, node.name)
   }
   if (bound.kind === 'view') return viewIn(l, bound, node)
-  if (bound.kind === 'held') return { kind: 'held', of: bound.of, number: { kind: 'Local', name: bound.local, span: l.span(node) } }
+  if (bound.kind === 'held') {
+    const { local, ...held } = bound
+    return { ...held, number: { kind: 'Local', name: local, span: l.span(node) } }
+  }
   return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
 }
 

@@ -7,6 +7,7 @@
  * leave a labelled block. Functions that call themselves become loops (`recursion/`).
  */
 import type { AnyNode } from 'acorn'
+import type { Expr } from '../../../core/ir/functionIr.ts'
 import { noteOptional } from '../lists/optionals.ts'
 import { newResult } from '../lists/returnedObjects.ts'
 import { named } from '../lists/stored.ts'
@@ -115,10 +116,13 @@ function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: read
   })
   const mayEnd = !alwaysReturns(statements)
   if (result.list !== undefined) {
-    if (mayEnd || result.isScalar || result.stored !== undefined) return l.refuse('object-as-value', call)
+    if (mayEnd) noteOptional(l, result.site, exprValue(literal(undefined, span)))
+    const { mayBeAbsent } = result
+    if ((mayEnd && mayBeAbsent !== true) || result.isScalar || result.stored !== undefined) return l.refuse('object-as-value', call)
     l.emit({ kind: 'Let', local, init: literal(-1, span), span }, ...(early ? [{ kind: 'Labeled', label, body, span } as const] : body))
     l.stableLocals.add(local)
-    return { kind: 'held', of: result.list, number: { kind: 'Local', name: local, span } }
+    const number: Expr = { kind: 'Local', name: local, span }
+    return { kind: 'held', of: result.list, number, ...(mayBeAbsent === true ? { mayBeAbsent } : {}) }
   }
   if (mayEnd) noteOptional(l, result.site, exprValue(literal(undefined, span)))
   l.emit(...(result.stored === undefined ? [{ kind: 'Let', local, span } as const] : result.declarations))

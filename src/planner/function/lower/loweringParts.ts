@@ -74,6 +74,8 @@ export interface Result {
   readonly declarations: Stmt[]
   /** The kind of the lists that it gives, of a function that gives lists which places hold; its local has the number. */
   list?: number
+  /** Whether it gives none, as an earlier try has found. */
+  readonly mayBeAbsent?: true
   /** Whether some return gives a number, a text or nothing. */
   isScalar: boolean
   /** What an earlier try has found, where it gives an object or nothing. */
@@ -85,8 +87,8 @@ export interface Result {
 export type Shape =
   | { readonly kind: 'scalar'; readonly of?: Expr; readonly init?: Primitive }
   | { readonly kind: 'items'; readonly items: readonly Shape[] }
-  /** A list of a kind that places hold. */
-  | { readonly kind: 'list'; readonly of: number }
+  /** A list of a kind that places hold, or such an object. */
+  | { readonly kind: 'list'; readonly of: number; readonly mayBeAbsent?: true }
   | { readonly kind: 'fields'; readonly fields: readonly { readonly name: string; readonly shape: Shape }[]; readonly prototype?: object }
 
 /** What a variable, function or condition gives that is an object, or nothing. */
@@ -108,10 +110,10 @@ export interface FoundOptional {
 export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
 
 /**
- * What a collection holds that is no number: texts as keys, texts or truth values as values; `names`: it is an object whose names are
+ * What a collection holds that is no number: texts as keys, texts or truth values as values, null or undefined among lists; `names`: it is an object whose names are
  * computed.
  */
-export type KeyedAs = 'text keys' | 'text values' | 'truth values' | 'names'
+export type KeyedAs = 'text keys' | 'text values' | 'truth values' | 'absent values' | 'names'
 
 export type KeyedSites = ReadonlyMap<KeyedAs, Sites>
 
@@ -141,6 +143,16 @@ export interface Heap {
   /** The memory as the functions see it that make lists and let them grow. */
   readonly memory: Stored
   /** The arrays of elements. */
+  readonly elements: Records
+}
+
+/** The arrays of the objects of one kind that places hold (`heldObjects.ts`). */
+export interface Pool {
+  /** The objects in messages. */
+  readonly name: string
+  /** The local with the number of objects made so far. */
+  readonly used: string
+  readonly most: number
   readonly elements: Records
 }
 
@@ -226,7 +238,12 @@ export interface Verbs<L> {
   readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' | 'data' }, name: string, node: AnyNode) => Value | undefined
   /** Returns the setter of a name; undefined where there is none. */
   readonly setter: (l: L, object: Value & { kind: 'stored' }, name: string, node: AnyNode) => (Value & { kind: 'closure' }) | undefined
-  /** Returns the number of a list that is put where lists of a kind are; undefined where it is refused. */
-  readonly heldNumber: (l: L, of: number, given: Value, node: AnyNode) => Expr | undefined
+  /** Returns the number of a list or object that is put where those of a kind are; undefined where it is refused. */
+  readonly heldNumber: (
+    l: L,
+    of: number,
+    given: Value,
+    where: { readonly node: AnyNode; readonly mayBeAbsent?: boolean },
+  ) => Expr | undefined
   readonly fromOutside: (l: L, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -21,6 +21,7 @@ import type {
   ListSize,
   Missing,
   Optionals,
+  Pool,
   RecordShapes,
   Recursion,
   Recursive,
@@ -29,7 +30,7 @@ import type {
   Sites,
   Verbs,
 } from './loweringParts.ts'
-import type { Bound, HandleKind, Origin, Owner, Site, Value } from './value.ts'
+import type { Bound, HandleKind, Origin, Owner, Site, Stored, Value } from './value.ts'
 
 /** The inputs of a lowering: its verbs, and what earlier tries have found. */
 export interface Given<L> {
@@ -136,14 +137,18 @@ export abstract class LoweringState<L> {
   readonly foundRecords: { readonly site: Site; readonly shape: Shape }[] = []
   readonly itemsMoved: Sites
   readonly foundItemsMoved: Site[] = []
-  /** Lists that places hold: their kinds, the memory of each kind, what made each array, and the arrays that have had a name. */
+  /** Lists and objects that places hold: their kinds, the memory of each kind, what made each array, and the arrays that have had a name. */
   readonly held: HeldKinds
   readonly heaps: Map<number, Heap> = new Map()
+  readonly pools: Map<number, Pool> = new Map()
   readonly makers: Map<string, Maker> = new Map()
   readonly named: Set<string> = new Set()
   /** Places of elements of such lists, which are computed where they are used; lengths of such lists, by what they read. */
   readonly heldPlaces: WeakSet<Expr> = new WeakSet()
   readonly heldLengths: Map<string, Expr> = new Map()
+  /** What Maps that seemed to hold scalars gave, and the locals that have it: one that is given a list there holds lists. */
+  readonly gotten: WeakMap<Expr, Stored> = new WeakMap()
+  readonly gottenLocals: Map<string, Stored> = new Map()
   /** Declarations of locals at the start of the function. */
   readonly atStart: Stmt[] = []
   /** Locals that hold the number of elements, by arrays that grow. */

@@ -10,7 +10,8 @@ import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfSt
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
 import { checkedHeld, heldLength, presentHeld } from '../lists/held/heldLists.ts'
-import { noteListElements } from '../lists/held/notes.ts'
+import { fieldOfObject } from '../lists/held/heldObjects.ts'
+import { noteListElements, noteListPart } from '../lists/held/notes.ts'
 import { collectionMember, noteDictionary } from '../lists/keyed/collectionValue.ts'
 import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
@@ -112,6 +113,7 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
       return memberValue(l, whole, name, node)
     }
     case 'held':
+      if (l.held.isObject(object.of)) return fieldOfObject(l, object, name, node)
       if (name === 'length') return exprValue(heldLength(l, presentHeld(l, object, 'length', node), node))
       return isIndexName(name) ? checkedHeld(l, object, literal(Number(name), l.span(node)), node) : l.refuse('unknown-method', node, name)
     case 'builtin':
@@ -220,8 +222,9 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
   if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
   if (object.kind === 'records') return checkedItem(l, object.list, l.scalar(property, node), node)
-  if (object.kind === 'held') return checkedHeld(l, object, l.scalar(property, node), node)
+  if (object.kind === 'held' && !l.held.isObject(object.of)) return checkedHeld(l, object, l.scalar(property, node), node)
   if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)
+  if (object.kind === 'item') noteListPart(l, object)
   if (object.kind === 'tuple' && object.elementOf !== undefined) noteListElements(l, object.elementOf)
   const chosen = functionAt(l, object, property, node)
   if (chosen !== undefined) return chosen

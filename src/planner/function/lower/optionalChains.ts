@@ -1,6 +1,6 @@
 /** Lowers chains with `?.` to conditionals. */
 import type { AnyNode, CallExpression, Expression, MemberExpression } from 'acorn'
-import type { Expr } from '../../../core/ir/functionIr.ts'
+import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { isThere, keptHeld } from '../lists/held/heldLists.ts'
 import { memberOf } from '../lists/literals.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
@@ -8,10 +8,10 @@ import { absentLiteral, maybeOf } from '../lists/optionals.ts'
 import { splitIn, splitText } from '../lists/splitTexts.ts'
 import { whereHolding } from '../maybeScalars.ts'
 import { askedRow } from '../source/askedElements.ts'
-import { binary, conditional, literal, negated } from './build.ts'
+import { binary, conditional, literal, makeIf, negated } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import { fieldOf } from './members.ts'
-import { exprValue, REFUSED, type Value } from './value.ts'
+import { exprValue, type Held, REFUSED, type Value } from './value.ts'
 
 /** Lowers `a?.b`, `a?.b.c`, `a?.m(x)`: nothing after `?.` is evaluated where a is null or undefined. */
 export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpression' | 'CallExpression' }, whole: AnyNode): Value {
@@ -80,8 +80,19 @@ function whereThere(l: Lowering, there: Expr, lower: () => Value, whole: AnyNode
       rest = lower()
     }),
   )
+  if (rest.kind === 'held') return heldThere(l, there, rest, emitted)
   const value = l.scalarOrNothing(rest, whole)
   return value === undefined ? REFUSED : whereHolding(l, there, { value, emitted })
+}
+
+/** Returns a list or object that places hold where a test holds, and undefined elsewhere. */
+function heldThere(l: Lowering, there: Expr, { of, number }: Held, emitted: readonly Stmt[]): Value {
+  const { span } = number
+  const local = l.newName('value')
+  const given: Stmt = { kind: 'Assign', local, value: number, span }
+  l.emit({ kind: 'Let', local, init: literal(-1, span), span }, ...makeIf(there, [...emitted, given], [], span))
+  l.stableLocals.add(local)
+  return { kind: 'held', of, number: { kind: 'Local', name: local, span }, mayBeAbsent: true }
 }
 
 interface OptionalHead {

@@ -4,7 +4,7 @@ import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { declaredClasses } from '../captures/declaredClasses.ts'
 import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
-import { absentLiteral } from '../lists/optionals.ts'
+import { absentLiteral, noteOptional } from '../lists/optionals.ts'
 import { returnStored } from '../lists/returnedObjects.ts'
 import { isObject } from '../lists/stored.ts'
 import { lowerSwitch } from '../normalize/switches.ts'
@@ -175,14 +175,18 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   else if (value !== undefined && node.argument && (value.kind === 'held' || result.list !== undefined)) {
     const of = value.kind === 'held' ? value.of : (result.list ?? 0)
     result.list = of
-    const number = l.verbs.heldNumber(l, of, value, node.argument)
+    noteOptional(l, result.site, value)
+    const number = l.verbs.heldNumber(l, of, value, { node: node.argument, mayBeAbsent: result.mayBeAbsent === true })
     if (number !== undefined) l.emit({ kind: 'Assign', local: result.local, value: number, span })
   } else if (value !== undefined && node.argument && (isObject(value) || absentLiteral(value) !== undefined)) {
     returnStored(l, result, value, node.argument)
     if (result.optional === undefined && value.kind === 'expr' && absentLiteral(value) !== undefined)
       l.emit({ kind: 'Assign', local: result.local, value: value.expr, span })
-  } else if (node.argument === null || node.argument === undefined) returnStored(l, result, exprValue(literal(undefined, span)), node)
-  else if (value !== undefined && node.argument) {
+  } else if (node.argument === null || node.argument === undefined) {
+    const nothing = exprValue(literal(undefined, span))
+    if (result.list === undefined) returnStored(l, result, nothing, node)
+    else noteOptional(l, result.site, nothing)
+  } else if (value !== undefined && node.argument) {
     result.isScalar = true
     const expr = l.scalarOrNothing(value, node.argument)
     if (expr !== undefined) l.emit({ kind: 'Assign', local: result.local, value: expr, span })

@@ -101,8 +101,8 @@ export type Bound =
   | { readonly kind: 'value'; readonly value: Value }
   /** A variable for views of one array, one after another: `rows` are locals with its present rows. */
   | { readonly kind: 'view'; readonly view: Value & { readonly kind: 'view' }; readonly rows: readonly string[] }
-  /** A variable for lists of one kind that places hold: `local` has the number of its present one. */
-  | { readonly kind: 'held'; readonly of: number; readonly local: string }
+  /** A variable for lists or objects of one kind that places hold: `local` has the number of its present one. */
+  | { readonly kind: 'held'; readonly of: number; readonly local: string; readonly mayBeAbsent?: true }
 
 /** A running or finished method: `this` in it, and in arrow functions that were made there. */
 export interface Method {
@@ -178,8 +178,8 @@ export interface Records {
 
 /** The parts of elements, in the end numbers of arrays. */
 export type Leaves =
-  /** `list`: the kind of the lists whose numbers the array has. */
-  | { readonly kind: 'leaf'; readonly number: number; readonly list?: number }
+  /** `list`: the kind of the lists or objects whose numbers the array has. */
+  | { readonly kind: 'leaf'; readonly number: number; readonly list?: number; readonly mayBeAbsent?: true }
   | { readonly kind: 'items'; readonly items: readonly Leaves[] }
   | {
       readonly kind: 'fields'
@@ -202,7 +202,10 @@ export interface MaybeItem {
   readonly there: string
 }
 
-/** A list that places hold, by its number among those of its kind (`heldLists.ts`); below 0 where it may be absent and is. */
+/**
+ * A list that places hold, by its number among those of its kind (`heldLists.ts`), or such an object (`heldObjects.ts`). Where it may be
+ * absent, the number is -1 for undefined and -2 for null.
+ */
 export interface Held {
   readonly kind: 'held'
   readonly of: number

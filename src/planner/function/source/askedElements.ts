@@ -37,7 +37,7 @@ export function askedCall<F extends Value & { readonly kind: 'closure' }>(l: Low
 
 /** Lowers an element that is asked for; undefined for values that are no lists of the body, and where nobody asks. */
 export function askedElement(l: Lowering, of: Value, property: Value | string, node: AnyNode): Value | undefined {
-  const isList = of.kind === 'records' || of.kind === 'held' || (of.kind === 'view' && l.locals.has(of.array))
+  const isList = of.kind === 'records' || (of.kind === 'held' && !l.held.isObject(of.of)) || (of.kind === 'view' && l.locals.has(of.array))
   if (!isList) return undefined
   const asking = askingOf(l, node)
   if (asking === undefined) return undefined

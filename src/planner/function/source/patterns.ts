@@ -7,14 +7,13 @@ import type { Span } from '../../../core/span.ts'
 import { isRowText } from '../captures/capturedKeys.ts'
 import { rowThatIsThere } from '../captures/capturedLookups.ts'
 import { isCapturedText } from '../captures/textCodes.ts'
-import { presentHeld } from '../lists/held/heldLists.ts'
 import { withName } from '../lists/held/notes.ts'
 import { constantOf, elementsOf } from '../lists/listElements.ts'
 import { noteListName } from '../lists/listVariables.ts'
 import { fieldsOfValue, written } from '../lists/literals.ts'
 import { listOf } from '../lists/localArrays.ts'
 import { viewVariable } from '../lists/movedArrays.ts'
-import { absentLiteral, noteOptional, present } from '../lists/optionals.ts'
+import { absentLiteral, noteOptional, optionalAt, present } from '../lists/optionals.ts'
 import { partsNow } from '../lists/records.ts'
 import { named, optionalVariable, partsOf, storedVariable, takenApart } from '../lists/stored.ts'
 import { assignTo } from '../lower/assignments.ts'
@@ -71,12 +70,7 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
   }
   const whole = isConstant ? apart(l, value) : takenApart(l, value)
   const declared = { unit: l.unit, start: node.start }
-  if (!isConstant && whole.kind === 'held') {
-    const local = l.newName(binding.name)
-    l.emit({ kind: 'Let', local, init: presentHeld(l, whole, binding.name, node).number, span: l.span(node) })
-    l.bound.set(binding, { kind: 'held', of: whole.of, local })
-    return
-  }
+  if (!isConstant && heldVariable(l, binding, whole, node)) return
   const optional = isConstant || !isLikeLet(binding) ? undefined : optionalVariable(l, binding.name, whole, declared, node)
   if (optional !== undefined) {
     l.bound.set(binding, { kind: 'value', value: optional })
@@ -114,6 +108,8 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
     l.absentAtFirst.add(local)
   }
   const expr = l.scalarOrNothing(whole, node)
+  const from = expr && l.gotten.get(expr)
+  if (from !== undefined) l.gottenLocals.set(local, from)
   l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
   if (isConstant) {
     l.stableLocals.add(local)
@@ -121,6 +117,20 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
     if (expr !== undefined && isRowText(l, expr)) l.rowTexts.add(local)
   }
   l.bound.set(binding, { kind: 'local', name: local })
+}
+
+/** Declares a variable for lists or objects that places hold, of which an earlier try may have found that they may be absent; false for others. */
+function heldVariable(l: Lowering, binding: Binding, value: Value, node: AnyNode): boolean {
+  const found = isLikeLet(binding) ? optionalAt(l, { unit: l.unit, start: node.start })?.shape : undefined
+  const of = value.kind === 'held' ? value.of : found?.kind === 'list' ? found.of : undefined
+  if (of === undefined) return false
+  const mayBeAbsent = found?.kind === 'list' || l.held.isObject(of) || (value.kind === 'held' && value.mayBeAbsent === true)
+  const local = l.newName(binding.name)
+  const init = l.verbs.heldNumber(l, of, value, { node, mayBeAbsent })
+  const span = l.span(node)
+  l.emit({ kind: 'Let', local, init: init ?? literal(-1, span), span })
+  l.bound.set(binding, { kind: 'held', of, local, ...(mayBeAbsent ? { mayBeAbsent } : {}) })
+  return true
 }
 
 /** Returns an object that only an expression holds so far as a literal; an element of a list stays what it is. */

@@ -4,6 +4,8 @@ import type { Expr } from '../../../core/ir/functionIr.ts'
 import { isBuffer } from '../captures/handleMethods.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
 import { holdsScalars, presentHeld } from '../lists/held/heldLists.ts'
+import { itemOfObject } from '../lists/held/heldObjects.ts'
+import { noteListPart } from '../lists/held/notes.ts'
 import { type Collection, isCollection, isDictionary, noteDictionary } from '../lists/keyed/collectionValue.ts'
 import { dictionaryKey } from '../lists/keyed/dictionaries.ts'
 import { checkedIndex } from '../lists/madeArrays.ts'
@@ -18,7 +20,8 @@ import type { Bound, Held, Records, Site, Stored, Value } from '../lower/value.t
 
 /** A place that can be assigned. */
 export type Place =
-  | { readonly kind: 'local'; readonly name: string; readonly userName: string }
+  /** `of`: the object of which it is a part. */
+  | { readonly kind: 'local'; readonly name: string; readonly userName: string; readonly of?: Stored }
   /** A variable that holds objects, or a part that is one. */
   | { readonly kind: 'whole'; readonly stored: Stored }
   /** A variable that holds views, or a place of a list of rows (`movedArrays.ts`). */
@@ -28,14 +31,29 @@ export type Place =
   | { readonly kind: 'item'; readonly list: Records; readonly index: Expr }
   /** A place of a list that places hold, or a variable for such lists (`heldLists.ts`). */
   | { readonly kind: 'held'; readonly list: Held; readonly at: Expr; readonly isScalar: boolean }
-  | { readonly kind: 'list'; readonly of: number; readonly local: string }
-  | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
+  | { readonly kind: 'list'; readonly of: number; readonly local: string; readonly mayBeAbsent?: true }
+  /** A field of an object that places hold, which is such a list or object itself. */
+  | {
+      readonly kind: 'field'
+      readonly array: string
+      readonly at: Expr
+      readonly of: number
+      readonly mayBeAbsent?: true
+      readonly part: Part
+    }
+  | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[]; readonly part?: Part }
   /** An element of a list that grows, whose length may change before the place is read or written. */
   | { readonly kind: 'grown'; readonly array: string; readonly at: Expr }
   /** A name of an object whose names are computed (`dictionaries.ts`), by the number under which it is kept. */
   | { readonly kind: 'entry'; readonly of: Collection; readonly key: Expr }
   /** A property with a setter, which is called with the value; its getter gives the current one. */
   | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
+
+/** A field of objects that places hold: their kind, and its name. */
+export interface Part {
+  readonly kind: number
+  readonly name: string
+}
 
 /** Returns the place that a target names; undefined where it is refused. With `twice` the subscripts can be evaluated again. */
 export function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean }): Place | undefined {
@@ -58,7 +76,7 @@ export function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boo
       return { kind: 'whole', stored: bound.value }
     }
     if (bound?.kind === 'view') return { kind: 'view', bound, text: target.name }
-    if (bound?.kind === 'held') return { kind: 'list', of: bound.of, local: bound.local }
+    if (bound?.kind === 'held') return { ...bound, kind: 'list' }
     if (bound === undefined) l.refuse('use-before-declaration', target, target.name)
     else if (bound.kind === 'value' && bound.value.kind !== 'refused') l.refuse('reassigns-value', target, target.name)
     return bound?.kind === 'local' ? { kind: 'local', name: bound.name, userName: target.name } : undefined
@@ -108,6 +126,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     if (index === undefined) return undefined
     return { kind: 'item', list: object.list, index: l.stabilized(index, 'at') }
   }
+  if (object.kind === 'held' && l.held.isObject(object.of)) return fieldPlace(l, object, target)
   if (object.kind === 'held') return heldPlace(l, object, target)
   if (object.kind === 'item') {
     const value = target.computed ? lowerExpression(l, target.property as Expression) : undefined // a private name is not computed
@@ -164,6 +183,24 @@ function heldPlace(l: Lowering, object: Held, target: MemberExpression): Place |
   return { kind: 'held', list, at: l.stabilized(index, 'at'), isScalar }
 }
 
+/** Returns the place of a field of an object that places hold; undefined where it is refused. */
+function fieldPlace(l: Lowering, object: Held, target: MemberExpression): Place | undefined {
+  const value = target.computed ? lowerExpression(l, target.property as Expression) : undefined // a private name is not computed
+  const name = value === undefined ? nameOf(l, target.property) : staticName(l, value)
+  if (name === undefined) l.refuse('computed-name', target)
+  const item = name === undefined ? undefined : itemOfObject(l, object, name, target)
+  if (name === undefined || item?.parts.kind !== 'fields') return undefined
+  const leaves = item.parts.fields.find((field) => field.name === name)?.leaves
+  const part = { kind: object.of, name }
+  if (leaves?.kind === 'leaf' && leaves.list !== undefined) {
+    const { list: of, number, kind: _, ...absent } = leaves
+    return { kind: 'field', array: item.list.arrays[number] ?? '', at: item.place, of, part, ...absent }
+  }
+  if (leaves?.kind === 'items') noteListPart(l, { ...item, parts: leaves })
+  const changed = changedPart(l, item, name, target)
+  return changed && { kind: 'element', array: changed.array, subscripts: [changed.place], part }
+}
+
 /** Returns the place of a part of an object that the function made; undefined where it is refused. */
 function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | undefined {
   const { property, computed } = target
@@ -190,7 +227,7 @@ function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | u
   switch (part?.kind) {
     case 'scalar':
       noteChange(l, object.owner, span)
-      return { kind: 'local', name: part.local, userName: span.text }
+      return { kind: 'local', name: part.local, userName: span.text, of: object }
     case 'fields':
     case 'items':
       noteReplaced(l, object.owner, span)

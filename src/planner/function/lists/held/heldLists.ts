@@ -13,7 +13,7 @@ import type { AnyNode, CallExpression } from 'acorn'
 import type { Expr, Stmt } from '../../../../core/ir/functionIr.ts'
 import { exprId } from '../../../../core/ir/irFacts.ts'
 import type { Span } from '../../../../core/span.ts'
-import { binary, literal, logical, makeIf } from '../../lower/build.ts'
+import { binary, literal, logical, makeIf, negated } from '../../lower/build.ts'
 import type { Lowering } from '../../lower/lowering.ts'
 import type { Heap } from '../../lower/loweringParts.ts'
 import { exprValue, type Held, type Leaves, REFUSED, type Storage, type Value } from '../../lower/value.ts'
@@ -28,16 +28,39 @@ export function keptHeld(l: Lowering, list: Held): Held {
   return l.isStable(list.number) ? list : { ...list, number: l.temporary(list.number, 'list') }
 }
 
-/** Returns the list, kept; where it may be absent, emits what throws then. */
+/** Returns the number that stands for what is absent. */
+export function numberOfAbsent(value: null | undefined, span: Span): Expr {
+  return literal(value === null ? -2 : -1, span)
+}
+
+/** Returns the list or object, kept; where it may be absent, emits what throws then. */
 export function presentHeld(l: Lowering, given: Held, name: string, node: AnyNode): Held {
   const list = keptHeld(l, given)
-  if (list.mayBeAbsent !== true) return list
+  const { mayBeAbsent, ...there } = list
+  if (mayBeAbsent !== true) return list
   const span = l.span(node)
-  const message = literal(`Cannot read properties of undefined (reading '${name}')`, span)
+  const fails = (absent: null | undefined): Stmt => {
+    const message = literal(`Cannot read properties of ${absent} (reading '${name}')`, span)
+    return { kind: 'Throw', error: 'TypeError', message, span }
+  }
+  const isNull = binary('===', list.number, literal(-2, span), span)
   const isAbsent = binary('<', list.number, literal(0, span), span)
-  l.emit(...makeIf(isAbsent, [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
-  const { mayBeAbsent: _, ...present } = list
-  return present
+  l.emit(...makeIf(isAbsent, [...makeIf(isNull, [fails(null)], [fails(undefined)], span)], [], span))
+  return there
+}
+
+/** Lowers `a === b` of two lists or objects: they are the same where their numbers are. Undefined for other values and operators. */
+export function comparedHeld(l: Lowering, operator: string, [a, b]: readonly (Value | undefined)[], span: Span): Expr | undefined {
+  if (a?.kind !== 'held' || b?.kind !== 'held' || !/^[!=]==?$/.test(operator)) return undefined
+  if (l.held.isObject(a.of) !== l.held.isObject(b.of)) return undefined
+  if (l.held.find(a.of) !== l.held.find(b.of)) l.held.join(a.of, b.of)
+  const [one, other] = [keptHeld(l, a).number, keptHeld(l, b).number]
+  const isEqual = operator.startsWith('=')
+  const same = binary(isEqual ? '===' : '!==', one, other, span)
+  if (operator.length === 3 || a.mayBeAbsent !== true || b.mayBeAbsent !== true) return same
+  const areAbsent = [one, other].map((number) => binary('<', number, literal(0, span), span)) as [Expr, Expr] // two of two
+  const isNone = logical('&&', ...areAbsent, span)
+  return isEqual ? logical('||', same, isNone, span) : logical('&&', same, negated(isNone, span), span)
 }
 
 /** Returns whether a list is there. */

@@ -13,18 +13,29 @@ import { exprValue, type Held, REFUSED, type Value } from '../../lower/value.ts'
 import { iterableOf } from '../keyed/collections.ts'
 import { eachElement, elementsOf } from '../listElements.ts'
 import { eachIndex } from '../madeArrays.ts'
+import { absentLiteral } from '../optionals.ts'
 import { listPlaces } from '../places.ts'
+import { isObject } from '../stored.ts'
 import { emptyHeld, heapOf } from './heaps.ts'
-import { pushedHeld } from './heldLists.ts'
+import { numberOfAbsent, pushedHeld } from './heldLists.ts'
 import { makerOf } from './kinds.ts'
-import { makerOfValue } from './notes.ts'
+import { makerOfValue, noteObject } from './notes.ts'
 
-/** Returns the number of a list that is put where lists of a kind are; undefined where it is refused, or only the next try has it. */
-export function heldNumber(l: Lowering, of: number, given: Value, node: AnyNode): Expr | undefined {
+/** Returns the number of a list or object that is put where those of a kind are; undefined where it is refused, or only the next try has it. */
+export function heldNumber(
+  l: Lowering,
+  of: number,
+  given: Value,
+  { node, mayBeAbsent = false }: { readonly node: AnyNode; readonly mayBeAbsent?: boolean },
+): Expr | undefined {
   if (given.kind === 'refused') return undefined
-  if (given.kind === 'held') {
+  const absent = absentLiteral(given)
+  if (absent !== undefined && mayBeAbsent) return numberOfAbsent(absent.value, l.span(node))
+  if (given.kind === 'held' && (l.held.isObject(of) === l.held.isObject(given.of) || isOpen(l, of) || isOpen(l, given.of))) {
     l.held.join(of, given.of)
-    if (given.mayBeAbsent !== true) return given.number
+    if (given.mayBeAbsent !== true || mayBeAbsent) return given.number
+  } else if (isObject(given) && (l.held.isObject(of) || isOpen(l, of))) noteObject(l, given, of)
+  if (given.kind === 'held' || absent !== undefined || l.held.isObject(of)) {
     l.refuse('object-as-value', node)
     return undefined
   }
@@ -40,7 +51,12 @@ export function heldNumber(l: Lowering, of: number, given: Value, node: AnyNode)
   return undefined
 }
 
-/** Lowers `test ? a : b` of lists of a kind. */
+/** Whether nothing is known of a kind yet but that something holds what is of it. */
+function isOpen(l: Lowering, kind: number): boolean {
+  return !l.held.isObject(kind) && l.held.elementOf(kind) === undefined
+}
+
+/** Lowers `test ? a : b` of lists or objects of a kind. */
 export function chosenHeld(
   l: Lowering,
   of: number,
@@ -49,16 +65,19 @@ export function chosenHeld(
   node: AnyNode,
 ): Value {
   const [span, local] = [l.span(node), l.newName('list')]
+  const mayBeAbsent = branches.some(
+    ({ value }) => absentLiteral(value) !== undefined || (value.kind === 'held' && value.mayBeAbsent === true),
+  )
   const [then = [], other = []] = branches.map(({ value, emitted }) =>
     l.collect(() => {
       l.emit(...emitted)
-      const number = heldNumber(l, of, value, node)
+      const number = heldNumber(l, of, value, { node, mayBeAbsent })
       if (number !== undefined) l.emit({ kind: 'Assign', local, value: number, span })
     }),
   )
   l.emit({ kind: 'Let', local, init: literal(-1, span), span }, ...makeIf(test, then, other, span))
   l.stableLocals.add(local)
-  return { kind: 'held', of, number: { kind: 'Local', name: local, span } }
+  return { kind: 'held', of, number: { kind: 'Local', name: local, span }, ...(mayBeAbsent ? { mayBeAbsent } : {}) }
 }
 
 /** Makes an empty list of a kind. */
@@ -86,6 +105,7 @@ export function pushAll(l: Lowering, list: Held, from: Value, node: AnyNode): bo
 export function heldLiteral(l: Lowering, name: string, node: ArrayExpression): Value | undefined {
   const of = l.held.at(makerOf(l, node))
   if (of === undefined || l.context.kind !== 'loop') return undefined
+  if (l.held.isObject(of)) return l.refuse('object-as-value', node)
   const nodes = node.elements as (Expression | SpreadElement)[] // holes were refused
   const list = newHeld(l, of, node, name)
   if (list === undefined) return REFUSED
@@ -101,7 +121,7 @@ export function heldLiteral(l: Lowering, name: string, node: ArrayExpression): V
 /** Lowers a call, which may make a list that is held; `otherwise` lowers any other. */
 export function heldCall(l: Lowering, node: CallExpression | NewExpression, otherwise: () => Value): Value {
   const of = l.context.kind === 'loop' ? l.held.at(makerOf(l, node)) : undefined
-  if (of === undefined) return otherwise()
+  if (of === undefined || l.held.isObject(of)) return otherwise()
   const name = l.takeName('list')
   const places = listPlaces(l, node)
   if (places === 'refused') return REFUSED

@@ -28,7 +28,6 @@ export function heldMethod(l: Lowering, given: Held, name: string, node: CallExp
   }
   const isScalar = heap.elements.parts.kind === 'leaf' && heap.elements.parts.list === undefined
   if (name === 'sort' || name === 'reverse') {
-    if (!isScalar) return l.refuse('unknown-method', node, name)
     if (name === 'sort' && node.arguments.length === 0) return l.refuse('sorts-texts', node, heap.name)
     l.held.noteMoved(list.of)
     if (name === 'sort') return sortedBy(l, list, heap.elements.arrays[0] ?? '', node)

@@ -1,5 +1,6 @@
 /**
- * The kinds of lists that other lists, objects in lists and variables hold (`heldLists.ts`), as the tries of one lowering find them.
+ * The kinds of lists that other lists, objects in lists and variables hold (`heldLists.ts`), and of objects that are held in the same way
+ * (`heldObjects.ts`), as the tries of one lowering find them.
  *
  * All lists of a kind lie in one memory. Lists that are put into one place are of one kind, so kinds that meet are joined (union-find);
  * the next try sees one kind in their place.
@@ -24,6 +25,8 @@ export class HeldKinds {
   readonly #makers = new Map<unknown, Map<number, number>>()
   readonly #elements = new Map<number, Shape>()
   readonly #moved = new Set<number>()
+  /** Kinds of objects; all others are of lists. */
+  readonly #objects = new Set<number>()
   #found: { readonly kind: number; readonly shape: Shape }[] = []
   #isNew = false
 
@@ -50,6 +53,30 @@ export class HeldKinds {
     return kind
   }
 
+  /** Notes that something holds the object that a literal or call makes; returns its kind. */
+  noteObject(maker: Maker, as?: number): number {
+    const kind = this.note(maker, as)
+    this.#markObject(kind)
+    return kind
+  }
+
+  /** Makes a kind for objects of which no maker is known yet. */
+  freshObject(): number {
+    const kind = this.fresh()
+    this.#objects.add(kind)
+    return kind
+  }
+
+  #markObject(kind: number): void {
+    const one = this.find(kind)
+    if (!this.#objects.has(one)) this.#isNew = true
+    this.#objects.add(one)
+  }
+
+  isObject(kind: number): boolean {
+    return this.#objects.has(this.find(kind))
+  }
+
   find(kind: number): number {
     let at = kind
     for (let next = this.#parents[at]; next !== undefined && next !== at; next = this.#parents[at]) at = next
@@ -65,6 +92,7 @@ export class HeldKinds {
     if (shape === undefined && another !== undefined) this.#elements.set(one, another)
     if (shape !== undefined && another !== undefined) this.#joinShapes(shape, another)
     if (this.#moved.has(other)) this.#moved.add(one)
+    if (this.#objects.has(other)) this.#objects.add(one)
     return one
   }
 
@@ -82,9 +110,9 @@ export class HeldKinds {
     return this.#elements.get(this.find(kind))
   }
 
-  /** Notes what lists of a kind are given; `learn` keeps the first shape. */
+  /** Notes what lists, or objects, of a kind are given; `learn` keeps the first shape, and adds to it which parts are lists or objects. */
   noteElement(kind: number, shape: Shape): void {
-    if (this.elementOf(kind) === undefined) this.#found.push({ kind, shape })
+    this.#found.push({ kind, shape })
   }
 
   /** Notes that elements which seemed to be arrays of a few parts are lists. */
@@ -93,6 +121,29 @@ export class HeldKinds {
     if (this.#elements.get(one)?.kind === 'list') return
     this.#elements.set(one, { kind: 'list', of: this.fresh() })
     this.#isNew = true
+  }
+
+  /** Notes that a field of objects of a kind, which seemed to be an array of a few parts, is a list. */
+  noteListPart(kind: number, name: string): void {
+    const one = this.find(kind)
+    const shape = this.#elements.get(one)
+    if (shape?.kind !== 'fields') return
+    const fields = shape.fields.map((field) =>
+      field.name === name && field.shape.kind === 'items' ? { name, shape: { kind: 'list' as const, of: this.fresh() } } : field,
+    )
+    this.#elements.set(one, { ...shape, fields })
+    this.#isNew = true
+  }
+
+  /** Notes that elements which seemed to be fields in arrays are objects that other places hold, too; returns their kind. */
+  noteObjects(kind: number, as?: number): number {
+    const one = this.find(kind)
+    const known = this.#elements.get(one)
+    if (known?.kind === 'list') return as === undefined ? known.of : this.join(known.of, as)
+    const of = as ?? this.freshObject()
+    this.#elements.set(one, { kind: 'list', of })
+    this.#isNew = true
+    return of
   }
 
   isMoved(kind: number): boolean {
@@ -106,12 +157,42 @@ export class HeldKinds {
     this.#moved.add(one)
   }
 
+  /** Returns a shape in which parts that are null or undefined so far are lists or objects that may be absent. */
+  #withKinds(shape: Shape): Shape {
+    if (isAbsent(shape)) return { kind: 'list', of: this.fresh(), mayBeAbsent: true }
+    if (shape.kind === 'items') return { ...shape, items: shape.items.map((item) => this.#withKinds(item)) }
+    if (shape.kind !== 'fields') return shape
+    return { ...shape, fields: shape.fields.map((field) => ({ ...field, shape: this.#withKinds(field.shape) })) }
+  }
+
+  /** Returns what is known of a shape after another was given to the same place; the known one where that is nothing new. */
+  #merged(known: Shape, given: Shape): Shape {
+    if (known.kind === 'list') {
+      if (given.kind === 'list') this.join(known.of, given.of)
+      const mayBeAbsent = isAbsent(given) || (given.kind === 'list' && given.mayBeAbsent === true)
+      return mayBeAbsent && known.mayBeAbsent !== true ? { ...known, mayBeAbsent: true } : known
+    }
+    if (known.kind === 'items' && given.kind === 'items' && known.items.length === given.items.length) {
+      const items = known.items.map((item, i) => this.#merged(item, given.items[i] ?? item))
+      return items.every((item, i) => item === known.items[i]) ? known : { ...known, items }
+    }
+    if (known.kind !== 'fields' || given.kind !== 'fields') return known
+    const fields = known.fields.map((field) => {
+      const other = given.fields.find(({ name }) => name === field.name)
+      const shape = other === undefined ? field.shape : this.#merged(field.shape, other.shape)
+      return shape === field.shape ? field : { ...field, shape }
+    })
+    return fields.every((field, i) => field === known.fields[i]) ? known : { ...known, fields }
+  }
+
   /** Keeps what a try has found; whether something was new. */
   learn(typed: (shape: Shape, typeOf: TypeOf) => Shape, typeOf: TypeOf): boolean {
     for (const { kind, shape } of this.#found) {
       const one = this.find(kind)
-      if (this.#elements.has(one)) continue
-      this.#elements.set(one, typed(shape, typeOf))
+      const [known, given] = [this.#elements.get(one), typed(shape, typeOf)]
+      const now = known === undefined ? this.#withKinds(given) : this.#merged(known, given)
+      if (now === known) continue
+      this.#elements.set(this.find(one), now)
       this.#isNew = true
     }
     const isNew = this.#isNew
@@ -119,4 +200,9 @@ export class HeldKinds {
     this.#isNew = false
     return isNew
   }
+}
+
+/** Whether a part is known to be null or undefined, and nothing else. */
+function isAbsent(shape: Shape): boolean {
+  return shape.kind === 'scalar' && 'init' in shape && (shape.init === null || shape.init === undefined)
 }

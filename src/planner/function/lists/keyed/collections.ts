@@ -23,12 +23,14 @@ import { refusalOf } from '../../refusals.ts'
 import { isLookedUp } from '../../surelyNumbers.ts'
 import type { AnyFunction } from '../../unit.ts'
 import { elements } from '../elements.ts'
+import { isListOrObject } from '../held/notes.ts'
 import { type ByIndex, eachElement, elementsOf } from '../listElements.ts'
 import { arrayOfBody, checkNumber, eachIndex, fill, type Made, NUMBERS, type View } from '../madeArrays.ts'
+import { absentLiteral } from '../optionals.ts'
 import { platformValue } from '../places.ts'
 import { storedLiteral, storedPart } from '../stored.ts'
 import { enoughSlots, hash, METHODS, moreSlots, place, slotOfCode } from './collectionMethods.ts'
-import { type Collection, isCollection, isDictionary, isMap } from './collectionValue.ts'
+import { type Collection, heldKind, holdsAbsent, isCollection, isDictionary, isMap, noteHeldValue } from './collectionValue.ts'
 
 /** Most entries of a table for which no loop says how many there may be. */
 const MOST_ENTRIES = 2 ** 15
@@ -166,18 +168,36 @@ export function heldUnder(l: Lowering, of: Collection, number: Expr, node: AnyNo
 }
 
 function askedOf(l: Lowering, of: Collection, name: 'has' | 'get' | 'delete', key: Key, node: AnyNode): Value {
+  const kind = name === 'get' ? heldKind(l, of) : undefined
+  if (kind !== undefined) return heldOf(l, of, kind, key, node)
   const found = called(l, of, name, [exprValue(key.number), ...searching(l, of, node)], node)
   if (found.kind !== 'expr') return found
   const { isThere } = key
   const span = l.span(node)
   const nothing = literal(name === 'get' ? undefined : false, span)
   const all = isThere === undefined ? found.expr : conditional(isThere, found.expr, nothing, span)
-  return exprValue(name === 'get' ? valueHeld(l, of, all, { mayBeMissing: true }) : all)
+  if (name !== 'get') return exprValue(all)
+  const value = valueHeld(l, of, all, { mayBeMissing: true })
+  l.gotten.set(value, of)
+  return exprValue(value)
+}
+
+/** Lowers the list or object that a Map has under a key. */
+function heldOf(l: Lowering, of: Collection, kind: number, { number, isThere }: Key, node: AnyNode): Value {
+  const found = called(l, of, 'getHeld', [exprValue(number), ...searching(l, of, node)], node)
+  if (found.kind !== 'expr') return found
+  const { span } = number
+  const held = isThere === undefined ? found.expr : conditional(isThere, found.expr, literal(-1, span), span)
+  return { kind: 'held', of: kind, number: l.temporary(held, 'value'), mayBeAbsent: true }
 }
 
 /** Emits what puts a key, or a key and a value, into a collection; false where it is refused. */
 export function putIn(l: Lowering, of: Collection, [given, value]: readonly Value[], node: AnyNode): boolean {
   const expr = l.scalarOrNothing(given ?? REFUSED, node)
+  if (value !== undefined && isHeldValue(l, of, value)) {
+    const key = expr && keyPut(l, of, expr, node)
+    return key !== undefined && putHeld(l, of, key, value, node)
+  }
   const held = isMap(of) ? l.scalarOrNothing(value ?? REFUSED, node) : expr
   return expr !== undefined && held !== undefined && putKey(l, of, keyPut(l, of, expr, node), held, node)
 }
@@ -189,6 +209,25 @@ export function keyPut(l: Lowering, of: Collection, expr: Expr, node: AnyNode): 
   const key = l.stabilized(expr)
   checkNumber(l, arrayOf(of, 'keys'), key, node, { keyed: { site: of.site, of: 'keys' } })
   return key
+}
+
+/** Whether a value that a Map is given is a list or an object. */
+export function isHeldValue(l: Lowering, of: Collection, value: Value): boolean {
+  return isMap(of) && (heldKind(l, of) !== undefined || isListOrObject(l, value))
+}
+
+/** Emits what puts a list or an object under the number of a key; false where it is refused. */
+export function putHeld(l: Lowering, of: Collection, key: Expr, value: Value, node: AnyNode): boolean {
+  const kind = heldKind(l, of)
+  if (kind === undefined) {
+    noteHeldValue(l, of, value)
+    l.foundGrowing.push({ site: of.site, count: l.turnsInside(of.site.loops ?? 0) ?? Number.POSITIVE_INFINITY })
+    return l.refuse('object-as-value', node).kind !== 'refused'
+  }
+  const isAbsent = absentLiteral(value) !== undefined || (value.kind === 'held' && value.mayBeAbsent === true)
+  if (isAbsent) l.foundKeyed.push({ site: of.site, as: 'absent values' })
+  const number = l.verbs.heldNumber(l, kind, value, { node, mayBeAbsent: holdsAbsent(l, of) })
+  return number !== undefined && putKey(l, of, key, number, node)
 }
 
 /** Emits what puts a value under the number of a key into a Map, or the key into a Set. */
@@ -213,6 +252,7 @@ export function putKey(l: Lowering, of: Collection, key: Expr, held: Expr, node:
 /** Returns the number that a Map holds for a value. */
 function numberHeld(l: Lowering, of: Collection, value: Expr, node: AnyNode): Expr {
   const span = l.span(node)
+  if (heldKind(l, of) !== undefined) return l.stabilized(value)
   if (l.isKeyed(of.site, 'text values')) return l.stabilized(codeOfText(l, value, span))
   const kept = l.stabilized(value)
   const areTruths = l.isKeyed(of.site, 'truth values')
@@ -235,6 +275,13 @@ function valueHeld(l: Lowering, of: Collection, number: Expr, { mayBeMissing = f
   if (!isMap(of) || !l.isKeyed(of.site, 'truth values')) return number
   const isTrue = binary('===', number, literal(1, span), span)
   return mayBeMissing ? conditional(binary('==', number, literal(null, span), span), absent, isTrue, span) : isTrue
+}
+
+/** Returns the value of an entry by what the array of values has. */
+function valueAt(l: Lowering, of: Collection, number: Expr): Value {
+  const kind = heldKind(l, of)
+  if (kind === undefined) return exprValue(valueHeld(l, of, number))
+  return { kind: 'held', of: kind, number, ...(holdsAbsent(l, of) ? { mayBeAbsent: true } : {}) }
 }
 
 /** Returns the key for which a collection holds a number. */
@@ -295,12 +342,21 @@ export function iterableOf(l: Lowering, node: Expression): Value {
 /** Returns the keys or the values of a collection where they lie, from which nothing is removed. */
 export function listOf(l: Lowering, of: Collection, part: 'keys' | 'values', node: AnyNode): Value {
   if (l.isAmong(l.shifted, of.site)) return l.refuse('collection-iterated', node, of.owner.name)
+  const kind = part === 'values' ? heldKind(l, of) : undefined
+  const absent = holdsAbsent(l, of) ? ({ mayBeAbsent: true } as const) : {}
   const areOther = part === 'keys' ? ['text keys' as const] : ['text values' as const, 'truth values' as const]
   if (areOther.some((as) => l.isKeyed(of.site, as))) return l.refuse('collection-texts', node, of.owner.name)
   const [used, array] = [storedPart(of, 'used'), arrayOf(of, part)]
   if (used?.kind === 'scalar') l.sizes.set(array, { end: used.local, room: MOST_ENTRIES, most: MOST_ENTRIES, name: of.owner.name })
+  if (kind !== undefined)
+    return {
+      kind: 'records',
+      list: { ...ELEMENTS, name: of.owner.name, site: of.site, arrays: [array], parts: { kind: 'leaf', number: 0, list: kind, ...absent } },
+    }
   return { kind: 'view', array, prefix: [], rank: 1 }
 }
+
+const ELEMENTS = { isMoved: false, hasShared: false, hasCopies: false, isChanged: false }
 
 /** Returns the number of entries in the order in which they were put in, dead ones included. */
 export function entriesPut(of: Collection, span: Span): Expr {
@@ -321,7 +377,7 @@ export function entriesOf(l: Lowering, of: Collection, node: AnyNode, part: 'key
       const isDead = binary('===', read('alive', at), literal(0, span), span)
       if (l.isAmong(l.shifted, of.site)) l.emit(...makeIf(isDead, [{ kind: 'Continue', span }], [], span))
       const key = exprValue(keyHeld(l, of, l.temporary(read('keys', at), 'key')))
-      const value = isMap(of) ? exprValue(valueHeld(l, of, l.temporary(read('values', at), 'value'))) : key
+      const value = isMap(of) ? valueAt(l, of, l.temporary(read('values', at), 'value')) : key
       if (part !== 'entries') return part === 'keys' ? key : value
       return isMap(of) ? { kind: 'tuple', items: [key, value] } : key
     },

@@ -16,11 +16,12 @@ import { literal } from '../../lower/build.ts'
 import type { Lowering } from '../../lower/lowering.ts'
 import { exprValue, REFUSED, type RecordField, type Site, type Value } from '../../lower/value.ts'
 import { refusalOf } from '../../refusals.ts'
+import { makerOf } from '../held/kinds.ts'
 import { copied } from '../listCopies.ts'
 import type { ByIndex } from '../listElements.ts'
 import { partOf } from '../stored.ts'
-import { asked, emptyCollection, entriesOf, entriesPut, keyPut, listOf, putIn, putKey } from './collections.ts'
-import { type Collection, isDictionary, NAMES, noteDictionary } from './collectionValue.ts'
+import { asked, emptyCollection, entriesOf, entriesPut, isHeldValue, keyPut, listOf, putHeld, putIn, putKey } from './collections.ts'
+import { type Collection, heldKind, isDictionary, NAMES, noteDictionary } from './collectionValue.ts'
 
 /** Makes an object whose names are computed, as an earlier try has found; undefined for others. */
 export function dictionaryLiteral(
@@ -96,10 +97,12 @@ export function dictionaryKey(l: Lowering, of: Collection, property: Value | str
 }
 
 /** Emits `object[name] = value`; false where it is refused. */
-export function dictionaryPut(l: Lowering, of: Collection, key: Expr, value: Expr, node: AnyNode): boolean {
+export function dictionaryPut(l: Lowering, of: Collection, key: Expr, given: Value, node: AnyNode): boolean {
   const isChanged = l.goneThrough.some(({ owner, keeps }) => owner === of.owner && keeps === 'values')
   if (isChanged) return l.refuse('dictionary-changed', node, of.owner.name).kind !== 'refused'
-  return putKey(l, of, key, value, node)
+  if (isHeldValue(l, of, given)) return putHeld(l, of, key, given, node)
+  const value = l.scalarOrNothing(given, node)
+  return value !== undefined && putKey(l, of, key, value, node)
 }
 
 /** Lowers the object's only method that is compiled; undefined for other values. */
@@ -153,6 +156,14 @@ export function dictionaryValues(l: Lowering, node: CallExpression): Value | und
   const values = listOf(l, of, 'values', node)
   if (values.kind === 'refused') return REFUSED
   const span = l.span(node)
+  const kind = heldKind(l, of)
+  if (kind !== undefined) {
+    // the next try copies them into a list that places may hold
+    const maker = makerOf(l, node)
+    if (l.held.at(maker) !== undefined) return values
+    l.held.noteElement(l.held.note(maker), { kind: 'list', of: kind })
+    return l.refuse('lists-of-lists', node, of.owner.name)
+  }
   return copied(l, { name: `${of.owner.name}_list`, dtype: 'f64', node, isList: true, text: span.text }, values)
 }
 
