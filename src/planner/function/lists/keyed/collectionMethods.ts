@@ -84,7 +84,8 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
   /** That of a Map of lists or objects, of which each has a number. */
   getHeld: (map: Collection, key: number, place: Place, hash: Hash) => {
     const entry = map.slots[place(map, key, hash)] as number
-    return entry !== 0 && map.alive[entry - 1] === 1 ? (map.values[entry - 1] as number) : -1
+    if (entry === 0 || map.alive[entry - 1] !== 1) return -1
+    return map.values[entry - 1] as number
   },
   set: (map: Collection, key: number, place: Place, hash: Hash, value: number, room: number, isFull: string, grow: Grow) => {
     const at = place(map, key, hash)
