@@ -7,7 +7,6 @@ import { absentLiteral, isOptional, shapeOf } from '../optionals.ts'
 import { isObject, partsOf, takenApart } from '../stored.ts'
 import { type Maker, makerOf } from './kinds.ts'
 
-
 /** Returns what made a list, where it is one that may be held; undefined for other values. */
 export function makerOfValue(l: Lowering, value: Value): Maker | undefined {
   if (value.kind === 'tuple' || value.kind === 'stored') {
