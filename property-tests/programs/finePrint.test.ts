@@ -151,6 +151,43 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect(await flat.collect()).toEqual([51, 51, 51, 51])
   })
 
+  test('an element is asked for, whatever is said of it: its key may lie outside', async () => {
+    const bodies: readonly ((key: readonly [number], env: Any) => void)[] = [
+      ([i], { a, b }) => b.set(i, a.get(i, 6) === undefined ? 1 : 2),
+      ([i], { a, b }) => b.set(i, a.row(i)[6] !== undefined ? 1 : 2),
+      ([i], { a, b }) => b.set(i, a.get(i, 6) === null ? 1 : 2),
+      ([i], { a, b }) => b.set(i, null != a.get(i, i > 1 ? 4 : 6) ? 1 : 2),
+      ([i], { a, b }) => b.set(i, a.get(i, 6) * 2 === undefined || i > 1 ? 1 : 2),
+    ]
+    for (const body of bodies) {
+      const loop = session.loop(session.range(4), { a: session.zeros([4, 4]), b: session.zeros([4]) }, body as never)
+      expect(`${(await errorOf(loop.run())).message} ${loop.plan.kernel.target}`, String(body)).toMatch(
+        /^The body of the loop over range\(4\) threw at key \[0\]: The key \[0, 6\] is outside a, .* wasm/,
+      )
+    }
+    const within = { a: session.zeros([4, 4]), b: session.zeros([4]) }
+    await session.parallelFor(session.range(4), within, (([i]: readonly [number], { a, b }: Any) => {
+      b.set(i, (a.get(i, 3) === undefined ? 1 : 2) + (a.row(i)[0] != null ? 10 : 20) + (a.get(i, i) === null ? 100 : 200))
+    }) as never)
+    expect(await within.b.collect()).toEqual([212, 212, 212, 212])
+  })
+
+  test('rows of a body that runs as it stands have the methods of arrays, and sort as numbers', async () => {
+    const a = session.fromTypedArray(Float32Array.of(10, -0, 0, -1, 0, -0, Number.NaN, 0.1), [2, 4])
+    const env = { a, b: session.zeros([2, 4]) }
+    const loop = session.loop(session.range(2), env, (([i]: readonly [number], { a, b }: Any) => {
+      const sorted = a.row(i).sort() // which no kernel takes, and sorts in place
+      const doubled = sorted.map((v: number) => v * 1.1)
+      for (let k = 0; k < 4; k++) b.set(i, k, doubled[k])
+      b.row(i).copyWithin(0, 3)
+    }) as never)
+    expect([loop.plan.kernel.target, (await loop.verify()).identical]).toEqual(['as-is', true])
+    await loop.run()
+    expect(await a.collect()).toEqual([-1, -0, 0, 10, -0, 0, Math.fround(0.1), Number.NaN])
+    const [first, second] = [11, Number.NaN]
+    expect(await env.b.collect()).toEqual([first, -0, 0, 11, second, 0, Math.fround(0.1) * 1.1, Number.NaN])
+  })
+
   test('an f32 element read into a local keeps its value when the element is written', async () => {
     const W = session.random([200, 8], { seed: 1, dtype: 'f32' })
     const H = session.random([200, 8], { seed: 2, dtype: 'f32' })

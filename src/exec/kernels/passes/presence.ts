@@ -96,7 +96,7 @@ function thereOf(local: string): string {
   return `${local}$there`
 }
 
-function literal(value: boolean | number, span: Expr['span']): Expr {
+function literal(value: boolean | number | undefined, span: Expr['span']): Expr {
   return { kind: 'Literal', value, span }
 }
 
@@ -279,6 +279,9 @@ class Presence {
     const [left, right] = isAbsentLiteral(expr.left) ? [expr.right, expr.left] : [expr.left, expr.right]
     const there = this.isThere(left)
     if (isAbsentLiteral(right)) {
+      // an element is always there, but its key may lie outside of the array, which is an error
+      if (isTrue(there) && someExpr(left, ({ kind }) => ACTS.has(kind)))
+        return { ...expr, left: this.value(left), right: literal(undefined, span) }
       if (STRICT.has(operator) && !isTrue(there) && this.#absentOf(left) !== right.value) return literal(!isEqual, span)
       return isEqual ? { kind: 'Unary', operator: '!', operand: there, span } : there
     }
@@ -320,6 +323,8 @@ class Presence {
   }
 }
 
+/** Kinds of expressions that throw, or change what is drawn next. */
+const ACTS: ReadonlySet<Expr['kind']> = new Set(['Read', 'Has', 'Draw'])
 /** Kinds of expressions that may be undefined or null, and whose presence `isThere` can express. */
 const MAY_BE_ABSENT: ReadonlySet<Expr['kind']> = new Set(['Local', 'Lookup', 'Conditional', 'Logical', 'Literal'])
 

@@ -179,17 +179,46 @@ function indexedRow(row: Row): Row {
 const LIST_METHODS: object = Object.create(
   null,
   Object.fromEntries(
-    (['at', 'every', 'fill', 'filter', 'find', 'findIndex', 'findLast', 'findLastIndex', 'forEach', 'includes', 'indexOf', 'join'] as const)
+    (['at', 'copyWithin', 'every', 'fill', 'filter', 'find', 'findIndex', 'findLast', 'findLastIndex', 'forEach', 'includes'] as const)
       .map((name): readonly [string | symbol, unknown] => [name, Array.prototype[name]])
       .concat(
-        (['lastIndexOf', 'map', 'reduce', 'reduceRight', 'reverse', 'slice', 'some', 'sort', 'entries', 'keys', 'values'] as const).map(
-          (name) => [name, Array.prototype[name]],
-        ),
-        [[Symbol.iterator, Array.prototype.values]],
+        (
+          [
+            'indexOf',
+            'join',
+            'lastIndexOf',
+            'map',
+            'reduce',
+            'reduceRight',
+            'reverse',
+            'slice',
+            'some',
+            'entries',
+            'keys',
+            'values',
+          ] as const
+        ).map((name) => [name, Array.prototype[name]]),
+        [
+          ['sort', sortedAsNumbers],
+          [Symbol.iterator, Array.prototype.values],
+        ],
       )
       .map(([name, value]) => [name, { value }]),
   ),
 )
+
+/** Sorts as typed arrays do where there is no comparison: numbers ascend, -0 before 0, NaN is last. */
+function sortedAsNumbers(this: unknown[], compare: (a: unknown, b: unknown) => number = ascending): unknown[] {
+  return Array.prototype.sort.call(this, compare)
+}
+
+function ascending(a: unknown, b: unknown): number {
+  const [one, other] = [a as number, b as number] // or bigints, which compare alike
+  if (one < other) return -1
+  if (one > other) return 1
+  if (Object.is(one, other)) return 0
+  return Number.isNaN(one) || Object.is(other, -0) ? 1 : -1
+}
 
 /** A row of a bool array, whose plain writes store 0 or 1: its bytes would keep whatever fits them. */
 function boolRow(row: Uint8Array, store: (k: number, value: unknown) => void): Uint8Array {
