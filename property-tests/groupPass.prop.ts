@@ -58,8 +58,10 @@ const KEYS: readonly RowFunction[] = [
   (r) => r.small % 7,
   (r) => r.signed / 2, // whole, or not
   (r) => Math.floor(r.x / 10), // NaN and infinities too
+  (r) => (r.keep === 63 && r.z === 7 ? r.small + 0.5 : r.small), // few are no whole numbers, which a sample may not show
   (r) => r.small > 3,
   (r) => ({ half: r.small / 2, text: r.text }),
+  (r) => ({ odd: r.small % 2, signed: r.signed }),
   (r) => ({ odd: r.small % 2, big: r.small > 3, maybe: r.maybe }),
 ]
 const FILTERS: readonly RowFunction[] = [(r) => r.keep < 40, (r) => r.keep > 60, (r) => r.keep % 2 === 0 && r.signed >= 0]
@@ -244,8 +246,8 @@ async function passWith(body: Code, signal?: AbortSignal): Promise<unknown> {
     runTogether: (kind, payloads, options) => {
       const tasks = payloads as readonly ColumnTask[]
       const changed = tasks.map((task) =>
-        task.number === 1 && task.work.kind === 'groups'
-          ? { ...task, work: { ...task.work, places: { key: `faulty ${key}`, module, functions: [] } } }
+        task.number === 1 && task.work.kind === 'groups' && task.work.placing !== undefined
+          ? { ...task, work: { ...task.work, placing: { ...task.work.placing, places: { key: `faulty ${key}`, module, functions: [] } } } }
           : task,
       )
       return pool.runTogether(kind, changed, options)

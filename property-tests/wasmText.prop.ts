@@ -9,6 +9,7 @@ import wabt from 'wabt'
 import type { ElementType } from '../src/core/data/schema.ts'
 import type { FunctionIr, UserFunction } from '../src/core/ir/functionIr.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOver, Precision } from '../src/core/loop/loopSpec.ts'
+import { listKernel } from '../src/exec/kernels/columns/listKernel.ts'
 import { compiled } from '../src/exec/kernels/columns/programShape.ts'
 import { selectKernel, valuesKernel } from '../src/exec/kernels/columns/wasmColumns.ts'
 import type { Code, Instruction, Plain } from '../src/exec/kir/instructions.ts'
@@ -97,6 +98,7 @@ test('the text of kernels over columns is assembled to their code', () => {
       for (const kernel of [
         compiled(() => selectKernel(element, columns, steps, { skipsNulls: asDoubles })),
         compiled(() => valuesKernel(element, columns, steps, { outputs: ['value'], asDoubles, sparse: true })),
+        compiled(() => listKernel(element, columns, steps, { parts: ['value'], copied: ['value'], recordBytes: 24, selected: asDoubles })),
       ]) {
         if ('because' in kernel) continue
         modules++
@@ -109,7 +111,7 @@ test('the text of kernels over columns is assembled to their code', () => {
     }),
     RUN,
   )
-  // two of each pair of functions, where both are compiled
+  // two or three of each pair of functions, where both are compiled
   expect(modules).toBeGreaterThan(0.5 * RUN.numRuns)
 })
 

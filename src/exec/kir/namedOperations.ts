@@ -196,6 +196,7 @@ const SIMD_NUMBERS = {
   i32Gt: 0x3b,
   i32Le: 0x3d,
   i32Ge: 0x3f,
+  i32GeU: 0x40,
   f32Eq: 0x41,
   f32Ne: 0x42,
   f32Lt: 0x43,

@@ -7,16 +7,21 @@ interface Row {
   readonly name: string
   readonly tags: readonly string[]
   readonly days: readonly Date[]
+  readonly parts: readonly { readonly k: number; readonly at: { readonly x: number } }[]
 }
+const NUMBER = { type: { kind: 'f64' }, nullable: false } as const
+const K = { name: 'k', ...NUMBER } as const
+const AT = { name: 'at', type: { kind: 'struct', fields: [{ name: 'x', ...NUMBER }] }, nullable: false } as const
 const FIELDS = [
   { name: 'id', type: { kind: 'f64' }, nullable: false },
   { name: 'name', type: { kind: 'utf8' }, nullable: false },
   { name: 'tags', type: { kind: 'list', item: { kind: 'utf8' } }, nullable: true },
   { name: 'days', type: { kind: 'list', item: { kind: 'timestamp', unit: 'ms' } }, nullable: true },
+  { name: 'parts', type: { kind: 'list', item: { kind: 'struct', fields: [K, AT] } }, nullable: false },
 ] as const
 
-function row(f: (r: Row) => unknown): string {
-  const { fn } = lowerFunction(f, { kind: 'row', method: 'map', inputs: [{ kind: 'row', fields: FIELDS }] })
+function row(f: (r: Row) => unknown, method: string = 'map'): string {
+  const { fn } = lowerFunction(f, { kind: 'row', method, inputs: [{ kind: 'row', fields: FIELDS }] })
   return fn.ir === undefined ? (fn.refusals[0]?.message ?? 'refused') : irText(fn.ir)
 }
 
@@ -75,6 +80,22 @@ test('what changes a list that has a name, compares lists, takes the list, or re
   expect(row((r) => /a/g.exec(r.name)?.index)).toContain('It uses a regular expression.')
   const global = /a/g
   expect(row((r) => r.name.replace(global, ''))).toContain('The captured object global')
+})
+
+test('the items of flatMap may be objects that are mapped from a list, and nothing else is asked of those', () => {
+  const items = (f: (r: Row) => unknown): string => row(f, 'flatMap')
+  expect(items((r) => r.tags.filter((t) => t !== '').map((t, i) => ({ t, i, id: r.id })))).toBe(
+    'return #0.tags.filter((item, index) => (item !== "")).map((item$1, index$1) => { t: item$1, i: index$1, id: #0.id })',
+  )
+  expect(items((r) => (r.id > 1 ? r.parts.map(({ k, at }) => ({ k, x: at.x })) : []))).toBe(
+    'return ((#0.id > 1) ? #0.parts.map((item, index) => { k: item.k, x: item.at.x }) : [])',
+  )
+  expect(items((r) => r.parts.filter((p) => p.k > 2).map((p) => p.k))).toContain('#0.parts.filter(')
+  expect(items((r) => r.tags.map((t) => ({ t })).filter(({ t }) => t !== ''))).toContain('It uses a function as a value.')
+  expect(items((r) => r.tags.map((t) => ({ t })).length)).toContain('It uses length of a value')
+  expect(items((r) => r.parts.filter((p) => p.k > 2)[0]?.k)).toContain('It indexes a value that is not an array.')
+  expect(row((r) => r.tags.map((t) => ({ t })))).toContain('It keeps an object or array')
+  expect(row((r) => r.parts.map((p) => p.k).join())).toContain('It uses a function as a value.')
 })
 
 test('what has statements, or reads elements that are objects, runs as it did', () => {

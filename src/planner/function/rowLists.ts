@@ -15,6 +15,7 @@ import { rewriteExpr, UNCHANGED } from '../../core/ir/irRewrite.ts'
 import { makesList } from '../../core/ir/listQuestions.ts'
 import { inputElement } from './lower/context.ts'
 import type { Lowering } from './lower/lowering.ts'
+import { holdsLiteral } from './lower/loweringParts.ts'
 import { exprValue, REFUSED, type Value } from './lower/value.ts'
 
 /** The type of the elements of a list that a column has; undefined for other expressions. */
@@ -30,12 +31,22 @@ const ITEMS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u3
 /** Whether an expression is a list whose elements functions can read. */
 export function isReadable(l: Lowering, of: Expr): boolean {
   const item = itemsOf(l, of)
-  return isMade(l, of) || (item !== undefined && ITEMS.has(item.kind))
+  return (isMade(l, of) && !isOfStructs(l, of)) || (item !== undefined && ITEMS.has(item.kind))
+}
+
+/** Whether an expression is a list of structs, or those of one that a filter keeps, in `flatMap`, whose items become rows. */
+function isOfStructs(l: Lowering, of: Expr): boolean {
+  if (of.kind === 'OfList' && of.asks === 'filter') return isOfStructs(l, of.list)
+  return isOfRows(l) && itemsOf(l, of)?.kind === 'struct'
+}
+
+function isOfRows({ context }: Lowering): boolean {
+  return context.kind === 'row' && context.method === 'flatMap'
 }
 
 /** Whether an expression is a list that the function makes, or a name for one. */
 function isMade(l: Lowering, of: Expr): boolean {
-  return makesList(of) || (of.kind === 'Local' && l.madeLists.has(of.name))
+  return (makesList(of) && !holdsLiteral(of)) || (of.kind === 'Local' && l.madeLists.has(of.name))
 }
 
 /** Whether two values that are compared may both be lists that the function makes: whether they are the same list is not known once they are made at other places. */
@@ -93,7 +104,8 @@ const CHANGES = /^(reverse|sort)$/
 /** Lowers a method of a list; undefined for what is no list, and for other methods. */
 export function rowListMethod(l: Lowering, list: Expr, name: string, node: CallExpression): Value | undefined {
   const { arguments: args } = node
-  if (!isReadable(l, list) || args.some(({ type }) => type === 'SpreadElement')) return undefined
+  if (!(isReadable(l, list) || (/^(map|filter)$/.test(name) && isOfStructs(l, list))) || args.some(({ type }) => type === 'SpreadElement'))
+    return undefined
   if (CHANGES.test(name) && !makesList(list)) return undefined
   const nodes = args as readonly Expression[] // none is spread
   if (OF_VALUES.get(name)?.includes(args.length) === true) {
@@ -150,12 +162,20 @@ function withEach(l: Lowering, { asks, list, given, args, node }: Asked): Value 
     else if (f.kind === 'builtin') returned = exprValue({ kind: 'Call', callee: f.name, args: [item], span })
   })
   if (returned.kind === 'refused') return REFUSED
-  const value = l.scalarOrNothing(returned, given)
+  const value = asks === 'map' ? itemValue(l, returned, given) : l.scalarOrNothing(returned, given)
   const whole = value && withoutLets(value, emitted)
   if (whole === undefined) return value === undefined ? REFUSED : l.refuse('function-as-value', given)
   if (areMadeLists(l, whole, whole)) return l.refuse('function-as-value', given)
   const each: OfElement = { item: item.name, index: index.name, ...(sofar === undefined ? {} : { sofar: sofar.name }), value: whole }
   return exprValue({ kind: 'OfList', asks, list, args, each, span })
+}
+
+/** The value of an item of a list: in `flatMap`, whose items become rows, it may be an object. */
+function itemValue(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
+  if (!isOfRows(l) || value.kind !== 'record' || value.prototype !== undefined) return l.scalarOrNothing(value, node)
+  const fields = value.fields.map((field) => ({ name: field.name, value: l.scalarOrNothing(field.value, node) }))
+  if (fields.some((field) => field.value === undefined)) return undefined
+  return { kind: 'ObjectLiteral', fields: fields as { name: string; value: Expr }[], span: l.span(node) } // none is undefined
 }
 
 /** Functions of the platform that look at their first argument alone. */

@@ -19,6 +19,11 @@ export type FrameSlot =
   /** The address of a word that becomes 1 where a double to be stored as an integer is none, or a date that is stored is invalid. */
   | { readonly kind: 'inexact' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
+  /** The number of entries of the lists that a kernel appends to, and the address of a list. */
+  | { readonly kind: 'listed' }
+  | { readonly kind: 'list'; readonly list: number }
+  /** Of a part of a group's key: the least value, the number of values from there on, and the distance of the places of two neighbors. */
+  | { readonly kind: 'part'; readonly part: number; readonly what: 'base' | 'span' | 'stride' }
 
 /** The description of a column that its kernels depend on. */
 export interface KernelColumn {

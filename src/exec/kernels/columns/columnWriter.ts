@@ -21,12 +21,12 @@ import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 const PASSES = [LOOP_INVARIANTS, UNREAD_LOCALS] as const
 
 /** Slots that hold a 32-bit number instead of an address. */
-const WORDS: ReadonlySet<FrameSlot['kind']> = new Set(['code', 'size', 'firstText'])
+const WORDS: ReadonlySet<FrameSlot['kind']> = new Set(['code', 'size', 'firstText', 'listed', 'part'])
 
 /** Slots by which code reads the bytes of texts. */
 const BYTES: ReadonlySet<FrameSlot['kind']> = new Set(['values', 'offsets', 'size'])
 
-/** Code around the body: `after` runs when the loop has ended, `skip` before each iteration; it may branch to the iteration's end. */
+/** Code around the body: `after` runs when the loop has ended; `skip` leaves 1 where nothing is to be done for 32 rows from a multiple of 32 on. */
 interface Around {
   readonly skip?: Code
   readonly after?: Code
@@ -81,11 +81,20 @@ export class ColumnWriter {
     // The loop is tested at its end: V8 hoists out of a loop only code that all of its exits come after.
     const body = [
       ...[this.prologue, isLeft, I.if(), I.loop],
-      ...(skip === undefined ? [this.body] : [I.block(), skip, this.body, OP.end]),
+      ...(skip === undefined ? [this.body] : [I.block(), this.skipping(skip), this.body, OP.end]),
       ...[next, isLeft, I.brIf(0), OP.end, OP.end],
       after,
     ]
     return withPasses({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body }, PASSES)
+  }
+
+  /** Code at the first of 32 rows that moves to their last four, and leaves the block around it, where nothing is to be done for them. */
+  private skipping(skip: Code): Code {
+    const toLast = [...I.localGet(this.row), ...I.i32Const(28), OP.i32Add, ...I.localSet(this.row)]
+    return [
+      ...[...I.localGet(this.row), ...I.i32Const(31), OP.i32And, OP.i32Eqz, ...I.if()],
+      ...[skip, ...I.if(), ...toLast, ...I.br(2), OP.end, OP.end],
+    ]
   }
 
   /** The names of imported functions, by their number. */
@@ -139,6 +148,12 @@ export class ColumnWriter {
       this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
       return local
     })
+  }
+
+  /** Code that stores the 32-bit number which other code leaves in a slot of the frame that was asked for before. */
+  stored(slot: Exclude<FrameSlot, { kind: 'number' | 'table' }>, number: Code): Code {
+    const at = this.slots.findIndex((one) => JSON.stringify(one) === JSON.stringify(slot))
+    return [...I.localGet(FRAME), ...number, ...I.memory(OP.i32Store, 8 * at)]
   }
 
   /** The local that holds the address of a table. */

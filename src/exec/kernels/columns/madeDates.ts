@@ -37,9 +37,13 @@ export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: num
     return new ColumnNumbers(w).compared('!=', value, value).at
   })
   const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or]))
+  return and(w, and(w, some, rowsAsked(w)), kept) as number
+}
+
+/** The mask of rows before the end: the last four may have others. */
+export function rowsAsked(w: ColumnWriter): number {
   const row = [...I.localGet(w.row), SIMD.i32Splat, ...I.localGet(w.constant(lanesConst([0, 1, 2, 3]))), SIMD.i32Add]
-  const isAsked = w.keep([...w.end(), SIMD.i32Splat, ...row, SIMD.i32Gt])
-  return and(w, and(w, some, isAsked), kept) as number
+  return w.keep([...w.end(), SIMD.i32Splat, ...row, SIMD.i32Gt])
 }
 
 /** Converts Dates to 64-bit counts of milliseconds: adding a magic number moves the parts above and below 2 ** 32 to the lowest bits. */

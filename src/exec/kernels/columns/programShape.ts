@@ -10,6 +10,7 @@ import { type ColumnLowering, isAdded, lowerColumns } from './columnLower.ts'
 import type { ColumnValue, KernelColumn } from './columnTypes.ts'
 import { and, present, truth, validOf } from './columnValues.ts'
 import { ColumnWriter } from './columnWriter.ts'
+import { keptByProgram } from './keptPrograms.ts'
 import { invalidAmong } from './madeDates.ts'
 import type { ChosenTexts } from './textPlaces.ts'
 
@@ -220,7 +221,9 @@ function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
 }
 
 /** Traces the steps and returns their outputs. Throws NotCompiled where a step cannot be compiled. */
-export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
+export const programShape: typeof makeShape = keptByProgram(makeShape)
+
+function makeShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
   const { writer, result, kept, hidden, payload, invalid } = trace(element, columns, steps)
   const outputs =
     result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, VALUE_COLUMN, result)]

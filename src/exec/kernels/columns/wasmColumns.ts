@@ -13,9 +13,11 @@ import type { Step } from '../../../planner/physical/physicalPlan.ts'
 import { type Code, I, OP, SIMD } from '../../kir/instructions.ts'
 import type { KernelModule } from '../../kir/kernelModule.ts'
 import { lanesConst, shuffle32 } from '../../kir/simd.ts'
+import { NotCompiled } from '../expressions/types.ts'
 import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 import { and, doubles, validOf } from './columnValues.ts'
 import { type ColumnWriter, FIRST_ROW } from './columnWriter.ts'
+import { keptByProgram } from './keptPrograms.ts'
 import { countsOf, reported } from './madeDates.ts'
 import { trace } from './programShape.ts'
 import { asChoice, entryNumbers } from './textPlaces.ts'
@@ -35,7 +37,9 @@ export interface ColumnKernel {
 }
 
 /** Makes the kernel that writes a bit a row and a count a block. `skipsNulls`: null is dropped; the element is then no row. */
-export function selectKernel(
+export const selectKernel: typeof makeSelect = keptByProgram(makeSelect)
+
+function makeSelect(
   element: ElementType,
   columns: readonly KernelColumn[],
   steps: readonly Step[],
@@ -49,7 +53,9 @@ export function selectKernel(
 }
 
 /** Makes the kernel that stores outputs for each row. `asDoubles`: truth as doubles, too, and null as 0. `integers`: outputs to be stored as 32-bit integers; where the double of any row is none (-0 included), the word at `inexact` becomes 1. `sparse`: groups of 32 rows without a bit in the bitmap are skipped. */
-export function valuesKernel(
+export const valuesKernel: typeof makeValues = keptByProgram(makeValues)
+
+function makeValues(
   element: ElementType,
   columns: readonly KernelColumn[],
   steps: readonly Step[],
@@ -64,19 +70,21 @@ export function valuesKernel(
   let after: Code = reportedInvalid(writer, invalid)
   for (const [output, name] of outputs.entries()) {
     const value = result.kind === 'row' ? result.of(name) : result
-    if (value.kind === 'i32' && integers.includes(name)) storeIntegers(writer, value.at, output)
-    else if (value.kind === 'f64' && integers.includes(name)) after = [...after, ...storeWhole(writer, value, output)]
-    else storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
+    if ((value.kind === 'i32' || value.kind === 'f64') && integers.includes(name)) {
+      const { at, off } = wholeLanes(writer, value)
+      if (off !== undefined) after = [...after, ...reported(writer, off)]
+      storeIntegers(writer, at, output)
+    } else storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
     const valid = asDoubles ? undefined : validOf(writer, value)
     if (valid === undefined) continue
     const { write, count } = bitWriter(writer, writer.address({ kind: 'outputValidity', output }))
     write(valid)
     after = [...after, ...storeCount(writer.address({ kind: 'outputCounts', output }), count)]
   }
-  return kernelOf(writer, { after, ...(sparse ? { skip: skipEmpty(writer) } : {}) })
+  return kernelOf(writer, { after, ...(sparse ? { skip: isEmptyWord(writer) } : {}) })
 }
 
-function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly skip?: Code }): ColumnKernel {
+export function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly skip?: Code }): ColumnKernel {
   return { module: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
 }
 
@@ -92,8 +100,12 @@ function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
   writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.memory(SIMD.store))
 }
 
-/** Stores doubles as 32-bit integers; returns the code after the loop that reports where one was none. */
-function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; readonly hi: number }, output: number): Code {
+/** The lanes of 32-bit integers of a whole number, or of truth; of doubles also the mask that collects, over all rows, where one was no such integer. */
+export function wholeLanes(writer: ColumnWriter, value: ColumnValue): { readonly at: number; readonly off?: number } {
+  if (value.kind === 'i32') return { at: value.at }
+  if (value.kind === 'bool') return { at: writer.keep([...I.localGet(value.at), ...lanesConst([1, 1, 1, 1]), SIMD.and]) }
+  if (value.kind !== 'f64') throw new NotCompiled('it is no whole number')
+  const { lo, hi } = value
   const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), SIMD.i32TruncF64S])) as [number, number]
   const off = writer.declare('v128')
   const differs = (half: number, whole: number): Code => [
@@ -101,8 +113,7 @@ function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; rea
     ...[...I.localGet(off), SIMD.or, ...I.localSet(off)],
   ]
   writer.write(differs(lo, low), differs(hi, high))
-  storeIntegers(writer, writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), output)
-  return reported(writer, off)
+  return { at: writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), off }
 }
 
 function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {
@@ -152,15 +163,10 @@ function storeCount(counts: number, count: number): Code {
   return [...I.localGet(counts), ...block, OP.i32Add, ...I.localGet(count), ...I.memory(OP.i32Store)]
 }
 
-/** Code before an iteration: where the next 32 rows have no bit in the bitmap, it moves to their last four, and skips the body. */
-function skipEmpty(writer: ColumnWriter): Code {
-  const bitmap = writer.address({ kind: 'bitmap' })
-  const { row } = writer
-  const word = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load)]
-  return [
-    ...[...I.localGet(row), ...I.i32Const(31), OP.i32And, OP.i32Eqz, ...I.if()],
-    ...[...word, OP.i32Eqz, ...I.if(), ...I.localGet(row), ...I.i32Const(28), OP.i32Add, ...I.localSet(row), ...I.br(2), OP.end, OP.end],
-  ]
+/** Code that leaves 1 where the 32 rows from the row on have no bit in the bitmap. */
+export function isEmptyWord(writer: ColumnWriter): Code {
+  const at = [...I.localGet(writer.address({ kind: 'bitmap' })), ...I.localGet(writer.row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add]
+  return [...at, ...I.memory(OP.i32Load), OP.i32Eqz]
 }
 
 /** Describes the columns of a source for kernels. */

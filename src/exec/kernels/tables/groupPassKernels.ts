@@ -39,6 +39,7 @@ import {
   word,
 } from './groupFrame.ts'
 import { LOG_ENTRY_BYTES, loadedDouble } from './groupKernels.ts'
+import { keptByShape } from './keptKernels.ts'
 
 /** A fold of a column's values by group; `squares` sums squared differences from the group's mean, which the record has already. */
 export type PassFold = 'sum' | 'min' | 'max' | 'squares'
@@ -78,7 +79,9 @@ export interface PlacesShape {
  * run(frame, from, to): appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and the lists of values
  * as the two addresses of folds, and in `size` the length of the lists: -1 once a key is not within its span, which ends the run.
  */
-export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): KernelModule {
+export const placesKernel: typeof makePlaces = keptByShape(makePlaces)
+
+function makePlaces({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): KernelModule {
   const key = { kind: 'direct', parts } as const
   const own = firstOwn(key)
   const [size, bitmap, bits] = [own, own + 1, own + 2]
@@ -178,7 +181,9 @@ const AT_ONCE = 4
  * run(frame, 0, to): adds the first `to` entries of the lists to the records. The frame has the list of offsets in `selection`, and each
  * fold's list of values; the offset of a group's record is appended to `slots` when its first row comes.
  */
-export function addKernel(folds: readonly PassFold[]): KernelModule {
+export const addKernel: typeof makeAdd = keptByShape(makeAdd)
+
+function makeAdd(folds: readonly PassFold[]): KernelModule {
   const key = { kind: 'hashed' } as const
   const own = firstOwn(key)
   const [places, records, record, slots, log, whole] = [own, own + 1, own + 2, own + 3, own + 4, own + 5] as const

@@ -76,7 +76,7 @@ const BITS_BYTES = BLOCK_ROWS / 8 + 8
 
 /** Bytes of a worker's scratch memory: a fold's state, a frame, bits and values of a block for each output (four blocks for a sum), a group pass's frame. */
 export function scratchBytes(work: ColumnWork): number {
-  return passFrameAt(work) + (work.kind === 'groups' ? 4 * work.frame.length : 0)
+  return passFrameAt(work) + (work.kind === 'groups' ? 4 * (work.placing?.frame.length ?? 0) : 0)
 }
 
 /** The offset of the frame of a group pass in the scratch memory. */
@@ -255,9 +255,11 @@ class ColumnWorker {
       ...{ context, claims, rows: task.rows, units: task.units, number: task.number, most: task.most },
       placing: task.scratch + passFrameAt(work),
       run: (kernel) => instance(kernel, context),
-      compute: (from, to) => {
+      slots: this.slots,
+      kernel: (from, to) => this.kernel(this.frame, from, to),
+      compute: (computed, from, to) => {
         const origin = ({ output, log2Bytes }: ComputedColumn): number => this.buffers + 8 * BLOCK_ROWS * output - 2 ** log2Bytes * from
-        for (const column of work.computed) putAddress(this.slots, 2 * (this.outputs[column.output]?.values ?? 0), origin(column))
+        for (const column of computed) putAddress(this.slots, 2 * (this.outputs[column.output]?.values ?? 0), origin(column))
         this.kernel(this.frame, from, to)
         return origin
       },

@@ -41,6 +41,8 @@ export interface Places {
   readonly firstText?: (column: number) => number | undefined
   /** The address of a copy of a lookup table in the arena. */
   readonly table?: (data: Float64Array | Int32Array) => number
+  /** For each part of a group's key where its places begin, how many there are, and the distance between neighbors. */
+  readonly parts?: readonly { readonly base: number; readonly span: number; readonly stride: number }[]
   /** The addresses for an output's values, bitmap and counts of values that are not null; undefined where they change from block to block. */
   readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
 }
@@ -52,17 +54,21 @@ export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], pl
   const frame = new Float64Array(kernel.slots.length)
   const words = new Int32Array(frame.buffer)
   const outputs: { values: number; validity?: number; counts?: number }[] = []
+  const lists: number[] = []
   for (const [i, slot] of kernel.slots.entries()) {
     if (slot.kind === 'number') {
       frame[i] = slot.value
       continue
     }
+    if (slot.kind === 'list') lists[slot.list] = i
     if ('output' in slot) outputs[slot.output] = { ...(outputs[slot.output] ?? { values: 0 }), [OUTPUT_PART[slot.kind]]: i }
     const address = slot.kind === 'table' ? places.table?.(slot.data) : placeOf(slot, columns, places, arena)
     if (address === undefined) return undefined
     putAddress(words, 2 * i, address)
   }
-  return { ...moduleOf(kernel.module, arena.addresses), functions: kernel.functions, frame, outputs }
+  const listed = kernel.slots.findIndex(({ kind }) => kind === 'listed')
+  const appended = listed < 0 ? {} : { lists: { at: lists, listed } }
+  return { ...moduleOf(kernel.module, arena.addresses), functions: kernel.functions, frame, outputs, ...appended }
 }
 
 function placeOf(
@@ -91,6 +97,11 @@ function placeOf(
     case 'counts':
     case 'inexact':
       return places[slot.kind]
+    case 'part':
+      return places.parts?.[slot.part]?.[slot.what]
+    case 'list':
+    case 'listed':
+      return 0
     case 'output':
       return places.outputs?.[slot.output]?.values ?? 0
     case 'outputValidity':

@@ -10,13 +10,14 @@ import { PlanError } from '../../../core/errors.ts'
 import { rowIrOf } from '../../../core/ir/functionUse.ts'
 import type { ExecFunction } from '../../../planner/physical/physicalPlan.ts'
 import { conform, structBatch } from './batches.ts'
-import { itemsWritten } from './itemsWritten.ts'
+import { itemsMapped } from './items/itemsMapped.ts'
+import { itemsWritten } from './items/itemsWritten.ts'
 import { counting, type OpenNarrow } from './operator.ts'
 import { copiedColumn, returnedValues } from './rows/rowKernel.ts'
 
 export const flatMapExec: OpenNarrow<'FlatMapExec'> = ({ f, element }, context) =>
   counting('flatMap', context, (batch, row) => {
-    const listed = listedItems(f, batch, element) ?? itemsWritten(f, batch, row, element)
+    const listed = listedItems(f, batch, element) ?? itemsMapped(f, batch, row, element) ?? itemsWritten(f, batch, row, element)
     if (listed !== undefined) return conform(structBatch(listed), element)
     const builder = createBuilder(element.kind === 'scalar' ? element.type : undefined)
     returnedValues(f, batch, row, (items) => {

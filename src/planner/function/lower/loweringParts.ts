@@ -197,8 +197,9 @@ export interface Check {
   readonly incremented?: string
 }
 
-/** Whether an expression gives an array or object literal, which can only be returned. */
+/** Whether an expression gives an array or object literal, or a list of such, which can only be returned. */
 export function holdsLiteral(expr: Expr): boolean {
+  if (expr.kind === 'OfList') return expr.asks === 'map' && expr.each !== undefined && holdsLiteral(expr.each.value)
   if (expr.kind === 'Conditional') return holdsLiteral(expr.then) || holdsLiteral(expr.else)
   return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
 }

@@ -18,7 +18,7 @@ import { codesOf } from '../texts/textCodes.ts'
 
 /** A part of the key: a column of whole numbers, or an output that is computed as 32-bit integers, or as booleans. */
 type Part =
-  | { readonly kind: 'column'; readonly column: Column }
+  | { readonly kind: 'column'; readonly output: string; readonly column: Column }
   | { readonly kind: 'computed'; readonly output: string; readonly truth: boolean }
 
 export interface PassKey {
@@ -42,7 +42,7 @@ export function passKey({ program, arena }: ColumnRun): PassKey | undefined {
     if (output?.kind === 'column') {
       const column = program.columns[output.column]
       if (column === undefined || !WHOLE.has(column.type.kind) || !isReached(column, arena)) return undefined
-      parts.push({ kind: 'column', column })
+      parts.push({ kind: 'column', output: name, column })
     } else if (output === undefined || output.nullable || output.type === 'utf8') return undefined
     else parts.push({ kind: 'computed', output: name, truth: output.type === 'bool' })
     coded.push(program.coded?.[p] ?? (output.kind === 'computed' && output.type === 'f64' ? 'doubles' : undefined))

@@ -1,6 +1,6 @@
 /**
  * A group-by in one pass over the rows. Any worker lists the values of a unit of rows with their groups: it selects, computes,
- * and finds each row's place. An adder adds the lists to its own records of the groups, unit after unit, so that the rows of
+ * and finds each row's place, the last two by one kernel where something is computed. An adder adds the lists to its own records of the groups, unit after unit, so that the rows of
  * a group are added in row order: sums follow the fixed tree, and no earlier pass has to count rows.
  *
  *     all        claim a unit that the ring has room for, and list it
@@ -29,13 +29,12 @@ export interface ComputedColumn {
 export interface GroupPass {
   /** The kernels that select rows, to run one after another, each with the address of its frame. */
   readonly selects: readonly { readonly kernel: SentKernel; readonly frame: number }[]
-  /** The kernel that computes parts of the key and added values that are no columns; absent where there are none. */
+  /**
+   * A kernel that lists what it computes of the columns (it has `lists`), or one that computes parts of the key and added values that are
+   * no columns, for `placing`; absent where there are none.
+   */
   readonly kernel?: BoundKernel
-  readonly computed: readonly ComputedColumn[]
-  readonly places: SentKernel
-  /** The initial contents of the frame of `places`. */
-  readonly frame: Int32Array
-  readonly parts: readonly PassColumn[]
+  readonly placing?: Placing
   /** The columns whose values are copied to the lists. */
   readonly copied: readonly PassColumn[]
   /** The adders, at most `MOST_ADDERS`, one for each of the first workers. */
@@ -44,6 +43,15 @@ export interface GroupPass {
   /** The addresses of the words (`WORDS`), and of the ring of lists. */
   readonly words: number
   readonly ring: number
+}
+
+/** Listing by a kernel that finds the places and copies the values of columns, some of which another has computed. */
+export interface Placing {
+  readonly computed: readonly ComputedColumn[]
+  readonly places: SentKernel
+  /** The initial contents of the frame of `places`. */
+  readonly frame: Int32Array
+  readonly parts: readonly PassColumn[]
 }
 
 /** A worker that adds some of the folds. */
@@ -90,8 +98,11 @@ export interface GroupPassPart {
   /** The address of the worker's frame of `places`. */
   readonly placing: number
   readonly run: (kernel: SentKernel) => (...args: number[]) => void
+  /** The frame of `kernel`, in words, and the kernel over rows. */
+  readonly slots: Int32Array
+  readonly kernel: (from: number, to: number) => void
   /** Computes the rows of one block; returns a function to the address at which row 0 of an output would lie. */
-  readonly compute: (from: number, to: number) => (column: ComputedColumn) => number
+  readonly compute: (computed: readonly ComputedColumn[], from: number, to: number) => (column: ComputedColumn) => number
 }
 
 /** Polls of a word before a worker sleeps: a unit takes some tens of microseconds, a wake-up as long. */
@@ -102,7 +113,6 @@ const SLEEP_MS = 20
 export function groupPassPart(work: GroupPass, part: GroupPassPart): void {
   const { arena, abortFlag } = part.context
   const words = arena.view('i32', work.words, PASS_BYTES / 4) as Int32Array
-  ;(arena.view('i32', part.placing, work.frame.length) as Int32Array).set(work.frame)
   const isOver = (): boolean => Atomics.load(abortFlag, 0) !== 0 || Atomics.load(words, WORDS.off) !== 0
   const lister = new Lister(work, part, words)
   const adder = work.adders[part.number]
@@ -199,46 +209,84 @@ class Lister {
   private readonly work: GroupPass
   private readonly part: GroupPassPart
   private readonly words: Int32Array
-  private readonly frame: Int32Array
   private readonly selects: readonly (readonly [(...args: number[]) => void, number])[]
-  private readonly places: (...args: number[]) => void
+  private readonly listing: UnitListing
 
   constructor(work: GroupPass, part: GroupPassPart, words: Int32Array) {
     this.work = work
     this.part = part
     this.words = words
-    this.frame = part.context.arena.view('i32', part.placing, work.frame.length) as Int32Array
     this.selects = work.selects.map(({ kernel, frame }) => [part.run(kernel), frame] as const)
-    this.places = part.run(work.places)
+    this.listing = work.placing === undefined ? fusedListing(work, part) : placedListing(work, work.placing, part)
   }
 
   list(unit: number): void {
-    const { work, part, frame, words } = this
-    const { unitRows, copied } = work
+    const { work, part, words, listing } = this
+    const { unitRows } = work
     const lists = listsOf(work, unit)
-    fill(frame, { selection: lists + HEADER_BYTES, size: 0 })
-    for (let f = 0; f < copied.length; f++) putAddress(frame, foldWord(f) + 2, valuesAt(lists, unitRows, f))
+    listing.begin(lists)
     const end = Math.min((unit + 1) * unitRows, part.rows)
-    for (let from = unit * unitRows; from < end; from += BLOCK_ROWS) this.block(from, Math.min(from + BLOCK_ROWS, end))
-    const listed = frame[FRAME.size / 4] as number // inside the frame
+    for (let from = unit * unitRows; from < end && listing.listed() >= 0; from += BLOCK_ROWS) {
+      const to = Math.min(from + BLOCK_ROWS, end)
+      for (const [select, at] of this.selects) select(at, from, to)
+      listing.block(from, to)
+    }
+    const listed = listing.listed()
     if (listed < 0) Atomics.store(words, WORDS.off, 1)
     ;(part.context.arena.view('i32', lists, 1) as Int32Array)[0] = Math.max(listed, 0)
     const held = WORDS.held + (unit % RING_UNITS)
     Atomics.store(words, held, unit + 1)
     Atomics.notify(words, held)
   }
+}
 
-  private block(from: number, to: number): void {
-    const { work, part, frame } = this
-    if ((frame[FRAME.size / 4] as number) < 0) return
-    for (const [select, at] of this.selects) select(at, from, to)
-    const origin = part.compute(from, to)
-    for (const [p, column] of work.parts.entries()) {
-      if ('output' in column) putAddress(frame, partWord(p, 'key'), origin(column))
-    }
-    for (const [f, column] of work.copied.entries()) {
-      if ('output' in column) putAddress(frame, foldWord(f), origin(column))
-    }
-    this.places(part.placing, from, to)
+/** How a worker lists a unit, block after block; `listed`: the number of entries so far, below 0 once a key has no place. */
+interface UnitListing {
+  readonly begin: (lists: number) => void
+  readonly block: (from: number, to: number) => void
+  readonly listed: () => number
+}
+
+/** By the kernel that computes. */
+function fusedListing({ kernel, unitRows }: GroupPass, part: GroupPassPart): UnitListing {
+  const { at, listed } = kernel?.lists ?? { at: [], listed: 0 }
+  const { slots } = part
+  const addresses = [...at.entries()]
+  return {
+    begin: (lists) => {
+      slots[2 * listed] = 0
+      for (const [list, slot] of addresses)
+        putAddress(slots, 2 * slot, list === 0 ? lists + HEADER_BYTES : valuesAt(lists, unitRows, list - 1))
+    },
+    block: part.kernel,
+    listed: () => slots[2 * listed] as number, // a slot of the frame
+  }
+}
+
+/** By a kernel that finds places, from columns, and from what another kernel computes of the block. */
+function placedListing(
+  { unitRows, copied }: GroupPass,
+  { frame: initial, places, parts, computed }: Placing,
+  part: GroupPassPart,
+): UnitListing {
+  const frame = part.context.arena.view('i32', part.placing, initial.length) as Int32Array
+  frame.set(initial)
+  const place = part.run(places)
+  return {
+    begin: (lists) => {
+      fill(frame, { selection: lists + HEADER_BYTES, size: 0 })
+      for (let f = 0; f < copied.length; f++) putAddress(frame, foldWord(f) + 2, valuesAt(lists, unitRows, f))
+    },
+    block: (from, to) => {
+      const origin = part.compute(computed, from, to)
+      for (const [p, column] of parts.entries()) {
+        if ('output' in column) putAddress(frame, partWord(p, 'key'), origin(column))
+      }
+      for (const [f, column] of copied.entries()) {
+        if ('output' in column) putAddress(frame, foldWord(f), origin(column))
+      }
+      place(part.placing, from, to)
+    },
+    listed: () => frame[FRAME.size / 4] as number, // inside the frame
   }
 }

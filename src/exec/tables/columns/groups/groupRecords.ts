@@ -3,6 +3,7 @@
  * (`groupPass.ts` runs it, `groupedColumns.ts` makes columns from the records).
  */
 import { CHUNK } from '../../../../core/arrays/fixedTree.ts'
+import { listKernel } from '../../../kernels/columns/listKernel.ts'
 import { valuesKernel } from '../../../kernels/columns/wasmColumns.ts'
 import { FRAME, frameBytes, isTouched, type KeyPart } from '../../../kernels/tables/groupFrame.ts'
 import { LOG_ENTRY_BYTES } from '../../../kernels/tables/groupKernels.ts'
@@ -10,7 +11,7 @@ import { addKernel, MEAN_AT, type PassFold, passRecord, placesKernel } from '../
 import { addressAt, putAddress } from '../../../memory/addressWords.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { fill, fillWindows, foldWord, kernelType, partWord } from '../../operators/groupBy/groupMemory.ts'
-import { placesIn, type Window } from '../../operators/hashing/keyWindows.ts'
+import { placesIn, stridesOf, type Window } from '../../operators/hashing/keyWindows.ts'
 import { type ColumnRun, compiledKernel } from '../columnRun.ts'
 import { addressOf, sentModule } from '../kernelBinding.ts'
 import type { BoundKernel } from '../sentKernel.ts'
@@ -71,8 +72,6 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   })
   const { computed, copied } = sources
   const words = run.allocate(PASS_BYTES)
-  const kernel = computed.length === 0 ? undefined : computing(run, pass, { bitmap, words, selected: selects.length > 0 })
-  if (computed.length > 0 && kernel === undefined) return undefined
 
   const units = Math.ceil(program.rows / sizes.unitRows)
   const places = placesIn(windows)
@@ -88,6 +87,9 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   const adders = parted.map((own, adder) => addsFolds(run, pass, own, { ...size, at: layouts[adder]?.at ?? [] }))
 
   const selected = selects.length > 0
+  const listing = listingOf(run, pass, { bitmap, words, selected, recordBytes })
+  const kernel = computed.length === 0 ? undefined : (listing ?? computing(run, pass, { bitmap, words, selected }))
+  if (computed.length > 0 && kernel === undefined) return undefined
   const forms = kernelParts(key)
   const readsKeys = !selected && copied.length === 0 && key.parts.every(({ kind }) => kind === 'column')
   const shape = {
@@ -98,16 +100,46 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
     kind: 'groups',
     selects: selects.map((select) => ({ kernel: select, frame: run.frameOf(select) })),
     ...(kernel === undefined ? {} : { kernel }),
-    computed: computed.map(({ output, log2Bytes }) => ({ output, log2Bytes })),
-    places: sentModule(placesKernel(shape), arena),
-    frame: placingFrame(pass, parts, bitmap),
+    ...(listing !== undefined
+      ? {}
+      : {
+          placing: {
+            computed: computed.map(({ output, log2Bytes }) => ({ output, log2Bytes })),
+            places: sentModule(placesKernel(shape), arena),
+            frame: placingFrame(pass, parts, bitmap),
+            parts,
+          },
+        }),
     adders: adders.map(({ kernel, frame, from }) => ({ kernel, frame, from })),
-    ...{ parts, copied: copied.map(({ from }) => from), unitRows: sizes.unitRows, words },
+    ...{ copied: copied.map(({ from }) => from), unitRows: sizes.unitRows, words },
     ring: run.allocate(RING_UNITS * listBytes(sizes.unitRows, copied.length)),
   } as const
   await run.together(work, units, [])
   if ((arena.view('i32', words, 1) as Int32Array)[0] !== 0) return undefined
   return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
+}
+
+/**
+ * The kernel that computes and lists in one pass; undefined where nothing is computed, a part of the key may be null, or the value of a
+ * column is another to functions than to folds.
+ */
+function listingOf(
+  run: ColumnRun,
+  { key, windows, sources: { computed, copied } }: Pass,
+  {
+    bitmap,
+    words,
+    selected,
+    recordBytes,
+  }: { readonly bitmap: number; readonly words: number; readonly selected: boolean; readonly recordBytes: number },
+): BoundKernel | undefined {
+  const { element, kernelColumns, steps } = run.program
+  if (computed.length === 0 || copied.some(({ isDay }) => isDay)) return undefined
+  if (key.parts.some((part) => part.kind === 'column' && part.column.validity !== undefined)) return undefined
+  const options = { parts: key.parts.map(({ output }) => output), copied: copied.map(({ name }) => name), recordBytes, selected }
+  const strides = stridesOf(windows)
+  const parts = windows.map(({ base, span }, p) => ({ base, span, stride: strides[p] as number })) // a stride for each
+  return run.bound(compiledKernel(listKernel, element, kernelColumns, steps, options), { bitmap, inexact: words, parts })
 }
 
 /** The kernel that computes parts of the key and values of folds that are no columns; undefined where it cannot be bound. */

@@ -16,7 +16,7 @@ export class PassSources {
   readonly run: ColumnRun
   /** The outputs that the kernel computes, in order. */
   readonly computed: (ComputedColumn & { readonly name: string })[] = []
-  readonly copied: { readonly from: PassColumn; readonly type: KernelType; readonly name: string }[] = []
+  readonly copied: { readonly from: PassColumn; readonly type: KernelType; readonly name: string; readonly isDay?: boolean }[] = []
   constructor(run: ColumnRun) {
     this.run = run
   }
@@ -45,7 +45,10 @@ export class PassSources {
     if (valueClassOf(column.type) !== 'number' && column.type.kind !== 'bool' && !(isExtreme && column.type.kind === 'date'))
       return undefined
     if (column.type.kind === 'f64' && !program.shape.filters) return { address }
-    return this.copy({ from: { address }, type: kernelType(column.type.kind) ?? 'f64', name: output.name })
+    return this.copy({
+      ...{ from: { address }, type: kernelType(column.type.kind) ?? 'f64', name: output.name },
+      isDay: column.type.kind === 'date',
+    })
   }
 
   private copy(column: (typeof this.copied)[number]): { readonly list: number } {

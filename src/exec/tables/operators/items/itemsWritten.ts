@@ -7,17 +7,17 @@
  * Statement: the column is the one that a builder makes of the items, row after row. Where that is not known, as where items differ in
  * their fields or types or one of them throws, there is none, and the items are made row after row.
  */
-import type { Batch, Column } from '../../../core/data/column.ts'
-import { concatColumns } from '../../../core/data/columnConcat.ts'
-import { convertColumn, NUMBERS } from '../../../core/data/columnConversions.ts'
-import { nullColumn, takeColumn } from '../../../core/data/columnSlices.ts'
-import type { ColumnType, ElementType } from '../../../core/data/schema.ts'
-import { PlanError } from '../../../core/errors.ts'
-import type { Expr, FunctionIr } from '../../../core/ir/functionIr.ts'
-import { rowIrOf } from '../../../core/ir/functionUse.ts'
-import type { ExecFunction } from '../../../planner/physical/physicalPlan.ts'
-import { type RowContext, RowFailure } from './rows/rowFailure.ts'
-import { outputColumns, structColumn } from './rows/rowKernel.ts'
+import type { Batch, Column } from '../../../../core/data/column.ts'
+import { concatColumns } from '../../../../core/data/columnConcat.ts'
+import { convertColumn, NUMBERS } from '../../../../core/data/columnConversions.ts'
+import { nullColumn, takeColumn } from '../../../../core/data/columnSlices.ts'
+import type { ColumnType, ElementType } from '../../../../core/data/schema.ts'
+import { PlanError } from '../../../../core/errors.ts'
+import type { Expr, FunctionIr } from '../../../../core/ir/functionIr.ts'
+import { rowIrOf } from '../../../../core/ir/functionUse.ts'
+import type { ExecFunction } from '../../../../planner/physical/physicalPlan.ts'
+import { type RowContext, RowFailure } from '../rows/rowFailure.ts'
+import { outputColumns, structColumn } from '../rows/rowKernel.ts'
 
 /** The items of all rows; undefined where they have to be made row after row. */
 export function itemsWritten(f: ExecFunction, batch: Batch, context: RowContext, element: ElementType): Column | undefined {
@@ -25,7 +25,7 @@ export function itemsWritten(f: ExecFunction, batch: Batch, context: RowContext,
   const [only, ...others] = ir?.body ?? []
   if (ir === undefined || only?.kind !== 'Return' || only.value?.kind !== 'ArrayLiteral' || others.length > 0) return undefined
   const { items, span } = only.value
-  const names = namesOf(items, element)
+  const names = itemNames(items, element)
   if (names === undefined) return undefined
   const asFields = items.map(
     (item): Expr => (item.kind === 'ObjectLiteral' ? item : { kind: 'ObjectLiteral', fields: [{ name: VALUE, value: item }], span }),
@@ -45,7 +45,8 @@ export function itemsWritten(f: ExecFunction, batch: Batch, context: RowContext,
   return items[0]?.kind === 'ObjectLiteral' ? structColumn(names, wholes, rows.length) : first
 }
 
-const VALUE = 'value'
+/** The name of the one column of items that are no objects. */
+export const VALUE = 'value'
 
 /** The rows of columns that lie one behind the other: the first of each, the second of each, … */
 function oneBehindTheOther(columns: number, length: number): Int32Array {
@@ -56,7 +57,7 @@ function oneBehindTheOther(columns: number, length: number): Int32Array {
 }
 
 /** The fields that all items have, in one order; undefined where they differ, or are no items of single values. */
-function namesOf(items: readonly Expr[], element: ElementType): readonly string[] | undefined {
+export function itemNames(items: readonly Expr[], element: ElementType): readonly string[] | undefined {
   const [first] = items
   if (first === undefined) return undefined
   if (first.kind !== 'ObjectLiteral') {
@@ -105,7 +106,7 @@ function together(parts: readonly (Column | undefined)[], name: string): Column 
 const NULL: ColumnType = { kind: 'null' }
 
 /** The column with the type that a builder gives its values; undefined for values whose types it finds otherwise. */
-function asBuilt(column: Column): Column | undefined {
+export function asBuilt(column: Column): Column | undefined {
   const { kind } = column.type
   if (kind !== 'f64' && NUMBERS.has(kind)) return convertColumn(column, { kind: 'f64' })
   switch (column.type.kind) {
@@ -118,6 +119,12 @@ function asBuilt(column: Column): Column | undefined {
       return column
     case 'timestamp':
       return column.type.unit === 'ms' && column.type.timezone === undefined ? column : undefined
+    case 'struct': {
+      if (column.validity !== undefined || column.length === 0) return undefined
+      const children = (column.children ?? []).map(asBuilt)
+      const names = column.type.fields.map(({ name }) => name)
+      return children.includes(undefined) ? undefined : structColumn(names, children as Column[], column.length) // none is undefined
+    }
     default:
       return undefined
   }
