@@ -11,7 +11,7 @@ import type { Batch, Column } from '../../../../core/data/column.ts'
 import { concatColumns } from '../../../../core/data/columnConcat.ts'
 import { convertColumn, NUMBERS } from '../../../../core/data/columnConversions.ts'
 import { nullColumn, takeColumn } from '../../../../core/data/columnSlices.ts'
-import type { ColumnType, ElementType } from '../../../../core/data/schema.ts'
+import { type ColumnType, type ElementType, sameType } from '../../../../core/data/schema.ts'
 import { PlanError } from '../../../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../../../core/ir/functionIr.ts'
 import { rowIrOf } from '../../../../core/ir/functionUse.ts'
@@ -96,7 +96,7 @@ function together(parts: readonly (Column | undefined)[], name: string): Column 
     built.push(own)
   }
   const type = built.find((part) => part.type.kind !== 'null')?.type ?? NULL
-  if (built.some((part) => part.type.kind !== 'null' && part.type.kind !== type.kind)) return undefined
+  if (built.some((part) => part.type.kind !== 'null' && !sameType(part.type, type))) return undefined
   return concatColumns(
     built.map((part) => (part.type.kind === type.kind ? part : nullColumn(type, part.length))),
     name,
