@@ -8,6 +8,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { GangError } from '../../../core/errors.ts'
+import { isError } from '../../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { isProof, proofOf } from './identity.ts'
 import type { FaultText, LinkData } from './linkData.ts'
@@ -29,10 +30,25 @@ export interface JoinOptions {
   /** Takes the key of the link to rank 0, which may dial from now on. */
   readonly keyed: (key: string) => void
   readonly isOver: () => boolean
+  /** Takes the error of a try that reached nobody, before the next one. */
+  readonly missed: (error: unknown) => void
+}
+
+/** Returns what is known of tries that reached nobody, with what helps where links differ in their encryption; empty where it is nothing. */
+export function missText(error: unknown, isEncrypted: boolean): string {
+  const said = /Last error: (?:Error: )?(.*?)(?: \(\d{4}-.*?\))?\.? Resolution note/s.exec(isError(error) ? error.message : '')?.[1]
+  if (said === undefined) return ''
+  const isClosed = said === 'null' || said === 'Failed to connect'
+  const why = isClosed ? 'the link was closed before it stood' : said.replace(/^[\dA-F]+:error:[\dA-F]+:|:\.\..*/gs, '').trim()
+  const isOfLinks = isClosed || /SSL|certificate/.test(why)
+  const cure = isEncrypted
+    ? ' Links are encrypted where all have DA_TLS, with certificates of one ca.pem, made for the name distarray.'
+    : ' Where rank 0 has DA_TLS, all have it.'
+  return ` The last call: ${why}.${isOfLinks ? cure : ''}`
 }
 
 /** Joins the gang; resolves with the way to rank 0. */
-export async function join({ settings, identity }: LinkData, { port, keyed, isOver }: JoinOptions): Promise<Dialled | Over> {
+export async function join({ settings, identity }: LinkData, { port, keyed, isOver, missed }: JoinOptions): Promise<Dialled | Over> {
   const { rank, token, host } = settings
   const until = Date.now() + settings.joinMs
   for (;;) {
@@ -60,6 +76,7 @@ export async function join({ settings, identity }: LinkData, { port, keyed, isOv
       return driver
     } catch (error) {
       if (error instanceof GangError || error instanceof FrameFault || isOver() || Date.now() > until) throw error
+      missed(error)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
   }

@@ -19,7 +19,7 @@ import { isError } from '../../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
-import { join } from './joining.ts'
+import { join, missText } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, type Served, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
@@ -58,6 +58,8 @@ class Link {
   /** On other ranks, the processes to link to in the round under way. */
   #round: (MembersHead & { hasDialled: boolean }) | undefined
   #strangers = 0
+  /** The error of the last call that did not reach rank 0. */
+  #missed: unknown
   #isUp = false
   #isOver = false
   #server: Served | undefined
@@ -165,7 +167,8 @@ class Link {
   async #join(port: number): Promise<void> {
     let peer: Peer | undefined
     const keyed = (key: string): void => void (peer = this.#peer(0, key))
-    const found = await join(this.#data, { port, keyed, isOver: () => this.#isOver })
+    const missed = (error: unknown): void => void (this.#missed = error)
+    const found = await join(this.#data, { port, keyed, missed, isOver: () => this.#isOver })
     if ('code' in found) this.#end(found.code)
     else if (peer !== undefined) this.#dial(peer, found)
   }
@@ -173,8 +176,10 @@ class Link {
   #absent(): GangError {
     const { rank, world, joinMs } = this.#data.settings
     const seconds = joinMs / 1000
-    if (rank > 0)
-      return new GangError(`Rank 0 was not found within ${seconds} s. Does its program call Session.start()?`, 'absent', { rank: 0 })
+    if (rank > 0) {
+      const why = missText(this.#missed, this.#data.settings.tls !== undefined)
+      return new GangError(`Rank 0 was not found within ${seconds} s. Does its program call Session.start()?${why}`, 'absent', { rank: 0 })
+    }
     const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((one) => this.#peers.get(one)?.isUp !== true)
     const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
     const refused = this.#strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${this.#strangers}.`

@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { defined } from '../../../core/defined.ts'
 import { threadProgram } from '../../workers/threadProgram.ts'
+import { missText } from './joining.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import { publishEnd } from './rendezvous.ts'
@@ -108,6 +111,84 @@ test('a wrong token is refused, and rank 0 says why it waits in vain', async () 
         'Rank 1 has not joined within 1.5 s. All processes run the same program. Calls that were refused, for want of the token or as no frames: 1.',
     },
   })
+})
+
+/** Makes certificates of an authority of its own, as docs/machines.md says; false without openssl. */
+function certificates(path: string): boolean {
+  mkdirSync(path)
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  const commands = [
+    ['req', '-x509', ...key, '-days', '365', '-subj', '/CN=gang', '-keyout', 'ca.key', '-out', 'ca.pem'],
+    ['req', ...key, '-subj', '/CN=distarray', '-addext', 'subjectAltName=DNS:distarray', '-keyout', 'key.pem', '-out', 'cert.csr'],
+    [
+      'x509',
+      '-req',
+      '-in',
+      'cert.csr',
+      '-CA',
+      'ca.pem',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+      '-days',
+      '365',
+      '-copy_extensions',
+      'copy',
+      '-out',
+      'cert.pem',
+    ],
+  ]
+  return commands.every((command) => spawnSync('openssl', command, { cwd: path }).status === 0)
+}
+
+test('links are encrypted by certificates of one authority; others reach nobody, and hear what was in the way', async (context) => {
+  const [ours, others] = [join(folder, 'ours'), join(folder, 'others')]
+  if (!certificates(ours) || !certificates(others)) {
+    console.log('LEFT OUT: encrypted links, for want of openssl 3')
+    context.skip()
+  }
+  const [driver, node] = [listener(), listener()]
+  const [first] = await Promise.all([start(settings(0, { tls: ours }), driver.events), start(settings(1, { tls: ours }), node.events)])
+  first.send(1, { type: 'values', head: Buffer.from('head'), parts: [new Uint8Array(new SharedArrayBuffer(2 ** 20))] })
+  await until(() => node.told.messages.length === 1)
+  await first.release(0)
+  await until(() => node.told.released.length === 1)
+
+  const named = ' Links are encrypted where all have DA_TLS, with certificates of one ca.pem, made for the name distarray.'
+  const cases: readonly [string | undefined, string | undefined, RegExp][] = [
+    [ours, others, new RegExp(` The last call: self.signed certificate.*\\.${named}$`)],
+    [undefined, ours, new RegExp(` The last call: SSL routines:.*:wrong version number\\.${named}$`)],
+    [ours, undefined, / The last call: the link was closed before it stood\. Where rank 0 has DA_TLS, all have it\.$/],
+  ]
+  for (const [zero, one, end] of cases) {
+    rmSync(join(folder, 'address'), { force: true })
+    const gang = [settings(0, { ...defined({ tls: zero }), joinMs: 2500 }), settings(1, { ...defined({ tls: one }), joinMs: 1500 })]
+    const [absent, missed] = await Promise.allSettled(gang.map((own) => Links.start(own, threadProgram(), listener().events)))
+    expect(absent).toMatchObject({
+      reason: { fault: 'absent', message: 'Rank 1 has not joined within 2.5 s. All processes run the same program.' },
+    })
+    expect(missed).toMatchObject({ reason: { name: 'GangError', fault: 'absent', rank: 0 } })
+    expect(String((missed as PromiseRejectedResult).reason.message)).toMatch(/^Rank 0 was not found within 1\.5 s\. Does its program call/)
+    expect(String((missed as PromiseRejectedResult).reason.message)).toMatch(end)
+  }
+}, 30_000)
+
+test('what gRPC says of a call that reached nobody is told, without its numbers and times', () => {
+  const told = (last: string, isEncrypted = false): string =>
+    missText(new Error(`14 UNAVAILABLE: No connection established. Last error: ${last}. Resolution note: `), isEncrypted)
+  expect(told('Error: connect ECONNREFUSED 10.0.0.7:29400')).toBe(' The last call: connect ECONNREFUSED 10.0.0.7:29400.')
+  expect(told('Error: connect ECONNREFUSED 10.0.0.7:29400 (2026-01-02T03:04:05.678Z)', true)).toBe(
+    ' The last call: connect ECONNREFUSED 10.0.0.7:29400.',
+  )
+  const encrypted = ' Links are encrypted where all have DA_TLS, with certificates of one ca.pem, made for the name distarray.'
+  expect(told('Error: 809C:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/a.c:350:\n', true)).toBe(
+    ` The last call: SSL routines:ssl3_get_record:wrong version number.${encrypted}`,
+  )
+  expect(told('Failed to connect (2026-01-02T03:04:05.678Z)', true)).toBe(
+    ` The last call: the link was closed before it stood.${encrypted}`,
+  )
+  expect(told('null')).toBe(' The last call: the link was closed before it stood. Where rank 0 has DA_TLS, all have it.')
+  expect([missText(undefined, true), missText(new Error('4 DEADLINE_EXCEEDED'), true)]).toEqual(['', ''])
 })
 
 test('a process with other code is refused, and rank 0 fails with the same words', async () => {
