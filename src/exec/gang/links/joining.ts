@@ -15,6 +15,7 @@ import type { FaultText, LinkData } from './linkData.ts'
 import { Dialled } from './linkServer.ts'
 import { whereabouts } from './nearby.ts'
 import { addressOf } from './rendezvous.ts'
+import type { GangSettings } from './settings.ts'
 
 const CALL_MS = 2000
 const RETRY_MS = 50
@@ -32,6 +33,12 @@ export interface JoinOptions {
   readonly isOver: () => boolean
   /** Takes the error of a try that reached nobody, before the next one. */
   readonly missed: (error: unknown) => void
+}
+
+/** The error of a process that has not found rank 0 in its time; `missed` is the error of its last call. */
+export function noDriver({ joinMs, tls }: GangSettings, missed: unknown): GangError {
+  const found = `Rank 0 was not found within ${joinMs / 1000} s. Does its program call Session.start()?`
+  return new GangError(`${found}${missText(missed, tls !== undefined)}`, 'absent', { rank: 0 })
 }
 
 /** Returns what is known of tries that reached nobody, with what helps where links differ in their encryption; empty where it is nothing. */

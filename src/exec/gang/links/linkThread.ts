@@ -19,7 +19,7 @@ import { isError } from '../../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
-import { join, missText } from './joining.ts'
+import { join, noDriver } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, type Served, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
@@ -176,10 +176,7 @@ class Link {
   #absent(): GangError {
     const { rank, world, joinMs } = this.#data.settings
     const seconds = joinMs / 1000
-    if (rank > 0) {
-      const why = missText(this.#missed, this.#data.settings.tls !== undefined)
-      return new GangError(`Rank 0 was not found within ${seconds} s. Does its program call Session.start()?${why}`, 'absent', { rank: 0 })
-    }
+    if (rank > 0) return noDriver(this.#data.settings, this.#missed)
     const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((one) => this.#peers.get(one)?.isUp !== true)
     const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
     const refused = this.#strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${this.#strangers}.`
