@@ -41,6 +41,17 @@ export function noDriver({ joinMs, tls }: GangSettings, missed: unknown): GangEr
   return new GangError(`${found}${missText(missed, tls !== undefined)}`, 'absent', { rank: 0 })
 }
 
+/** The error of rank 0 where processes have not joined in time; `strangers` counts the calls that it refused. */
+export function notJoined(
+  { world, joinMs }: GangSettings,
+  { isThere, strangers }: { readonly isThere: (rank: number) => boolean; readonly strangers: number },
+): GangError {
+  const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((rank) => !isThere(rank))
+  const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
+  const refused = strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${strangers}.`
+  return new GangError(`${which} not joined within ${joinMs / 1000} s. All processes run the same program.${refused}`, 'absent')
+}
+
 /** Returns what is known of tries that reached nobody, with what helps where links differ in their encryption; empty where it is nothing. */
 export function missText(error: unknown, isEncrypted: boolean): string {
   const said = /Last error: (?:Error: )?(.*?)(?: \(\d{4}-.*?\))?\.? Resolution note/s.exec(isError(error) ? error.message : '')?.[1]

@@ -19,7 +19,7 @@ import { isError } from '../../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
-import { join, noDriver } from './joining.ts'
+import { join, noDriver, notJoined } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, type Served, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
@@ -174,13 +174,9 @@ class Link {
   }
 
   #absent(): GangError {
-    const { rank, world, joinMs } = this.#data.settings
-    const seconds = joinMs / 1000
-    if (rank > 0) return noDriver(this.#data.settings, this.#missed)
-    const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((one) => this.#peers.get(one)?.isUp !== true)
-    const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
-    const refused = this.#strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${this.#strangers}.`
-    return new GangError(`${which} not joined within ${seconds} s. All processes run the same program.${refused}`, 'absent')
+    const { settings } = this.#data
+    if (settings.rank > 0) return noDriver(settings, this.#missed)
+    return notJoined(settings, { isThere: (rank) => this.#peers.get(rank)?.isUp === true, strangers: this.#strangers })
   }
 
   // ------------------------------------------------------------------ links that stand
