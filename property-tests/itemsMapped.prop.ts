@@ -50,12 +50,12 @@ const rowsOf = fc.array(
 const LISTS = {
   tags: {
     tests: ["t !== 's'", 't', 'r.ok', 'j > 0', 't === r.a'],
-    values: ['t', "t + '!'", 't ?? r.a', 'j', 'r.n', 'r.a'],
+    values: ['t', "t + '!'", 't ?? r.a', "t === 's' ? undefined : t", 'j', 'r.n', 'r.a'],
     throwing: ['t.length'],
   },
   xs: {
     tests: ['t > 0', 't', 'r.ok && j < 2', 't === r.n'],
-    values: ['t', 't * 2', 't + j', 'r.i', 'r.i + t', 't > 1', 'r.a', 'String(t)'],
+    values: ['t', 't * 2', 't > 1 ? undefined : t', 't + j', 'r.i', 'r.i + t', 't > 1', 'r.a', 'String(t)'],
     throwing: [],
   },
   parts: {

@@ -12,6 +12,7 @@ interface Row {
   readonly s: string
 }
 const table = tableOf<Row>('rows', { id: 'u64', big: 'i64?', at: 'i64', x: 'f64', n: 'i32?', s: 'utf8' })
+const READ = "or if it is of a file, read it with { int64: 'bigint' }."
 const FILE = "or if it is of a file, read it without { int64: 'bigint' }."
 
 /** What is said, without the place. */
@@ -27,6 +28,7 @@ function saying(call: () => unknown): string | undefined {
 }
 
 const five = 5
+const thousand = 1000n
 const isBigint = true
 const close = (a: number, b: number): boolean => a === b
 
@@ -78,6 +80,16 @@ test.each<[string, () => unknown, string]>([
     'a helper',
     () => table.filter((r) => close(r.id, 5)),
     `filter: r.id === 5 compares a bigint and a number, which are never equal.\n  PLACE  a === b\nWrite 5n, convert with Number(r.id), ${FILE}`,
+  ],
+  [
+    'a literal beside a column of numbers',
+    () => table.filter((r) => (r.x as unknown) === 5n),
+    `filter: r.x === 5n compares a bigint and a number, which are never equal.\n  PLACE  r.x === 5n\nWrite 5, convert with BigInt(r.x), ${READ}`,
+  ],
+  [
+    'a captured bigint beside a column of numbers',
+    () => table.map((r) => (r.x as unknown as bigint) % thousand),
+    `map: r.x % thousand computes with a bigint and a number, which throws in JavaScript.\n  PLACE  r.x % thousand\nConvert with BigInt(r.x), ${READ}`,
   ],
 ])('%s is refused at the call', (_, call, message) => {
   expect(saying(call)).toBe(message)

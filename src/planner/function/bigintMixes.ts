@@ -1,8 +1,9 @@
 /**
- * Refuses row functions that mix a bigint column with numbers, at the call.
+ * Refuses row functions that mix a bigint column with numbers, or a column of numbers with bigints, at the call.
  *
  *     r.big === 5      false for every row, whatever it holds
  *     r.big + 1        throws at the first row
+ *     r.id === 5n      false for every row, as where a file's integers of 64 bits were read as numbers
  *
  * What has a meaning in JavaScript keeps it: `r.big > 5`, `r.big == 5`. Branches that a constant leaves out are not looked
  * at, and no function that asks for a `typeof`, as it may tell bigints from numbers itself.
@@ -37,8 +38,9 @@ const MIXED: Readonly<Partial<Record<BinaryOperator, 'equal' | 'throws'>>> = {
 
 /** Throws PlanError for the first place where a bigint meets a number and nothing useful can come of it. */
 export function checkBigints(ir: FunctionIr, context: RowContext): void {
-  if (!context.inputs.some((input) => fieldsOf(input).some(({ type }) => holdsBigints(type)))) return
+  const isOfColumns = context.inputs.some((input) => fieldsOf(input).some(({ type }) => holdsBigints(type)))
   const reached = reachedExprs(ir)
+  if (!isOfColumns && !reached.some((expr) => isBigintConstant(expr, ir))) return
   if (reached.some((expr) => expr.kind === 'Unary' && expr.operator === 'typeof')) return
   const typeOf = typesIn(ir, context)
   const mayBeNull = (expr: Expr): boolean => typeOf(expr)?.nullable !== false
@@ -53,11 +55,10 @@ export function checkBigints(ir: FunctionIr, context: RowContext): void {
       const text = `${sideText(expr.left)} ${expr.operator} ${sideText(expr.right)}`
       const what = `${text} ${mixed === 'equal' ? 'compares' : 'computes with'} a bigint and a number, which`
       const outcome = mixed === 'throws' ? 'throws in JavaScript' : expr.operator === '===' ? 'are never equal' : 'always differ'
-      throw mix(context, expr, `${what} ${outcome}`, [
-        ...literalCure(number),
-        `convert with Number(${big.span.text})`,
-        ...fileCure(typeOf(big)?.type),
-      ])
+      const cures = isBigintConstant(big, ir)
+        ? [...literalCure(big), `convert with BigInt(${number.span.text})`, "if it is of a file, read it with { int64: 'bigint' }"]
+        : [...literalCure(number), `convert with Number(${big.span.text})`, ...fileCure(typeOf(big)?.type)]
+      throw mix(context, expr, `${what} ${outcome}`, cures)
     }
     const taken =
       expr.kind === 'Unary' && expr.operator === '+'
@@ -84,8 +85,16 @@ function mix({ method }: RowContext, { span }: Expr, what: string, cures: readon
   return new PlanError(`${method}: ${what}.\n  ${placeText(span)}  ${span.text}\n${cure}.`, { span })
 }
 
-function literalCure(number: Expr): readonly string[] {
-  return number.kind === 'Literal' && Number.isSafeInteger(number.value) ? [`write ${String(number.value)}n`] : []
+/** How a literal is written as the other kind. */
+function literalCure(expr: Expr): readonly string[] {
+  if (expr.kind !== 'Literal') return []
+  if (typeof expr.value === 'bigint') return Number.isSafeInteger(Number(expr.value)) ? [`write ${expr.value}`] : []
+  return Number.isSafeInteger(expr.value) ? [`write ${String(expr.value)}n`] : []
+}
+
+function isBigintConstant(expr: Expr, ir: FunctionIr): boolean {
+  if (expr.kind === 'Literal') return typeof expr.value === 'bigint'
+  return expr.kind === 'Parameter' && typeof ir.parameters.find(({ name }) => name === expr.name)?.value === 'bigint'
 }
 
 function fileCure(type: ColumnType | undefined): readonly string[] {
