@@ -64,7 +64,7 @@ export function explainedGroups(plan: PhysicalPlan, options: Options): Explained
 }
 
 /** Explains how `distinct` finds equal elements. */
-function explainedElements(plan: Parameters<typeof elementGroups>[0], options: Options): ExplainedGroups {
+function explainedElements(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>, options: Options): ExplainedGroups {
   const groups = elementGroups(plan)
   const explained = groups && explainedGroups({ ...plan, inputs: [groups.input], operator: groups.operator }, options)
   return explained === undefined || explained.found === BY_HASH_IF_FAR ? { ...explained, found: BY_HASH } : explained

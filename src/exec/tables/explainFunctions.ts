@@ -11,7 +11,7 @@ import { fallbacksOf, functionsIn } from '../kernels/fallbacks.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import { explainedColumns } from './explainColumns.ts'
-import { scanToLoad, withoutPartialStep } from './loadedScan.ts'
+import { beforeDistinct, scanToLoad, withoutPartialStep } from './loadedScan.ts'
 import { isOverUnion, overRows } from './run/runPlans.ts'
 
 type Options = Parameters<typeof explainedColumns>[1]
@@ -74,7 +74,7 @@ function functionsOverUnion(plan: PhysicalPlan, above: WideOperator, options: Op
 
 function columnsOf(plan: PhysicalPlan, options: Options, not: string | undefined): How {
   if (not !== undefined) return { runs: 'JavaScript', because: not }
-  const scan = scanToLoad(withoutPartialStep(plan), options)
+  const scan = scanToLoad(beforeDistinct(plan) ?? withoutPartialStep(plan), options)
   if (scan !== undefined)
     return 'because' in scan ? { runs: 'JavaScript', because: scan.because } : { runs: 'WebAssembly', because: 'they are read whole first' }
   const columns = explainedColumns(plan, options)

@@ -118,6 +118,12 @@ export function withoutPartialStep(plan: PhysicalPlan): PhysicalPlan {
   return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
+/** The pipeline without a last step that keeps the first of equal elements; undefined for other plans. Over columns in memory equal elements are found as groups. */
+export function beforeDistinct(plan: PhysicalPlan): Extract<PhysicalPlan, { kind: 'PipelineExec' }> | undefined {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return undefined
+  return { ...plan, steps: plan.steps.slice(0, -1) }
+}
+
 /** Whether the columns of a scan take no more than the free memory divided by `parts`. */
 export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
   const bytes = isCounted(scan) ? bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) : bytesEstimated(scan)

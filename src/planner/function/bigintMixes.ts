@@ -40,7 +40,8 @@ const MIXED: Readonly<Partial<Record<BinaryOperator, 'equal' | 'throws'>>> = {
 export function checkBigints(ir: FunctionIr, context: RowContext): void {
   const isOfColumns = context.inputs.some((input) => fieldsOf(input).some(({ type }) => holdsBigints(type)))
   const reached = reachedExprs(ir)
-  if (!isOfColumns && !reached.some((expr) => isBigintConstant(expr, ir))) return
+  if (!isOfColumns && !reached.some((expr) => isBigintConstant(expr, ir) || (expr.kind === 'Call' && expr.callee.startsWith('BigInt'))))
+    return
   if (reached.some((expr) => expr.kind === 'Unary' && expr.operator === 'typeof')) return
   const typeOf = typesIn(ir, context)
   const mayBeNull = (expr: Expr): boolean => typeOf(expr)?.nullable !== false

@@ -12,6 +12,7 @@ import { type ColumnProgram, columnProgramOf, isProgram } from '../columns/colum
 import type { ColumnRun } from '../columns/columnRun.ts'
 import { type ProgramTable, programTable } from '../columns/columnTable.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
+import { elementGroups } from '../columns/groups/elementGroups.ts'
 import { type GroupedColumns, groupedColumns } from '../columns/groups/groupedColumns.ts'
 import { keyFilters } from '../columns/joinFilter.ts'
 import { overColumns } from '../columns/overColumns.ts'
@@ -26,6 +27,7 @@ import { codesOf, giveCodes } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
 import {
+  beforeDistinct,
   isCounted,
   type LoadedScan,
   type LoadServices,
@@ -71,7 +73,8 @@ export class ColumnInputs {
   /** The plan over columns that are read whole, where it reads files of `smallRows` rows or more and a column program can run over them; else the plan itself. */
   async loaded(plan: PhysicalPlan, smallRows: number | undefined = this.state.options.smallRows): Promise<LoadedPlan> {
     const { arena } = this.state.options
-    const bare = withoutPartialStep(plan)
+    const distinct = beforeDistinct(plan)
+    const bare = distinct ?? withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
     const scan = begun?.scan ?? scanToLoad(bare, { arena, ...(smallRows === undefined ? {} : { smallRows }) })
     const because = scan === undefined ? this.state.record && programRefused(bare) : 'because' in scan ? scan.because : undefined
@@ -79,13 +82,13 @@ export class ColumnInputs {
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const own: Block[] = []
     try {
-      const wanted = { asked: askedTexts(bare), encoded: repeatedlyRead(bare) }
+      const wanted = { asked: askedTexts(bare), encoded: repeatedlyRead(distinct === undefined ? bare : plan) }
       const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan, wanted))
       own.push(...blocks)
       this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
-      const { edge: _, ...pipeline } = bare
+      const { edge: _, ...pipeline } = distinct === undefined ? bare : plan
       const coded = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
-      const other = await this.withTexts(coded)
+      const other = distinct === undefined ? await this.withTexts(coded) : await this.ofElements(coded)
       this.state.record?.ranAs(plan, other)
       if (other !== stored) this.state.record?.addWait(other, milliseconds)
       return { plan: other, blocks }
@@ -158,6 +161,13 @@ export class ColumnInputs {
       return plan
     const storage = await this.spelled(plan.input.storage)
     return storage === plan.input.storage ? plan : { ...plan, input: { ...plan.input, storage } }
+  }
+
+  /** The pipeline of a distinct over a table: with the bytes of texts, where it does not run as groups. */
+  private async ofElements(plan: PhysicalPlan): Promise<PhysicalPlan> {
+    if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'StoredExec') return plan
+    if (elementGroups({ operator: { kind: 'DistinctExec' }, inputs: [plan] }) !== undefined) return plan
+    return { ...plan, input: { ...plan.input, storage: await this.spelled(plan.input.storage) } }
   }
 
   /** The storage with the bytes of texts that it has as dictionary codes alone. */

@@ -19,7 +19,7 @@ import {
   rowsOf,
   stepless,
 } from '../dataset.ts'
-import { scanToLoad, withoutPartialStep } from '../loadedScan.ts'
+import { beforeDistinct, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
 import { among, asRowFailure, taskErrorOf } from '../operators/rows/rowFailure.ts'
 import { inOrder } from '../scheduler.ts'
@@ -172,7 +172,7 @@ export class Pipelines {
     const compiled = plan.steps
       .flatMap((step) => functionsIn(step).map((f) => [step.kind, f] as const))
       .filter(([, f]) => fallbackOf(f) === undefined)
-    const scan = compiled.length === 0 ? undefined : scanToLoad(withoutPartialStep(plan), this.state.options)
+    const scan = compiled.length === 0 ? undefined : scanToLoad(beforeDistinct(plan) ?? withoutPartialStep(plan), this.state.options)
     if (scan === undefined || 'isSmall' in scan) return
     const because = 'because' in scan ? scan.because : 'what comes of them is taken partition after partition'
     for (const [kind, f] of compiled) this.state.emit(rowsOfFilesEvent(kind, f, because))

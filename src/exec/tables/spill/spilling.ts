@@ -21,7 +21,7 @@ import {
   type Wide,
 } from '../dataset.ts'
 import type { ExecutorOptions } from '../executorOptions.ts'
-import { splitsRead, withoutPartialGroups } from '../loadedScan.ts'
+import { beforeDistinct, splitsRead, withoutPartialGroups } from '../loadedScan.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { asRowFailure } from '../operators/rows/rowFailure.ts'
 import { inputsOf } from '../planInputs.ts'
@@ -191,15 +191,10 @@ async function exchangedInput(run: SpillingRun, source: Source, spilled: Pipelin
   if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
   if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
   if (source.kind === 'results') return [spilled, { kind: 'streamed', results: source.results }]
-  const plan = withoutPartialDistinct(withoutPartialGroups(source.plan))
+  // where memory does not hold the different elements, a partial distinct drops few, and its work is done again
+  const plan = beforeDistinct(source.plan) ?? withoutPartialGroups(source.plan)
   if (plan.kind === 'PipelineExec') return [plan, await run.inputOf(plan)]
   return [stepless(plan), await run.resultOf(plan)]
-}
-
-/** The plan without a partial distinct: where memory does not hold the different elements, it drops few, and its work is done again. */
-function withoutPartialDistinct(plan: PhysicalPlan): PhysicalPlan {
-  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return plan
-  return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
 /** A sample of a plan's keys, where it is a pipeline over a file or a table; else none. */

@@ -24,7 +24,7 @@ export interface ElementGroups {
 }
 
 /** The group-by that a DistinctExec is run as; undefined for another operator, and where the elements are no program's result. */
-export function elementGroups({ operator, inputs }: Wide): ElementGroups | undefined {
+export function elementGroups({ operator, inputs }: Pick<Wide, 'operator' | 'inputs'>): ElementGroups | undefined {
   const [input] = inputs
   if (operator.kind !== 'DistinctExec' || input?.kind !== 'PipelineExec') return undefined
   const steps = input.steps.slice(0, -1)
