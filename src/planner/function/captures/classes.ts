@@ -25,7 +25,7 @@ import { fromOutside } from './outside.ts'
 import { classAround, isPrivate, methodsOf, noteMethod, plainName, privateName } from './privateNames.ts'
 import { hasTraps } from './traps.ts'
 
-type Instance = Value & { readonly kind: 'record' | 'stored' }
+type Instance = Value & { readonly kind: 'record' | 'stored' | 'held' }
 type Closure = Value & { readonly kind: 'closure' }
 type Made = Extract<Value, { readonly kind: 'record'; readonly fields: unknown }>
 
@@ -61,7 +61,9 @@ export function newInstance(l: Lowering, node: NewExpression): Value | undefined
   })
   let stored: Value | undefined
   const store = (): void => {
-    stored ??= storedLiteral(l, name, { ...record(), site: { unit: l.unit, start: node.start } }, node)
+    const site = { unit: l.unit, start: node.start }
+    l.objectSites.add(site)
+    stored ??= storedLiteral(l, name, { ...record(), site }, node)
   }
   const refusals = l.refusals.length
   const isWhole = construct(l, model, args, { made, self: () => stored ?? record(), store, isStored: () => stored !== undefined }, node)
@@ -259,7 +261,7 @@ function namesSelf(node: AnyNode, { asObject = false }: { readonly asObject?: bo
 export function inherited(l: Lowering, object: Instance | Data, name: string, node: AnyNode): Value | undefined {
   if (object.kind === 'data') return capturedGetter(l, object, name, node)
   if (isPrivate(name)) return privateMember(l, object, name, node)
-  const own = memberOf(prototypeOf(object), name)
+  const own = memberOf(prototypeOf(l, object), name)
   if (own === undefined || name === 'constructor') return undefined
   const f = own.get ?? (own.value as unknown)
   const closure = typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : REFUSED
@@ -288,7 +290,7 @@ function privateMember(l: Lowering, object: Instance, name: string, node: AnyNod
 function privateMethod(l: Lowering, object: Instance, name: string, kind: MethodDefinition['kind']): Closure | undefined {
   const of = classAround(l, l.unit)
   const source = of && classSourceOf(of)
-  if (of === undefined || source === undefined || !isOf(object, of)) return undefined
+  if (of === undefined || source === undefined || !isOf(l, object, of)) return undefined
   const found = methodsOf(source.node).find((one) => !one.static && one.kind === kind && isNamed(of, one, name))
   if (found === undefined) return undefined
   const { node: _, ...places } = source
@@ -302,15 +304,15 @@ function isNamed(of: AnyFunction, { key, computed }: MethodDefinition, name: str
 }
 
 /** Whether the object was made by the class, or by one that extends it. */
-function isOf(object: Instance, of: AnyFunction): boolean {
-  const prototype = prototypeOf(object)
+function isOf(l: Lowering, object: Instance, of: AnyFunction): boolean {
+  const prototype = prototypeOf(l, object)
   return prototype !== undefined && (prototype === of.prototype || Object.prototype.isPrototypeOf.call(of.prototype as object, prototype))
 }
 
 /** Returns the setter of a name, with the object as `this`; undefined where there is none. */
 export function setterOf(l: Lowering, object: Instance, name: string, node: AnyNode): Closure | undefined {
   if (isPrivate(name)) return privateMethod(l, object, name, 'set')
-  const own = memberOf(prototypeOf(object), name)
+  const own = memberOf(prototypeOf(l, object), name)
   const closure = own?.set === undefined ? undefined : fromOutside(l, own.set, name, 'capture', node)
   if (closure?.kind !== 'closure') return undefined
   noteMethod(l, closure.unit, own?.of.constructor, name)
@@ -327,7 +329,11 @@ function memberOf(prototype: object | undefined, name: string): (PropertyDescrip
   return undefined
 }
 
-export function prototypeOf(object: Instance): object | undefined {
+export function prototypeOf(l: Lowering, object: Instance): object | undefined {
+  if (object.kind === 'held') {
+    const shape = l.held.elementOf(object.of)
+    return shape?.kind === 'fields' ? shape.prototype : undefined
+  }
   if (object.kind === 'record') return object.prototype
   return object.storage.kind === 'fields' ? object.storage.prototype : undefined
 }

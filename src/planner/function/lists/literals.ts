@@ -103,6 +103,7 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 export function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   for (const part of value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)) noteListName(l, part)
   const site = { unit: l.unit, start: node.type === 'CallExpression' ? -node.end : node.start, loops: l.loops.length }
+  if (value.kind === 'record') l.objectSites.add(site)
   const named = value.kind === 'record' ? dictionaryLiteral(l, { name, fields: value.fields, site }, node) : undefined
   if (named !== undefined) return named
   const held = value.kind === 'record' ? heldObject(l, name, value, site, node) : undefined

@@ -37,7 +37,8 @@ export function absentLiteral(value: Value): { readonly value: null | undefined 
 /** Returns what an earlier try has found of an optional object; undefined where it has found no object, or nothing absent. */
 export function optionalAt(l: Lowering, { unit, start }: Site): (Optional & { readonly shape: Shape }) | undefined {
   const found = l.optionals.get(unit.f)?.get(start)
-  return found?.shape !== undefined && found.absents.size > 0 ? (found as Optional & { readonly shape: Shape }) : undefined
+  const isFound = found?.shape !== undefined && (found.absents.size > 0 || found.shape.kind === 'list')
+  return isFound ? (found as Optional & { readonly shape: Shape }) : undefined
 }
 
 /** Notes that a variable, function or condition gives an object, or nothing. */
@@ -84,7 +85,7 @@ export function learnOptionals(known: Map<unknown, Map<number, Optional>>, found
     const next: Optional = { absents, shape: (isHeld ? undefined : before?.shape) ?? (shape && typed(shape, typeOf)) }
     if (!isHeld && absents.size === (before?.absents.size ?? 0) && (next.shape === undefined) === (before?.shape === undefined)) continue
     starts.set(site.start, next)
-    isNew ||= absents.size > 0 && next.shape !== undefined
+    isNew ||= next.shape !== undefined && (absents.size > 0 || next.shape.kind === 'list')
   }
   return isNew
 }

@@ -20,15 +20,21 @@ import type { Shape } from '../lower/loweringParts.ts'
 import { exprValue, type Item, type Leaves, REFUSED, type Records, type Site, type Storage, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
 import { emptyLists, makeRoom, setEnd, takenFrom } from './grownLists.ts'
-import { holdsList, isList, noteHeldAt, noteListElements } from './held/notes.ts'
+import { noteElements } from './held/aliases.ts'
+import { holdsList, isList, makerAt, noteHeldAt, noteListElements, noteObject } from './held/notes.ts'
 import { checkedIndex, checkNumber, elementRead, lengthOfList, placeIn } from './madeArrays.ts'
-import { shapeOf } from './optionals.ts'
+import { absentLiteral, shapeOf } from './optionals.ts'
 import { holdsNamed, noteCopy, ownerOf, takenApart } from './stored.ts'
 
 /** Notes that a list is given objects or arrays; the next try makes a list of these. */
 export function noteRecord(l: Lowering, site: Site | undefined, given: Value): void {
   if (site !== undefined && holdsList(l, given)) {
     noteHeldAt(l, site, given)
+    return
+  }
+  const hasNothing = given.kind === 'record' && given.fields.some(({ value }) => absentLiteral(value) !== undefined)
+  if (site !== undefined && hasNothing) {
+    l.held.noteObjects(l.held.note(makerAt(site)), noteObject(l, given)) // a field for an object, as in a list or a tree
     return
   }
   const shape = site === undefined ? undefined : shapeOf(takenApart(l, given))
@@ -116,7 +122,8 @@ export function itemParts(l: Lowering, item: Item, span: Span): Value {
   item.list.hasCopies = true
   checkRecords(l, item.list, span)
   const parts = partsIn(l, item, span)
-  return parts.kind === 'tuple' && item.parts === item.list.parts ? { ...parts, elementOf: item.list } : parts
+  const isWhole = (parts.kind === 'tuple' || parts.kind === 'record') && item.parts === item.list.parts
+  return isWhole ? { ...parts, elementOf: item.list } : parts
 }
 
 function partsIn(l: Lowering, item: Item, span: Span): Value {
@@ -171,6 +178,7 @@ export function changedPart(
 function checkRecords(l: Lowering, list: Records, span: Span): void {
   if (!list.isChanged || !(list.hasCopies || list.hasShared)) return
   noteListElements(l, list)
+  noteElements(l, list)
   l.refuseWith(refusalOf('aliased-element', span, list.name))
 }
 
@@ -196,8 +204,10 @@ export function writeAt(l: Lowering, list: Records, given: Value, place: () => E
     checkRecords(l, list, span)
   }
   const values: Leaf[] = []
-  if (!matches(l, list, list.parts, takenApart(l, given), node, values)) {
+  const isHeld = list.parts.kind === 'leaf' && list.parts.list !== undefined
+  if (!matches(l, list, list.parts, isHeld ? given : takenApart(l, given), node, values)) {
     if (given.kind === 'tuple' || isList(l, given) || (given.kind === 'stored' && given.storage.kind === 'items')) noteListElements(l, list)
+    if (/^(record|item|held)$/.test(given.kind) || absentLiteral(given) !== undefined) noteElements(l, list)
     l.refuse('records-differ', node, list.name)
     return false
   }
@@ -324,7 +334,7 @@ export function takenRecord(l: Lowering, list: Records, name: 'pop' | 'shift', n
   declarations.push({ kind: 'Let', local: there, init: literal(false, span), span })
   assigned.push({ kind: 'Assign', local: there, value: literal(true, span), span })
   l.emit(...declarations, ...makeIf(taken.test, [...taken.before, ...assigned, ...taken.after], [], span))
-  const owner = { ...ownerOf(l, list.name, node, { isVariable: true, site: undefined }), isResult: true }
+  const owner = { ...ownerOf(l, list.name, node, { isVariable: true, site: undefined }), isResult: true, elementOf: list }
   return { kind: 'stored', storage: { kind: 'optional', there, absent: undefined, of }, owner, isPart: false }
 }
 

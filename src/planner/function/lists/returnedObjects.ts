@@ -14,7 +14,11 @@ import { ofClass, ownerOf, partsOf, storeParts, takenApart } from './stored.ts'
 export function newResult(l: Lowering, names: Pick<Result, 'local' | 'label' | 'breaks'>, site: Site): Result {
   const optional = optionalAt(l, site)
   if (optional?.shape.kind === 'list')
-    return { ...names, stored: undefined, declarations: [], isScalar: false, site, list: optional.shape.of, mayBeAbsent: true }
+    return {
+      ...names,
+      ...{ stored: undefined, declarations: [], isScalar: false, site, list: optional.shape.of },
+      ...(optional.absents.size > 0 ? { mayBeAbsent: true } : {}),
+    }
   return { ...names, stored: undefined, declarations: [], isScalar: false, site, ...(optional === undefined ? {} : { optional }) }
 }
 

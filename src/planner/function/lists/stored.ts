@@ -20,6 +20,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { holdsLiteral } from '../lower/loweringParts.ts'
 import { exprValue, type Owner, REFUSED, type Site, type Storage, type Stored, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
+import { noteAliased, noteElements, noteLinked } from './held/aliases.ts'
 import { absentLiteral, emptyOptional, isOptional, noteOptional, optionalAt, presentOne, thereIn } from './optionals.ts'
 
 export function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable, site }: Pick<Owner, 'isVariable' | 'site'>): Owner {
@@ -47,8 +48,12 @@ export function storedVariable(l: Lowering, name: string, given: Value, node: An
   if (value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'stored') return undefined
   const owner = ownerOf(l, name, node, { isVariable: true, site: value.site })
   if (given.kind === 'expr') owner.isShared = l.choosesNamed
+  if (value.kind === 'record' && value.elementOf !== undefined) owner.elementOf = value.elementOf
   const storage = newStorage(l, name, value, { node, owner })
-  if (storage === undefined) return REFUSED
+  if (storage === undefined) {
+    noteLinked(l, value)
+    return REFUSED
+  }
   return { kind: 'stored', storage, owner, isPart: false, ...(value.site === undefined ? {} : { site: value.site }) }
 }
 
@@ -117,9 +122,11 @@ export function storeParts(l: Lowering, to: Stored, given: Value, node: AnyNode)
   if (value.kind === 'refused') return
   if (given.kind === 'expr' && l.choosesNamed) to.owner.isShared = true
   to.owner.assigned = l.now()
+  if (value.kind === 'record' && value.elementOf !== undefined) to.owner.elementOf = value.elementOf
   const span = l.span(node)
   const pairs: { readonly local: string; readonly value: Expr }[] = []
   if (!matched(l, to, value, span, pairs)) {
+    noteLinked(l, value)
     if (value.kind === 'view' && to.site !== undefined) {
       l.foundIndexed.push(to.site)
       if (l.sizes.has(value.array)) l.foundGrowing.push({ site: to.site, count: Number.POSITIVE_INFINITY })
@@ -218,46 +225,6 @@ export function partsOf(of: Stored, span: Span): Value {
   return heldIn(of, storage, span)
 }
 
-/** Returns a value that goes on standing for the object: the object itself, or what a variable holds now. */
-export function keptStored(l: Lowering, value: Stored): Value {
-  const { owner } = value
-  const { span } = owner
-  if (owner.isVariable) {
-    noteCopy(l, value, span)
-    if (isOptional(value))
-      return { ...value, storage: copiedStorage(l, value.storage, span), owner: { ...owner, isVariable: false, isShared: true } }
-    const kept = l.stabilizedValue(partsOf(value, span))
-    return kept.kind === 'tuple' && value.site !== undefined ? { ...kept, site: value.site } : kept
-  }
-  if (value.isPart) {
-    owner.hasNamedParts = true
-    checkParts(l, owner, span)
-  }
-  return value
-}
-
-/** Declares locals with what others hold now. */
-function copiedStorage(l: Lowering, storage: Storage, span: Span): Storage {
-  const copied = (local: string): string => {
-    const copy = l.newName(local)
-    l.stableLocals.add(copy)
-    l.emit({ kind: 'Let', local: copy, init: { kind: 'Local', name: local, span }, span })
-    return copy
-  }
-  switch (storage.kind) {
-    case 'scalar':
-      return { kind: 'scalar', local: copied(storage.local) }
-    case 'items':
-      return { kind: 'items', items: storage.items.map((item) => copiedStorage(l, item, span)) }
-    case 'fields':
-      return { ...storage, fields: storage.fields.map((field) => ({ ...field, storage: copiedStorage(l, field.storage, span) })) }
-    case 'optional':
-      return { ...storage, there: copied(storage.there), of: copiedStorage(l, storage.of, span) }
-    case 'fixed':
-      return storage
-  }
-}
-
 /** Notes that a variable is given what an object holds, where JavaScript would give it the object. */
 function noteShared(l: Lowering, to: Owner, from: Value, span: Span): void {
   if (from.kind === 'stored') {
@@ -329,17 +296,18 @@ function checkCopies(l: Lowering, owner: Owner, span: Span): void {
   if (isSeen || (isShared && hasChangedScalars)) refuseAlias(l, span, owner)
 }
 
-function checkParts(l: Lowering, owner: Owner, span: Span): void {
+export function checkParts(l: Lowering, owner: Owner, span: Span): void {
   if (owner.hasNamedParts && owner.hasReplacedParts) refuseAlias(l, span, owner)
 }
 
 /** Refuses an alias in this try; in the next one an array of numbers lies in memory, where changes are seen under every name. */
-function refuseAlias(l: Lowering, span: Span, { name, site }: Owner): void {
-  if (site !== undefined) l.foundIndexed.push(site)
+function refuseAlias(l: Lowering, span: Span, { name, site, elementOf }: Owner): void {
+  if (elementOf !== undefined) noteElements(l, elementOf)
+  if (site !== undefined) noteAliased(l, site)
   l.refuseWith(refusalOf('aliased-object', span, name))
 }
 
-/** Returns an object or array that only an expression holds so far as a literal of its parts; anything else unchanged. */
+/** Returns an object or array that only an expression holds so far as its parts; anything else unchanged. */
 export function takenApart(l: Lowering, value: Value): Value {
   if (value.kind === 'item') return l.verbs.itemParts(l, value, value.place.span)
   if (isCaptured(value)) return capturedParts(l, value)

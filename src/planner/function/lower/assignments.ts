@@ -8,7 +8,7 @@ import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { emptiedList } from '../lists/elements.ts'
 import { writtenIndex } from '../lists/grownLists.ts'
 import { checkedHeld, storedInHeld } from '../lists/held/heldLists.ts'
-import { isListOrObject, makerOfValue, noteObject, noteOtherLength, notePart } from '../lists/held/notes.ts'
+import { isListOrObject, makerOfValue, noteHeld, noteObject, noteOtherLength, notePart } from '../lists/held/notes.ts'
 import { heldUnder, isHeldValue } from '../lists/keyed/collections.ts'
 import { heldKind, noteGotten, noteHeldValue } from '../lists/keyed/collectionValue.ts'
 import { dictionaryPut } from '../lists/keyed/dictionaries.ts'
@@ -113,6 +113,8 @@ function isNoScalar(place: Place): place is Whole {
 /** Assigns another object or array to a variable, or to a part. */
 function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): void {
   if (value.kind === 'held') noteVariable(l, place, value)
+  const declared = place.kind === 'whole' && !place.stored.isPart ? place.stored.owner.declared : undefined
+  if (declared !== undefined && (value.kind === 'held' || absentLiteral(value) !== undefined)) noteOptional(l, declared, value)
   if (place.kind === 'whole') storeParts(l, place.stored, value, node)
   else if (value.kind === 'refused') return
   else if (place.kind === 'held') storedInHeld(l, place.list, place.at, value, node)
@@ -146,6 +148,8 @@ function noteHeldPart(l: Lowering, place: Place, value: Value): void {
     noteObject(l, value)
     notePart(l, kind, name, value)
   }
+  const maker = place.kind === 'element' && place.part === undefined && isHeld ? l.makers.get(place.array) : undefined
+  if (maker !== undefined && place.kind === 'element' && l.lists.has(place.array)) noteHeld(l, maker, value)
   if (place.kind === 'local' && place.of !== undefined && isHeld) {
     noteObject(l, place.of)
     noteObject(l, value)

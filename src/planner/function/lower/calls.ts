@@ -187,7 +187,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'records':
       return recordsMethod(l, object, name, node)
     case 'held':
-      return heldMethod(l, object, name, node)
+      return l.held.isObject(object.of) ? callMember(l, object, name, node) : heldMethod(l, object, name, node)
     case 'maybeItem':
       return methodCall(l, present(l, object, name, node), name, node)
     case 'item':

@@ -6,18 +6,19 @@
  * Each call has locals of its own. A function whose returns all stand at the end of their path needs no jumps; others
  * leave a labelled block. Functions that call themselves become loops (`recursion/`).
  */
-import type { AnyNode } from 'acorn'
+import type { AnyNode, Expression } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
-import { noteOptional } from '../lists/optionals.ts'
+import { noteObject } from '../lists/held/notes.ts'
+import { absentLiteral, noteOptional } from '../lists/optionals.ts'
 import { newResult } from '../lists/returnedObjects.ts'
-import { named } from '../lists/stored.ts'
+import { isObject, named } from '../lists/stored.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import { isLikeLet } from '../source/scope.ts'
 import type { Unit } from '../unit.ts'
 import { literal } from './build.ts'
 import type { Lowering } from './lowering.ts'
-import type { Frame } from './loweringParts.ts'
+import type { Frame, Result } from './loweringParts.ts'
 import { identifierOf, selfCall, withRecursion } from './recursion/selfCalls.ts'
 import { hasEarlyReturn } from './statements.ts'
 import { exprValue, type Owner, REFUSED, type Storage, type Value } from './value.ts'
@@ -65,18 +66,33 @@ function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: 
         const binding = named && unit.names.bindingOf.get(named)
         const given = parameters[i]
         if (binding === undefined || given === undefined) continue
-        l.bound.set(binding, typeof given === 'string' ? { kind: 'local', name: given } : { kind: 'value', value: given })
+        const of = typeof given === 'string' ? frame.recursion?.heldIn.get(given) : undefined
+        if (typeof given !== 'string') l.bound.set(binding, { kind: 'value', value: given })
+        else l.bound.set(binding, of === undefined ? { kind: 'local', name: given } : { kind: 'held', of, local: given, mayBeAbsent: true })
       }
       hoistVars(l, unit, f)
       const { result } = frame
       if (f.body.type === 'BlockStatement') l.verbs.statements(l, f.body.body)
       else if (result !== undefined) {
-        const value = l.scalarOrNothing(l.verbs.value(l, f.body), f.body)
-        if (value !== undefined) l.emit({ kind: 'Assign', local: result.local, value, span: value.span })
+        returnHeld(l, result, l.verbs.value(l, f.body), f.body)
       }
       return REFUSED
     })
   })
+}
+
+/** Emits what gives the result of a function that calls itself its value: a scalar, or the number of a list or object. */
+function returnHeld(l: Lowering, result: Result, given: Value, node: Expression): void {
+  if (given.kind === 'held') {
+    result.list ??= given.of
+    noteOptional(l, result.site, given)
+  } else if (isObject(given)) noteObject(l, given)
+  else if (absentLiteral(given) !== undefined) noteOptional(l, result.site, given)
+  const value =
+    result.list === undefined
+      ? l.scalarOrNothing(given, node)
+      : l.verbs.heldNumber(l, result.list, given, { node, mayBeAbsent: result.mayBeAbsent === true })
+  if (value !== undefined) l.emit({ kind: 'Assign', local: result.local, value, span: value.span })
 }
 
 function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {

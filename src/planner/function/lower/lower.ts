@@ -8,11 +8,11 @@ import { fromOutside } from '../captures/outside.ts'
 import { keptHeld } from '../lists/held/heldLists.ts'
 import { heldNumber } from '../lists/held/heldMade.ts'
 import { HeldKinds } from '../lists/held/kinds.ts'
+import { keptStored } from '../lists/keptStored.ts'
 import { checkDictionaries, dictionaryMember } from '../lists/keyed/dictionaries.ts'
 import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
 import { learnOptionals, learnRecords, typed } from '../lists/optionals.ts'
 import { itemParts, keptItem } from '../lists/records.ts'
-import { keptStored } from '../lists/stored.ts'
 import { keptMaybe } from '../maybeScalars.ts'
 import { refusalOf } from '../refusals.ts'
 import { bindArguments, bindPattern } from '../source/patterns.ts'
@@ -58,7 +58,7 @@ const VERBS: Verbs<Lowering> = {
 
 export interface Lowered {
   /** Absent where there are refusals. */
-  readonly ir?: FunctionIr
+  readonly ir?: FunctionIr | undefined
   readonly refusals: readonly Refusal[]
   readonly missing: readonly Missing[]
   readonly captured: ReadonlyMap<string, unknown>
@@ -66,6 +66,9 @@ export interface Lowered {
   /** The function, and those of the user that it calls. */
   readonly units: ReadonlyMap<unknown, Unit>
 }
+
+/** Most tries of one function: each finds something new, which ends when all is known; more would be a mistake of ours, and no program. */
+const MOST_TRIES = 100
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   const [changing, indexed, shifted, guarded, truths] = Array.from({ length: 5 }, () => new Map()) as [Sets, Sets, Sets, Sets, Sets]
@@ -98,7 +101,10 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
-  while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
+  for (let tries = 1; learnAll(); tries++) {
+    if (tries === MOST_TRIES) return { ...tried.lowered, ir: undefined, refusals: [refusalOf('too-large', wholeSpan(unit))] }
+    tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
+  }
   function learnAll(): boolean {
     const isNew = [
       learn(changing, tried.foundChanging),

@@ -51,6 +51,8 @@ export interface Recursion {
   readonly f: FunctionNode
   /** Locals of the parameters that differ from call to call, and the values of the others; then the locals alone. */
   readonly parameters: readonly (string | Value)[]
+  /** The kinds of the lists and objects whose numbers such locals have. */
+  readonly heldIn: ReadonlyMap<string, number>
   readonly locals: readonly string[]
   readonly tails: ReadonlySet<AnyNode>
   /** The local with the number of calls under way, and that of the result. */
@@ -236,9 +238,19 @@ export interface Verbs<L> {
   /** Makes an object of a class of the program; undefined where it is none, or cannot be written out. */
   readonly instance: (l: L, node: NewExpression) => Value | undefined
   /** Returns what an object inherits from its class under a name; undefined where that is nothing. */
-  readonly inherited: (l: L, object: Value & { kind: 'record' | 'stored' | 'data' }, name: string, node: AnyNode) => Value | undefined
+  readonly inherited: (
+    l: L,
+    object: Value & { kind: 'record' | 'stored' | 'data' | 'held' },
+    name: string,
+    node: AnyNode,
+  ) => Value | undefined
   /** Returns the setter of a name; undefined where there is none. */
-  readonly setter: (l: L, object: Value & { kind: 'stored' }, name: string, node: AnyNode) => (Value & { kind: 'closure' }) | undefined
+  readonly setter: (
+    l: L,
+    object: Value & { kind: 'stored' | 'held' },
+    name: string,
+    node: AnyNode,
+  ) => (Value & { kind: 'closure' }) | undefined
   /** Returns the number of a list or object that is put where those of a kind are; undefined where it is refused. */
   readonly heldNumber: (
     l: L,

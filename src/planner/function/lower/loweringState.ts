@@ -141,6 +141,8 @@ export abstract class LoweringState<L> {
   readonly held: HeldKinds
   readonly heaps: Map<number, Heap> = new Map()
   readonly pools: Map<number, Pool> = new Map()
+  /** The places of literals that are objects, not arrays. */
+  readonly objectSites: WeakSet<Site> = new WeakSet()
   readonly makers: Map<string, Maker> = new Map()
   readonly named: Set<string> = new Set()
   /** Places of elements of such lists, which are computed where they are used; lengths of such lists, by what they read. */
@@ -216,6 +218,8 @@ export abstract class LoweringState<L> {
   readonly goneThrough: { readonly owner: Owner; readonly keeps: 'names' | 'values' }[] = []
   /** Number of arrays that the body makes, and their bytes. */
   localArrays = 0
+  /** Those among them that are memories of lists and objects which places hold. */
+  heldArrays = 0
   localBytes = 0
   /** The loops around what is being lowered, each by a number of its own. */
   readonly loops: number[] = []

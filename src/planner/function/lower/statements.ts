@@ -2,6 +2,7 @@
 import type { AnyNode, Expression, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { declaredClasses } from '../captures/declaredClasses.ts'
+import { noteObject } from '../lists/held/notes.ts'
 import { lowerForIn, lowerForOf } from '../lists/iteration.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { absentLiteral, noteOptional } from '../lists/optionals.ts'
@@ -179,6 +180,7 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
     const number = l.verbs.heldNumber(l, of, value, { node: node.argument, mayBeAbsent: result.mayBeAbsent === true })
     if (number !== undefined) l.emit({ kind: 'Assign', local: result.local, value: number, span })
   } else if (value !== undefined && node.argument && (isObject(value) || absentLiteral(value) !== undefined)) {
+    if (l.frame.recursion !== undefined) noteObject(l, value)
     returnStored(l, result, value, node.argument)
     if (result.optional === undefined && value.kind === 'expr' && absentLiteral(value) !== undefined)
       l.emit({ kind: 'Assign', local: result.local, value: value.expr, span })

@@ -225,6 +225,8 @@ export interface Owner {
   isNamed: boolean
   /** The literal that makes it, if one does. */
   readonly site: Site | undefined
+  /** The list of which it has been given an element. */
+  elementOf?: Records
   /** The time at which the variable was last given another object. */
   assigned?: number
   /** The place of the variable's declaration, of one that is assigned again. */

@@ -121,10 +121,11 @@ export function declare(l: Lowering, binding: Binding, given: Value, node: AnyNo
 
 /** Declares a variable for lists or objects that places hold, of which an earlier try may have found that they may be absent; false for others. */
 function heldVariable(l: Lowering, binding: Binding, value: Value, node: AnyNode): boolean {
-  const found = isLikeLet(binding) ? optionalAt(l, { unit: l.unit, start: node.start })?.shape : undefined
-  const of = value.kind === 'held' ? value.of : found?.kind === 'list' ? found.of : undefined
+  const found = isLikeLet(binding) ? optionalAt(l, { unit: l.unit, start: node.start }) : undefined
+  const of = value.kind === 'held' ? value.of : found?.shape.kind === 'list' ? found.shape.of : undefined
   if (of === undefined) return false
-  const mayBeAbsent = found?.kind === 'list' || l.held.isObject(of) || (value.kind === 'held' && value.mayBeAbsent === true)
+  const mayBeAbsent =
+    (found?.shape.kind === 'list' && found.absents.size > 0) || l.held.isObject(of) || (value.kind === 'held' && value.mayBeAbsent === true)
   const local = l.newName(binding.name)
   const init = l.verbs.heldNumber(l, of, value, { node, mayBeAbsent })
   const span = l.span(node)

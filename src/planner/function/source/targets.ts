@@ -3,6 +3,7 @@ import type { AnyNode, Expression, MemberExpression } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { isBuffer } from '../captures/handleMethods.ts'
 import { classAround, privateName } from '../captures/privateNames.ts'
+import { noteElements } from '../lists/held/aliases.ts'
 import { holdsScalars, presentHeld } from '../lists/held/heldLists.ts'
 import { itemOfObject } from '../lists/held/heldObjects.ts'
 import { noteListPart } from '../lists/held/notes.ts'
@@ -47,7 +48,12 @@ export type Place =
   /** A name of an object whose names are computed (`dictionaries.ts`), by the number under which it is kept. */
   | { readonly kind: 'entry'; readonly of: Collection; readonly key: Expr }
   /** A property with a setter, which is called with the value; its getter gives the current one. */
-  | { readonly kind: 'accessor'; readonly setter: Value & { readonly kind: 'closure' }; readonly object: Stored; readonly name: string }
+  | {
+      readonly kind: 'accessor'
+      readonly setter: Value & { readonly kind: 'closure' }
+      readonly object: Stored | Held
+      readonly name: string
+    }
 
 /** A field of objects that places hold: their kind, and its name. */
 export interface Part {
@@ -165,6 +171,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     case 'record':
       if (object.site !== undefined && object.kind === 'tuple' && object.items.length === 0 && target.computed) noteGrowing(l, object.site)
       else if (object.site !== undefined) l.foundChanging.push(object.site)
+      if (object.elementOf !== undefined) noteElements(l, object.elementOf)
       l.refuse('mutates-literal', target)
       break
     case 'refused':
@@ -196,6 +203,8 @@ function fieldPlace(l: Lowering, object: Held, target: MemberExpression): Place 
     const { list: of, number, kind: _, ...absent } = leaves
     return { kind: 'field', array: item.list.arrays[number] ?? '', at: item.place, of, part, ...absent }
   }
+  const setter = leaves === undefined ? l.verbs.setter(l, object, name, target) : undefined
+  if (setter !== undefined) return { kind: 'accessor', setter, object, name }
   if (leaves?.kind === 'items') noteListPart(l, { ...item, parts: leaves })
   const changed = changedPart(l, item, name, target)
   return changed && { kind: 'element', array: changed.array, subscripts: [changed.place], part }

@@ -82,6 +82,7 @@ export function heapOf(l: Lowering, given: number, name: string, node: AnyNode):
     MOST_ELEMENTS,
     leaves.reduce((sum, leaf) => sum + (leaf.isBoolean ? 1 : leaf.isList ? 4 : 8), 0),
   )
+  l.heldArrays += 3 + leaves.length
   const arrays = leaves.map((leaf) => {
     const type = leaf.isBoolean ? ({ dtype: 'u8', isBoolean: true } as const) : ({ dtype: leaf.isList ? 'i32' : 'f64' } as const)
     return arrayOfBody(l, { name: leaf.name, node, isList: true, ...type }, [most])

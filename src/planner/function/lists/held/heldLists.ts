@@ -228,7 +228,8 @@ function takenObject(
   declarations.push({ kind: 'Let', local: there, init: literal(false, span), span })
   assigned.push({ kind: 'Assign', local: there, value: literal(true, span), span })
   l.emit(...declarations, ...makeIf(test, [...assigned, ...after], [], span))
-  const owner = { ...ownerOf(l, heap.name, node, { isVariable: true, site: undefined }), isResult: true }
+  const flags = { isResult: true, elementOf: heap.elements }
+  const owner = { ...ownerOf(l, heap.name, node, { isVariable: true, site: undefined }), ...flags }
   return { kind: 'stored', storage: { kind: 'optional', there, absent: undefined, of }, owner, isPart: false }
 }
 

@@ -34,7 +34,11 @@ export function heldNumber(
   if (given.kind === 'held' && (l.held.isObject(of) === l.held.isObject(given.of) || isOpen(l, of) || isOpen(l, given.of))) {
     l.held.join(of, given.of)
     if (given.mayBeAbsent !== true || mayBeAbsent) return given.number
-  } else if (isObject(given) && (l.held.isObject(of) || isOpen(l, of))) noteObject(l, given, of)
+  } else if (isObject(given) && (l.held.isObject(of) || isOpen(l, of))) {
+    noteObject(l, given, of)
+    const declared = given.kind === 'stored' ? given.owner.declared : undefined
+    if (declared !== undefined) l.foundOptionals.push({ site: declared, shape: { kind: 'list', of } })
+  }
   if (given.kind === 'held' || absent !== undefined || l.held.isObject(of)) {
     l.refuse('object-as-value', node)
     return undefined

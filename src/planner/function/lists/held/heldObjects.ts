@@ -37,6 +37,7 @@ function poolOf(l: Lowering, given: number, name: string, node: AnyNode): Pool |
   const { parts, leaves, hasEmpty } = leavesOf(shape, name)
   const bytes = leaves.reduce((sum, leaf) => sum + (leaf.isBoolean ? 1 : leaf.isList ? 4 : 8), 0)
   const most = roomLeft(l, MOST_OBJECTS, bytes)
+  l.heldArrays += leaves.length
   const arrays = leaves.map((leaf) => {
     const type = leaf.isBoolean ? ({ dtype: 'u8', isBoolean: true } as const) : ({ dtype: leaf.isList ? 'i32' : 'f64' } as const)
     return arrayOfBody(l, { name: leaf.name, node, isList: true, ...type }, [most])
@@ -78,7 +79,9 @@ export function heldObject(l: Lowering, name: string, value: Value & { kind: 're
     l.emit({ kind: 'Assign', local: pool.used, value: binary('+', used, literal(1, span), span), span })
     return object.number
   }
-  return writeAt(l, pool.elements, value, place, node) ? object : REFUSED
+  if (!writeAt(l, pool.elements, value, place, node))
+    l.emit({ kind: 'Let', local: number, init: literal(0, l.span(node)), span: l.span(node) })
+  return object
 }
 
 /** Returns the fields of an object; where it may be absent, emits what throws then. Undefined where they are not known. */
@@ -94,7 +97,8 @@ export function fieldOfObject(l: Lowering, object: Held, name: string, node: Any
   if (item === undefined) return REFUSED
   const part = partOfItem(l, item, name, l.span(node))
   if (part !== undefined) return part
-  const { parts } = item
-  const isPlain = parts.kind === 'fields' && parts.prototype === undefined && !(name in Object.prototype)
-  return isPlain ? exprValue(literal(undefined, l.span(node))) : l.refuse('unknown-method', node, name)
+  const { mayBeAbsent: _, ...there } = { ...object, number: item.place }
+  const more = l.verbs.inherited(l, there, name, node)
+  if (more !== undefined) return more
+  return name in Object.prototype ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
 }

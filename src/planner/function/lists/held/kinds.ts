@@ -172,6 +172,7 @@ export class HeldKinds {
       const mayBeAbsent = isAbsent(given) || (given.kind === 'list' && given.mayBeAbsent === true)
       return mayBeAbsent && known.mayBeAbsent !== true ? { ...known, mayBeAbsent: true } : known
     }
+    if (given.kind === 'list') return given // what seemed to be a scalar, or fields in arrays, is held elsewhere, too
     if (known.kind === 'items' && given.kind === 'items' && known.items.length === given.items.length) {
       const items = known.items.map((item, i) => this.#merged(item, given.items[i] ?? item))
       return items.every((item, i) => item === known.items[i]) ? known : { ...known, items }

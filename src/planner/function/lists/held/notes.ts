@@ -5,6 +5,7 @@ import type { Shape } from '../../lower/loweringParts.ts'
 import type { Item, Records, Site, Value } from '../../lower/value.ts'
 import { absentLiteral, isOptional, shapeOf } from '../optionals.ts'
 import { isObject, partsOf, takenApart } from '../stored.ts'
+import { noteElements } from './aliases.ts'
 import { type Maker, makerOf } from './kinds.ts'
 
 /** Returns what made a list, where it is one that may be held; undefined for other values. */
@@ -81,7 +82,8 @@ export function noteRows(l: Lowering, node: AnyNode, row: Value): void {
 export function noteElement(l: Lowering, kind: number, given: Value): void {
   const known = l.held.elementOf(kind)
   if (known?.kind === 'list' && known.mayBeAbsent !== true && mayBeAbsent(given)) l.held.noteElement(kind, { ...known, mayBeAbsent: true })
-  const shape = known === undefined ? shapeOfHeld(l, takenApart(l, given)) : undefined
+  const isOther = known !== undefined && known.kind !== 'list' && given.kind === 'held'
+  const shape = known === undefined || isOther ? shapeOfHeld(l, takenApart(l, given)) : undefined
   if (shape !== undefined) l.held.noteElement(kind, shape)
 }
 
@@ -104,10 +106,9 @@ export function noteHeldAt(l: Lowering, site: Site, given: Value): void {
 /** Notes that an object is held by other places, too: the next try makes it by number. */
 export function noteObject(l: Lowering, value: Value, as?: number): number | undefined {
   if (value.kind === 'held') return value.of
-  if (value.kind === 'item' && value.parts === value.list.parts && value.parts.kind === 'fields') {
-    const { held, site } = value.list
-    return l.held.noteObjects(held ?? l.held.note(makerAt(site)), as)
-  }
+  const elementOf =
+    value.kind === 'record' ? value.elementOf : value.kind === 'item' && value.parts === value.list.parts ? value.list : undefined
+  if (elementOf !== undefined) return noteElements(l, elementOf, as)
   const site = value.kind === 'record' || (value.kind === 'stored' && value.storage.kind === 'fields') ? value.site : undefined
   return site && l.held.noteObject(makerAt(site), as)
 }

@@ -14,6 +14,9 @@ import { type Expr, nestedOf, type Stmt } from '../../../../core/ir/functionIr.t
 import { exprId, someExpr } from '../../../../core/ir/irFacts.ts'
 import { rewrittenStatements } from '../../../../core/ir/statementRewrite.ts'
 import type { Span } from '../../../../core/span.ts'
+import { noteObject } from '../../lists/held/notes.ts'
+import { noteOptional, optionalAt } from '../../lists/optionals.ts'
+import { isObject } from '../../lists/stored.ts'
 import { refusalOf } from '../../refusals.ts'
 import { type FunctionNode, someNode } from '../../source/ast.ts'
 import { binary, literal } from '../build.ts'
@@ -40,41 +43,59 @@ export function withRecursion(
   const span = l.span(call)
   const given = f.params.map((param, i) => argument(l, param, args[i], call))
   if (given.includes(undefined)) return refused()
+  const kinds = given.map((value, i) => heldParameter(l, closure, i, value))
   const parameters = given.map((value, i) =>
-    value?.kind === 'expr' ? l.newName(identifierOf(f.params[i])?.name ?? 'parameter') : (value ?? REFUSED),
+    value?.kind === 'expr' || kinds[i] !== undefined ? l.newName(identifierOf(f.params[i])?.name ?? 'parameter') : (value ?? REFUSED),
   )
+  const heldIn = new Map(kinds.flatMap((kind, i) => (kind === undefined ? [] : [[parameters[i] as string, kind] as const]))) // a local of each
   const isDeep = l.isDeep({ unit, start: f.start })
   for (const [i, value] of given.entries()) {
     const local = parameters[i]
-    if (value?.kind === 'expr' && typeof local === 'string') l.emit({ kind: 'Let', local, init: value.expr, span })
+    if (value === undefined || typeof local !== 'string') continue
+    const kind = heldIn.get(local)
+    const init = kind === undefined ? l.scalarOrNothing(value, call) : l.verbs.heldNumber(l, kind, value, { node: call, mayBeAbsent: true })
+    l.emit({ kind: 'Let', local, init: init ?? literal(0, span), span })
   }
   const locals = parameters.filter((one) => typeof one === 'string')
   const depth = l.newName('depth')
   l.emit({ kind: 'Let', local: depth, init: literal(0, span), span })
   const [label, turn, local] = [l.newLabel('again'), l.newLabel('call'), l.newName('result')]
-  const result: Result = {
-    local,
-    label: turn,
-    breaks: true,
-    stored: undefined,
-    declarations: [],
-    isScalar: false,
-    site: { unit: closure.unit, start: closure.node.start },
-  }
-  const parts = { label, name, node: call, f, parameters, locals, tails: tailsOf(f), depth, result: local, isDeep, isGiven: false }
+  const site = { unit: closure.unit, start: closure.node.start }
+  const found = optionalAt(l, site)?.shape
+  const list = found?.kind === 'list' ? { list: found.of, mayBeAbsent: true as const } : {}
+  const result: Result = { local, label: turn, breaks: true, stored: undefined, declarations: [], isScalar: false, site, ...list }
+  const parts = { label, name, node: call, f, parameters, heldIn, locals, tails: tailsOf(f), depth, result: local, isDeep, isGiven: false }
   const recursion: Recursion = { ...parts, sites: new Map() }
   const frame: Frame = { ...closure, targets: [], result, recursion }
-  const arrays = l.localArrays
+  const arrays = l.localArrays - l.heldArrays
   const statements = l.inLoop(() => l.collect(() => body(frame, parameters)))
   if (result.stored !== undefined) return l.refuse('object-as-value', call)
   // all calls under way would have one array
-  if (isDeep && l.localArrays > arrays) return l.refuse('recursive-arrays', call, name)
+  if (isDeep && l.localArrays - l.heldArrays > arrays) return l.refuse('recursive-arrays', call, name)
   const turns: Stmt = { kind: 'Labeled', label: turn, body: withoutUnreachable(statements), span }
   const isGiven = alwaysGives([turns], recursion, span)
+  // what the result is given to tells its kind to the next try
+  if (result.list !== undefined && (!isGiven || result.isScalar)) l.refuse('object-as-value', call)
   if (!isGiven) l.emit({ kind: 'Let', local, span })
   l.recursions.set(label, { ...recursion, isGiven })
   l.emit({ kind: 'For', label, init: [], update: [], body: [turns, { kind: 'Break', label, span }], doWhile: false, span })
-  return exprValue({ kind: 'Local', name: local, span })
+  return resultOf(result, { kind: 'Local', name: local, span })
+}
+
+/** The value of a call whose result is in a local. */
+function resultOf({ list }: Pick<Result, 'list'>, number: Expr): Value {
+  return list === undefined ? exprValue(number) : { kind: 'held', of: list, number, mayBeAbsent: true }
+}
+
+/** The kind of the lists or objects that a parameter is given, in this call or, as an earlier try has found, in another; undefined for other parameters. */
+function heldParameter(l: Lowering, { unit, node: f }: Closure, i: number, given: Value | undefined): number | undefined {
+  const site = { unit, start: f.params[i]?.start ?? 0 }
+  const found = optionalAt(l, site)?.shape
+  if (given?.kind === 'held') {
+    noteOptional(l, site, given) // other calls may give it nothing
+    return given.of
+  }
+  return found?.kind === 'list' ? found.of : undefined
 }
 
 /** The name of a parameter, with or without a default; undefined where it is taken apart or is a list of arguments. */
@@ -114,10 +135,15 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
   for (const [i, parameter] of recursion.parameters.entries()) {
     const param = frame.node.params[i]
     const value = param && argument(l, param, args[i], call)
-    if (value === undefined || (typeof parameter !== 'string' && !isSame(parameter, value)))
+    if (value === undefined || (typeof parameter !== 'string' && !isSame(parameter, value))) {
+      if (value !== undefined) noteObject(l, value)
       return l.refuse('recursive', call, closure.name)
+    }
     if (typeof parameter !== 'string') continue
-    const expr = l.scalarOrNothing(value, call)
+    const kind = recursion.heldIn.get(parameter)
+    if (kind === undefined && isObject(value)) noteObject(l, value)
+    if (kind === undefined && value.kind === 'held') noteOptional(l, { unit: frame.unit, start: param?.start ?? 0 }, value)
+    const expr = kind === undefined ? l.scalarOrNothing(value, call) : l.verbs.heldNumber(l, kind, value, { node: call, mayBeAbsent: true })
     if (expr === undefined) return REFUSED
     exprs.push([parameter, expr])
   }
@@ -140,7 +166,7 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
       label: recursion.label,
       span,
     })
-    return exprValue(literal(0, span)) // nothing runs after the call
+    return resultOf(frame.result ?? {}, literal(0, span)) // nothing runs after the call
   }
   // whatever was known of lists and objects may be otherwise after the call
   l.holdingSome.clear()
@@ -150,7 +176,7 @@ export function selfCall(l: Lowering, frame: Frame, closure: Closure, args: read
   l.emit({ kind: 'Labeled', label, body: begun, span })
   l.emit({ kind: 'Let', local: given, init: { kind: 'Local', name: recursion.result, span }, span })
   l.stableLocals.add(given)
-  return exprValue({ kind: 'Local', name: given, span })
+  return resultOf(frame.result ?? {}, { kind: 'Local', name: given, span })
 }
 
 /** The statements with each replaced by others, or none, inner ones first. */
