@@ -193,5 +193,5 @@ test('bodies with functions that make functions are compiled, run in parallel, a
     RUN,
   )
   console.log(`functions in bodies: ${JSON.stringify(counts)}`)
-  expect(counts.left ?? 0).toBeLessThan(RUN.numRuns / 3)
+  expect(counts.left ?? 0).toBeLessThan(RUN.numRuns / 6)
 })
