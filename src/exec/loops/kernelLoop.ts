@@ -26,8 +26,8 @@ import type { Captured, MeasuredWork, PassOptions, PortionTurn, SharedLanes, Sim
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf, wasmKey } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { PassTurn } from './loopTask.ts'
-import { afterPass, balanceOf, type LastPass, predictedMs } from './passCost.ts'
-import { busyTimes, failureOf, freeParts, PassRunner, type Running } from './passRunner.ts'
+import { afterPass, balanceOf, type LastPass, predictedMs, wakingMs } from './passCost.ts'
+import { busyTimes, failureOf, freeParts, longestTimes, PassRunner, type Running } from './passRunner.ts'
 import { type LoopResources, type PassesResult, type PassResult, Prepared, type VerifyResult } from './preparedLoop.ts'
 import type { AccumulatorPart } from './reductions/accumulatorLog.ts'
 import { delayedOf, endRound, flushLanes, type Lanes, resetRound, startLanes } from './reductions/reductionCopies.ts'
@@ -250,7 +250,7 @@ export class KernelLoop extends Prepared {
     const results = await this.#runner.attempt(portion, turn, workers, { signal, outside, round })
     if (round !== undefined) return { results, lanes: this.#layout.lanes } // a pass is measured as a whole
     if (turn.measures) this.#orderClaims(portion)
-    this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
+    this.#measure(results, { milliseconds: longestTimes([results], 0), shares: results.length })
     return { results, lanes: this.#layout.lanes }
   }
 
@@ -355,16 +355,23 @@ export class KernelLoop extends Prepared {
     const workers = Math.min(busyMs.length, this.#workersOf(this) + elsewhere)
     const balance = balanceOf(busyMs.slice(0, workers))
     const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
-    this.#measure(results, milliseconds, busyMs.length - elsewhere, index)
+    const here = busyMs.length - elsewhere
+    const isOwn = wallMs !== undefined && elsewhere === 0
+    const besideMs = isOwn ? Math.max(0, wallMs - longestTimes(rounds, index) - wakingMs(this.blocks, here)) : undefined
+    this.#measure(results, { milliseconds, besideMs, shares: here, index })
     const delayed = defined({ delayed: delayedOf(this.#layout.lanes) })
     return { iterations: this.blocks.iterations, milliseconds, accumulators, ...measured, ...delayed, ...replaced }
   }
 
   /** Keeps the times of this pass, and decides by them where the next one runs; `shares` counts those of this process. */
-  #measure(results: readonly ShareResult[], milliseconds: number, shares: number, index = 0): void {
+  #measure(
+    results: readonly ShareResult[],
+    { milliseconds, besideMs, shares, index = 0 }: { milliseconds: number; besideMs?: number | undefined; shares: number; index?: number },
+  ): void {
     const aloneMs = results.reduce((sum, { passes }) => sum + (passes[index]?.busyMs ?? 0), 0)
     this.#last = afterPass(this.#last, { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller' })
-    this.#recent = [{ workers: Math.max(1, shares), milliseconds: aloneMs }, ...this.#recent].slice(0, MOST_RECENT)
+    const work = { workers: Math.max(1, shares), milliseconds: aloneMs, ...defined({ besideMs }) }
+    this.#recent = [work, ...this.#recent].slice(0, MOST_RECENT)
     this.execution = this.#choose(this.#last)
   }
 

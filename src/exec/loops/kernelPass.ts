@@ -75,4 +75,6 @@ export interface SimulatedPass {
 export interface MeasuredWork {
   readonly workers: number
   readonly milliseconds: number
+  /** The time of the pass beside the blocks of its longest worker, where it ran here alone: copies that are readied and joined, threads that wake. */
+  readonly besideMs?: number
 }

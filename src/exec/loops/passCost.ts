@@ -71,8 +71,12 @@ function stepsWithin({ successorStart, successors }: BlockSchedule, count: numbe
 export function predictedMs(aloneMs: number, blocks: BlockSchedule, workers: number): number {
   if (workers === 1) return aloneMs
   const ends = blocks.steps === undefined ? 0 : blocks.count / blocks.steps.blocks - 1
-  const wakes = (blocks.rounds?.length ?? 2) - 1
-  return aloneMs * busiestShare(blocks, workers) + (blocks.count / workers) * CLAIM_MS + ends * STEP_END_MS + wakes * WAKE_MS
+  return aloneMs * busiestShare(blocks, workers) + (blocks.count / workers) * CLAIM_MS + ends * STEP_END_MS + wakingMs(blocks, workers)
+}
+
+/** The time of a pass for having workers begin, and for hearing that they are done. */
+export function wakingMs({ rounds }: BlockSchedule, workers: number): number {
+  return workers === 1 ? 0 : ((rounds?.length ?? 2) - 1) * WAKE_MS
 }
 
 /** The busiest worker's time on blocks as a multiple of the mean; 1 is perfect. */

@@ -246,6 +246,11 @@ export function busyTimes(rounds: readonly (readonly ShareResult[])[], index: nu
   )
 }
 
+/** How long the longest share of each round took, in all. */
+export function longestTimes(rounds: readonly (readonly ShareResult[])[], index: number): number {
+  return rounds.reduce((sum, round) => sum + Math.max(...round.map(({ passes }) => passes[index]?.milliseconds ?? 0)), 0)
+}
+
 export function freeParts(results: readonly ShareResult[], arena: Arena): void {
   for (const { passes } of results) {
     for (const { accumulators } of passes) for (const part of accumulators) freePart(part, arena)

@@ -11,7 +11,7 @@ import { type LinkCost, NOMINAL_COST } from '../linkCost.ts'
 import type { NodeMoves, NumberedBox } from '../movement/moves.ts'
 import { sizeOfRegion } from '../movement/passWire.ts'
 import type { Placement } from '../movement/placement.ts'
-import { betweenRounds, lanesOfRound, mostBytesOfCopies } from '../movement/rounds.ts'
+import { betweenRounds, mostBytesOfCopies } from '../movement/rounds.ts'
 import { ReadyBlocks } from './readyBlocks.ts'
 import { SimulatedNodes } from './simulatedNodes.ts'
 
@@ -19,6 +19,8 @@ import { SimulatedNodes } from './simulatedNodes.ts'
 const JOIN_MS = 0.8e-6
 
 export interface SimulatedLoop extends SimulatedPass {
+  /** What a pass takes beside its blocks, at the ends of its rounds. */
+  readonly besideMs: number
   /** The cost of links as measured in a gang; nominal unless given. */
   readonly links?: LinkCost
 }
@@ -49,7 +51,7 @@ export function passTime(
   machines: Machines,
 ): { readonly milliseconds: number; readonly waitingMs: number } {
   const {
-    loop: { blocks, aloneMs, lanes, links = NOMINAL_COST },
+    loop: { blocks, aloneMs, besideMs, lanes, links = NOMINAL_COST },
     placement: {
       arrays,
       bounds,
@@ -57,6 +59,7 @@ export function passTime(
     },
   } = placed
   const { rounds = [0, blocks.count] } = blocks
+  const endMs = besideMs / (rounds.length - 1)
   const between = betweenRounds(placed.loop, placed.placement)
   const others = nodes.flatMap((_, node) => (node > 0 && owners.includes(node) ? node : []))
   const world = [0, ...others]
@@ -112,7 +115,7 @@ export function passTime(
     const updates = between.updates / others.length
     const came = others.map((node) => state.arrival(node, state.end(node) + state.endMs(updates), updates))
     let at = came.sort((a, b) => a - b).reduce((done, one) => Math.max(done, one) + state.endMs(updates), state.end(0))
-    at += joinMs(lanesOfRound(lanes, false))
+    at += endMs
     for (const node of others) {
       at += state.endMs(between.flushed)
       state.wait(node, state.arrival(0, at, between.flushed) + state.endMs(between.flushed))
@@ -132,7 +135,7 @@ export function passTime(
   const idle = world.map((node) => state.end(node) - (start[node] as number) - (state.busy[node] as number) / machines.threads)
   let milliseconds = state.end(0)
   for (const { at, ms } of answers.sort((a, b) => a.at - b.at)) milliseconds = Math.max(milliseconds, at) + ms
-  return { milliseconds: milliseconds + joinMs(lanes), waitingMs: idle.reduce((sum, ms) => sum + ms, 0) / nodes.length }
+  return { milliseconds: milliseconds + endMs, waitingMs: idle.reduce((sum, ms) => sum + ms, 0) / nodes.length }
 }
 
 /** What one node holds back for another, to send it in one message. */

@@ -6,6 +6,7 @@
 import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
 import type { Machines, Simulation } from '../../../core/loop/simulation.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
+import type { MeasuredWork, SimulatedPass } from '../../loops/kernelPass.ts'
 import { predictedMs } from '../../loops/passCost.ts'
 import { Belongings, type Keeping, type Needed } from '../movement/belongings.ts'
 import { mostBytes } from '../movement/changes.ts'
@@ -33,9 +34,14 @@ import type { Ends } from '../movement/transfers.ts'
 import { joinMs, type PlacedPass, passTime, type Sent, type SimulatedLoop } from './passTime.ts'
 
 /** Simulates two passes of a loop, or of its parts one after another. With `stays`, elements may stay where they were written. */
-export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { stays }: { readonly stays: boolean }): Simulation {
+export function simulate(
+  loops: readonly Omit<SimulatedLoop, 'besideMs'>[],
+  machines: Machines,
+  { stays }: { readonly stays: boolean },
+): Simulation {
   const made = new MadeUp(machines.nodes)
-  const placed = loops.map((loop, i) => made.place({ ...loop, aloneMs: workMs(loop, machines.threads) }, `${i}`))
+  const { threads } = machines
+  const placed = loops.map((loop, i) => made.place({ ...loop, aloneMs: workMs(loop, threads), besideMs: besideMs(loop, threads) }, `${i}`))
   const passes = [0, 1].map((pass) => {
     const each = placed.map((one) => {
       if ('because' in one) return { bytes: 0, made: 0, waitingMs: 0, milliseconds: hereMs(one.loop, machines.threads) }
@@ -64,16 +70,32 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
 
 /** The work of a pass on so many threads: the least of passes on about as many, since others may have been held up; or else as estimated. */
 export function workMs({ aloneMs, measured }: Pick<SimulatedLoop, 'aloneMs' | 'measured'>, threads: number): number {
-  if (measured.length === 0) return aloneMs
-  const far = (workers: number): number => Math.abs(workers - threads)
-  const nearest = Math.min(...measured.map(({ workers }) => far(workers)))
-  return Math.min(...measured.filter(({ workers }) => far(workers) === nearest).map(({ milliseconds }) => milliseconds))
+  return least(measured, threads, ({ milliseconds }) => milliseconds) ?? aloneMs
+}
+
+/** What a pass takes beside its blocks, found in the same way; its estimate is the time of joining copies at the end of each round. */
+export function besideMs(
+  { measured, lanes, blocks: { rounds } }: Pick<SimulatedPass, 'measured' | 'lanes' | 'blocks'>,
+  threads: number,
+): number {
+  const ends = (rounds?.length ?? 2) - 2
+  return least(measured, threads, (work) => work.besideMs) ?? joinMs(lanesOfRound(lanes, true)) + ends * joinMs(lanesOfRound(lanes, false))
+}
+
+/** The least time of passes that ran on about as many threads; undefined where none is known. */
+function least(measured: readonly MeasuredWork[], threads: number, of: (work: MeasuredWork) => number | undefined): number | undefined {
+  const known = measured.flatMap((work) => {
+    const milliseconds = of(work)
+    return milliseconds === undefined ? [] : [{ far: Math.abs(work.workers - threads), milliseconds }]
+  })
+  if (known.length === 0) return undefined
+  const nearest = Math.min(...known.map(({ far }) => far))
+  return Math.min(...known.filter(({ far }) => far === nearest).map(({ milliseconds }) => milliseconds))
 }
 
 /** The time of a pass in one process of so many threads. */
-function hereMs({ aloneMs, blocks, lanes }: SimulatedLoop, threads: number): number {
-  const rounds = (blocks.rounds?.length ?? 2) - 1
-  return predictedMs(aloneMs, blocks, threads) + joinMs(lanesOfRound(lanes, true)) + (rounds - 1) * joinMs(lanesOfRound(lanes, false))
+function hereMs({ aloneMs, besideMs, blocks }: SimulatedLoop, threads: number): number {
+  return predictedMs(aloneMs, blocks, threads) + besideMs
 }
 
 interface PlacedLoop extends PlacedPass {
