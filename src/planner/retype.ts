@@ -17,6 +17,7 @@ import { inputsOf, type LogicalPlan, withInputs } from '../core/plan/logicalPlan
 import { traitsOf } from '../core/plan/nodeTraits.ts'
 import { functionsOf } from '../core/plan/tree.ts'
 import { checkBigints } from './function/bigintMixes.ts'
+import { checkDates } from './function/dateMixes.ts'
 import { returnedElement } from './function/userFunction.ts'
 
 /** Returns the node over these inputs, typed by them. Throws PlanError where they do not fit it. */
@@ -36,6 +37,7 @@ function loweredBefore(functions: readonly UserFunction[]): Lowering {
       const next = rest.shift()
       if (next === undefined) throw new Bug('A node asks for more functions than it has.')
       if (next.ir !== undefined) checkBigints(next.ir, { kind: 'row', ...context })
+      if (next.ir !== undefined) checkDates(next.ir, { kind: 'row', ...context })
       return next
     },
     returnedElement: (f, context) => returnedElement(f, { kind: 'row', ...context }),

@@ -56,10 +56,11 @@ export type BinaryOperator =
   | '>='
 
 export type Expr =
-  | { readonly kind: 'Literal'; readonly value: Primitive; readonly span: Span }
+  /** `isTime`: the milliseconds of a Date, here and of a parameter. */
+  | { readonly kind: 'Literal'; readonly value: Primitive; readonly isTime?: true; readonly span: Span }
   | { readonly kind: 'Local'; readonly name: string; readonly span: Span }
   /** A captured or `env` primitive: an argument of the kernel, so that another value needs no new compilation. */
-  | { readonly kind: 'Parameter'; readonly name: string; readonly span: Span }
+  | { readonly kind: 'Parameter'; readonly name: string; readonly isTime?: true; readonly span: Span }
   /** An argument of the function that is an element: 0 for the value of `(value, key)`, 0 and 1 for `(a, b)`. */
   | { readonly kind: 'Input'; readonly argument: number; readonly span: Span }
   /** A column of a row, or a field of a struct value. Absent fields and fields of null follow JavaScript. */

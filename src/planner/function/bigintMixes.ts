@@ -109,7 +109,7 @@ function holdsBigints(type: ColumnType): boolean {
 }
 
 /** Returns the expressions of a function in their order, without those behind a test that a literal or a captured value decides. */
-function reachedExprs(ir: FunctionIr): readonly Expr[] {
+export function reachedExprs(ir: FunctionIr): readonly Expr[] {
   const found: Expr[] = []
   const known = (expr: Expr): { readonly value: unknown } | undefined => {
     if (expr.kind === 'Literal') return { value: expr.value }

@@ -13,6 +13,7 @@ import { placeText, type Refusal, type Span } from '../../core/span.ts'
 import { checkBigints } from './bigintMixes.ts'
 import { atOnce } from './captures/inspected.ts'
 import type { Meanings } from './captures/rowCaptures.ts'
+import { checkDates } from './dateMixes.ts'
 import type { Free } from './free.ts'
 import { behindOf, keep, keptOf, type Literal, literalOf } from './literals.ts'
 import type { LowerContext, RowContext } from './lower/context.ts'
@@ -98,7 +99,10 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
   const lowered = lowerUnit(unit, context)
   const [missing] = lowered.missing
   if (missing !== undefined) throw missingColumn(missing, context)
-  if (context.kind === 'row' && lowered.ir !== undefined) checkBigints(lowered.ir, context)
+  if (context.kind === 'row' && lowered.ir !== undefined) {
+    checkBigints(lowered.ir, context)
+    checkDates(lowered.ir, context)
+  }
   const { captured } = lowered
   const units = new Map(lowered.units)
   const common = { original: f, text: textOfUnit(shown), span }

@@ -79,7 +79,11 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
       types.isRegExp(value) && isPlainRegex(value) && !value.global ? regexOf({ pattern: value.source, flags: value.flags }) : undefined
     if (regex !== undefined) return regex
     if (time === undefined) return { kind: 'data', value, name, origin }
-    return { kind: 'date', milliseconds: { kind: 'Parameter', name: parameterName(l, name, time, origin), span: l.span(node) }, name }
+    return {
+      kind: 'date',
+      milliseconds: { kind: 'Parameter', name: parameterName(l, name, time, origin), isTime: true, span: l.span(node) },
+      name,
+    }
   }
   if (typeof value === 'symbol') return l.refuse('captured-object', node, name)
   return exprValue({ kind: 'Parameter', name: parameterName(l, name, value as Primitive, origin), span: l.span(node) }) // the value is a primitive here

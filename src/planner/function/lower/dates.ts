@@ -33,7 +33,11 @@ export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   const span = l.span(node)
   if (argument.type === 'Literal' && typeof argument.value === 'string') {
     if (!IN_UTC.test(argument.value)) return undefined
-    return { kind: 'date', milliseconds: literal(new Date(argument.value).getTime(), span), name: span.text }
+    return {
+      kind: 'date',
+      milliseconds: { kind: 'Literal', value: new Date(argument.value).getTime(), isTime: true, span },
+      name: span.text,
+    }
   }
   const given = l.verbs.value(l, argument)
   if (given.kind === 'date') return given
@@ -42,7 +46,7 @@ export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   const isKnown = of.kind === 'Literal' || of.kind === 'Parameter'
   const known = of.kind === 'Literal' ? of.value : l.parameters.find((one) => one.name === (of as { name: string }).name)?.value
   if (isKnown && typeof known === 'number')
-    return { kind: 'date', milliseconds: answered(l, of, span.text, (time) => new Date(time).getTime()), name: span.text }
+    return { kind: 'date', milliseconds: asTime(answered(l, of, span.text, (time) => new Date(time).getTime())), name: span.text }
   if (l.context.kind !== 'row') return undefined
   l.checks.push({
     expr: of,
@@ -79,8 +83,19 @@ const IN_UTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)
 export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: string, node: CallExpression): Value {
   if (!METHODS.has(name) || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
   const { milliseconds } = date
-  if (name === 'getTime' || name === 'valueOf') return exprValue({ ...milliseconds, span: l.span(node) })
+  if (name === 'getTime' || name === 'valueOf') return exprValue({ ...asNumber(milliseconds), span: l.span(node) })
   return exprValue(answered(l, milliseconds, `${date.name}.${name}()`, (time) => new Date(time)[name as 'getUTCDate']()))
+}
+
+/** Marks a number as the milliseconds of a Date, or as a number like others. */
+function asTime(of: Expr): Expr {
+  return of.kind === 'Literal' || of.kind === 'Parameter' ? { ...of, isTime: true } : of
+}
+
+function asNumber(of: Expr): Expr {
+  if (of.kind !== 'Literal' && of.kind !== 'Parameter') return of
+  const { isTime: _, ...number } = of
+  return number
 }
 
 function answered(l: Lowering, of: Expr, name: string, answer: (time: number) => number): Expr {
