@@ -426,9 +426,11 @@ test('what is passed on and undefined is not there', async () => {
   expect(total.value).toBe(0)
 })
 
-describe('docs/tables.md, docs/files.md, docs/loops.md and docs/testing.md', () => {
+describe('docs/tables.md, docs/files.md, docs/loops.md, docs/bodies.md and docs/testing.md', () => {
   const text = (): string =>
-    ['tables', 'files', 'loops', 'testing'].map((name) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')).join()
+    ['tables', 'files', 'loops', 'bodies', 'testing']
+      .map((name) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8'))
+      .join()
   const missing = (names: Iterable<string>, shown: (name: string) => RegExp): string[] => {
     const pages = text()
     return [...new Set(names)].filter((name) => !shown(name).test(pages))
