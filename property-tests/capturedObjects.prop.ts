@@ -163,7 +163,7 @@ test('a captured object that a list or a variable holds is not changed behind it
     return { outcome, plan, expected }
   }
   const change = await run('const s = items.filter((e) => e.w > 2); if (i < 0) s[0].w = 9; out.set(i, s.length)')
-  expect([change.plan.kernel?.target, change.plan.kernel?.because?.[0]?.code]).toEqual(['as-is', 'aliased-element'])
+  expect([change.plan.kernel?.target, change.plan.kernel?.because?.[0]?.code]).toEqual(['as-is', 'object-as-value'])
   expect(change.outcome).toStrictEqual(change.expected)
   const best = await run(
     'let best = null; for (const e of items) if (best === null || e.w > best.w) best = e; if (i < 0) best.w = 9; out.set(i, best.w)',

@@ -80,12 +80,12 @@ const step = fc.record({
   isAbsChanged: fc.constantFrom(false, false, false, true),
 })
 
-/** Undefined where the chain reads a column that is not there. Not called by `expect`, whose scripts would be on the stack. */
+/** Undefined where the chain reads a column that is not there, or compares one of texts with a Date. Not called by `expect`, whose scripts would be on the stack. */
 function madeOf(chain: Chain, table: DistArray<Row>): DistArray<unknown> | undefined {
   try {
     return chain(table)
   } catch (error) {
-    if (error instanceof PlanError && error.message.startsWith('There is no column "a"')) return undefined
+    if (error instanceof PlanError && /^There is no column "a"| compares a text with a Date/.test(error.message)) return undefined
     throw error
   }
 }
@@ -101,7 +101,8 @@ test('a function made anew at its place is the function that it is', async () =>
         try {
           const { chain, plain, reads } = make(value as never)
           const made = madeOf(chain, table)
-          expect(made === undefined).toBe(reads === 'a' && !('a' in (rows[0] as Row)))
+          const isOfTexts = maker === 0 && typeof (rows[0] as Row).a === 'string' && value instanceof Date
+          expect(made === undefined).toBe(isOfTexts || (reads === 'a' && !('a' in (rows[0] as Row))))
           if (made === undefined) continue
           if (change === 'date') at.setTime((at.getTime() + 86_400_000) % 400_000_000)
           if (change === 'list') list[0] = (list[0] as number) + 1

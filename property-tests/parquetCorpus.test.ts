@@ -1,6 +1,6 @@
 /**
  * Every file of the parquet-testing corpus loads with the values DuckDB reads, or is refused by a SourceError that
- * names it. The table of which is which stands in docs/types.md; UPDATE_DOCS=1 writes it anew.
+ * names it. The table of which is which stands in docs/formats.md; UPDATE_DOCS=1 writes it anew.
  *
  * Where DuckDB cannot read a file itself, the file is compared with a sibling that holds the same data.
  */
@@ -32,7 +32,7 @@ import { readSplit } from '../src/io/readSplit.ts'
 import { expectNumbers } from './ioTables.ts'
 
 const CORPUS = fileURLToPath(new URL('../../shared/corpora/parquet-testing/data', import.meta.url))
-const DOCS = fileURLToPath(new URL('../docs/types.md', import.meta.url))
+const DOCS = fileURLToPath(new URL('../docs/formats.md', import.meta.url))
 const BEGIN = '<!-- corpus: begin -->'
 const END = '<!-- corpus: end -->'
 
@@ -68,7 +68,7 @@ if (!existsSync(CORPUS)) {
 
   afterAll(() => duckdb?.closeSync())
 
-  test('docs/types.md has the table of this run', () => {
+  test('docs/formats.md has the table of this run', () => {
     expect(outcomes.size).toBe(files.length)
     const table = docsTable()
     const docs = readFileSync(DOCS, 'utf8')

@@ -11,7 +11,7 @@ import { emptied } from './grownLists.ts'
 import { emptiedHeld } from './held/heldLists.ts'
 import { cutOut, insertAt, spliceBegin } from './listMethods.ts'
 import { partsNow } from './records.ts'
-import { partsOf } from './stored.ts'
+import { partsOf, takenApart } from './stored.ts'
 
 /** Returns the values of a list in which tuples and keys may be spread; undefined where one is refused. */
 export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
@@ -37,6 +37,7 @@ export function elements(l: Lowering, nodes: readonly (Expression | SpreadElemen
 export function spreadValue(l: Lowering, node: SpreadElement): Value {
   const value = l.verbs.value(l, node.argument)
   if (value.kind === 'item') return partsNow(l, value, l.span(node))
+  if (value.kind === 'expr') return takenApart(l, value) // one of two lists that are written out
   return value.kind === 'stored' ? partsOf(value, l.span(node)) : value
 }
 

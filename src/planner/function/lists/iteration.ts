@@ -194,6 +194,7 @@ function writtenOut(
 function fewOf(over: Value): number | undefined {
   if (over.kind === 'tuple') return over.items.length
   if (over.kind === 'stored') return over.storage.kind === 'items' ? over.storage.items.length : undefined
+  if (over.kind === 'item') return over.parts.kind === 'items' ? over.parts.items.length : undefined
   return over.kind === 'data' && Array.isArray(over.value) ? over.value.length : undefined
 }
 

@@ -16,6 +16,7 @@ import { noteMethod } from '../captures/privateNames.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
+import { flattened } from '../lists/flattened.ts'
 import { heldMethod } from '../lists/held/heldMethods.ts'
 import { noteListElements, noteListPart } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
@@ -129,6 +130,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     const copy = methodCall(l, object, 'slice', { ...node, arguments: [] })
     return copy.kind === 'refused' ? REFUSED : methodCall(l, copy, inPlace, node)
   }
+  const flat = flattened(l, object, name, node)
+  if (flat !== undefined) return flat
   switch (object.kind) {
     case 'handle':
       return handleMethod(l, object, name, node)

@@ -6,6 +6,7 @@ import { chosenList } from '../captures/capturedLookups.ts'
 import { isFunction } from '../lists/chosenFunctions.ts'
 import { isThere, keptHeld } from '../lists/held/heldLists.ts'
 import { chosenHeld } from '../lists/held/heldMade.ts'
+import { noteOneKind } from '../lists/held/notes.ts'
 import { noteGotten } from '../lists/keyed/collectionValue.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { chosenView } from '../lists/movedArrays.ts'
@@ -178,6 +179,8 @@ export function lowerConditional(l: Lowering, node: Expression & { type: 'Condit
   if (ofCaptured !== undefined) return ofCaptured
   const list = then.value.kind === 'held' ? then.value : other.value.kind === 'held' ? other.value : undefined
   if (list !== undefined) return chosenHeld(l, list.of, test, [then, other], node)
+  if (l.context.kind === 'loop' && areListsApart(then.value, other.value) && noteOneKind(l, then.value, other.value))
+    return l.refuse('view-chosen', node)
   if (then.value.kind === 'view' || other.value.kind === 'view') {
     const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
     return chosen ?? l.refuse('view-chosen', node)
@@ -205,6 +208,12 @@ export function lowerConditional(l: Lowering, node: Expression & { type: 'Condit
     return exprValue(expr)
   }
   return chosenScalar(l, test, [then, other], node)
+}
+
+/** Whether two lists are written out, of different lengths, or one is written out and the other lies in memory. */
+function areListsApart(a: Value, b: Value): boolean {
+  if (a.kind === 'tuple' && b.kind === 'tuple') return a.items.length !== b.items.length
+  return (a.kind === 'tuple' && b.kind === 'view') || (a.kind === 'view' && b.kind === 'tuple')
 }
 
 function isItem(value: Value): boolean {

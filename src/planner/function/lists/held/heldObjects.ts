@@ -48,7 +48,9 @@ function poolOf(l: Lowering, given: number, name: string, node: AnyNode): Pool |
   l.atStart.push({ kind: 'Let', local: used, init: literal(0, l.span(node)), span: l.span(node) })
   const flags = { isMoved: false, hasShared: false, hasCopies: false, isChanged: false }
   const site = { unit: l.unit, start: node.start }
-  const pool: Pool = { name, used, most, elements: { name, site, arrays: arrays as string[], parts, held: kind, ...flags } } // none is undefined
+  // an object that was put somewhere as it was made has no name for messages
+  const shown = name === 'object' ? 'a place' : name
+  const pool: Pool = { name, used, most, elements: { name: shown, site, arrays: arrays as string[], parts, held: kind, ...flags } } // none is undefined
   l.pools.set(kind, pool)
   return pool
 }

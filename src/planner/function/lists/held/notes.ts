@@ -61,6 +61,14 @@ export function noteGrowing(l: Lowering, list: Value): void {
   if (maker !== undefined) l.held.note(maker)
 }
 
+/** Notes that two lists are in one place, as those of which one is chosen: the next try holds both. False where what makes them is not known. */
+export function noteOneKind(l: Lowering, a: Value, b: Value): boolean {
+  const [one, other] = [makerOfValue(l, a), makerOfValue(l, b)]
+  if (one === undefined || other === undefined) return false
+  l.held.note(other, l.held.note(one))
+  return true
+}
+
 /** Notes that a variable is given lists of more than one length, which are rows of one bank no more. */
 export function noteOtherLength(l: Lowering, variable: Value, given: Value): void {
   const [one, other] = [l.makerOfRow.get(variable), l.makerOfRow.get(given)]

@@ -114,3 +114,10 @@ export const METHODS: { readonly [name: string]: (map: Collection, ...args: neve
     map.size = 0
   },
 }
+
+/** Returns the keys of a Map with their values, in the order in which they were put in. */
+export const pairsOf = (map: ReadonlyMap<number, number>): (readonly [number, number])[] => {
+  const all: [number, number][] = []
+  for (const [key, value] of map) all.push([key, value])
+  return all
+}

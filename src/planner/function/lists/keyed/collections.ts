@@ -29,7 +29,7 @@ import { arrayOfBody, checkNumber, eachIndex, fill, type Made, NUMBERS, type Vie
 import { absentLiteral } from '../optionals.ts'
 import { platformValue } from '../places.ts'
 import { storedLiteral, storedPart } from '../stored.ts'
-import { enoughSlots, hash, METHODS, moreSlots, place, slotOfCode } from './collectionMethods.ts'
+import { enoughSlots, hash, METHODS, moreSlots, pairsOf, place, slotOfCode } from './collectionMethods.ts'
 import { type Collection, heldKind, holdsAbsent, isCollection, isDictionary, isMap, noteHeldValue } from './collectionValue.ts'
 
 /** Most entries of a table for which no loop says how many there may be. */
@@ -112,7 +112,7 @@ function putAll(l: Lowering, collection: Collection, from: Value, node: AnyNode)
   const put = (item: Value): boolean => putItem(l, collection, item, node)
   if (from.kind === 'tuple') return from.items.every(put) ? collection : l.refuse('collection-of', node)
   const source = elementsOf(l, from, node)
-  if (source === undefined || isMap(collection)) return l.refuse('collection-of', node)
+  if (source === undefined) return l.refuse('collection-of', node)
   eachElement(l, source, node, (item) => void put(item))
   return collection
 }
@@ -120,7 +120,8 @@ function putAll(l: Lowering, collection: Collection, from: Value, node: AnyNode)
 /** Emits what puts a key, or a pair of a key and a value, into a collection; false where it is refused. */
 function putItem(l: Lowering, of: Collection, item: Value, node: AnyNode): boolean {
   if (!isMap(of)) return putIn(l, of, [item], node)
-  if (item.kind === 'tuple' && item.items.length === 2) return putIn(l, of, item.items, node)
+  const pair = item.kind === 'item' ? l.verbs.itemParts(l, item, l.span(node)) : item
+  if (pair.kind === 'tuple' && pair.items.length === 2) return putIn(l, of, pair.items, node)
   return l.refuse('collection-of', node).kind !== 'refused'
 }
 
@@ -327,11 +328,13 @@ function arrayOf(of: Collection, part: string): string {
 export function iterableOf(l: Lowering, node: Expression): Value {
   const call = node.type === 'CallExpression' && node.arguments.length === 0 && !node.optional ? node.callee : undefined
   const name = call?.type === 'MemberExpression' && !call.computed && call.property.type === 'Identifier' ? call.property.name : ''
-  const isPart = name === 'keys' || name === 'values'
+  const isPart = name === 'keys' || name === 'values' || name === 'entries'
   const before = l.out.length
   const inner = isPart && call?.type === 'MemberExpression' && call.object.type !== 'Super' ? call.object : undefined
   const of = inner === undefined || inner.type === 'Identifier' ? l.verbs.value(l, inner ?? node) : REFUSED
-  if (isCollection(of) && (isPart || !isMap(of))) {
+  if (isCollection(of) && isMap(of) && (inner === undefined || name === 'entries'))
+    return l.verbs.inline(l, libraryFunction(l, pairsOf as AnyFunction, 'entries', node), [of], node)
+  if (isCollection(of) && (isPart || !isMap(of)) && name !== 'entries') {
     return listOf(l, of, isMap(of) && name === 'values' ? 'values' : 'keys', node)
   }
   if (inner === undefined) return of
