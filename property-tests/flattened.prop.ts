@@ -2,10 +2,10 @@
  * Law: a body that makes lists of lists, Maps of lists of pairs and lists of Maps - `flat`, `flatMap`, `new Map(pairs)`, `[...map]`,
  * one of two lists that are written out - is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript.
  */
-import { afterAll, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { drawing } from './drawing.ts'
-import type { DrawnBody } from './drawnBodies.ts'
+import { bodyOf, type DrawnBody, looped, plain } from './drawnBodies.ts'
 import { expectBitsOfPlain } from './lawOfBodies.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -39,7 +39,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           sum(`list.flatMap((v, k) => ${test()} ? [v${of(['', ', k', ', v, k'])}] : ${of(['[]', '[k]', '[s, 1]'])})`),
         )
       case 4:
-        return use('flatMap of lists', sum(`grid.flatMap((row) => ${of(['row', 'row.map((v) => v * 2)', '[...row, 1]'])})`))
+        return use('flatMap of lists', sum(`grid.flatMap((row) => ${of(['row', '[...row, 1]'])})`))
       case 5:
         return use('chosen', `{ const part = ${outer()} ? [${scalar()}, ${scalar()}] : [${scalar()}]; ${sum('part')}; s += part.length }`)
       case 6:
@@ -77,7 +77,7 @@ let s = ${of(['x.get(i)', '1', 'i'])}
 if (!(Math.abs(s) < 1e300)) s = 0
 ;const list = []; for (let k = 0; k < ${of(['i % 5', '3', 'i'])}; k++) list.push(${of(['k', 'k * 1.5', 's'])})
 ${has('pairs') ? `;const pairs = []; for (let k = 0; k < ${of(['4', 'i % 6', '1'])}; k++) pairs.push([k % 3, ${of(['k', 's', 'x.get(i)'])}])` : ''}
-${has('grid') ? `;const grid = [[]]; for (let k = 0; k < 3; k++) { grid.push([]); grid[k].push(${of(['k', 'k, i', 's'])}) }` : ''}
+${has('grid') ? `;const grid = Array.from({ length: 3 }, (_, k) => [${of(['k, i', 's, 1, k'])}])` : ''}
 ${has('map') ? `;const map = new Map([[3, 1]]); for (let k = 0; k < ${of(['4', 'i % 6'])}; k++) map.set(${of(['k', 'k % 2', 'codes[k]'])}, ${of(['k', 'i', '2'])})` : ''}
 ;${body}
 ;for (const v of list) s = s * 0.5 + ${small('v')}
@@ -88,4 +88,26 @@ out.set(i, s)
 
 test('bodies that flatten lists, and make Maps and lists of each other, are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   await expectBitsOfPlain(session, { name: 'flattened', draw: bodyText, held: HELD, run: RUN, least: 500 })
+})
+
+test('what is no array, or may be none, is left as JavaScript does it', async () => {
+  const held = { ...HELD, words: ['ab', 'c'], typed: [Float64Array.of(1, 2), Float64Array.of(3)], mixed: [1, [2, 3]] }
+  for (const given of [
+    'words.flat()',
+    'words.flatMap((w) => w)',
+    'typed.flat()',
+    'mixed.flat()',
+    'codes.flatMap((v) => v * 2)',
+    'codes.flatMap((v) => new Float64Array(2))',
+    'codes.flatMap((v) => Float64Array.of(v, 2))',
+    'codes.flatMap((v) => typed[0].subarray(0, 2))',
+    'codes.flatMap((v) => new Set([v, 2]))',
+    'Array.from({ length: 3 }, () => new Float64Array(2)).flat()',
+    'Array.from({ length: 3 }, () => new Float64Array(2)).flatMap((r) => r)',
+    'grown(typed[0].slice()).flat()',
+  ]) {
+    const grown = 'const grown = (list) => { const all = [[]]; all.push(list); return all }'
+    const body = bodyOf(`([i], { out }) => { ${grown}; out.set(i, ${given}.length) }`, held)
+    expect((await looped(session, body)).outcome, given).toStrictEqual(plain(body))
+  }
 })

@@ -55,6 +55,7 @@ test.each<[string, () => unknown]>([
   ['a text as a number', () => table.filter((r) => Number(r.at) >= from.getTime() && r.at > '2024')],
   ['the number of a time', () => table.filter((r) => r.at >= from.getTime())],
   ['equality, which is false in JavaScript too, and no mistake of types', () => table.filter((r) => r.at === from)],
+  ['a function that asks for the type', () => table.filter((r) => (typeof r.at === 'string' ? r.at > '2024' : r.at > from))],
   ['a branch that is not taken', () => table.filter((r) => (isText ? r.n > 1 : r.at >= from))],
 ])('nothing is said of %s', (_, call) => {
   expect(saying(call)).toBeUndefined()

@@ -17,7 +17,9 @@ const ORDERS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '-'])
 
 /** Throws PlanError for the first place where a text meets a Date. */
 export function checkDates(ir: FunctionIr, context: RowContext): void {
-  const met = reachedExprs(ir).flatMap((expr) => {
+  const reached = reachedExprs(ir)
+  if (reached.some((expr) => expr.kind === 'Unary' && expr.operator === 'typeof')) return // it may tell texts from Dates itself
+  const met = reached.flatMap((expr) => {
     if (expr.kind !== 'Binary' || !ORDERS.has(expr.operator)) return []
     const { left, right } = expr
     const other = isTime(left) ? right : isTime(right) ? left : undefined

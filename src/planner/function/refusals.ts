@@ -273,7 +273,7 @@ const REASONS = {
   },
   'list-method': {
     message: 'It calls {name}, a method that is not compiled for this list.',
-    cure: 'Write it as a loop over the elements, as for (const v of list), or with a method that the docs name, in loops.md under Lists.',
+    cure: 'Write it as a loop over the elements, as for (const v of list), or with a method that the docs name, in bodies.md under Lists.',
   },
   'method-arity': {
     message: 'It calls {name} with other arguments than it takes.',

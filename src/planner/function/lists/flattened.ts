@@ -4,12 +4,14 @@
  *     lists.flat()                      for (const part of lists) for (const one of part) all.push(one)
  *     list.flatMap((v) => [v, -v])      for (…) for (const one of f(list[k], k, list)) all.push(one)
  *
- * All that is flattened has to be a list: JavaScript keeps what is none, where these bodies run as they stand.
+ * JavaScript flattens arrays, and keeps all else as it is, typed arrays, Sets and texts too. So a call is compiled where what is flattened is
+ * surely an array: pairs, rows of lists of one length, and what a function gives that writes its arrays out.
  */
-import type { CallExpression } from 'acorn'
+import type { AnyNode, CallExpression } from 'acorn'
 import { libraryFunction } from '../captures/libraryFunctions.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import type { Value } from '../lower/value.ts'
+import type { FunctionNode } from '../source/ast.ts'
 import type { AnyFunction } from '../unit.ts'
 import { elements } from './elements.ts'
 
@@ -29,12 +31,44 @@ const flatMap = (list: ArrayLike<unknown>, f: (value: unknown, i: number, list: 
 
 /** Lowers the methods; undefined for others. */
 export function flattened(l: Lowering, object: Value, name: string, node: CallExpression): Value | undefined {
-  if (l.context.kind !== 'loop' || (name !== 'flat' && name !== 'flatMap')) return undefined
-  const isFlat = name === 'flat' && node.arguments.length === 0
-  if (!isFlat && (name !== 'flatMap' || node.arguments.length !== 1)) return undefined
-  if (object.kind !== 'view' && object.kind !== 'data' && object.kind !== 'records' && object.kind !== 'held' && object.kind !== 'tableRow')
-    return undefined
-  const args = elements(l, node.arguments)
-  const f = (isFlat ? flat : flatMap) as unknown as AnyFunction
-  return args && l.verbs.inline(l, libraryFunction(l, f, name, node), [object, ...args], node)
+  if (l.context.kind !== 'loop' || (name !== 'flat' && name !== 'flatMap') || !isArray(l, object)) return undefined
+  const args = node.arguments.length === (name === 'flat' ? 0 : 1) ? elements(l, node.arguments) : undefined
+  if (args === undefined) return undefined
+  const [by] = args
+  const givesArrays = name === 'flat' ? holdsArrays(l, object) : by?.kind === 'closure' && returnsArrays(by.node, holdsArrays(l, object))
+  if (!givesArrays) return l.refuse('list-method', node, name)
+  const f = (name === 'flat' ? flat : flatMap) as unknown as AnyFunction
+  return l.verbs.inline(l, libraryFunction(l, f, name, node), [object, ...args], node)
+}
+
+/** Whether a value is surely an array, and no typed one. */
+function isArray(l: Lowering, value: Value): boolean {
+  if (value.kind === 'view') return value.prefix.length === 0 && l.lists.has(value.array)
+  if (value.kind === 'data') return Array.isArray(value.value)
+  return value.kind === 'records' || (value.kind === 'held' && !l.held.isObject(value.of))
+}
+
+/** Whether the elements of an array surely are such. */
+function holdsArrays(l: Lowering, value: Value): boolean {
+  if (value.kind === 'view') return value.rank !== undefined && value.rank > 1
+  if (value.kind === 'data') return (value.value as readonly unknown[]).every((one) => Array.isArray(one))
+  // lists that places hold may be copies of typed arrays
+  if (value.kind === 'held') return l.held.elementOf(value.of)?.kind === 'items'
+  return value.kind === 'records' && value.list.parts.kind === 'items'
+}
+
+/** Whether a function gives arrays that it writes out, or its first parameter, where elements are arrays. */
+function returnsArrays({ body, params }: FunctionNode, areArrays: boolean): boolean {
+  const [first] = params
+  const gives = (node: AnyNode): boolean => {
+    if (node.type === 'ParenthesizedExpression') return gives(node.expression)
+    if (node.type === 'ConditionalExpression') return gives(node.consequent) && gives(node.alternate)
+    return (
+      node.type === 'ArrayExpression' ||
+      (areArrays && node.type === 'Identifier' && first?.type === 'Identifier' && node.name === first.name)
+    )
+  }
+  if (body.type !== 'BlockStatement') return gives(body)
+  const [only, ...others] = body.body
+  return only?.type === 'ReturnStatement' && others.length === 0 && only.argument != null && gives(only.argument)
 }
