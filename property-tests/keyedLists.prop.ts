@@ -128,7 +128,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           'part of one that may be absent',
           of([
             `{ const a = counts.get(${at})?.own; if (a) { a.push(${scalar()}); s += a.length } }`,
-            `{ const g = found(${at}); if (g) g.n++; s += g ? g.own.length : 3 }`,
+            `{ const g = found(${/^\d+$|NaN|-0/.test(at) ? 'i' : at}); if (g) g.n++; s += g ? g.own.length : 3 }`,
             `s = s * 0.5 + (counts.get(${at})?.own.length ?? k)`,
           ]),
         )
@@ -209,7 +209,10 @@ function bodyText(numbers: readonly number[]): DrawnBody {
     counts: [
       'const counts = new Map()',
       'counts.set(1, same); counts.set(2, { n: k, own: [s] })',
-      'const found = (at) => { if (at > 2) return undefined; return counts.get(at) }',
+      of([
+        'const found = (at) => { if (at > 2) return undefined; return counts.get(at) }',
+        'const found = (at) => { if (at < 3) return counts.get(at) }',
+      ]),
     ],
     words: ['const byWord = {}', ofLists ? "byWord.b = [1]; byWord['the'] = one" : 'byWord.b = { n: 2, own: one }'],
   }

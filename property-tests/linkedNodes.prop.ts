@@ -38,7 +38,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of, use, used } = drawing(numbers)
   const subject = of(['list', 'tree', 'shared'] as const)
   const isClass = subject === 'list' && below(2) === 0
-  const scalar = (): string => of(['s', 'i', 'k', 'x.get(i)', String(below(40) / 4), '-0', 'codes[k % 8]'])
+  const scalar = (): string => of(['s', 'i', 'k', 'x.get(i)', String(below(40) / 4), '-0', '(codes[k % 8] ?? 0)'])
   const node = (next: string): string => (isClass ? 'new Cell(0)' : `{ v: ${scalar()}, next: ${next} }`)
   const ofList = (): string => {
     switch (below(9)) {

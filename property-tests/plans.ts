@@ -4,6 +4,7 @@
 import { DistArray, planOf } from '../src/core/arrays/distArray.ts'
 import type { ColumnType, ElementType, Field } from '../src/core/data/schema.ts'
 import type { Engine } from '../src/core/engine.ts'
+import { PlanError } from '../src/core/errors.ts'
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { planText } from '../src/core/plan/tree.ts'
 import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
@@ -60,4 +61,15 @@ export function tableOf<Row>(name: string, columns: Readonly<Record<string, stri
 /** The text of a handle's plan after the rules. */
 export function optimizedText<T, K extends readonly number[]>(array: DistArray<T, K>, rules: readonly Rule[]): string {
   return planText(optimize(planOf(array), rules).plan)
+}
+
+/** Returns what a call is refused with, where its message names a place of the caller's code, as `PLACE`. */
+export function refusalOf(call: () => unknown): string | undefined {
+  try {
+    call()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PlanError) || error.span === undefined) throw error
+    return error.message.replace(/\n {2}\S+ {2}/, '\n  PLACE  ')
+  }
 }

@@ -1,7 +1,6 @@
 /** Row functions over bigint columns that a program takes for numbers, as its types say. */
 import { expect, test } from 'vitest'
-import { tableOf } from '../../../property-tests/plans.ts'
-import { PlanError } from '../../core/errors.ts'
+import { refusalOf, tableOf } from '../../../property-tests/plans.ts'
 
 interface Row {
   readonly id: number
@@ -14,18 +13,6 @@ interface Row {
 const table = tableOf<Row>('rows', { id: 'u64', big: 'i64?', at: 'i64', x: 'f64', n: 'i32?', s: 'utf8' })
 const READ = "or if it is of a file, read it with { int64: 'bigint' }."
 const FILE = "or if it is of a file, read it without { int64: 'bigint' }."
-
-/** What is said, without the place. */
-function saying(call: () => unknown): string | undefined {
-  try {
-    call()
-    return undefined
-  } catch (error) {
-    if (!(error instanceof PlanError)) throw error
-    expect(error.span).toBeDefined()
-    return error.message.replace(/\n {2}\S+ {2}/, '\n  PLACE  ')
-  }
-}
 
 const five = 5
 const thousand = 1000n
@@ -92,7 +79,7 @@ test.each<[string, () => unknown, string]>([
     `map: r.x % thousand computes with a bigint and a number, which throws in JavaScript.\n  PLACE  r.x % thousand\nConvert with BigInt(r.x), ${READ}`,
   ],
 ])('%s is refused at the call', (_, call, message) => {
-  expect(saying(call)).toBe(message)
+  expect(refusalOf(call)).toBe(message)
 })
 
 test('what has a meaning keeps it', () => {

@@ -1,7 +1,6 @@
 /** Row functions over columns of texts that a program takes for times, as its types say. */
 import { expect, test } from 'vitest'
-import { tableOf } from '../../../property-tests/plans.ts'
-import { PlanError } from '../../core/errors.ts'
+import { refusalOf, tableOf } from '../../../property-tests/plans.ts'
 
 /** A column whose type says nothing, as that of most programs in JavaScript. */
 // biome-ignore lint/suspicious/noExplicitAny: TypeScript refuses some of what is tested
@@ -17,18 +16,6 @@ const table = tableOf<Row>('rows', { at: 'utf8', seen: 'utf8?', when: 'timestamp
 const from = new Date('2024-01-01')
 const isText = true
 const CURE = "Read it as a time, as readCsv(file, { types: { at: 'timestamp' } }) does, or make one of it with parseTime"
-
-/** What is said, without the place. */
-function saying(call: () => unknown): string | undefined {
-  try {
-    call()
-    return undefined
-  } catch (error) {
-    if (!(error instanceof PlanError)) throw error
-    expect(error.span).toBeDefined()
-    return error.message.replace(/\n {2}\S+ {2}/, '\n  PLACE  ')
-  }
-}
 
 test.each<[string, () => unknown, string]>([
   [
@@ -47,7 +34,7 @@ test.each<[string, () => unknown, string]>([
     `map: r.at - from computes with a text and a Date, and a text that is no number is NaN there.\n  PLACE  r.at - from\n${CURE}(r.at, format).`,
   ],
 ])('%s', (_, call, message) => {
-  expect(saying(call)).toBe(message)
+  expect(refusalOf(call)).toBe(message)
 })
 
 test.each<[string, () => unknown]>([
@@ -58,5 +45,5 @@ test.each<[string, () => unknown]>([
   ['a function that asks for the type', () => table.filter((r) => (typeof r.at === 'string' ? r.at > '2024' : r.at > from))],
   ['a branch that is not taken', () => table.filter((r) => (isText ? r.n > 1 : r.at >= from))],
 ])('nothing is said of %s', (_, call) => {
-  expect(saying(call)).toBeUndefined()
+  expect(refusalOf(call)).toBeUndefined()
 })

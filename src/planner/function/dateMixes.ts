@@ -9,9 +9,9 @@
 import { PlanError } from '../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../core/ir/functionIr.ts'
 import { placeText } from '../../core/span.ts'
-import { reachedExprs } from './bigintMixes.ts'
 import type { RowContext } from './lower/context.ts'
 import { typesIn } from './lower/returned.ts'
+import { reachedExprs } from './reachedExprs.ts'
 
 const ORDERS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '-'])
 
