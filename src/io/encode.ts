@@ -41,9 +41,9 @@ export function encode(task: EncodeTask, lent: Lent = LENT_BY_NOBODY): Uint8Arra
   const whole = (): Batch => joinBatches(task.parts, task.element, lent.newArray)
   switch (task.format) {
     case 'csv':
-      return csvRecords(whole(), task)
+      return csvRecords(whole(), task, lent)
     case 'ndjson':
-      return ndjsonRecords({ ...whole(), element: task.element })
+      return ndjsonRecords({ ...whole(), element: task.element }, lent)
     case 'parquet':
       return encodeGroup(task, task, lent)
   }

@@ -9,26 +9,36 @@ import type { Column } from '../core/data/column.ts'
 import { LARGEST_WHOLE } from '../core/data/fixedValues.ts'
 import type { TimeUnit } from '../core/data/schema.ts'
 import { type DoubleDigits, doubleDigits, POWERS } from './csv/csvDoubles.ts'
+import type { Lent } from './lent.ts'
 import { clockText, DIGITS, dayText, timestampText } from './timeTexts.ts'
 
 const POINT = 46
 const MINUS = 45
 const ZERO = 48
 
-/** Bytes of text that grow. */
+/** Bytes of text that grow, in memory that is lent. */
 export class Output {
   bytes: Uint8Array
   used = 0
+  private readonly lent: Lent
 
-  constructor(room: number) {
-    this.bytes = new Uint8Array(room)
+  constructor(room: number, lent: Lent) {
+    this.bytes = lent.newArray(Uint8Array, room)
+    this.lent = lent
+  }
+
+  /** Returns the bytes so far, in memory of their own. */
+  result(): Uint8Array {
+    const own = this.lent.newBytes(this.used)
+    own.set(this.bytes.subarray(0, this.used))
+    return own
   }
 
   /** Makes room for so many bytes more. */
   reserve(more: number): void {
     if (this.used + more <= this.bytes.length) return
-    const larger = new Uint8Array(Math.max(2 * this.bytes.length, this.used + more))
-    larger.set(this.bytes)
+    const larger = this.lent.newArray(Uint8Array, Math.max(2 * this.bytes.length, this.used + more))
+    larger.set(this.bytes.subarray(0, this.used))
     this.bytes = larger
   }
 

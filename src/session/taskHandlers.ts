@@ -5,7 +5,6 @@ import { HANDLERS as EXEC_HANDLERS } from '../exec/handlers.ts'
 import type { Arena } from '../exec/memory/arena.ts'
 import { buffersPassed } from '../exec/memory/lease.ts'
 import { arraysIn, withScratch } from '../exec/memory/scratchMemory.ts'
-import { bytesOfBatches } from '../exec/tables/planRecord.ts'
 import { stageHandler } from '../exec/tables/stageTask.ts'
 import type { TaskHandler } from '../exec/workers/worker.ts'
 import { type EncodeTask, encode } from '../io/encode.ts'
@@ -21,10 +20,7 @@ export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
         scratch.reset()
         buffersPassed(garbageBytes)
       }
-      const bytes = encode(task, { newArray: arraysIn(scratch), again, newBytes: bytesIn(arena) })
-      // text formats leave each value's bytes as garbage too
-      if (task.format !== 'parquet') buffersPassed(bytesOfBatches(task.parts) + bytes.length)
-      return bytes
+      return encode(task, { newArray: arraysIn(scratch), again, newBytes: bytesIn(arena) })
     })
   },
 }

@@ -19,6 +19,7 @@ import { isS3 } from '../remote/s3.ts'
 import { openS3Output } from '../remote/s3Output.ts'
 import { besideOf, removeLeft } from './beside.ts'
 import { fileError } from './byteSource.ts'
+import { flushedBeside } from './flushes.ts'
 import { type Output, openStream } from './outputStream.ts'
 
 /** Appends bytes; resolves when the operating system has them. */
@@ -77,15 +78,21 @@ async function openOutput(path: string, access: WriteAccess): Promise<Output> {
   await removeLeft(place)
   const temporary = besideOf(place)
   const handle = await open(temporary, 'wx', known === undefined ? 0o666 : known.mode & 0o777)
+  const flushes = flushedBeside(handle)
   return {
-    append: (piece) => handle.writeFile(piece), // appends: the handle keeps its position
+    async append(piece) {
+      await handle.writeFile(piece) // appends: the handle keeps its position
+      flushes.appended(piece.length)
+    },
     async finish() {
       if (known !== undefined) await keepOwner(handle, known)
+      await flushes.ended()
       await handle.sync()
       await handle.close()
       await rename(temporary, place)
     },
     async discard() {
+      await flushes.ended().catch(() => undefined)
       await handle.close().catch(() => undefined)
       await unlink(temporary).catch(() => undefined)
     },

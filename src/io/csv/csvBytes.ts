@@ -1,6 +1,7 @@
 /** Rows as the bytes of CSV records: numbers and texts without a string a field, where their form is known from their bits. */
 import { type Batch, type Column, isValid } from '../../core/data/column.ts'
 import { valueReader } from '../../core/data/columnReaders.ts'
+import { LENT_BY_NOBODY, type Lent } from '../lent.ts'
 import { Output, plainWriter, type ValueWriter, writeNumber } from '../valueBytes.ts'
 
 /** The characters between fields, and before decimals; both of ASCII. */
@@ -12,9 +13,12 @@ export interface CsvForm {
 export const STANDARD_FORM: CsvForm = { delimiter: ',', decimal: '.' }
 
 /** The records of a batch whose columns `checkCsvTypes` admits. */
-export function csvRecords({ columns, length }: Batch, form: CsvForm = STANDARD_FORM): Uint8Array {
+export function csvRecords({ columns, length }: Batch, form: CsvForm = STANDARD_FORM, lent: Lent = LENT_BY_NOBODY): Uint8Array {
   const delimiter = form.delimiter.charCodeAt(0)
-  const out = new Output(columns.reduce((sum, column) => sum + mostBytes(column), length * columns.length))
+  const out = new Output(
+    columns.reduce((sum, column) => sum + mostBytes(column), length * columns.length),
+    lent,
+  )
   const fields = columns.map((column) => fieldWriter(column, form))
   for (let row = 0; row < length; row++) {
     for (let c = 0; c < fields.length; c++) {
@@ -23,7 +27,7 @@ export function csvRecords({ columns, length }: Batch, form: CsvForm = STANDARD_
     }
     out.byte(NEWLINE)
   }
-  return out.bytes.subarray(0, out.used)
+  return out.result()
 }
 
 /** The bytes of a column's fields, or a little more; fewer only where texts need many quotes. */

@@ -4,6 +4,7 @@ import { valueReader } from '../../core/data/columnReaders.ts'
 import { emptyColumn } from '../../core/data/columnSlices.ts'
 import { fieldsOf } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
+import { LENT_BY_NOBODY, type Lent } from '../lent.ts'
 import { Output, plainWriter, type ValueWriter, writeNumber } from '../valueBytes.ts'
 
 /** Bytes of a field beside its name and its texts, at first; there is more room where they do not suffice. */
@@ -18,19 +19,22 @@ const NOT_ASCII = 128
 const [BEGIN_LIST, END_LIST, BEGIN_OBJECT, END_OBJECT] = [91, 93, 123, 125]
 
 /** The lines of a batch whose columns `writeNdjson` admits. PlanError for NaN and infinity, which JSON has no word for. */
-export function ndjsonRecords({ element, columns, length }: Batch): Uint8Array {
+export function ndjsonRecords({ element, columns, length }: Batch, lent: Lent = LENT_BY_NOBODY): Uint8Array {
   const fields = fieldsOf(element)
   const write = objectWriter(
     fields.map(({ name }) => name),
     columns.map((column, i) => writerOf(column, fields[i]?.name ?? '')), // a column a field
   )
   const names = fields.reduce((sum, { name }) => sum + name.length, 2)
-  const out = new Output(columns.reduce((sum, column) => sum + textBytes(column), length * (names + columns.length * FIELD_BYTES)))
+  const out = new Output(
+    columns.reduce((sum, column) => sum + textBytes(column), length * (names + columns.length * FIELD_BYTES)),
+    lent,
+  )
   for (let row = 0; row < length; row++) {
     write(out, row)
     out.byte(NEWLINE)
   }
-  return out.bytes.subarray(0, out.used)
+  return out.result()
 }
 
 function textBytes({ type, offsets, length }: Column): number {
