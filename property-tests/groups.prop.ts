@@ -103,6 +103,8 @@ const AGGREGATES: readonly Aggregate[] = [
   { name: 'min', kind: 'min', column: 0 },
   { name: 'max', kind: 'max', column: 0 },
   { name: 'count', kind: 'count', column: 0 },
+  { name: 'keyed', kind: 'count', column: 3 },
+  { name: 'told', kind: 'count', column: 2 },
   { name: 'rows', kind: 'count' },
   { name: 'other', kind: 'sum', column: 1 },
   { name: 'least', kind: 'min', column: 1 },

@@ -333,6 +333,30 @@ test.each<[string, () => unknown, string]>([
     "sortBy() takes a function, or a list of values with an order each; it was given one of such values without its list.\nWrite sortBy([{ by: (row) => row.price, order: 'descending' }]).",
   ],
   [
+    'sortBy of a comparison',
+    () => table.sortBy(((a: { a: number }, b: { a: number }) => a.a - b.a) as never),
+    'sortBy() takes a function of one row, which returns what to sort by; it was given one of two, which compares rows.\n' +
+      "Write sortBy((row) => row.price), or where larger ones come first sortBy([{ by: (row) => row.price, order: 'descending' }]).",
+  ],
+  [
+    'sortBy of a comparison in a list',
+    () => table.sortBy([{ by: (a: { a: number }, b: { a: number }) => b.a - a.a }] as never),
+    'sortBy() takes a function of one row, which returns what to sort by; it was given one of two, which compares rows.\n' +
+      "Write sortBy((row) => row.price), or where larger ones come first sortBy([{ by: (row) => row.price, order: 'descending' }]).",
+  ],
+  [
+    'an orderBy that is a value and its order',
+    () => table.window({ orderBy: { by: (r: { a: number }) => r.a, order: 'descending' } } as never, { n: library.rowNumber() }),
+    'The orderBy of window() takes a function, or a list of values with an order each; it was given one of such values without its list.\n' +
+      "Write orderBy: [{ by: (row) => row.price, order: 'descending' }].",
+  ],
+  [
+    'an orderBy that compares',
+    () => table.window({ orderBy: (a: { a: number }, b: { a: number }) => a.a - b.a } as never, { n: library.rowNumber() }),
+    'The orderBy of window() takes a function of one row, which returns what to sort by; it was given one of two, which compares rows.\n' +
+      "Write orderBy: (row) => row.price, or where larger ones come first orderBy: [{ by: (row) => row.price, order: 'descending' }].",
+  ],
+  [
     'groupBy of a name',
     () => table.groupBy('a' as never),
     'groupBy() takes a function of (value, key); it was given "a".\nWrite groupBy((row) => row.a).',

@@ -3,12 +3,20 @@
 import { availableParallelism } from 'node:os'
 import { Subject } from 'rxjs'
 import { checkBoolean, checkOneOf, checkSeed, isSignal } from '../core/arguments.ts'
+import { DistArray } from '../core/arrays/distArray.ts'
+import { interfaceOf } from '../core/data/interfaceText.ts'
 import { valueText } from '../core/data/valueKinds.ts'
+import * as errors from '../core/errors.ts'
 import { PlanError } from '../core/errors.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
+import { addLibraryParts } from '../core/libraryParts.ts'
+import * as aggregates from '../core/plan/aggregates.ts'
+import * as windows from '../core/plan/windows.ts'
 import type { TableMemory } from '../core/ports.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
-import type { Shown } from '../core/show/shown.ts'
+import { type Shown, showAs } from '../core/show/shown.ts'
+import { bucket } from '../core/time/bucket.ts'
+import { duration, formatTime, parseTime } from '../core/time/texts.ts'
 import type { Gang } from '../exec/gang/gang.ts'
 import { tableMemory } from '../exec/tables/columns/tableMemory.ts'
 import { Executor } from '../exec/tables/executor.ts'
@@ -101,6 +109,13 @@ export async function sparkAskedFor({ tables, fallback }: SessionOptions): Promi
     return undefined
   }
   return await (await import('./sparkTables.ts')).sparkTables(tables, fallback)
+}
+
+/** Makes the class of sessions known: to what prints them, and with all else that the library exports, to what looks into a program's functions. */
+export function introduceSession<S>(Session: { readonly prototype: object }, shownOf: (session: S) => Shown): void {
+  showAs<S>(Session.prototype, shownOf)
+  const tables = [aggregates, windows, errors].flatMap((module): unknown[] => Object.values(module))
+  addLibraryParts([Session, DistArray, interfaceOf, bucket, duration, formatTime, parseTime, ...tables])
 }
 
 /** The content that is printed of a session: its workers, and how much of its memory is used. */

@@ -22,7 +22,6 @@ import { checkOptions } from '../core/options.ts'
 import type { ArrayInit, ArraySource } from '../core/plan/logicalPlan.ts'
 import type { TableMemory } from '../core/ports.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
-import { showAs } from '../core/show/shown.ts'
 import { csvKernels } from '../exec/kernels/csv/csvKernels.ts'
 import { stoppedError } from '../exec/workers/pool.ts'
 import { loadThreadProgram } from '../exec/workers/threadProgram.ts'
@@ -38,7 +37,7 @@ import { openParquet, type ParquetOptions } from '../io/parquet.ts'
 import { checkReading, type FileSource, type OneFile, type ReadOptions } from '../io/reading.ts'
 import { openText } from '../io/text.ts'
 import { type Checkpoint, checkpointAskedFor, openedCheckpoint } from './checkpoint.ts'
-import { composed, type Joined, noServer, readingUntil, shownSession, sparkAskedFor } from './composition.ts'
+import { composed, introduceSession, type Joined, noServer, readingUntil, shownSession, sparkAskedFor } from './composition.ts'
 import type { SessionEngine } from './engine.ts'
 import { gangAskedFor } from './gangAskedFor.ts'
 import { madePlan, type RandomOptions, randomInit, scanPlan, typedArrayPlan } from './givenArrays.ts'
@@ -89,7 +88,7 @@ export class Session implements AsyncDisposable {
   }
 
   static {
-    showAs<Session>(Session.prototype, (session) => shownSession(session.workers, session.#runtime))
+    introduceSession<Session>(Session, (session) => shownSession(session.workers, session.#runtime))
   }
 
   /**

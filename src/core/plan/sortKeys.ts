@@ -39,10 +39,7 @@ export function sortByPlan(
   by: Callback | readonly (SortByAny | Callback)[],
   options: { readonly descending?: boolean; readonly env?: object },
 ): LogicalPlan {
-  if (typeof by === 'object' && by !== null && 'by' in by)
-    throw new PlanError(
-      "sortBy() takes a function, or a list of values with an order each; it was given one of such values without its list.\nWrite sortBy([{ by: (row) => row.price, order: 'descending' }]).",
-    )
+  checkOrder(by, options, 'sortBy')
   const isNames = Array.isArray(by) && by.length > 0 && by.every((key) => typeof key === 'string')
   if (!Array.isArray(by) || isNames) return sortPlan(engine, input, by as Callback, options)
   checkOptions('sortBy() by a list', options, [])
@@ -63,6 +60,20 @@ const GIVEN = {
   sortBy: { what: 'sortBy()', list: 'sortBy([…])', as: (keys: string) => `sortBy(${keys})` },
   window: { what: 'The orderBy of window()', list: 'orderBy: […]', as: (keys: string) => `orderBy: ${keys}` },
 } as const
+
+/** Throws PlanError for an order that is given as `Array.prototype.sort` takes it, or as one value of a list without its list. */
+export function checkOrder(by: unknown, { env }: { readonly env?: object }, method: Ordered): void {
+  const { what, as } = GIVEN[method]
+  if (typeof by === 'object' && by !== null && 'by' in by)
+    throw new PlanError(
+      `${what} takes a function, or a list of values with an order each; it was given one of such values without its list.\nWrite ${as("[{ by: (row) => row.price, order: 'descending' }]")}.`,
+    )
+  if (typeof by === 'function' && by.length > 1 && env === undefined)
+    throw new PlanError(
+      `${what} takes a function of one row, which returns what to sort by; it was given one of two, which compares rows.\n` +
+        `Write ${as('(row) => row.price')}, or where larger ones come first ${as("[{ by: (row) => row.price, order: 'descending' }]")}.`,
+    )
+}
 
 /** Joins a list of keys into one function, with a direction for each item of the array that it returns. */
 export function orderByList(
@@ -88,6 +99,7 @@ function checkedKey(engine: Lowering, input: LogicalPlan, key: SortByAny | Callb
       `${what} takes a list of functions, or of { by, order, nulls }, as in ${as("[{ by: (row) => row.price, order: 'descending' }]")}; in it was ${valueText(key)}.`,
     )
   checkOptions(`A value of ${method}()`, given, ['by', 'order', 'nulls', 'env'])
+  checkOrder(given.by, given, method)
   const { order = 'ascending', nulls = 'last' } = given
   checkOneOf(`The order of ${method}()`, order, ['ascending', 'descending'])
   checkOneOf(`The nulls of ${method}()`, nulls, ['first', 'last'])

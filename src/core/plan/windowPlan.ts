@@ -15,7 +15,7 @@ import { isAggregate } from './aggregates.ts'
 import { asColumnType, F64, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
 import { aggregateType, evaluated } from './groupPlan.ts'
 import type { Directions, LogicalPlan, WindowCall, WindowFrame } from './logicalPlan.ts'
-import { LIST, orderByList, type SortByAny } from './sortKeys.ts'
+import { checkOrder, LIST, orderByList, type SortByAny } from './sortKeys.ts'
 import { type Callback, checkOrdered, lowerFunction, requireRows } from './transformations.ts'
 import { isWindowFunction } from './windows.ts'
 
@@ -60,6 +60,7 @@ export function windowPlan(
     throw new PlanError(
       "The orderBy of window() is a list, whose values have an order each. Write it there, as in orderBy: [{ by: (row) => row.price, order: 'descending' }].",
     )
+  checkOrder(orderBy, over, 'window')
   const given = {
     ...(by === undefined ? {} : { by: withEnv('window', by, over, 1) }),
     ...(orderBy === undefined

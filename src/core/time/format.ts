@@ -61,7 +61,7 @@ const known = new Map<string, TimeFormat>()
 /** The most formats that are cached: they may come from rows. */
 const MOST_FORMATS = 1000
 
-/** The parsed format. Throws PlanError for an unknown directive, and in formats that are read for two that tell the same part of a time. */
+/** The parsed format. Throws PlanError for an unknown directive, where there is none, and in formats that are read for two that tell the same part of a time. */
 export function timeFormat(format: unknown, caller: 'parseTime()' | 'formatTime()'): TimeFormat {
   if (typeof format !== 'string')
     throw new PlanError(
@@ -80,6 +80,10 @@ function formatOf(format: string, caller: 'parseTime()' | 'formatTime()'): TimeF
   const pieces = piecesOf(format, caller)
   const directives = pieces.flatMap((piece) => (piece.kind === 'directive' ? [piece.directive] : []))
   const letters = directives.map(({ letter }) => letter)
+  if (letters.length === 0)
+    throw new PlanError(
+      `${caller} finds no directive in ${valueText(format)}, so that it tells nothing of a time. Directives begin with %, as in '%Y-%m-%d %H:%M'.`,
+    )
   if (caller === 'formatTime()') return { pieces, letters }
   for (const [i, one] of directives.entries()) {
     const other = directives.slice(0, i).find((before) => before.says.includes(one.says) || one.says.includes(before.says))

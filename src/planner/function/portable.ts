@@ -12,6 +12,7 @@
  */
 import type { AnyNode, Identifier } from 'acorn'
 import type { PortableFunction } from '../../core/ir/functionIr.ts'
+import { isLibraryPart } from '../../core/libraryParts.ts'
 import type { Refusal } from '../../core/span.ts'
 import { libraryCallOf } from '../../core/time/library.ts'
 import { isOwnName } from './calledNames.ts'
@@ -206,9 +207,9 @@ export function platformName(f: unknown): string | undefined {
   return PLATFORM_FUNCTIONS.get(f)
 }
 
-/** Whether a function belongs to the platform: it captures nothing, and is the same in every thread. */
+/** Whether a function belongs to the platform, or to the library: none of the program's variables is behind it. */
 export function isPlatformFunction(f: AnyFunction): boolean {
-  return PLATFORM_FUNCTIONS.has(f)
+  return PLATFORM_FUNCTIONS.has(f) || libraryCallOf(f) !== undefined || isLibraryPart(f)
 }
 
 function platformFunctions(): ReadonlyMap<unknown, string> {

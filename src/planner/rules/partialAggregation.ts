@@ -7,15 +7,14 @@
  * Counts, extremes, firsts and lasts combine. Sums and means of numbers do not: their bits come from the fixed tree over
  * the group's own values in row order, whose chunks do not follow the partitions.
  *
- * Rows of tables in memory need not move: workers share them, and count and compare numbers in kernels.
+ * Rows of tables in memory need not move: workers share them, and count, compare numbers and ask truth values in kernels, whose values
+ * compiled functions compute as columns.
  */
 
 import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
-import type { UserFunction } from '../../core/ir/functionIr.ts'
 import { valueClassOf } from '../../core/plan/elements.ts'
 import type { AggregateCall, LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Rule } from '../rule.ts'
-import { isColumn } from './irRewrite.ts'
 
 const COMBINES: readonly AggregateCall['kind'][] = ['count', 'min', 'max', 'first', 'last', 'any', 'all']
 
@@ -50,24 +49,13 @@ function isOverTable(plan: LogicalPlan): boolean {
   }
 }
 
-/** Whether the aggregate is computed from the groups of all rows at once: counts of rows and of numbers, extremes of numbers, bigints and dates, firsts and lasts. */
-function hasKernel({ element, input }: Extract<LogicalPlan, { kind: 'GroupBy' }>, { name, kind, of }: AggregateCall): boolean {
-  if (kind === 'count') return of === undefined || isNumber(input.element, columnOf(of))
+/** Whether the aggregate is computed from the groups of all rows at once: counts, truth values, extremes of numbers, bigints and dates, firsts and lasts. */
+function hasKernel({ element }: Extract<LogicalPlan, { kind: 'GroupBy' }>, { name, kind, of }: AggregateCall): boolean {
+  if (kind === 'count' || kind === 'any' || kind === 'all') return of === undefined || of.ir !== undefined
   if (kind === 'first' || kind === 'last') return true
   return (kind === 'min' || kind === 'max') && ['number', 'bigint', 'Date'].includes(classOf(element, name))
 }
 
-function isNumber(element: ElementType, name: string | undefined): boolean {
-  return classOf(element, name) === 'number'
-}
-
 function classOf(element: ElementType, name: string | undefined): ReturnType<typeof valueClassOf> {
   return valueClassOf(fieldsOf(element).find((field) => field.name === name)?.type ?? { kind: 'unknown' })
-}
-
-/** Returns the column that a function returns unchanged; undefined where it computes anything. */
-function columnOf({ ir }: UserFunction): string | undefined {
-  const [only, ...rest] = ir?.body ?? []
-  const value = only?.kind === 'Return' && rest.length === 0 ? only.value : undefined
-  return value !== undefined && isColumn(value) ? value.name : undefined
 }

@@ -41,6 +41,12 @@ export class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'num
       return () => numbersColumn(values)
     }
     if (column === undefined) return undefined
+    if (kind === 'count' && column.validity !== undefined && column.type.kind !== 'null' && column.type.kind !== 'object') {
+      const values = doubles()
+      const bits = memory.addressOf(column.validity)
+      this.folds.push({ kind, type: 'u8', values: bits, bits, out: values.byteOffset, present: 0 }) // whatever its type: no value is read
+      return () => numbersColumn(values)
+    }
     if (kind === 'collect') {
       if (!isGatherable(column)) return undefined
       this.collected.set(column, undefined)
@@ -60,9 +66,9 @@ export class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'num
     const place = { type, values: memory.addressOf(column.values), bits: memory.addressOf(column.validity) }
     const present = (): number => memory.room(4 * groups.length)
     const counts = (address: number): Int32Array => memory.integers(address, groups.length)
-    if (kind === 'sum' || kind === 'mean' || kind === 'min' || kind === 'max' || kind === 'count') {
+    if (kind === 'sum' || kind === 'mean' || kind === 'min' || kind === 'max') {
       const values = doubles()
-      const own = place.bits === 0 || kind === 'sum' || kind === 'count' ? 0 : present()
+      const own = place.bits === 0 || kind === 'sum' ? 0 : present()
       this.folds.push({ kind, ...place, out: values.byteOffset, present: own })
       const known = (): readonly [Float64Array, Int32Array?] => (own === 0 ? [values] : [values, counts(own)])
       return kind === 'min' || kind === 'max' ? () => extremesOf(column.type, ...known()) : () => numbersColumn(...known())
