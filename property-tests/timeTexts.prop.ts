@@ -68,11 +68,11 @@ function instantsIn(zone: string | undefined): fc.Arbitrary<number> {
   return clock === undefined ? fc.oneof(any, fc.integer({ min: Date.UTC(1000, 0), max: Date.UTC(9999, 0) })) : fc.oneof(any, near, near)
 }
 
-/** DuckDB has another letter for milliseconds. */
-const written = fc.array(
-  fc.oneof(fc.constantFrom(...'YymbBdjHMSLf%'.split('').map((letter) => `%${letter}`)), fc.constantFrom('-', 'T', ' (x) ', '.*', ' ')),
-  { minLength: 1, maxLength: 9 },
-)
+/** With one directive at least, as formats need. DuckDB has another letter for milliseconds. */
+const directives = fc.constantFrom(...'YymbBdjHMSLf'.split('').map((letter) => `%${letter}`))
+const written = fc
+  .tuple(fc.array(fc.oneof(directives, fc.constantFrom('%%', '-', 'T', ' (x) ', '.*', ' ')), { maxLength: 8 }), directives, fc.nat(8))
+  .map(([pieces, one, at]) => pieces.toSpliced(at, 0, one))
 
 test('times are written as DuckDB writes what the clock shows', async () => {
   const cases = zones.chain((zone) =>
