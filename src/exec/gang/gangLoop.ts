@@ -34,8 +34,8 @@ import { bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import { holdRows, letGo, tooLarge } from './movement/held.ts'
 import type { Movement } from './movement/movement.ts'
 import { madeIn, madeText, neededOf, scannedIn, settleOwned, settlePass, versionIn, withoutMade } from './movement/needs.ts'
-import { labelIn, type Placement } from './movement/placement.ts'
-import { betweenRounds } from './movement/rounds.ts'
+import { isPlacedAs, labelIn } from './movement/placement.ts'
+import { expectedRounds, roundsText } from './movement/rounds.ts'
 import { fetchRows } from './movement/rowSupply.ts'
 import { scanElsewhere, scansText } from './movement/scans.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './movement/served.ts'
@@ -91,7 +91,7 @@ export class GangLoop extends KernelLoop {
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
     const { placement } = this.#formed ?? {}
     const found = [elementsText(placement), madeText(this.#made), this.#scansText, this.#servedText, this.#sharedText]
-    const texts = [this.#last.because, this.#roundsText, ...found]
+    const texts = [this.#last.because, roundsText(this.blocks, this.#roundBytes), ...found]
     return this.#last.count === 1 ? this.#last : { ...this.#last, because: texts.join('') }
   }
 
@@ -115,6 +115,19 @@ export class GangLoop extends KernelLoop {
   #disband(): void {
     if (this.#formed?.shared !== undefined) this.#gang.forgetLoop(this.#formed.id)
     this.#formed = undefined
+  }
+
+  /** Subscripts may follow captured values: then the same blocks touch other elements, and the loop is placed anew. */
+  override takeOver(inputs: LoopInputs, ir: FunctionIr, resources: LoopResources): boolean {
+    const isPlaced = isPlacedAs(this.inputs, inputs)
+    // passes that may have to run again move what they have moved
+    if (!isPlaced && this.#journal.has(this)) return false
+    if (!super.takeOver(inputs, ir, resources)) return false
+    if (isPlaced) return true
+    this.#disband()
+    this.#next.forget()
+    this.#stays = undefined
+    return true
   }
 
   override get simulated(): SimulatedLoop {
@@ -155,12 +168,6 @@ export class GangLoop extends KernelLoop {
     const written = new Set(this.written())
     for (const storage of this.#storages) await journal.use(storage, written.has(storage) ? 'write' : 'read')
     return await super.runPasses(pass, most, options)
-  }
-
-  get #roundsText(): string {
-    const { rounds } = this.blocks
-    if (rounds === undefined || this.#roundBytes === 0) return ''
-    return ` What its ${rounds.length - 1} rounds added, and what that changed, took ${this.#roundBytes.toLocaleString('en-US')} bytes in the last pass.`
   }
 
   get #storages(): readonly Storage[] {
@@ -349,17 +356,10 @@ export class GangLoop extends KernelLoop {
       blocks,
       storageOf: this.#storageOf,
       missingBytes,
-      rounds: this.#roundsOf(placement),
+      rounds: expectedRounds(this, placement, this.#roundBytes),
       links: this.#gang.linkCost,
     }
     return chosenProcesses(pass, { count, aloneMs, workers })
-  }
-
-  /** The rounds of a pass and the bytes between them: those of the last pass, or before one the most that there can be. */
-  #roundsOf(placement: Placement): { readonly count: number; readonly bytes: number } {
-    const { count, updates, flushed } = betweenRounds(this, placement)
-    const others = new Set(placement.order.owners).size - 1
-    return { count, bytes: this.#roundBytes || count * (updates + others * flushed) }
   }
 
   #needed({ placement }: Formed, served: Served = NOTHING_SERVED): Needed[] {

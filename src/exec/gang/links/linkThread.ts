@@ -239,6 +239,8 @@ class Link {
     if (!peer.isUp || this.#isOver) return
     const { world, rank } = this.#data.settings
     if (rank > 0) {
+      // it has found rank 0, which waits for the others, and knows who has not come
+      if (peer.rank === 0) clearTimeout(this.#timer)
       this.#lookWhetherLinked()
       return
     }

@@ -113,6 +113,14 @@ test('a wrong token is refused, and rank 0 says why it waits in vain', async () 
   })
 })
 
+test('who has found rank 0 leaves it to rank 0 to say who has not come, however short its own time', async () => {
+  const gang = [settings(0, { world: 3, joinMs: 2500 }), settings(1, { world: 3, joinMs: 1500 })]
+  const [first, second] = await Promise.allSettled(gang.map((own) => Links.start(own, threadProgram(), listener().events)))
+  expect(first).toMatchObject({ reason: { message: 'Rank 2 has not joined within 2.5 s. All processes run the same program.' } })
+  expect(second).toMatchObject({ reason: { name: 'GangError', fault: 'lost', rank: 0 } })
+  expect(String((second as PromiseRejectedResult).reason.message)).toMatch(/^Rank 0 was lost: /)
+})
+
 /** Makes certificates of an authority of its own, as docs/machines.md says; false without openssl. */
 function certificates(path: string): boolean {
   mkdirSync(path)

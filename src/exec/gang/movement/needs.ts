@@ -93,11 +93,14 @@ export function settlePass(
 ): void {
   const { belongings } = keeping
   const flushed = new Set<Storage>([...inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
-  for (const { storage, kind, isWritten } of arrays) {
+  for (const placed of arrays) {
+    const { storage, kind, isWritten } = placed
     const number = keeping.numberOf(storage)
     const version = needed.find((one) => one.storage === storage)?.version
     const after = isWritten && version !== undefined ? afterOneWrite(version) : version
-    const residence = residences?.get(storage)
+    // where no block touches any of an array, it lies where it lay
+    const isTouched = kind !== 'boxes' || placed.cells.bounds.length > 0
+    const residence = isTouched ? residences?.get(storage) : belongings.residence(number, version)
     if (isWritten || residence !== undefined) belongings.settle(number, after, residence)
     if (kind === 'added' || kind === 'boxes' || (kind === 'whole' && !isWritten)) continue
     const isKnown = residences !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)

@@ -194,15 +194,21 @@ function placedAs(
   return boxes
 }
 
+/** Whether the same blocks touch the same elements. Inputs of one loop may differ in that, where subscripts follow captured values. */
+export function isPlacedAs({ analyzed: one }: LoopInputs, { analyzed: other }: LoopInputs): boolean {
+  return one.footprints === other.footprints || JSON.stringify(one.footprints) === JSON.stringify(other.footprints)
+}
+
 /** What blocks touch of an array, whichever processes run them. */
 interface Touched {
+  readonly of: LoopInputs
   readonly touches: readonly (readonly Touch[])[]
   readonly cells: ReturnType<typeof cellsOf>
   /** Whether blocks that wait for each other were found to be in order where they touch the same elements. */
   isOrdered: boolean
 }
 
-/** Kept as long as the blocks: a loop is placed anew whenever a process is lost or joins, which the others wait for. */
+/** Kept as long as the blocks and what they touch: a loop is placed anew whenever a process is lost or joins, which the others wait for. */
 const known = new WeakMap<BlockSchedule, Map<number, Touched>>()
 
 function touchedIn(
@@ -213,9 +219,9 @@ function touchedIn(
   const ofBlocks = known.get(context.blocks) ?? new Map<number, Touched>()
   known.set(context.blocks, ofBlocks)
   const found = ofBlocks.get(array)
-  if (found !== undefined) return found
+  if (found !== undefined && isPlacedAs(found.of, inputs)) return found
   const touches = touchesOf(inputs, context, { array, storage })
-  const touched = { touches, cells: cellsOf(touches), isOrdered: false }
+  const touched = { of: inputs, touches, cells: cellsOf(touches), isOrdered: false }
   ofBlocks.set(array, touched)
   return touched
 }

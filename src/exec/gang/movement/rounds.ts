@@ -57,6 +57,23 @@ export function betweenRounds(
   }
 }
 
+/** The flushes between rounds of a pass and the bytes at all of them: those of the last pass, or before one the most that there can be. */
+export function expectedRounds(
+  loop: { readonly blocks: BlockSchedule; readonly lanes: readonly Lanes[] },
+  placement: Pick<Placement, 'bounds' | 'flushed' | 'order'>,
+  lastBytes: number,
+): { readonly count: number; readonly bytes: number } {
+  const { count, updates, flushed } = betweenRounds(loop, placement)
+  const others = new Set(placement.order.owners).size - 1
+  return { count, bytes: lastBytes || count * (updates + others * flushed) }
+}
+
+/** The sentence of explain() about the bytes that a pass sent between its rounds; empty where it sent none. */
+export function roundsText({ rounds }: BlockSchedule, bytes: number): string {
+  if (rounds === undefined || bytes === 0) return ''
+  return ` What its ${rounds.length - 1} rounds added, and what that changed, took ${bytes.toLocaleString('en-US')} bytes in the last pass.`
+}
+
 /** The changes that flushes make in arrays, from one round of a pass to the next. */
 export class FlushedChanges {
   readonly #before: ReadonlyMap<Storage, Uint8Array>

@@ -1,0 +1,111 @@
+/**
+ * Loops whose subscripts follow captured numbers that the program changes between passes, on several processes of which some are lost: each
+ * pass moves what it touches itself, and a pass that runs again what it touched then.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Loop } from '../src/index.ts'
+import { Session } from '../src/index.ts'
+import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
+import { announcedRun } from './lawRuns.ts'
+import { type Mishap, memoryGang, mishaps, stopPlaces } from './memoryGang.ts'
+
+const RUN = announcedRun('gangCaptures.prop.ts', 300)
+vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
+
+const QUIET = { progress: false, checkRaces: false, memory: '32MB', ...shortPassesOnWorkers } as const
+let alone: Session
+let [shared, lost] = [0, 0]
+beforeAll(async () => {
+  alone = await Session.start({ workers: 1, ...QUIET })
+})
+afterAll(async () => {
+  await alone.stop()
+  await stopPlaces()
+  expect(shared, 'passes of several processes').toBeGreaterThan(RUN.numRuns)
+  if (RUN.numRuns >= 300) expect(lost, `processes lost in ${shared} passes`).toBeGreaterThan(shared / 100)
+})
+
+interface Turn {
+  /** A row and a column that all iterations read; a row that no iteration writes; elements so far away; so many elements of a row. */
+  readonly loop: 'pivot' | 'without' | 'beside' | 'first'
+  readonly passes: number
+  /** By how much the captured row and column grow after each pass. */
+  readonly by: number
+  /** Whether the program reads the array after each pass, so that all of it is in one process. */
+  readonly reads: boolean
+}
+
+interface Program {
+  readonly rows: number
+  readonly columns: number
+  readonly turns: readonly Turn[]
+}
+
+const programs: fc.Arbitrary<Program> = fc.record({
+  rows: fc.integer({ min: 5, max: 40 }),
+  columns: fc.integer({ min: 3, max: 30 }),
+  turns: fc.array(
+    fc.record({
+      loop: fc.constantFrom<Turn['loop']>('pivot', 'pivot', 'without', 'beside', 'first'),
+      passes: fc.integer({ min: 1, max: 4 }),
+      by: fc.integer({ min: 0, max: 5 }),
+      reads: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 5 },
+  ),
+})
+
+async function run(session: Session, { rows, columns, turns }: Program): Promise<readonly unknown[]> {
+  const a = session.random([rows, columns], { seed: 7 })
+  const b = session.random([rows, columns], { seed: 8 })
+  let [row, column] = [0, 0]
+  const loops: Readonly<Record<Turn['loop'], Loop>> = {
+    pivot: session.loop(session.range(rows, columns), { a }, ([i, j], { a }) => {
+      a.set(i, j, a.get(i, j) * 0.5 + a.get(row, j) * 0.25 + a.get(i, column) * 0.125)
+    }),
+    without: session.loop(session.range(rows), { a }, ([i], { a }) => {
+      if (i !== row) a.set(i, 1, a.get(i, 1) * 0.5 + a.get(row, 1))
+    }),
+    beside: session.loop(session.range(rows, columns), { a, b }, ([i, j], { a, b }) => {
+      b.set(i, j, b.get(i, j) * 0.5 + (i + row < rows ? a.get(i + row, j) : a.get(i + row - rows, j)))
+    }),
+    first: session.loop(session.range(columns), { a, b }, ([j], { a, b }) => {
+      for (let k = 0; k < row; k++) a.set(k, j, a.get(k, j) * 0.75 + b.get(k, j))
+    }),
+  }
+  const seen: unknown[] = []
+  for (const { loop, passes, by, reads } of turns) {
+    for await (const { number } of loops[loop].passes(passes)) {
+      if (reads) seen.push(await a.toTypedArray())
+      ;[row, column] = [(row + by) % rows, (column + by) % columns]
+      seen.push(number)
+    }
+  }
+  seen.push(await a.toTypedArray(), await b.toTypedArray())
+  for (const array of [a, b, ...Object.values(loops)]) if ('release' in array) await array.release()
+  return seen
+}
+
+async function inGang(world: number, list: readonly Mishap[], seed: number, program: Program): Promise<readonly unknown[]> {
+  const { gang, losses, stop } = memoryGang(world, list, seed)
+  const session = await Session.start({ workers: 1, ...QUIET, ...runningWith(gang) })
+  try {
+    return await run(session, program)
+  } finally {
+    await session.stop()
+    shared += gang.members.passes
+    lost += losses()
+    await stop()
+  }
+}
+
+test('subscripts that follow captured numbers go with them from pass to pass, whichever processes are lost', async () => {
+  await fc.assert(
+    fc.asyncProperty(programs, fc.integer({ min: 2, max: 4 }), mishaps(4, 80), fc.nat(), async (program, world, list, seed) => {
+      const those = list.filter(({ rank }) => rank < world)
+      expect(await inGang(world, those, seed, program)).toEqual(await run(alone, program))
+    }),
+    RUN,
+  )
+})
