@@ -23,6 +23,7 @@ import type { LoopResources, PassesResult, VerifyResult } from '../loops/prepare
 import type { Arena } from '../memory/arena.ts'
 import { AskedPass } from './askedPass.ts'
 import { copied, sameTable } from './capturedTables.ts'
+import { ChangingArrays, sentAgain } from './changingArrays.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
 import { type Formed, formedOn, type Shared, type SharedLoop, sharedBy } from './formed.ts'
 import type { Journal } from './journal.ts'
@@ -62,6 +63,7 @@ export class GangLoop extends KernelLoop {
   #kept: readonly ArrayLike<Primitive>[] = []
   #isAgain = false
   readonly #served = new ServedArrays()
+  readonly #changing = new ChangingArrays()
   #servedText = ''
   #sharedText = ''
   #scansText = ''
@@ -349,13 +351,14 @@ export class GangLoop extends KernelLoop {
     if (large !== undefined) return { count, because: `All of ${large} does not fit into the memory of one process.` }
     const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
     const nodes = withoutMade(movement.nodes, (number) => this.#madeBy(this.#storageOf(number)) !== undefined)
-    const missingBytes = this.#gang.missingBytes(id, needed) + missingElementBytes(this.#gang, others, placement, this.#versionOf)
+    const { changed, lasting } = this.#changing.next(needed)
     const pass = {
       placement,
       movement: { ...movement, nodes },
       blocks,
       storageOf: this.#storageOf,
-      missingBytes,
+      missingBytes: this.#gang.missingBytes(id, lasting) + missingElementBytes(this.#gang, others, placement, this.#versionOf),
+      again: sentAgain(this.#gang, id, changed, (storage) => this.#served.readBytes(storage)),
       rounds: expectedRounds(this, placement, this.#roundBytes),
       links: this.#gang.linkCost,
     }

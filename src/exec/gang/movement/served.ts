@@ -64,6 +64,13 @@ export class ServedArrays {
     this.#left.set(storage, left)
   }
 
+  /** Bytes that the blocks of all other processes were found to read of an array; undefined where nobody has looked. */
+  readBytes(storage: Storage): number | undefined {
+    if (storage.kind !== 'dense') return undefined
+    const own = this.#found?.rows?.get(storage)
+    return own?.rows.slice(1).reduce((sum, rows) => sum + countOfRows(rows) * storage.data.BYTES_PER_ELEMENT, 0)
+  }
+
   /** The arrays that a pass is served; brings home what the subscript slice reads. */
   async next(loop: ServedLoop, id: string, gang: Members, others: readonly Other[]): Promise<Served> {
     const { inputs, placement } = loop
