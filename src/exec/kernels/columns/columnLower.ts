@@ -50,6 +50,11 @@ export function textFunctionName(n: number): string {
   return `${OF_TEXT}${n}`
 }
 
+/** The name of one that gives undefined where it gives nothing. */
+export function missingTextFunctionName(n: number): string {
+  return `${MISSING_OF_TEXT}${n}`
+}
+
 export function isTextFunction(name: string): boolean {
   return name.startsWith(OF_TEXT)
 }
@@ -65,7 +70,7 @@ export function missingAnswerName(n: number): string {
 
 /** Whether what is null in a column was undefined. */
 export function isOfMissing(name: string): boolean {
-  return name.startsWith(MISSING)
+  return name.startsWith(MISSING) || name.startsWith(MISSING_OF_TEXT)
 }
 
 /** The name of the column that holds a field of a struct, the last of the names that lead to it. */
@@ -81,6 +86,7 @@ export function isAdded(name: string): boolean {
 const ADDED = '\0'
 const OF_TEXT = `${ADDED}text`
 const MISSING = `${ADDED}missing`
+const MISSING_OF_TEXT = `${OF_TEXT}missing`
 
 type Locals = Map<string, ColumnValue>
 

@@ -10,6 +10,7 @@ import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { emptyColumn, takeColumn } from '../../../../core/data/columnSlices.ts'
 import { type ElementType, fieldsOf } from '../../../../core/data/schema.ts'
 import type { Step } from '../../../../planner/physical/physicalPlan.ts'
+import { isOfMissing } from '../../../kernels/columns/columnLower.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import type { Block } from '../../block.ts'
 import { callable } from '../../operators/rows/rowKernel.ts'
@@ -197,7 +198,7 @@ function resultsOf(f: TextFunction, texts: readonly unknown[]): readonly unknown
   } catch {
     return undefined // a step before it may drop the rows of such a text; over rows it throws only where it is reached
   }
-  if (!f.isStored && results.includes(undefined)) return undefined
+  if (!f.isStored && !isOfMissing(f.name) && results.includes(undefined)) return undefined
   return results.map((result) => result ?? null)
 }
 

@@ -22,7 +22,7 @@ import { inferTypes, isNumberType, type TypeOf } from '../../../../core/ir/irTyp
 import { localsOf } from '../../../../core/ir/listQuestions.ts'
 import { endlessLoop } from '../../../../core/ir/mayNotEnd.ts'
 import type { ExecFunction, Step } from '../../../../planner/physical/physicalPlan.ts'
-import { isTextFunction, textFunctionName } from '../../../kernels/columns/columnLower.ts'
+import { isTextFunction, missingTextFunctionName, textFunctionName } from '../../../kernels/columns/columnLower.ts'
 import { withRowFunctions } from '../stepFunctions.ts'
 import { instantsIn, spanSource, spansOfDays } from './dateValues.ts'
 import { type FoundText, foundSource, type Source } from './foundTexts.ts'
@@ -67,7 +67,7 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
   const without: Step[] = []
   const guards: Guard[] = []
   let names = 0
-  const newName = (): string => textFunctionName(names++)
+  const newName = (isMissing = false): string => (isMissing ? missingTextFunctionName : textFunctionName)(names++)
   for (const [i, step] of steps.entries()) {
     const rewritten = withRowFunctions(step, (f) => {
       const found = new Extraction(f, { element, texts, spans, instants, numbers, newName, isStored: step.kind !== 'EvaluateExec' })
@@ -129,7 +129,7 @@ interface ExtractionOptions {
   readonly spans: ReadonlyMap<string, number>
   readonly instants: ReadonlySet<string>
   readonly numbers: ReadonlySet<string>
-  readonly newName: () => string
+  readonly newName: (isMissing?: boolean) => string
   readonly isStored: boolean
 }
 
@@ -144,7 +144,7 @@ class Extraction {
   private readonly spans: ReadonlyMap<string, number>
   private readonly instants: ReadonlySet<string>
   private readonly numbers: ReadonlySet<string>
-  private readonly newName: () => string
+  private readonly newName: (isMissing?: boolean) => string
   private types: TypeOf | undefined
   /** The original expression of each read of a function's column. */
   private readonly origins = new WeakMap<Expr, Expr>()
@@ -215,7 +215,7 @@ class Extraction {
     if (source === undefined || !someExpr(origin, isWork)) return expr
     const id = exprId(origin)
     let known = this.found.get(id)
-    if (known === undefined) this.found.set(id, (known = { name: this.newName(), ...source, expr: origin }))
+    if (known === undefined) this.found.set(id, (known = { name: this.newName(isUndefinedAtMost(origin, ir)), ...source, expr: origin }))
     const field = columnExpr(known.name, expr)
     this.origins.set(field, origin)
     return field
@@ -294,6 +294,14 @@ function isWork(expr: Expr): boolean {
     default:
       return false
   }
+}
+
+/** Whether an expression looks up a number or a truth value, so that what it gives is one, or undefined, but never null. */
+function isUndefinedAtMost(expr: Expr, { tables }: FunctionIr): boolean {
+  if (expr.kind !== 'Find' || expr.values === undefined) return false
+  const held = tables.find(({ name }) => name === expr.values)?.value
+  const kinds = new Set(Array.from<unknown>(held ?? [null]).map((value) => typeof value))
+  return kinds.size === 1 && (kinds.has('number') || kinds.has('boolean'))
 }
 
 /** The statements without variables that are a function's column and that nothing reads any more, with the names of these columns. */
