@@ -49,6 +49,13 @@ interface Row {
   readonly scores: readonly number[]
   readonly flags: readonly (boolean | null)[]
   readonly tag: string | null
+  readonly items: readonly Item[]
+}
+interface Item {
+  readonly sku: string
+  readonly qty: number
+  readonly price: number
+  readonly paid: boolean
 }
 
 type Numbers = 'f64' | 'f32' | 'i32' | 'u8'
@@ -69,12 +76,21 @@ const tables = fc
     const isOfElements = nulls === 'elements' || nulls === 'both'
     const list = <T>(...values: readonly T[]): fc.Arbitrary<readonly T[]> =>
       or(fc.array(or(fc.constantFrom(...values), isOfElements), { maxLength: 5 }), isOfLists)
+    // a struct may be null, or only its fields
+    const item = (isOfNulls: boolean): fc.Arbitrary<Item> => {
+      const field = <T>(...values: readonly T[]): fc.Arbitrary<T> => or(fc.constantFrom(...values), isOfNulls)
+      return fc.record(
+        { sku: field(...TEXTS), qty: field(0, 1, 2, 3), price: field(0.5, -0, 2.25, Number.NaN), paid: field(true, false) },
+        { noNullPrototype: true },
+      )
+    }
     const row = fc.record({
       id: fc.integer({ min: -1, max: 6 }),
       tags: list(...TEXTS),
       scores: list(...VALUES[kind]),
       flags: list(true, false),
       tag: or(fc.constantFrom(...TEXTS), isOfElements),
+      items: or(fc.array(or(item(isOfElements), isOfElements), { maxLength: 4 }), isOfLists),
     })
     return fc.record({
       kind: fc.constant(kind),
@@ -102,6 +118,9 @@ const FILTERS: readonly ((r: Row) => unknown)[] = [
   (r) => r.scores === null || r.scores.every((s) => s >= 0),
   (r) => (r.scores[0] as number) > 0,
   (r) => !r.tags || r.tags.some((t) => t === 'a' || t === 'é'),
+  (r) => r.items.some((i) => i.sku === 'a'),
+  (r) => r.items?.every((i) => i.qty > 0 || i.paid),
+  (r) => r.items !== null && r.items.filter((i) => i?.price > 0).length < 2,
 ]
 const MAPS: readonly ((r: Row) => unknown)[] = [
   (r) => r.tags.length,
@@ -177,7 +196,49 @@ const MAPS: readonly ((r: Row) => unknown)[] = [
     return n > 2 ? n : (scores[0] ?? 0)
   },
   (r) => r.tags,
+  (r) => r.items.length,
+  (r) => r.items?.reduce((a, i) => a + i.qty * i.price, 0),
+  (r) => r.items.reduce((a, i, n) => a + i.qty * n, r.id),
+  (r) => r.items?.reduce((a, i) => (i === null ? a : a + i.qty), 0),
+  (r) => r.items.reduce((a, { qty, price }) => a + (price > 1 ? qty : 0), 0),
+  (r) => r.items.some((i) => i.paid),
+  (r) => r.items.some((i) => i?.sku === r.tag),
+  (r) => r.items.every(({ sku }) => sku !== 'b'),
+  (r) => r.items.some((i) => (i as unknown as { toString: unknown }).toString === undefined),
+  (r) => r.items.some((i) => (i as unknown as { color: unknown }).color === undefined),
+  (r) => r.items.findIndex((i) => i.qty > 1),
+  (r) => r.items.findLastIndex((i) => i.price >= 0 && r.id > 1),
+  (r) => r.items.filter((i) => i.qty > 1).length,
+  (r) => r.items.filter((i) => i.paid).reduce((a, i) => a + i.price, 0),
+  (r) => r.items.map((i) => i.sku).join('+'),
+  (r) => Math.max(...r.items.map((i) => i.price)),
+  (r) => r.items.map((i) => i.qty).includes(2),
+  (r) => r.items.some((i) => r.items.filter((j) => j.sku === i.sku).length > 1),
+  (r) => r.items.some((i) => r.tags.includes(i.sku)),
+  (r) => ({ n: r.items?.length ?? 0, cents: r.items?.reduce((a, i) => a + Math.round(i.qty * i.price * 100), 0), id: r.id }),
+  (r) => r.items.filter((i) => i.qty > 1),
+  // for lists that are null, empty ones
+  (r) => (r.tags ?? []).length,
+  (r) => (r.tags ?? []).includes('a'),
+  (r) => (r.tags ?? []).join(),
+  (r) => (r.tags ?? [])[0],
+  (r) => (r.scores ?? []).reduce((a, s) => a + s, r.id),
+  (r) => (r.scores ?? []).filter((s) => s > 0).length,
+  (r) =>
+    (r.scores ?? [])
+      .filter((s) => s > 0)
+      .map((s) => s * 2)
+      .join(' '),
+  (r) => (r.items ?? []).some((i) => i?.paid),
+  (r) => (r.items ?? []).map((i) => i.qty).includes(1),
+  ({ items }) => (items ?? []).reduce((a, i) => a + i.qty, 0),
+  (r) => Math.max(...(r.scores ?? [])),
+  (r) => (r.scores ?? []).reduce((a, b) => a + b),
   // these run as they did
+  (r) => r.items.find((i) => i.qty > 1)?.sku,
+  (r) => r.items[0]?.qty,
+  (r) => r.items.map((i) => ({ s: i.sku })),
+  (r) => r.items.reduce((a, b) => (a.qty > b.qty ? a : b)).sku,
   (r) => r.scores.map((s) => s + 1),
   (r) => r.tags.lastIndexOf('a'),
   (r) => r.tags.includes('a', 1),
@@ -201,6 +262,11 @@ const LISTS: readonly ((r: Row) => readonly unknown[])[] = [
     return tags
   },
   (r) => r.tags ?? [],
+  (r) => (r.tags ?? []).map((t) => t),
+  (r) => (r.items ?? []).filter((i) => i.qty > 1).map((i) => ({ id: r.id, sku: i.sku })),
+  (r) => r.tags?.map((t) => ({ t, id: r.id })) ?? [],
+  (r) => r.items?.filter((i) => i.paid).map((i) => i.qty) ?? [],
+  (r) => r.scores?.filter((s) => s > 0) ?? [],
 ]
 
 const drawn = fc.record({
@@ -230,6 +296,7 @@ async function scanOf({ table: { kind, nulls, rows: given }, source, rowGroupRow
     ['scores', list(kind), isOfLists],
     ['flags', list('bool'), isOfLists],
     ['tag', { kind: 'utf8' }, nulls === 'elements' || nulls === 'both'],
+    ['items', { kind: 'list', item: structOf(nulls === 'elements' || nulls === 'both') }, isOfLists],
   ]
   const element = { kind: 'row' as const, fields: types.map(([name, type, nullable]) => ({ name, type, nullable })) }
   const columns = types.map(([name, type]) => {
@@ -243,6 +310,11 @@ async function scanOf({ table: { kind, nulls, rows: given }, source, rowGroupRow
     return { kind: 'Stored', name: 'rows', storage: { kind: 'table', ...table }, element, keys }
   }
   return await scanOfFile(join(folder, `rows.${source}`), { element, columns, rows: given.length }, { format: source, rowGroupRows })
+}
+
+function structOf(nullable: boolean): ColumnType {
+  const kinds = { sku: 'utf8', qty: 'i32', price: 'f64', paid: 'bool' } as const
+  return { kind: 'struct', fields: Object.entries(kinds).map(([name, kind]) => ({ name, type: { kind }, nullable })) }
 }
 
 test('chains that ask lists have the results of JavaScript', async () => {

@@ -6,7 +6,10 @@
  *     r.tags.some((t) => t === 'a')     r.scores.filter((s) => s > 0).length     Math.max(...r.scores)     r.tags.join(',')
  *     r.day.split('/').map(Number)[2]   r.text.split(',').sort().join(',')     const [d, m, y] = r.day.split('/')
  *
- * Elements are numbers, truth values, texts or null. A function of an element is one expression, once what it declares is written out.
+ *     r.items.reduce((sum, i) => sum + i.qty * i.price, 0)   r.items.some((i) => i.price > 9)   r.items.map((i) => i.sku).join(',')
+ *
+ * Elements are numbers, truth values, texts or null, or structs, of which functions of an element read fields. A function of an element is
+ * one expression, once what it declares is written out.
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { ColumnType } from '../../core/data/schema.ts'
@@ -26,6 +29,10 @@ function itemsOf(l: Lowering, of: Expr): ColumnType | undefined {
   return type?.kind === 'list' ? type.item : undefined
 }
 
+export function isListColumn(l: Lowering, of: Expr): boolean {
+  return itemsOf(l, of) !== undefined
+}
+
 const ITEMS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8'])
 
 /** Whether an expression is a list whose elements functions can read. */
@@ -34,10 +41,10 @@ export function isReadable(l: Lowering, of: Expr): boolean {
   return (isMade(l, of) && !isOfStructs(l, of)) || (item !== undefined && ITEMS.has(item.kind))
 }
 
-/** Whether an expression is a list of structs, or those of one that a filter keeps, in `flatMap`, whose items become rows. */
+/** Whether an expression is a list of structs, or those of one that a filter keeps. */
 function isOfStructs(l: Lowering, of: Expr): boolean {
   if (of.kind === 'OfList' && of.asks === 'filter') return isOfStructs(l, of.list)
-  return isOfRows(l) && itemsOf(l, of)?.kind === 'struct'
+  return itemsOf(l, of)?.kind === 'struct'
 }
 
 function isOfRows({ context }: Lowering): boolean {
@@ -81,7 +88,8 @@ export function extremeOfRowList(l: Lowering, callee: 'Math.max' | 'Math.min', o
 /** Lowers `list.filter(f).length`, of which `call` is the call; undefined where there is no list. */
 export function countInRowList(l: Lowering, over: Value, call: CallExpression, node: AnyNode): Value | undefined {
   const [given] = call.arguments
-  if (over.kind !== 'expr' || given === undefined || given.type === 'SpreadElement' || !isReadable(l, over.expr)) return undefined
+  if (over.kind !== 'expr' || given === undefined || given.type === 'SpreadElement') return undefined
+  if (!isReadable(l, over.expr) && !isOfStructs(l, over.expr)) return undefined
   return withEach(l, { asks: 'count', list: over.expr, given, args: [], node })
 }
 
@@ -97,6 +105,8 @@ const OF_VALUES: ReadonlyMap<string, readonly number[]> = new Map([
   ['reverse', [0]],
   ['sort', [0]],
 ])
+/** Those of them whose answers are no structs where elements are. */
+const OF_STRUCTS = /^(reduce|some|every|findIndex|findLastIndex|map|filter)$/
 const OF_FUNCTIONS = /^(reduce|some|every|find|findIndex|findLast|findLastIndex|map|filter)$/
 /** The methods that change the list, which must be one that nothing else has. */
 const CHANGES = /^(reverse|sort)$/
@@ -104,8 +114,10 @@ const CHANGES = /^(reverse|sort)$/
 /** Lowers a method of a list; undefined for what is no list, and for other methods. */
 export function rowListMethod(l: Lowering, list: Expr, name: string, node: CallExpression): Value | undefined {
   const { arguments: args } = node
-  if (!(isReadable(l, list) || (/^(map|filter)$/.test(name) && isOfStructs(l, list))) || args.some(({ type }) => type === 'SpreadElement'))
-    return undefined
+  if (args.some(({ type }) => type === 'SpreadElement')) return undefined
+  if (isOfStructs(l, list)) {
+    if (!OF_STRUCTS.test(name) || (name === 'reduce' && args.length < 2)) return undefined
+  } else if (!isReadable(l, list)) return undefined
   if (CHANGES.test(name) && !makesList(list)) return undefined
   const nodes = args as readonly Expression[] // none is spread
   if (OF_VALUES.get(name)?.includes(args.length) === true) {

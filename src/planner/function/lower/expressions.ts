@@ -6,6 +6,7 @@ import { classExpression } from '../captures/declaredClasses.ts'
 import { freeValue } from '../captures/outside.ts'
 import { classAround, hasPrivateField, privateName } from '../captures/privateNames.ts'
 import { comparedTexts } from '../captures/textCodes.ts'
+import { listOrNone } from '../listOrNone.ts'
 import { comparedHeld } from '../lists/held/heldLists.ts'
 import { heldCall } from '../lists/held/heldMade.ts'
 import { withName } from '../lists/held/notes.ts'
@@ -40,6 +41,8 @@ const MAKES_LISTS: ReadonlySet<string> = new Set(['ArrayExpression', 'CallExpres
 
 function lowered(l: Lowering, node: Expression): Value {
   const span = l.span(node)
+  const either = l.context.kind === 'row' ? listOrNone(l, node) : undefined
+  if (either !== undefined) return lowerConditional(l, either)
   switch (node.type) {
     case 'Identifier':
       return identifier(l, node)

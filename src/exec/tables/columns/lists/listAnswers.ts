@@ -130,7 +130,8 @@ function isOfRow(asked: OfList): boolean {
       case 'Local':
         return own.has(expr.name)
       case 'Field':
-        return expr.of.kind === 'Input' && expr.of.argument === 0
+        if (expr.of.kind !== 'Input') return expr.of.kind === 'Local' && own.has(expr.of.name)
+        return expr.of.argument === 0
       case 'Input':
       case 'Key':
       case 'Read':

@@ -11,6 +11,7 @@ import { emptyColumn, sliceColumn } from '../../../../core/data/columnSlices.ts'
 import type { ColumnType } from '../../../../core/data/schema.ts'
 import { Bug } from '../../../../core/errors.ts'
 import { type Expr, type OfElement, visitExpr } from '../../../../core/ir/functionIr.ts'
+import { rewriteExpr, UNCHANGED } from '../../../../core/ir/irRewrite.ts'
 import { localsOf, type OfList } from '../../../../core/ir/listQuestions.ts'
 
 /** Types whose values are read straight from their typed array. */
@@ -98,13 +99,14 @@ export class ListColumn {
     return this.items.validity === undefined ? same : `(!${this.isItemNull('$k')} && ${same})`
   }
 
-  private isItemNull(at: string): string {
-    this.around.bindings[`$Ln${this.id}`] = this.items.validity
-    return isNullText(`$Ln${this.id}`, at)
+  private isItemNull(at: string, { validity }: Column = this.items, id: string = this.id): string {
+    this.around.bindings[`$Ln${id}`] = validity
+    return isNullText(`$Ln${id}`, at)
   }
 
   private body(expr: OfList, print: (expr: Expr) => string): string {
-    const { asks, args, each } = expr
+    const { asks, args } = expr
+    const each = expr.each && this.ofFields(expr.each)
     const loop = (body: string, from = '$b'): string => `for (let $k = ${from}; $k < $e; $k++) {\n${body}\n}`
     const back = (body: string): string => `for (let $k = $e - 1; $k >= $b; $k--) {\n${body}\n}`
     const value = each === undefined ? '' : print(each.value)
@@ -166,15 +168,32 @@ return $t;`
     }
   }
 
-  /** Prints the declarations of what the function of an element is given, as far as its value reads them. */
-  private given({ item, index }: OfElement, value: string): string {
-    const declared = (local: string, init: () => string): string => (value.includes(`l_${local}`) ? `const l_${local} = ${init()};\n` : '')
-    return declared(item, () => this.item('$k')) + declared(index, () => '$k - $b')
+  /** The function of an element that is a struct, with variables in place of the fields that it reads. */
+  private ofFields(each: OfElement): OfElement {
+    const { type, children, validity } = this.items
+    if (type.kind !== 'struct' || validity !== undefined) return each // a field of null throws
+    const { item } = each
+    const expr = (one: Expr): Expr => {
+      if (one.kind !== 'Field' || one.of.kind !== 'Local' || one.of.name !== item) return one
+      const at = type.fields.findIndex(({ name }) => name === one.name)
+      return children?.[at] === undefined ? one : { kind: 'Local', name: `${item}$${at}`, span: one.span }
+    }
+    return { ...each, value: rewriteExpr(each.value, { ...UNCHANGED, expr }) }
   }
 
-  /** Prints the element at a place among those of all lists. */
-  private item(at: string): string {
-    const { items, id, around } = this
+  /** Prints the declarations of what the function of an element is given, as far as its value reads them. */
+  private given({ item, index }: OfElement, value: string): string {
+    const isRead = (local: string): boolean => new RegExp(`\\bl_${local.replaceAll('$', '\\$')}(?![\\w$])`).test(value)
+    const declared = (local: string, init: () => string): string => (isRead(local) ? `const l_${local} = ${init()};\n` : '')
+    const fields = (this.items.children ?? []).map((field, at) =>
+      declared(`${item}$${at}`, () => this.item('$k', field, `${this.id}_${at}`)),
+    )
+    return declared(item, () => this.item('$k')) + fields.join('') + declared(index, () => '$k - $b')
+  }
+
+  /** Prints the element at a place among those of all lists, or its field. */
+  private item(at: string, items: Column = this.items, id: string = this.id): string {
+    const { around } = this
     const direct = DIRECT.get(items.type.kind)
     if (direct === undefined || items.values === undefined) {
       // a slice of lists has all elements: readers of texts look at all that they are given
@@ -184,7 +203,7 @@ return $t;`
     around.bindings[`$Lv${id}`] = items.values
     // the type in the comment gives kernels over other typed arrays another source, so that V8's access to each stays monomorphic
     const value = direct(`$Lv${id}[${at}] /* ${items.type.kind} */`)
-    return items.validity === undefined ? `(${value})` : `(${this.isItemNull(`(${at})`)} ? null : ${value})`
+    return items.validity === undefined ? `(${value})` : `(${this.isItemNull(`(${at})`, items, id)} ? null : ${value})`
   }
 
   private list(): string {
