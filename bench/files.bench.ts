@@ -209,6 +209,7 @@ if (!existsSync(orderLines))
     FROM range(${rows / 5}) t(i)) TO '${orderLines}' (FORMAT JSON)`)
 interface OrderLine {
   readonly place: { readonly town: string }
+  readonly items: readonly { readonly name: string; readonly count: number }[] | null
   readonly price: number
 }
 await ask({
@@ -266,6 +267,38 @@ await ask({
   },
   duck: `SELECT sum(list_sum(scores)) FROM '${tagged}' WHERE list_contains(tags, 'tag 7')`,
   polars: `answer = pl.scan_parquet('${tagged}').filter(pl.col('tags').list.contains('tag 7')).select(pl.col('scores').list.sum().sum()).collect().item()`,
+  compared: true,
+})
+
+await ask({
+  name: `Parquet, ${rows} lists: rows for the tags of each, by tag`,
+  rows,
+  ours: async () => {
+    const tags = (await session.readParquet<Tagged>(tagged)).flatMap((r) => (r.tags ?? []).map((tag) => ({ tag, id: r.id })))
+    const groups = tags.groupBy((t) => t.tag).agg({ ids: sum((t) => t.id) })
+    return groups.map((g) => g.ids).max()
+  },
+  duck: `SELECT max(ids)::DOUBLE FROM (SELECT sum(id) AS ids FROM (SELECT id, unnest(tags) AS tag FROM '${tagged}') GROUP BY tag)`,
+  polars: `answer = pl.scan_parquet('${tagged}').explode('tags').drop_nulls('tags').group_by('tags').agg(pl.col('id').cast(pl.Float64).sum()).select(pl.col('id').max()).collect().item()`,
+  compared: true,
+})
+await ask({
+  name: `NDJSON, ${rows / 5} nested: a sum over lists of objects`,
+  rows: rows / 5,
+  ours: async () => (await session.readNdjson<OrderLine>(orderLines)).map((o) => (o.items ?? []).reduce((n, i) => n + i.count, 0)).sum(),
+  duck: `SELECT sum(list_sum(list_transform(items, lambda i: i.count)))::DOUBLE FROM '${orderLines}'`,
+  polars: `answer = float(pl.scan_ndjson('${orderLines}').select(pl.col('items').list.eval(pl.element().struct.field('count')).list.sum().sum()).collect().item())`,
+  compared: true,
+})
+await ask({
+  name: `Parquet, ${rows} x 6: different pairs of a number and a year`,
+  rows,
+  ours: async () => {
+    const pairs = (await session.readParquet<Sale>(sales.parquet)).map((s) => ({ product: s.product, year: s.day.getUTCFullYear() }))
+    return await pairs.distinct().count()
+  },
+  duck: `SELECT count(*)::DOUBLE FROM (SELECT DISTINCT product, year(day) FROM '${sales.parquet}')`,
+  polars: `answer = float(pl.scan_parquet('${sales.parquet}').select('product', pl.col('day').dt.year()).unique().select(pl.len()).collect().item())`,
   compared: true,
 })
 

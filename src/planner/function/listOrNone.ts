@@ -1,9 +1,9 @@
 /**
  * A list of a column that may be null, for which an empty one is written, as one of two expressions:
  *
- *     (r.tags ?? []).map(f)           r.tags == null ? [].map(f) : r.tags.map(f)
- *     r.tags?.filter(f).map(g) ?? []  r.tags == null ? [] : r.tags.filter(f).map(g)
- *     r.tags ?? []                    r.tags == null ? [] : r.tags
+ *     (r.tags ?? []).some(f)          r.tags != null ? r.tags.some(f) : [].some(f)
+ *     r.tags?.filter(f).map(g) ?? []  r.tags != null ? r.tags.filter(f).map(g) : []
+ *     r.tags ?? []                    r.tags != null ? r.tags : []
  *
  * Statement: both are the same to a program, since reading a column twice does nothing, and no method of a list that is asked for here gives
  * null or undefined where a list is wanted.
@@ -104,6 +104,6 @@ function withoutOptional(node: Expression): { readonly list: Expression; readonl
 
 function oneOf({ start, end }: Expression, list: Expression, { none, some }: Pick<Either, 'none' | 'some'>): ConditionalExpression {
   const nothing: Literal = { type: 'Literal', value: null, raw: 'null', start, end }
-  const test: BinaryExpression = { type: 'BinaryExpression', operator: '==', left: list, right: nothing, start, end }
-  return { type: 'ConditionalExpression', test, consequent: none, alternate: some, start, end }
+  const test: BinaryExpression = { type: 'BinaryExpression', operator: '!=', left: list, right: nothing, start, end }
+  return { type: 'ConditionalExpression', test, consequent: some, alternate: none, start, end }
 }

@@ -95,7 +95,25 @@ test('the items of flatMap may be objects that are mapped from a list, and nothi
   expect(items((r) => r.tags.map((t) => ({ t })).length)).toContain('It uses length of a value')
   expect(items((r) => r.parts.filter((p) => p.k > 2)[0]?.k)).toContain('It indexes a value that is not an array.')
   expect(row((r) => r.tags.map((t) => ({ t })))).toContain('It keeps an object or array')
-  expect(row((r) => r.parts.map((p) => p.k).join())).toContain('It uses a function as a value.')
+})
+
+test('lists of objects are asked by functions that read fields', () => {
+  expect(row((r) => r.parts.map((p) => p.k).join())).toBe('return #0.parts.map((item, index) => item.k).join()')
+  expect(row((r) => r.parts.reduce((sum, p) => sum + p.k, 0))).toBe('return #0.parts.reduce((sofar, item, index) => (sofar + item.k), 0)')
+  expect(row((r) => r.parts.filter((p) => p.k > 2).length)).toBe('return #0.parts.filter((item, index) => (item.k > 2)).length')
+  // an answer that is an object
+  expect(row((r) => r.parts.find((p) => p.k > 2)?.k)).toContain('It uses a function as a value.')
+  expect(row((r) => r.parts.reduce((a, b) => (a.k > b.k ? a : b)).k)).toContain('It uses a function as a value.')
+})
+
+test('an empty list may stand for a list that is null', () => {
+  expect(row((r) => (r.tags ?? []).length)).toBe('return ((#0.tags == null) ? 0 : #0.tags.length)')
+  expect(row((r) => (r.tags ?? []).filter((t) => t !== '').join())).toBe(
+    'return ((#0.tags == null) ? "" : #0.tags.filter((item, index) => (item !== "")).join())',
+  )
+  expect(row((r) => r.tags?.map((t) => t) ?? [], 'flatMap')).toBe('return ((#0.tags == null) ? [] : #0.tags.map((item, index) => item))')
+  // a list that a call gives would be made twice
+  expect(row((r) => (r.name.match(/a/g) ?? []).length)).toContain('It keeps an object or array')
 })
 
 test('what has statements, or reads elements that are objects, runs as it did', () => {

@@ -73,9 +73,17 @@ function mappedList({ body }: FunctionIr): Mapped | undefined {
   if (only?.kind !== 'Return' || only.value === undefined || others.length > 0) return undefined
   const { value } = only
   if (value.kind !== 'Conditional') return chain(value)
-  if (value.else.kind !== 'ArrayLiteral' || value.else.items.length > 0) return undefined
-  const mapped = chain(value.then)
-  return mapped && { ...mapped, test: value.test }
+  const { test, then: some, else: none, span } = value
+  if (isEmpty(some)) {
+    const mapped = chain(none)
+    return mapped && { ...mapped, test: { kind: 'Unary', operator: '!', operand: test, span } }
+  }
+  const mapped = isEmpty(none) ? chain(some) : undefined
+  return mapped && { ...mapped, test }
+}
+
+function isEmpty(expr: Expr): boolean {
+  return expr.kind === 'ArrayLiteral' && expr.items.length === 0
 }
 
 function chain(value: Expr): Mapped | undefined {
@@ -104,7 +112,7 @@ function elementsOf(batch: Batch, { name }: { readonly name: string }): Elements
   const lists = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === name)]
   const [values] = lists?.type.kind === 'list' ? (lists.children ?? []) : []
   const { offsets } = lists ?? {}
-  if (lists === undefined || values === undefined || offsets === undefined || lists.validity !== undefined) return undefined
+  if (lists === undefined || values === undefined || offsets === undefined || hasNull(lists)) return undefined
   const [first, end] = [offsets[0] as number, offsets[lists.length] as number] // length + 1 of them
   const [rows, indices] = [new Int32Array(end - first), new Int32Array(end - first)]
   let at = 0
@@ -116,6 +124,13 @@ function elementsOf(batch: Batch, { name }: { readonly name: string }): Elements
     }
   }
   return { batch, rows, indices, items: sliceColumn(values, first, end) }
+}
+
+/** Whether a value of a column is null; the lists that a test keeps mostly are not. */
+function hasNull({ validity, length }: Column): boolean {
+  if (validity === undefined) return false
+  for (let i = 0; i < length; i++) if (((validity[i >> 3] as number) & (1 << (i & 7))) === 0) return true // i < length
+  return false
 }
 
 /** The elements that a filter keeps, with their indices among those of their row. */
