@@ -1,5 +1,6 @@
 /** The movement of a loop's passes, which follows from who has which elements before each: found once for each such state, as passes repeat. */
 import type { Storage } from '../../../core/arrays/storage.ts'
+import { sameItems } from '../../../core/sameItems.ts'
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
 import { HOME, type Keeping, type Process } from './belongings.ts'
 import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
@@ -32,6 +33,10 @@ export class Movements<Other extends Ranked> {
   readonly #others: readonly Other[]
   /** The movements that were found, by the holders of elements before the pass. */
   readonly #known = new Map<string, Movement<Other>>()
+  /** The last movement, with the residences that it was found by: passes that repeat begin with what the one before has left. */
+  #last:
+    | { readonly ends: Ends; readonly found: readonly (Residence<Process> | undefined)[]; readonly movement: Movement<Other> }
+    | undefined
   /** The last refinement of an array's cells by the bounds of its residence. */
   readonly #refined = new Map<Boxed, Cells>()
 
@@ -43,10 +48,24 @@ export class Movements<Other extends Ranked> {
   }
 
   next(versionOf: VersionOf, ends: Ends): Movement<Other> {
-    const { arrays, order } = this.#placement
+    const { arrays } = this.#placement
     const processes: readonly Process[] = [HOME, ...this.#others]
     const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes' && placed.cells.bounds.length > 0)
-    const before = boxed.map((placed) => this.#before(placed, versionOf(placed.storage), processes))
+    const found = boxed.map(({ storage }) => this.#keeping.belongings.residence(this.#keeping.numberOf(storage), versionOf(storage)))
+    if (this.#last?.ends === ends && sameItems(this.#last.found, found)) return this.#last.movement
+    const movement = this.#movement(boxed, found, processes, ends)
+    this.#last = { ends, found, movement }
+    return movement
+  }
+
+  #movement(
+    boxed: readonly Boxed[],
+    found: readonly (Residence<Process> | undefined)[],
+    processes: readonly Process[],
+    ends: Ends,
+  ): Movement<Other> {
+    const { order } = this.#placement
+    const before = boxed.map((placed, i) => this.#before(placed, found[i], processes))
     const states = before.map(({ cells, holders }) => `${cells.bounds.join('|')} ${Buffer.from(holders).toString('latin1')}`)
     const key = [ends, ...states].join('\n')
     const known = this.#known.get(key)
@@ -55,15 +74,15 @@ export class Movements<Other extends Ranked> {
     const fetches = new Map<Other, NumberedBox[]>()
     const traffic = boxed.map(({ storage }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
       const { cells, holders } = before[i] as (typeof before)[number] // as many
-      const found = transfersOf(cells, order, holders, ends)
-      if ('because' in found) return { storage: 0, transfers: [] } // as `placedAs` has found some
-      residences.set(storage, residenceOf(cells.bounds, found.holders, { processes, home: HOME, shape: storage.shape }))
+      const moved = transfersOf(cells, order, holders, ends)
+      if ('because' in moved) return { storage: 0, transfers: [] } // as `placedAs` has found some
+      residences.set(storage, residenceOf(cells.bounds, moved.holders, { processes, home: HOME, shape: storage.shape }))
       const number = this.#keeping.numberOf(storage)
-      for (const { box, from } of found.fetches) {
+      for (const { box, from } of moved.fetches) {
         const other = this.#others[from - 1] as Other // not from here
         fetches.set(other, [...(fetches.get(other) ?? []), { storage: number, box }])
       }
-      return { storage: number, transfers: found.transfers }
+      return { storage: number, transfers: moved.transfers }
     })
     const ranks = [0, ...this.#others.map(({ rank }) => rank)]
     const nodes = movesOf(this.#blocks, order.owners, ranks.length, traffic).map((moves) => ({
@@ -87,9 +106,12 @@ export class Movements<Other extends Ranked> {
   }
 
   /** The cells of an array, refined where other processes have some of it and not all, and their holders. */
-  #before(placed: Boxed, version: string | undefined, processes: readonly Process[]): { readonly cells: Cells; readonly holders: Holders } {
-    const { cells, storage } = placed
-    const residence = this.#keeping.belongings.residence(this.#keeping.numberOf(storage), version)
+  #before(
+    placed: Boxed,
+    residence: Residence<Process> | undefined,
+    processes: readonly Process[],
+  ): { readonly cells: Cells; readonly holders: Holders } {
+    const { cells } = placed
     const cut = residence === undefined ? undefined : this.#cut(placed, residence)
     if (residence === undefined || cut === undefined) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
     return { cells: cut, holders: holdersIn(residence, cut.bounds, processes) }
