@@ -135,7 +135,10 @@ test('a list with two names is refused, and a length that is too large is an err
   expect((await run('out.set(i, new Array(i - 1).fill(0).length)')).outcome).toBe(
     'The body of the loop over range(20) threw at key [0]: Invalid array length',
   )
-  expect((await run('const many = new Float64Array(70000 + i); out.set(i, many.length)')).outcome).toBe(
-    'The body of the loop over range(20) threw at key [0]: many has more than 65,536 elements. Make it as long as it may become, by a number that is written out or captured, as new Float64Array(n).',
-  )
+  const long = 'const many = new Float64Array(70000 + i); many[i] = i; out.set(i, many.length + many[3])'
+  const { outcome, plan } = await run(long)
+  expect(outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${long} }`, HELD)))
+  expect(plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)).toStrictEqual([
+    'many has more than 65,536 elements. Make it as long as it may become, by a number that is written out or captured, as new Float64Array(n).',
+  ])
 })

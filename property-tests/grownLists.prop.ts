@@ -132,17 +132,19 @@ test('bodies with lists that grow are compiled, run in parallel, and give the bi
   await expectBitsOfPlain(session, { name: 'grown lists', draw: bodyText, held: HELD, run: RUN, least: 500 })
 })
 
-test('a list whose room is used up is an error, and one from whose start elements were taken goes on', async () => {
+test('a body whose list has no room left begins again as it stands, and one from whose start elements were taken goes on', async () => {
   const { adj } = HELD
   const walked = (body: string): Promise<unknown> =>
     looped(session, bodyOf(`([i], { x, out }) => { ${body} }`, { adj })).then((one) => one.outcome)
-  expect(await walked('const q = [i]; while (q.length > 0) q.push(i); out.set(i, 1)')).toBe(
-    'The body of the loop over range(20) threw at key [0]: q has more than 65,536 elements. Make it as long as it may become, as new Float64Array(n), and count them.',
-  )
+  const long = 'const q = [i]; while (q.length < 70000) q.push(q.length * i); out.set(i, q[60000])'
+  const { outcome, plan } = await looped(session, bodyOf(`([i], { x, out }) => { ${long} }`, { adj }))
+  expect(outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${long} }`, { adj })))
+  expect(plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)).toStrictEqual([
+    'q has more than 65,536 elements. Make it as long as it may become, as new Float64Array(n), and count them.',
+  ])
   const sums =
     'const q = [i, 1]; let s = 0; for (let k = 0; k < 150000; k++) { s = (s + q.shift()) % 1009; q.push(k + s) } out.set(i, s + q[1] - q.length)'
   expect(await walked(sums)).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${sums} }`, {})))
-  expect(await walked('const q = []; q.push(i); q.push(adj[i % 5][i]); out.set(i, q[1])')).toBe(
-    'The body of the loop over range(20) threw at key [2]: q holds no undefined or null. Put a default in its place, as x ?? 0.',
-  )
+  const absent = 'const q = []; q.push(i); q.push(adj[i % 5][i]); out.set(i, q[1])'
+  expect(await walked(absent)).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${absent} }`, { adj })))
 })

@@ -174,7 +174,14 @@ export type Stmt =
   /** The end of the function; in a loop body that of the iteration, writing the iterated element when there is a value. */
   | { readonly kind: 'Return'; readonly value?: Expr; readonly span: Span }
   /** `throw new E(message)`; `error` is the constructor's name, one of Error, RangeError, TypeError. */
-  | { readonly kind: 'Throw'; readonly error: 'Error' | 'RangeError' | 'TypeError'; readonly message?: Expr; readonly span: Span }
+  /** `isLimit`: JavaScript would go on, or fail in its own way; only what the body was compiled to cannot. */
+  | {
+      readonly kind: 'Throw'
+      readonly error: 'Error' | 'RangeError' | 'TypeError'
+      readonly message?: Expr
+      readonly isLimit?: true
+      readonly span: Span
+    }
   /** Evaluates an expression only because it may fail. */
   | { readonly kind: 'Evaluate'; readonly value: Expr; readonly span: Span }
 

@@ -35,6 +35,7 @@ import type { Lanes } from './reductions/reductionCopies.ts'
 
 /** Why no kernel can run the body over these storages; undefined when one can. */
 export function whyNoKernel(inputs: LoopInputs): Refusal | undefined {
+  if (inputs.asIs !== undefined) return inputs.asIs
   const { ir } = inputs.analyzed
   const { kernel } = inputs.analyzed.plan
   if (ir === undefined || kernel.target === 'as-is') return kernel.because?.[0] ?? refusal('The body runs as it stands.', '')

@@ -4,6 +4,7 @@ import type { DenseStorage, Storage } from '../../core/arrays/storage.ts'
 import type { FunctionIr, PortableFunction } from '../../core/ir/functionIr.ts'
 import type { AccumulatorKind } from '../../core/loop/accumulator.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
+import type { Refusal } from '../../core/span.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { ScannedSpec } from '../arrays/scannedArray.ts'
 import type { BlockSchedule } from './blocks/schedule.ts'
@@ -76,6 +77,8 @@ export interface LoopInputs {
   readonly envObject: Readonly<Record<string, unknown>>
   /** The names of handles, as the body's own closure knows them: arrays by their plans, all else by itself. */
   readonly handles?: ReadonlyMap<object, string>
+  /** Why the body runs as it stands though it can be compiled. */
+  readonly asIs?: Refusal
   /** The inspector's finding, for a colored schedule; without it the loop runs serially. */
   readonly finding?: Finding
 }

@@ -102,10 +102,21 @@ export interface PreparedLoop {
    * promise; the arrays stay as they are. `automatic` checks cheap loops only.
    */
   checkRaces(pass: number, options: { readonly automatic: boolean; readonly signal?: AbortSignal | undefined }): Promise<RaceCheck>
-  /** Copies what a pass may write; the function returned puts it back. */
+  /** Copies what a pass may write; the function returned puts it back. With `most`, undefined unless it is dense arrays of so many bytes or less. */
   snapshot(): () => void
+  snapshot(most: number): (() => void) | undefined
   /** Frees what the loop holds in the arena. */
   dispose(): void
+}
+
+/** The arrays that the body makes for itself, which nobody reads after an iteration. */
+function ownArrays(inputs: LoopInputs): ReadonlySet<Storage> {
+  const { env } = inputs.analyzed.spec
+  const isOwn = (name: string): boolean => {
+    const binding = env[name]
+    return binding?.kind === 'array' && binding.isLocal === true
+  }
+  return new Set([...inputs.arrays].flatMap(([name, { storage }]) => (isOwn(name) ? [storage] : [])))
 }
 
 export abstract class Prepared implements PreparedLoop {
@@ -134,8 +145,14 @@ export abstract class Prepared implements PreparedLoop {
     return await checkRaces({ inputs, space, blocks, loop: this.name, pass, turns, ...options })
   }
 
-  snapshot(): () => void {
-    const copies = this.written().map((storage) => ({ storage, copy: copyStorage(storage) }))
+  snapshot(): () => void
+  snapshot(most: number): (() => void) | undefined
+  snapshot(most = Number.POSITIVE_INFINITY): (() => void) | undefined {
+    const own = ownArrays(this.inputs)
+    const written = this.written().filter((storage) => !own.has(storage))
+    const bytes = written.map((one) => (one.kind === 'dense' && one.objects === undefined ? one.data.byteLength : Number.POSITIVE_INFINITY))
+    if (bytes.reduce((sum, size) => sum + size, 0) > most) return undefined
+    const copies = written.map((storage) => ({ storage, copy: copyStorage(storage) }))
     return () => {
       for (const { storage, copy } of copies) restoreStorage(storage, copy)
     }

@@ -6,11 +6,9 @@
  */
 
 import { checkCount, checkSignal } from '../../core/arguments.ts'
-import type { Storage } from '../../core/arrays/storage.ts'
 import { callSite } from '../../core/callSite.ts'
 import { defined } from '../../core/defined.ts'
 import type { Engine } from '../../core/engine.ts'
-import { isError } from '../../core/isError.ts'
 import { joinedSignal } from '../../core/joinedSignal.ts'
 import type { KeptInput } from '../../core/loop/checkpoint.ts'
 import { type Loop, RUN_OPTIONS, type RunOptions } from '../../core/loop/loop.ts'
@@ -19,21 +17,33 @@ import type { LoopReport, PassReport, VerifyReport } from '../../core/loop/loopR
 import { machinesOf, type SimulateOptions, type Simulation } from '../../core/loop/simulation.ts'
 import { checkOptions } from '../../core/options.ts'
 import { showAs } from '../../core/show/shown.ts'
-import { copyStorage } from '../../exec/arrays/storageBlocks.ts'
+import type { Refusal } from '../../core/span.ts'
 import type { LedgerCall } from '../../exec/ledger/ledger.ts'
 import type { PassResult, PreparedLoop } from '../../exec/loops/loopRun.ts'
 import { notCompiledError } from '../../planner/loop/report/requireCompiled.ts'
 import type { Runtime } from '../runtime.ts'
+import { limitMet, limitsOf, MOST_KEPT, NO_LIMITS } from './limits.ts'
 import { type Analysis, LoopAnalysis } from './loopAnalysis.ts'
-import { ownPlanOf } from './loopBindings.ts'
 import { LoopDescription, type LoopState } from './loopDescription.ts'
 import { arrayText, callText, capturedDigest, keptPass, whyNotRecorded } from './loopLedger.ts'
 import { LoopPreparation, type Prepared } from './loopPreparation.ts'
 import { checkRequest, type LoopRequest } from './loopRequest.ts'
 
+interface RunHow {
+  readonly signal: AbortSignal | undefined
+  readonly analysis: Analysis
+  readonly call: LedgerCall | undefined
+}
+
+/** What became of passes; with `limit`, nothing: they have to run as the body stands. */
+interface RunPasses {
+  readonly reports: readonly PassReport[]
+  readonly failed?: { readonly reason: unknown }
+  readonly limit?: Refusal
+}
+
 export class LoopHandle implements Loop {
   readonly #runtime: Runtime
-  readonly #engine: Engine
   readonly #request: LoopRequest
   readonly #analysis: LoopAnalysis
   readonly #preparation: LoopPreparation
@@ -46,7 +56,6 @@ export class LoopHandle implements Loop {
   /** `entry` is the function that the program called. */
   constructor(runtime: Runtime, engine: Engine, request: LoopRequest, entry: (...args: never[]) => unknown) {
     this.#runtime = runtime
-    this.#engine = engine
     this.#request = request
     checkRequest(request)
     this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite(entry))
@@ -88,7 +97,8 @@ export class LoopHandle implements Loop {
               this.#runtime.checkOpen()
               this.#passEvent(passes.length + 1)
             }
-            const { reports, failed } = await this.#runPasses(next, passes.length + 1, asked - passes.length, { signal, analysis, call })
+            const how = { signal, analysis, call }
+            const { reports, failed } = await this.#completed(next, again, passes.length + 1, asked - passes.length, how)
             for (const pass of this.#reported(reports, asked)) passes.push(pass)
             if (failed !== undefined) throw failed.reason
             if (passes.length >= asked) return
@@ -126,7 +136,8 @@ export class LoopHandle implements Loop {
         yield* this.#reported(await this.#skipKnown(analysis, call, 1).reports, count)
         continue
       }
-      const run = (prepared: Prepared) => this.#runPasses(prepared, number, 1, { signal, analysis, call })
+      const how = { signal, analysis, call }
+      const run = (prepared: Prepared, again: () => Promise<Prepared>) => this.#completed(prepared, again, number, 1, how)
       const { reports, failed } = await this.#preparation.use(analysis, run, signal, {
         by: call === undefined ? undefined : 'pass',
         stays: true,
@@ -159,7 +170,10 @@ export class LoopHandle implements Loop {
     if (kernel?.target !== 'as-is') return
     if (this.#mustBeCompiled) this.#checkCompiled(kernel)
     if (pass > 1) return
-    const [reason] = kernel.because ?? []
+    this.#sendFallback(kernel.because?.[0])
+  }
+
+  #sendFallback(reason: Refusal | undefined): void {
     const { span: place } = this.#analysis.analyzed.spec.body
     const { message = 'The body runs as it stands.', cure = '', span = place } = reason ?? {}
     this.#runtime.events.next({ kind: 'fallback', what: this.#analysis.name, because: message, span, cure, runs: 'caller' })
@@ -274,17 +288,17 @@ export class LoopHandle implements Loop {
     return { count, reports }
   }
 
+  /** Runs passes; as the body stands, from the first of them on, where the compiled body has met a limit. */
+  async #completed(prepared: Prepared, again: () => Promise<Prepared>, number: number, most: number, how: RunHow): Promise<RunPasses> {
+    const { limit, ...outcome } = await this.#runPasses(prepared, number, most, how)
+    if (limit === undefined) return outcome
+    this.#preparation.runAsIs(limit)
+    if (number > 1) this.#sendFallback(limit)
+    return await this.#runPasses(await again(), number, most, how)
+  }
+
   /** Runs passes, and records them where a checkpoint keeps them. */
-  async #runPasses(
-    prepared: Prepared,
-    number: number,
-    most: number,
-    {
-      signal,
-      analysis,
-      call,
-    }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly call: LedgerCall | undefined },
-  ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+  async #runPasses(prepared: Prepared, number: number, most: number, { signal, analysis, call }: RunHow): Promise<RunPasses> {
     const { loop } = prepared
     const { ledger, store } = this.#runtime
     const stays = this.#mayStay && loop.canStay === true
@@ -324,20 +338,31 @@ export class LoopHandle implements Loop {
     number: number,
     most: number,
     { signal, analysis, stays }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly stays: boolean },
-  ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+  ): Promise<RunPasses> {
     const { loop } = prepared
     this.#tellFallback(loop, number)
     await this.#checkRaces(prepared, analysis, signal)
     signal?.throwIfAborted() // no array was written yet
     const atomic = this.#request.options.atomic === true
-    const restore = atomic ? loop.snapshot() : undefined
+    const limits = loop.kernel?.target === 'as-is' || this.#mustBeCompiled ? NO_LIMITS : limitsOf(analysis.analyzed.spec.body.ir)
+    const kept = limits.size > 0 && !stays ? loop.snapshot(MOST_KEPT) : undefined
+    const restore = atomic ? (kept ?? loop.snapshot()) : undefined
+    const limitOf = (error: unknown): Refusal | undefined => {
+      const limit = kept === undefined ? undefined : limitMet(error, limits)
+      if (limit !== undefined) kept?.()
+      return limit
+    }
     try {
       const { passes, failed } = await loop.runPasses(this.#state.passes, atomic ? 1 : most, { stays, ...defined({ signal }) })
+      const limit = limitOf(failed?.reason)
+      if (limit !== undefined) return { reports: [], limit }
       const reports = passes.map((result, i) => this.#finishPass(number + i, result))
       if (failed === undefined) return { reports }
       this.#undo(restore, failed.reason)
       return { reports, failed }
     } catch (error) {
+      const limit = limitOf(error)
+      if (limit !== undefined) return { reports: [], limit }
       this.#undo(restore, error)
       throw error
     }
@@ -345,7 +370,7 @@ export class LoopHandle implements Loop {
 
   #finishPass(number: number, result: PassResult): PassReport {
     this.#state.passes++
-    for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
+    for (const [array, storage] of result.replaced ?? []) this.#preparation.replaceStorage(array, storage)
     const accumulators: Record<string, number> = {}
     for (const [name, accumulator] of this.#analysis.bindings.accumulators) {
       const value = result.accumulators[name]
@@ -358,28 +383,7 @@ export class LoopHandle implements Loop {
   }
 
   #undo(restore: (() => void) | undefined, error: unknown): void {
-    if (restore === undefined) this.#markLost(error)
+    if (restore === undefined) this.#preparation.markLost(error)
     else restore()
-  }
-
-  /** Copies the storage that a pass made because its sparse array got keys into the arena, where workers see it. */
-  #replaceStorage(array: number, storage: Storage): void {
-    const { store, arena } = this.#runtime
-    for (const node of this.#analysis.nodes) {
-      if (store.plans.identity(node) === array) store.replaceStorage(node, copyStorage(storage, arena, store.plans.label(node)))
-    }
-    this.#preparation.dispose()
-  }
-
-  /** Marks the arrays that a failed pass may have written in part as lost; a buffer's array only where something may have been flushed. */
-  #markLost(error: unknown): void {
-    const why = isError(error) ? (error.message.split('\n')[0] ?? '') : String(error)
-    const { store } = this.#runtime
-    const written = new Set(this.#analysis.analyzed.writtenArrays)
-    const flushed = [...this.#analysis.bindings.buffers.values()]
-      .filter(({ options: { maxDelay, flushes = 1, apply } }) => maxDelay !== undefined || flushes > 1 || apply !== undefined)
-      .map(({ target }) => ownPlanOf(target, 'a buffer in env', this.#engine))
-    const direct = [...this.#analysis.nodes].filter((node) => written.has(store.plans.identity(node)))
-    for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
   }
 }

@@ -9,9 +9,12 @@ import type { DType } from '../../core/data/schema.ts'
 import { defined } from '../../core/defined.ts'
 import type { Engine } from '../../core/engine.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
+import { isError } from '../../core/isError.ts'
 import type { AnalyzedLoop } from '../../core/loop/loopSpec.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { sameItems } from '../../core/sameItems.ts'
+import type { Refusal } from '../../core/span.ts'
+import { copyStorage } from '../../exec/arrays/storageBlocks.ts'
 import type { Finding } from '../../exec/loops/inspector/finding.ts'
 import { Inspector } from '../../exec/loops/inspector/inspector.ts'
 import type { LoopInputs } from '../../exec/loops/loopInputs.ts'
@@ -39,6 +42,8 @@ export class LoopPreparation {
   readonly #analysis: LoopAnalysis
   readonly #inspector = new Inspector()
   #prepared: Prepared | undefined
+  /** Why the body runs as it stands though it can be compiled; undefined where it does not. */
+  #asIs: Refusal | undefined
   #locked: { readonly analyzed: AnalyzedLoop; readonly accesses: readonly Access[] } | undefined
   /** The pass under way: a loop has one set of blocks, so its passes wait for one another, even if they only read. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -53,6 +58,12 @@ export class LoopPreparation {
   /** The prepared loop of the last pass; undefined before the first. */
   get last(): Prepared | undefined {
     return this.#prepared
+  }
+
+  /** Runs the body as it stands from the next pass on. */
+  runAsIs(because: Refusal): void {
+    this.#asIs = because
+    this.dispose()
   }
 
   /** Drops the prepared loop, so that the next pass prepares it anew. */
@@ -133,6 +144,27 @@ export class LoopPreparation {
     return this.#prepared
   }
 
+  /** Copies the storage that a pass made because its sparse array got keys into the arena, where workers see it. */
+  replaceStorage(array: number, storage: Storage): void {
+    const { store, arena } = this.#runtime
+    for (const node of this.#analysis.nodes) {
+      if (store.plans.identity(node) === array) store.replaceStorage(node, copyStorage(storage, arena, store.plans.label(node)))
+    }
+    this.dispose()
+  }
+
+  /** Marks the arrays that a failed pass may have written in part as lost; a buffer's array only where something may have been flushed. */
+  markLost(error: unknown): void {
+    const why = isError(error) ? (error.message.split('\n')[0] ?? '') : String(error)
+    const { store } = this.#runtime
+    const written = new Set(this.#analysis.analyzed.writtenArrays)
+    const flushed = [...this.#analysis.bindings.buffers.values()]
+      .filter(({ options: { maxDelay, flushes = 1, apply } }) => maxDelay !== undefined || flushes > 1 || apply !== undefined)
+      .map(({ target }) => ownPlanOf(target, 'a buffer in env', this.#engine))
+    const direct = [...this.#analysis.nodes].filter((node) => written.has(store.plans.identity(node)))
+    for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
+  }
+
   /** Fetches the elements of locked arrays that passes have left in other processes, before anything but such a pass uses them. */
   async bringHome(accesses: readonly Access[], storages: readonly Storage[]): Promise<void> {
     const left = this.#runtime.gang?.journal(this.#runtime.arena)
@@ -210,6 +242,7 @@ export class LoopPreparation {
       rngs,
       envObject: this.#request.env,
       handles,
+      ...defined({ asIs: this.#asIs }),
     }
   }
 }

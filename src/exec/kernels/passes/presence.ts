@@ -112,7 +112,10 @@ function isAbsentLiteral(expr: Expr): expr is Extract<Expr, { kind: 'Literal' }>
 /** Whether the body tests a value for presence, or whether one that may be absent equals another. */
 function asks(stmts: readonly Stmt[], absent: ReadonlyMap<string, Absent>): boolean {
   let found = false
-  const isAsked = (expr: Expr): boolean => isAbsentLiteral(expr) || (expr.kind === 'Local' && absent.has(expr.name))
+  const isAsked = (expr: Expr): boolean =>
+    isAbsentLiteral(expr) ||
+    (expr.kind === 'Local' && absent.has(expr.name)) ||
+    (expr.kind === 'Conditional' && (isAsked(expr.then) || isAsked(expr.else)))
   const visit = (expr: Expr): void => {
     found ||= expr.kind === 'Logical' && expr.operator === '??'
     found ||= expr.kind === 'Binary' && EQUALITIES.has(expr.operator) && (isAsked(expr.left) || isAsked(expr.right))
@@ -287,7 +290,7 @@ class Presence {
     }
     const other = this.isThere(right)
     if (!isTrue(there) && !isTrue(other)) return this.#bothMayBeAbsent(expr, there, other)
-    const same = withOperands(expr, (operand) => this.value(operand))
+    const same = withOperands(expr, (operand) => this.value(presentOf(operand)))
     const asked = isTrue(there) ? other : there
     if (isTrue(asked)) return same
     if (isEqual) return { kind: 'Logical', operator: '&&', left: asked, right: same, span }
@@ -301,7 +304,7 @@ class Presence {
     if (!areAlike && !STRICT.has(operator)) this.isLegal = false
     const not = (operand: Expr): Expr => ({ kind: 'Unary', operator: '!', operand, span })
     const joined = (how: '&&' | '||', a: Expr, b: Expr): Expr => ({ kind: 'Logical', operator: how, left: a, right: b, span })
-    const same = withOperands({ ...expr, operator: '===' }, (operand) => this.value(operand))
+    const same = withOperands({ ...expr, operator: '===' }, (operand) => this.value(presentOf(operand)))
     const asNumbers = joined('&&', joined('&&', left, right), same)
     const equal = areAlike ? joined('||', asNumbers, joined('&&', not(left), not(right))) : asNumbers
     return operator.startsWith('!') ? not(equal) : equal
@@ -321,6 +324,12 @@ class Presence {
     if (someExpr(expr, ({ kind }) => kind === 'Draw')) this.isLegal = false
     return this.value(expr)
   }
+}
+
+/** Returns what a value is where it is present. */
+function presentOf(expr: Expr): Expr {
+  if (expr.kind !== 'Conditional') return expr
+  return isAbsentLiteral(expr.else) ? expr.then : isAbsentLiteral(expr.then) ? expr.else : expr
 }
 
 /** Kinds of expressions that throw, or change what is drawn next. */

@@ -46,8 +46,8 @@ export function sizedArray(l: Lowering, what: Made, length: Expr): View | undefi
   const size = l.sizes.get(list.array)
   const span = l.span(node)
   const isTyped = what.isList !== true
-  const fails = (test: Expr, message: string): void =>
-    l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), span }], [], span))
+  const fails = (test: Expr, message: string, how: { readonly isLimit?: true } = {}): void =>
+    l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), ...how, span }], [], span))
   l.checks.push({
     expr: length,
     holds: (kinds) => kinds?.every((kind) => NUMBERS.has(kind)) === true,
@@ -65,6 +65,7 @@ export function sizedArray(l: Lowering, what: Made, length: Expr): View | undefi
   fails(
     binary('>', given, literal(most, span), span),
     `${what.name} has more than ${most.toLocaleString('en')} elements. Make it as long as it may become, by a number that is written out or captured, as new ${dtype === 'f64' ? 'Float64Array' : 'Array'}(n).`,
+    { isLimit: true },
   )
   const count = isTyped ? conditional(binary('>=', given, literal(1, span), span), floor, literal(0, span), span) : given
   l.emit({ kind: 'Assign', local: size?.end ?? '', value: count, span })
@@ -142,7 +143,7 @@ export function makeRoom(l: Lowering, array: string, arrays: readonly string[], 
   if (size.first !== undefined) l.emit(...makeIf(isFull, movedDown(l, array, arrays, node), [], span))
   if (size.room > size.most) {
     const message = `${size.name} has more than ${size.most.toLocaleString('en')} elements. Make it as long as it may become, as new Float64Array(n), and count them.`
-    l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), span }], [], span))
+    l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), isLimit: true, span }], [], span))
   }
   return ends.end
 }

@@ -151,7 +151,14 @@ export function checkNumber(
   const isGuarded = l.isGuarded(site) && isLookedUp(l, expr)
   if (isGuarded) {
     const message = literal(`${array} holds no undefined or null. Put a default in its place, as x ?? ${areTruths ? 'false' : '0'}.`, span)
-    l.emit(...makeIf(binary('==', expr, literal(null, span), span), [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
+    l.emit(
+      ...makeIf(
+        binary('==', expr, literal(null, span), span),
+        [{ kind: 'Throw', error: 'TypeError', message, isLimit: true, span }],
+        [],
+        span,
+      ),
+    )
   }
   l.checks.push({
     expr,

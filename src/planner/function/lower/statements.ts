@@ -248,7 +248,9 @@ function lowerThrow(l: Lowering, node: Statement & { type: 'ThrowStatement' }): 
     return
   }
   const text = l.scalarOrNothing(lowerExpression(l, message), message)
-  if (text !== undefined) l.emit({ kind: 'Throw', error, message: text, span: l.span(node) })
+  // what the library's own functions are given to say is said of the room that they have
+  const isLimit = l.frame.isLibrary === true && message.type === 'Identifier'
+  if (text !== undefined) l.emit({ kind: 'Throw', error, message: text, ...(isLimit ? { isLimit } : {}), span: l.span(node) })
 }
 
 const ERRORS = ['Error', 'RangeError', 'TypeError'] as const

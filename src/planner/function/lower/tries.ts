@@ -84,7 +84,7 @@ function endsElsewhere(stmts: readonly Stmt[], label: string): boolean {
   let depth = 0
   const visit = (all: readonly Stmt[]): boolean =>
     all.some((stmt) => {
-      if (stmt.kind === 'Return' || stmt.kind === 'Throw') return true
+      if (stmt.kind === 'Return' || (stmt.kind === 'Throw' && stmt.isLimit !== true)) return true
       if (stmt.kind === 'Break' || stmt.kind === 'Continue') return stmt.label === undefined ? depth === 0 : !own.has(stmt.label)
       if (stmt.kind === 'If') return visit(stmt.then) || visit(stmt.else)
       if (stmt.kind !== 'For' && stmt.kind !== 'Labeled') return false
@@ -107,6 +107,8 @@ function guardedStmts(l: Lowering, stmts: readonly Stmt[], label: string): reado
 function guardedStmt(l: Lowering, stmt: Stmt, label: string): readonly Stmt[] {
   const { span } = stmt
   const leave: Stmt = { kind: 'Break', label, span }
+  // what only the compiled body has no room for is no error of the program, which would catch it
+  if (stmt.kind === 'Throw' && stmt.isLimit === true) return [stmt]
   if (stmt.kind === 'Throw') return [...(stmt.message === undefined ? [] : guard(failsIn(l, stmt.message))), leave]
   if (stmt.kind === 'For') {
     const never = [...stmt.init, ...stmt.update].every((one) => guardedStmt(l, one, label)[0] === one)

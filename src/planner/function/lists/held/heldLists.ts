@@ -102,7 +102,7 @@ function checkIndex(l: Lowering, list: Held, at: Expr, node: AnyNode): void {
   const span = l.span(node)
   const isOutside = logical('||', binary('<', at, literal(0, span), span), binary('>=', at, heldLength(l, list, node), span), span)
   const message = literal(`A subscript of ${span.text} is not below the length. Ask for it, as list[k] ?? 0.`, span)
-  l.emit(...makeIf(isOutside, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
+  l.emit(...makeIf(isOutside, [{ kind: 'Throw', error: 'RangeError', message, isLimit: true, span }], [], span))
 }
 
 /** Emits what gives a place another element, that behind the last one included; false where it is refused. */

@@ -76,7 +76,7 @@ export function heldObject(l: Lowering, name: string, value: Value & { kind: 're
       span,
     )
     const isFull = binary('>=', used, literal(pool.most, span), span)
-    l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
+    l.emit(...makeIf(isFull, [{ kind: 'Throw', error: 'RangeError', message, isLimit: true, span }], [], span))
     l.emit({ kind: 'Let', local: number, init: used, span })
     l.emit({ kind: 'Assign', local: pool.used, value: binary('+', used, literal(1, span), span), span })
     return object.number
