@@ -14,13 +14,19 @@ export const MOST_KEPT: number = 2 ** 28
 
 export const NO_LIMITS: ReadonlySet<string> = new Set()
 
-/** Returns what is said where a body meets a limit. */
+const found = new WeakMap<FunctionIr, ReadonlySet<string>>()
+
+/** Returns what is said where a body meets a limit; looked for once, as passes may take microseconds. */
 export function limitsOf(ir: FunctionIr | undefined): ReadonlySet<string> {
-  const found = new Set<string>()
-  visitStmts(ir?.body ?? [], (stmt) => {
-    if (stmt.kind === 'Throw' && stmt.isLimit === true && stmt.message?.kind === 'Literal') found.add(String(stmt.message.value))
+  if (ir === undefined) return NO_LIMITS
+  const known = found.get(ir)
+  if (known !== undefined) return known
+  const limits = new Set<string>()
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Throw' && stmt.isLimit === true && stmt.message?.kind === 'Literal') limits.add(String(stmt.message.value))
   })
-  return found
+  found.set(ir, limits)
+  return limits
 }
 
 /** Returns why a pass that failed has to run as the body stands; undefined where it failed as JavaScript does. */
