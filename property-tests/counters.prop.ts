@@ -126,7 +126,7 @@ function bodyText(numbers: readonly number[]): DrawnBody {
         const [one, other] = [name(), name()]
         return use(
           'along a list',
-          `if (${isPlace(one)} && ${isPlace(other)}) { chain[${one}] = ${other}; ${inner()}; if (${isPlace(one)}) { ${one} = chain[${one}]; ${other} = chain[chain[${one}]] } }`,
+          `if (${isPlace(one)} && ${isPlace(other)}) { chain[${one}] = ${other}; ${inner()}; if (${isPlace(one)}) { ${one} = chain[${one}] ?? 0; ${other} = chain[chain[${one}]] ?? 0 } }`,
         )
       }
       case 12:

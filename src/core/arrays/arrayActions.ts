@@ -10,7 +10,7 @@ import type { ExtremeOf, SumOf } from '../data/rowTypes.ts'
 import type { ElementType } from '../data/schema.ts'
 import { valueText } from '../data/valueKinds.ts'
 import { defined } from '../defined.ts'
-import type { Engine, ExecuteOptions, Folded, FoldKind, WriteForm } from '../engine.ts'
+import type { Engine, Folded, FoldKind, WriteForm } from '../engine.ts'
 import { PlanError } from '../errors.ts'
 import type { Moment } from '../moment.ts'
 import { checkOptions } from '../options.ts'
@@ -33,7 +33,7 @@ import { knownRows } from '../show/shownArray.ts'
 import { ArrayElements, insideOf } from './arrayElements.ts'
 import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import type { Key } from './keys.ts'
-import { callAt, KeyReader, valuesOf } from './reading.ts'
+import { failedAt, KeyReader, valuesOf } from './reading.ts'
 
 /** The options of `explain()`. */
 export interface ExplainOptions {
@@ -147,7 +147,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
   async forEach(f: (value: T, key: K) => void): Promise<void> {
     checkFunction('forEach()', f, '(value, key)')
     lowerRowFunction(this.#engine, this.#plan, 'forEach', f, { isAction: true })
-    for await (const { value, key } of this.#entries()) callAt('forEach', key, () => f(value, key as K)) // keys of this plan
+    await this.#each('forEach', (value, key) => f(value, key() as K)) // keys of this plan
   }
 
   /** The extents of the keys; of a table its number of rows. */
@@ -234,7 +234,10 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
 
   /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    for await (const { value } of this.#entries({ isUntyped: true })) yield value
+    for await (const batch of this.#engine.stream(this.#plan, { isUntyped: true })) {
+      const read = rowReader(batch)
+      for (let i = 0; i < batch.length; i++) yield read(i) as T // elements of this plan
+    }
   }
 
   // ------------------------------------------------------------------ introspection
@@ -297,7 +300,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
   }
 
   async #fold<A>(fold: TreeFold<A, T>, combine: (a: A, b: A) => A): Promise<{ readonly value: A } | undefined> {
-    for await (const { value, key } of this.#entries()) callAt('reduce', key, () => fold.add(value))
+    await this.#each('reduce', (value) => fold.add(value))
     return fold.finish(combine)
   }
 
@@ -313,12 +316,25 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     return values
   }
 
-  async *#entries(options: ExecuteOptions = {}): AsyncGenerator<{ readonly value: T; readonly key: Key }, void, undefined> {
+  /**
+   * Calls `visit` for every element in order; what it throws becomes the cause of a TaskError with the key. Elements are not awaited one by
+   * one, which would take ten times as long.
+   */
+  async #each(method: string, visit: (value: T, key: () => Key) => void): Promise<void> {
     const keys = new KeyReader()
-    for await (const batch of this.#engine.stream(this.#plan, options)) {
+    for await (const batch of this.#engine.stream(this.#plan)) {
       const read = rowReader(batch)
       const keyOf = keys.keysOf(batch)
-      for (let i = 0; i < batch.length; i++) yield { value: read(i) as T, key: keyOf(i) } // elements of this plan
+      let at = 0
+      const key = (): Key => keyOf(at)
+      for (; at < batch.length; at++) {
+        const value = read(at) as T // elements of this plan
+        try {
+          visit(value, key)
+        } catch (cause) {
+          throw failedAt(method, key(), cause)
+        }
+      }
     }
   }
 

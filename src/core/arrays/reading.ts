@@ -32,12 +32,8 @@ export function valuesOf(batches: readonly Batch[]): unknown[] {
   return values
 }
 
-/** Calls a user's function on the caller's thread; what it throws becomes the cause of a TaskError with the key. */
-export function callAt<R>(method: string, key: Key, call: () => R): R {
-  try {
-    return call()
-  } catch (cause) {
-    const message = isError(cause) ? cause.message : String(cause)
-    throw new TaskError(`The function of ${method}() threw at key [${key.join(', ')}]: ${message}`, { cause, key })
-  }
+/** The error of a user's function that threw at an element, on the caller's thread. */
+export function failedAt(method: string, key: Key, cause: unknown): TaskError {
+  const message = isError(cause) ? cause.message : String(cause)
+  return new TaskError(`The function of ${method}() threw at key [${key.join(', ')}]: ${message}`, { cause, key })
 }
