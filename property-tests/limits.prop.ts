@@ -4,12 +4,18 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import type { PassReport } from '../src/core/loop/loopReport.ts'
+import { runningWith, shortPassesOnWorkers } from '../src/session/runtime.ts'
 import { Session } from '../src/session/session.ts'
 import { announcedRun } from './lawRuns.ts'
+import { memoryGang, stopPlaces } from './memoryGang.ts'
 
 const RUN = announcedRun('limits.prop.ts', 60)
 const session = await Session.start({ workers: 2, progress: false })
-afterAll(() => session.stop())
+afterAll(async () => {
+  await session.stop()
+  await stopPlaces()
+})
 
 const ROWS = 12
 
@@ -102,48 +108,82 @@ function plainly(
   return { out, seen, totals }
 }
 
-test('a body that meets a limit gives what plain JavaScript gives', async () => {
-  const met = { times: 0 }
-  const draws = fc.record({
-    kind: fc.constantFrom(...Object.keys(BODIES)),
-    passes: fc.integer({ min: 1, max: 4 }),
-    pass: fc.integer({ min: 1, max: 5 }),
-    at: fc.integer({ min: 0, max: ROWS }),
-    isAtomic: fc.boolean(),
-    oneByOne: fc.boolean(),
+interface Drawn {
+  readonly kind: string
+  readonly passes: number
+  readonly pass: number
+  readonly at: number
+  readonly isAtomic: boolean
+  readonly oneByOne: boolean
+}
+const draws: fc.Arbitrary<Drawn> = fc.record({
+  kind: fc.constantFrom(...Object.keys(BODIES)),
+  passes: fc.integer({ min: 1, max: 4 }),
+  pass: fc.integer({ min: 1, max: 5 }),
+  at: fc.integer({ min: 0, max: ROWS }),
+  isAtomic: fc.boolean(),
+  oneByOne: fc.boolean(),
+})
+
+/** Runs a case and expects what plain JavaScript gives; returns whether it met a limit. */
+async function expectPlain(session: Session, { kind, passes, pass, at, isAtomic, oneByOne }: Drawn): Promise<boolean> {
+  const body = BODIES[kind] as (key: readonly [number], views: Views) => void // one of them
+  const [out, seen, total] = [session.zeros([ROWS]), session.zeros([ROWS]), session.accumulator('sum')]
+  const env = { out, seen, total, pass, at }
+  const loop = session.loop(session.range(ROWS), env, body as never, { atomic: isAtomic, name: 'limited' })
+  expect(loop.plan.kernel?.target, kind).toMatch(/^wasm/)
+  const expected = plainly(body, passes, { pass, at })
+  const events: string[] = []
+  const told = session.events.subscribe((event) => {
+    if (event.kind === 'fallback') events.push(event.because)
   })
+  const reports: PassReport[] = []
+  if (oneByOne) for await (const report of loop.passes(passes)) reports.push(report)
+  else {
+    const running = loop.run({ passes })
+    // what is asked for while passes run again is what they leave
+    expect(await out.toTypedArray()).toStrictEqual(expected.out)
+    reports.push(...(await running).passes)
+  }
+  told.unsubscribe()
+  expect(await out.toTypedArray()).toStrictEqual(expected.out)
+  expect(await seen.toTypedArray()).toStrictEqual(expected.seen)
+  expect(reports.map(({ number, accumulators }) => [number, accumulators.total])).toStrictEqual(
+    expected.totals.map((sum, k) => [k + 1, sum]),
+  )
+  const meets = pass <= passes && at < ROWS
+  expect(events).toHaveLength(meets ? 1 : 0)
+  expect(loop.plan.kernel?.target === 'as-is').toBe(meets)
+  return meets
+}
+
+test('a body that meets a limit gives what plain JavaScript gives', async () => {
+  let met = 0
   await fc.assert(
-    fc.asyncProperty(draws, async ({ kind, passes, pass, at, isAtomic, oneByOne }) => {
-      const body = BODIES[kind] as (key: readonly [number], views: Views) => void // one of them
-      const [out, seen, total] = [session.zeros([ROWS]), session.zeros([ROWS]), session.accumulator('sum')]
-      const env = { out, seen, total, pass, at }
-      const loop = session.loop(session.range(ROWS), env, body as never, { atomic: isAtomic, name: 'limited' })
-      expect(loop.plan.kernel?.target, kind).toMatch(/^wasm/)
-      const expected = plainly(body, passes, { pass, at })
-      const events: string[] = []
-      const told = session.events.subscribe((event) => {
-        if (event.kind === 'fallback') events.push(event.because)
-      })
-      const reports = []
-      if (oneByOne) for await (const report of loop.passes(passes)) reports.push(report)
-      else {
-        const running = loop.run({ passes })
-        // what is asked for while passes run again is what they leave
-        expect(await out.toTypedArray()).toStrictEqual(expected.out)
-        reports.push(...(await running).passes)
-      }
-      told.unsubscribe()
-      expect(await out.toTypedArray()).toStrictEqual(expected.out)
-      expect(await seen.toTypedArray()).toStrictEqual(expected.seen)
-      expect(reports.map(({ number, accumulators }) => [number, accumulators.total])).toStrictEqual(
-        expected.totals.map((sum, k) => [k + 1, sum]),
-      )
-      const meets = pass <= passes && at < ROWS
-      expect(events).toHaveLength(meets ? 1 : 0)
-      expect(loop.plan.kernel?.target === 'as-is').toBe(meets)
-      if (meets) met.times++
+    fc.asyncProperty(draws, async (drawn) => {
+      if (await expectPlain(session, drawn)) met++
     }),
     RUN,
   )
-  if (RUN.numRuns >= 50) expect(met.times).toBeGreaterThan(10)
+  if (RUN.numRuns >= 50) expect(met).toBeGreaterThan(10)
+}, 600_000)
+
+test('so it does on several processes', async () => {
+  let shared = 0
+  const numRuns = Math.ceil(RUN.numRuns / 3)
+  await fc.assert(
+    fc.asyncProperty(draws, fc.constantFrom(2, 3), async (drawn, world) => {
+      const { gang, stop } = memoryGang(world, [], 1)
+      const session = await Session.start({ workers: 1, progress: false, ...runningWith(gang), ...shortPassesOnWorkers })
+      try {
+        await expectPlain(session, drawn)
+        shared += gang.members.passes
+      } finally {
+        await session.stop()
+        await stop()
+      }
+    }),
+    { ...RUN, numRuns },
+  )
+  expect(shared, 'passes of several processes').toBeGreaterThan(numRuns / 4)
 }, 600_000)

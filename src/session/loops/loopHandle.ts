@@ -326,7 +326,12 @@ export class LoopHandle implements Loop {
 
   /** Whether arrays that passes write may stay in other processes: checkpoints and snapshots read them in this one. */
   get #mayStay(): boolean {
-    return this.#runtime.ledger === undefined && this.#request.options.atomic !== true
+    return this.#runtime.ledger === undefined && this.#request.options.atomic !== true && this.#limits.size === 0
+  }
+
+  /** The limits of the compiled body that a pass may meet, and then begins again; none where it has to be compiled. */
+  get #limits(): ReadonlySet<string> {
+    return this.#mustBeCompiled ? NO_LIMITS : limitsOf(this.#analysis.analyzed.spec.body.ir)
   }
 
   async #bringHome({ storages }: Prepared, analysis: Analysis): Promise<void> {
@@ -344,8 +349,8 @@ export class LoopHandle implements Loop {
     await this.#checkRaces(prepared, analysis, signal)
     signal?.throwIfAborted() // no array was written yet
     const atomic = this.#request.options.atomic === true
-    const limits = loop.kernel?.target === 'as-is' || this.#mustBeCompiled ? NO_LIMITS : limitsOf(analysis.analyzed.spec.body.ir)
-    const kept = limits.size > 0 && !stays ? loop.snapshot(MOST_KEPT) : undefined
+    const limits = loop.kernel?.target === 'as-is' ? NO_LIMITS : this.#limits
+    const kept = limits.size > 0 ? loop.snapshot(MOST_KEPT) : undefined
     const restore = atomic ? (kept ?? loop.snapshot()) : undefined
     const limitOf = (error: unknown): Refusal | undefined => {
       const limit = kept === undefined ? undefined : limitMet(error, limits)
