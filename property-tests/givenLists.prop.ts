@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { expectAsItStands } from './asItStands.ts'
 import { drawing } from './drawing.ts'
 import { bodyOf, type DrawnBody, looped, plain } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -136,9 +137,10 @@ test('a list with two names is refused, and a length that is too large is an err
     'The body of the loop over range(20) threw at key [0]: Invalid array length',
   )
   const long = 'const many = new Float64Array(70000 + i); many[i] = i; out.set(i, many.length + many[3])'
-  const { outcome, plan } = await run(long)
-  expect(outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${long} }`, HELD)))
-  expect(plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)).toStrictEqual([
+  await expectAsItStands(
+    session,
+    long,
+    HELD,
     'many has more than 65,536 elements. Make it as long as it may become, by a number that is written out or captured, as new Float64Array(n).',
-  ])
+  )
 })

@@ -4,6 +4,7 @@
  */
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { expectAsItStands } from './asItStands.ts'
 import { drawing } from './drawing.ts'
 import { bodyOf, type DrawnBody, looped, plain } from './drawnBodies.ts'
 import { expectBitsOfPlain } from './lawOfBodies.ts'
@@ -256,8 +257,6 @@ test('lists of lists are whose they are, in whatever place; what cannot be one i
     ],
     [`${graph}out.set(i, g[i % 3][0])`, /^A subscript of g\[i % 3\]\[0\] is not below the length\. Ask for it, as list\[k\] \?\? 0\./],
   ] as const) {
-    const { outcome, plan } = await run(body)
-    expect(outcome, body).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${body} }`, HELD)))
-    expect(plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`).join()).toMatch(why)
+    await expectAsItStands(session, body, HELD, why)
   }
 })

@@ -4,6 +4,7 @@
  */
 import { afterAll, expect, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
+import { expectAsItStands } from './asItStands.ts'
 import { drawing } from './drawing.ts'
 import { bodyOf, type DrawnBody, looped, plain } from './drawnBodies.ts'
 import { expectBitsOfPlain } from './lawOfBodies.ts'
@@ -94,9 +95,5 @@ test('what a splice takes out is refused by name where it is used; the end of a 
   const ran = await run(cured)
   expect([ran.plan.kernel?.target, ran.outcome]).toStrictEqual(['wasm', outcome])
   const nothing = 'const a = [1]; const b = [i]; b.pop(); a.push(b.pop()); out.set(i, a.length)'
-  const none = await run(nothing)
-  expect(none.outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${nothing} }`, HELD)))
-  expect(none.plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)).toStrictEqual([
-    'a holds no undefined or null. Put a default in its place, as x ?? 0.',
-  ])
+  await expectAsItStands(session, nothing, HELD, 'a holds no undefined or null. Put a default in its place, as x ?? 0.')
 })

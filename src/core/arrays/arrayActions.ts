@@ -318,7 +318,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
 
   /**
    * Calls `visit` for every element in order; what it throws becomes the cause of a TaskError with the key. Elements are not awaited one by
-   * one, which would take ten times as long.
+   * one, which takes a multiple of what a short function does.
    */
   async #each(method: string, visit: (value: T, key: () => Key) => void): Promise<void> {
     const keys = new KeyReader()

@@ -173,8 +173,10 @@ export type Stmt =
   | { readonly kind: 'Continue'; readonly label?: string; readonly span: Span }
   /** The end of the function; in a loop body that of the iteration, writing the iterated element when there is a value. */
   | { readonly kind: 'Return'; readonly value?: Expr; readonly span: Span }
-  /** `throw new E(message)`; `error` is the constructor's name, one of Error, RangeError, TypeError. */
-  /** `isLimit`: JavaScript would go on, or fail in its own way; only what the body was compiled to cannot. */
+  /**
+   * `throw new E(message)`; `error` is the constructor's name, one of Error, RangeError, TypeError. `isLimit`: JavaScript would go on here, or
+   * fail in its own way; only what the body was compiled to cannot.
+   */
   | {
       readonly kind: 'Throw'
       readonly error: 'Error' | 'RangeError' | 'TypeError'

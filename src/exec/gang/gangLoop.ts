@@ -121,7 +121,7 @@ export class GangLoop extends KernelLoop {
 
   /** Subscripts may follow captured values: then the same blocks touch other elements, and the loop is placed anew. */
   override takeOver(inputs: LoopInputs, ir: FunctionIr, resources: LoopResources): boolean {
-    const isPlaced = isPlacedAs(this.inputs, inputs)
+    const isPlaced = isPlacedAs(this.inputs.analyzed, inputs.analyzed)
     // passes that may have to run again move what they have moved
     if (!isPlaced && this.#journal.has(this)) return false
     if (!super.takeOver(inputs, ir, resources)) return false

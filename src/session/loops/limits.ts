@@ -4,8 +4,7 @@
  */
 
 import { TaskError } from '../../core/errors.ts'
-import type { FunctionIr } from '../../core/ir/functionIr.ts'
-import { visitStmts } from '../../core/ir/functionIr.ts'
+import { type FunctionIr, visitStmts } from '../../core/ir/functionIr.ts'
 import { isError } from '../../core/isError.ts'
 import type { Refusal } from '../../core/span.ts'
 

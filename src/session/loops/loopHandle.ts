@@ -304,7 +304,8 @@ export class LoopHandle implements Loop {
     const stays = this.#mayStay && loop.canStay === true
     if (!stays) await this.#bringHome(prepared, analysis)
     if (ledger === undefined || call === undefined) return await this.#passesOf(prepared, number, most, { signal, analysis, stays })
-    if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#analysis.name} runs as it stands by what its arrays hold.`)
+    if (loop.kernel?.target === 'as-is')
+      ledger.close(`The body of ${this.#analysis.name} runs as it stands: ${loop.kernel.because?.[0]?.message}`)
     const inputs = store.holdings.of(this.#preparation.accesses(analysis))
     const before = this.#state.passes
     ledger.start()

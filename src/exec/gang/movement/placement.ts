@@ -12,6 +12,7 @@
 import type { DenseStorage, SparseStorage, Storage } from '../../../core/arrays/storage.ts'
 import { defined } from '../../../core/defined.ts'
 import { readIn } from '../../../core/ir/irFacts.ts'
+import type { AnalyzedLoop } from '../../../core/loop/loopSpec.ts'
 import { plannedKind } from '../../../core/loop/schedules.ts'
 import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
 import { isOrdered } from '../../loops/kernelLayout.ts'
@@ -195,13 +196,13 @@ function placedAs(
 }
 
 /** Whether the same blocks touch the same elements. Inputs of one loop may differ in that, where subscripts follow captured values. */
-export function isPlacedAs({ analyzed: one }: LoopInputs, { analyzed: other }: LoopInputs): boolean {
+export function isPlacedAs(one: AnalyzedLoop, other: AnalyzedLoop): boolean {
   return one.footprints === other.footprints || JSON.stringify(one.footprints) === JSON.stringify(other.footprints)
 }
 
 /** What blocks touch of an array, whichever processes run them. */
 interface Touched {
-  readonly of: LoopInputs
+  readonly of: AnalyzedLoop
   readonly touches: readonly (readonly Touch[])[]
   readonly cells: ReturnType<typeof cellsOf>
   /** Whether blocks that wait for each other were found to be in order where they touch the same elements. */
@@ -219,9 +220,9 @@ function touchedIn(
   const ofBlocks = known.get(context.blocks) ?? new Map<number, Touched>()
   known.set(context.blocks, ofBlocks)
   const found = ofBlocks.get(array)
-  if (found !== undefined && isPlacedAs(found.of, inputs)) return found
+  if (found !== undefined && isPlacedAs(found.of, inputs.analyzed)) return found
   const touches = touchesOf(inputs, context, { array, storage })
-  const touched = { of: inputs, touches, cells: cellsOf(touches), isOrdered: false }
+  const touched = { of: inputs.analyzed, touches, cells: cellsOf(touches), isOrdered: false }
   ofBlocks.set(array, touched)
   return touched
 }

@@ -9,7 +9,7 @@
  * Statement: the column is the one that a builder makes of the items, row after row. Where that is not known, as where a list is null or
  * a function throws, there is none, and the items are made row after row.
  */
-import type { Batch, Column } from '../../../../core/data/column.ts'
+import { type Batch, type Column, isValid } from '../../../../core/data/column.ts'
 import { sliceColumn, takeColumn } from '../../../../core/data/columnSlices.ts'
 import { type ElementType, type Field, fieldsOf } from '../../../../core/data/schema.ts'
 import { PlanError } from '../../../../core/errors.ts'
@@ -126,10 +126,9 @@ function elementsOf(batch: Batch, { name }: { readonly name: string }): Elements
   return { batch, rows, indices, items: sliceColumn(values, first, end) }
 }
 
-/** Whether a value of a column is null; the lists that a test keeps mostly are not. */
-function hasNull({ validity, length }: Column): boolean {
-  if (validity === undefined) return false
-  for (let i = 0; i < length; i++) if (((validity[i >> 3] as number) & (1 << (i & 7))) === 0) return true // i < length
+/** Whether a value of a column is null, and not only may be; the lists that a test keeps mostly are not. */
+function hasNull(column: Column): boolean {
+  for (let i = 0; column.validity !== undefined && i < column.length; i++) if (!isValid(column, i)) return true
   return false
 }
 
