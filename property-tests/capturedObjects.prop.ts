@@ -180,3 +180,16 @@ test('a captured object that a list or a variable holds is not changed behind it
   const { plan } = await looped(session, bodyOf('([i], { out }) => { out.set(i, holes[(i % 2) * 2][0]) }', { holes }))
   expect(plan.kernel?.because?.[0]?.message).toBe('The captured object holes is not a constant that the plan can read.')
 })
+
+test('a captured object that holds itself is put into lists, with the result of plain JavaScript', async () => {
+  const self = { a: 3, me: {} as unknown, within: { again: {} as unknown } }
+  self.me = self
+  self.within.again = self.within
+  const body = bodyOf(
+    '([i], { out }) => { const l = [self, self]; l.push(self); out.set(i, l[1].me.within.again.again ? l.length + l[2].a : 0) }',
+    {
+      self,
+    },
+  )
+  expect((await looped(session, body)).outcome).toStrictEqual(plain(body))
+})

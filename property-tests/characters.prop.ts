@@ -95,7 +95,7 @@ test('a text that is not there throws, what takes two units is left to JavaScrip
   const { outcome, plan } = await run(units, faces)
   expect(outcome).toStrictEqual(plain(bodyOf(`([i], { x, out }) => { ${units} }`, faces)))
   expect(plan.kernel?.target).toMatch(/^wasm/)
-  // lanes that are given up leave the types of locals as they were, and what they were widened to is forgotten with them
+  // lanes that are given up inside a loop leave the types of locals as they were
   const widened = `let s = x.get(i), n = 0
     for (let k = 1; k <= seqs[0].length; k++) if (seqs[0][k - 1] === seqs[0][k]) n += k
     for (let k = 0; k < 4; k++) { s = s * 0.5 + (weight.get(seqs[s > 1 ? 2 : 3][x.get(i)]) ?? 3); n = (n + 1) % 97 }

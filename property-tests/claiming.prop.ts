@@ -159,7 +159,8 @@ test('of the blocks that are ready when a pass begins, those that most is left t
     }),
     RUN,
   )
-  expect(uneven).toBeGreaterThan(RUN.numRuns / 40)
+  // some 5 % of them are
+  expect(uneven).toBeGreaterThan(RUN.numRuns / 100)
 })
 
 test('a worker notes what each block took, where it is asked to', () => {

@@ -83,7 +83,6 @@ export function vectorNest(
   let because = ''
   for (const mode of ['i32', 'f64'] as const) {
     const types = new Map(w.locals)
-    const { widened, grows } = w
     try {
       const writer = new VectorWriter(w, { loop, accesses: 'nest', turning, mode })
       const code = writer.loop()
@@ -92,8 +91,7 @@ export function vectorNest(
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       because = error.message
-      // given up inside a loop, where locals have the types of that place; what was widened for the code that is dropped is not
-      Object.assign(w, { widened, grows })
+      // given up inside a loop, where locals have the types of that place
       for (const [local, type] of types) w.locals.set(local, type)
       w.literals = new Map()
     }

@@ -310,15 +310,20 @@ function refuseAlias(l: Lowering, span: Span, { name, site, elementOf }: Owner):
 /** Returns an object or array that only an expression holds so far as its parts; anything else unchanged. */
 export function takenApart(l: Lowering, value: Value): Value {
   if (value.kind === 'item') return l.verbs.itemParts(l, value, value.place.span)
-  if (isCaptured(value)) return capturedParts(l, value)
+  if (isCaptured(value)) return capturedParts(l, value, [])
   if (value.kind !== 'expr' || !holdsLiteral(value.expr)) return value
   return apart(l, value.expr) ?? value
 }
 
-/** Returns a captured object as its fields; it has a name, so that no copy of it is changed. */
-function capturedParts(l: Lowering, of: Captured): Value {
+/** Returns a captured object as its fields; it has a name, so that no copy of it is changed. One that holds itself stays an object. */
+function capturedParts(l: Lowering, of: Captured, above: readonly object[]): Value {
+  if (of.kind === 'data' && above.includes(of.value)) return of
+  const around = of.kind === 'data' ? [...above, of.value] : above
   const names = of.kind === 'data' ? Object.keys(of.value) : [...of.tables.keys()]
-  const fields = names.map((name) => ({ name, value: takenApart(l, l.verbs.member(l, of, name, l.unit.node)) }))
+  const fields = names.map((name) => {
+    const value = l.verbs.member(l, of, name, l.unit.node)
+    return { name, value: isCaptured(value) ? capturedParts(l, value, around) : takenApart(l, value) }
+  })
   return { kind: 'record', fields, isNamed: true }
 }
 
