@@ -282,6 +282,7 @@ const grouping = fc.record({
     unitRows: fc.constantFrom(32, 96, 8192),
     splitBytes: fc.constantFrom(0, Number.POSITIVE_INFINITY),
     nearBytes: fc.constant(0),
+    rowsBytes: fc.constantFrom(0, Number.POSITIVE_INFINITY),
     mostWorkers: fc.constantFrom(4, 4, 4, 0),
     keysLookedAt: fc.constant(2 ** 16),
   }),

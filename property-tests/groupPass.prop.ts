@@ -175,9 +175,10 @@ test('groups in one pass are those of the rows', async () => {
         pool: fc.constantFrom(...pools),
         unitRows: fc.constantFrom(32, 64, 992, 8192),
         splitBytes: fc.constantFrom(0, Number.POSITIVE_INFINITY),
+        rowsBytes: fc.constantFrom(0, Number.POSITIVE_INFINITY),
         keysLookedAt: fc.constantFrom(64, 2 ** 16),
       }),
-      async (shape, { key, filters, aggregates, pool, unitRows, splitBytes, keysLookedAt }) => {
+      async (shape, { key, filters, aggregates, pool, unitRows, splitBytes, rowsBytes, keysLookedAt }) => {
         const rows = rowsOf(shape)
         const stages = new Set<string>()
         const executor = new Executor({
@@ -187,7 +188,7 @@ test('groups in one pass are those of the rows', async () => {
             readSplit,
             lower,
             smallRows: 0,
-            groupPass: { unitRows, splitBytes, nearBytes: 0, mostWorkers: 4, keysLookedAt },
+            groupPass: { unitRows, splitBytes, nearBytes: 0, rowsBytes, mostWorkers: 4, keysLookedAt },
           },
           onEvent: (event) => {
             if (event.kind === 'stage') stages.add(event.stage)
@@ -256,7 +257,14 @@ async function passWith(body: Code, signal?: AbortSignal): Promise<unknown> {
   }
   const run = new ColumnRun(program, { pool: faulty, arena, ...(signal === undefined ? {} : { signal }) })
   try {
-    return await groupedColumns(run, physical.operator, { unitRows: 32, splitBytes: 0, nearBytes: 0, mostWorkers: 4, keysLookedAt: 64 })
+    return await groupedColumns(run, physical.operator, {
+      unitRows: 32,
+      splitBytes: 0,
+      nearBytes: 0,
+      rowsBytes: 0,
+      mostWorkers: 4,
+      keysLookedAt: 64,
+    })
   } finally {
     run.end()
   }

@@ -203,7 +203,8 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
     ...keyParts.flatMap((parts) =>
       truths.map((flag) => placesKernel({ parts, recordBytes: 24, copied: types, selected: flag, isTouched: !flag })),
     ),
-    addKernel(['sum', 'min', 'max']),
+    addKernel({ folds: ['sum', 'min', 'max'] }),
+    ...keyParts.map((parts) => addKernel({ folds: ['sum', 'squares'], rows: { parts, recordBytes: 32, types: ['f64', 'u16'] } })),
     linkKernel(),
     textsKernel(),
     ...truths.flatMap((chained) => truths.flatMap((keeps) => [findKernel({ chained, keeps }), emitKernel({ chained, keeps })])),

@@ -6,6 +6,9 @@
  *     all        claim a unit that the ring has room for, and list it
  *     adders     add the next unit first, if it is listed; each has some of the folds
  *
+ * Where the key and the values are columns, no row is dropped, and records are few, adders read the rows themselves: no list lies in
+ * between, and no worker waits for another.
+ *
  * Records stay in the caches of their adder; lists are read sequentially by another core. There is no deadlock: the unit that the
  * slowest adder is to add next always has room in the ring, and was claimed or can be.
  */
@@ -35,6 +38,8 @@ export interface GroupPass {
    */
   readonly kernel?: BoundKernel
   readonly placing?: Placing
+  /** Whether adders read the rows themselves; there are no lists then. */
+  readonly addsRows: boolean
   /** The columns whose values are copied to the lists. */
   readonly copied: readonly PassColumn[]
   /** The adders, at most `MOST_ADDERS`, one for each of the first workers. */
@@ -114,10 +119,34 @@ export function groupPassPart(work: GroupPass, part: GroupPassPart): void {
   const { arena, abortFlag } = part.context
   const words = arena.view('i32', work.words, PASS_BYTES / 4) as Int32Array
   const isOver = (): boolean => Atomics.load(abortFlag, 0) !== 0 || Atomics.load(words, WORDS.off) !== 0
-  const lister = new Lister(work, part, words)
   const adder = work.adders[part.number]
+  if (work.addsRows) {
+    if (adder !== undefined) addRows(work, part, words, { ...adder, isOver })
+    return
+  }
+  const lister = new Lister(work, part, words)
   if (adder === undefined) listUnits(work, part, words, lister, isOver)
   else addUnits(work, part, words, lister, { ...adder, isOver })
+}
+
+/** Adds the rows of the next units without lists, `part.most` of them. */
+function addRows(
+  { unitRows }: GroupPass,
+  part: GroupPassPart,
+  words: Int32Array,
+  { kernel, frame, isOver }: Pick<Adder, 'kernel' | 'frame'> & { readonly isOver: () => boolean },
+): void {
+  const add = part.run(kernel)
+  const ends = part.context.arena.view('i32', frame, frameBytes(0) / 4) as Int32Array
+  const own = WORDS.added + part.number
+  const first = Atomics.load(words, own)
+  const end = Math.min(part.units, first + part.most)
+  for (let next = first; next < end && !isOver(); next++) {
+    const to = Math.min((next + 1) * unitRows, part.rows)
+    for (let from = next * unitRows; from < to; from += BLOCK_ROWS) add(frame, from, Math.min(from + BLOCK_ROWS, to))
+    if ((ends[FRAME.size / 4] as number) < 0) Atomics.store(words, WORDS.off, 1) // inside the frame
+    Atomics.store(words, own, next + 1)
+  }
 }
 
 function listUnits(work: GroupPass, part: GroupPassPart, words: Int32Array, lister: Lister, isOver: () => boolean): void {

@@ -5,9 +5,9 @@
 import { CHUNK } from '../../../../core/arrays/fixedTree.ts'
 import { listKernel } from '../../../kernels/columns/listKernel.ts'
 import { valuesKernel } from '../../../kernels/columns/wasmColumns.ts'
-import { FRAME, frameBytes, isTouched, type KeyPart } from '../../../kernels/tables/groupFrame.ts'
+import { FRAME, frameBytes, isTouched, type KernelType, type KeyPart } from '../../../kernels/tables/groupFrame.ts'
 import { LOG_ENTRY_BYTES } from '../../../kernels/tables/groupKernels.ts'
-import { addKernel, MEAN_AT, type PassFold, passRecord, placesKernel } from '../../../kernels/tables/groupPassKernels.ts'
+import { type AddedRows, addKernel, MEAN_AT, type PassFold, passRecord, placesKernel } from '../../../kernels/tables/groupPassKernels.ts'
 import { addressAt, putAddress } from '../../../memory/addressWords.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { fill, fillWindows, foldWord, kernelType, partWord } from '../../operators/groupBy/groupMemory.ts'
@@ -16,7 +16,7 @@ import { type ColumnRun, compiledKernel } from '../columnRun.ts'
 import { addressOf, sentModule } from '../kernelBinding.ts'
 import type { BoundKernel } from '../sentKernel.ts'
 import type { PassKey } from './groupKeys.ts'
-import { type Adder, listBytes, MOST_ADDERS, PASS_BYTES, type PassColumn, RING_UNITS } from './groupPass.ts'
+import { type Adder, type GroupPass, listBytes, MOST_ADDERS, PASS_BYTES, type PassColumn, RING_UNITS } from './groupPass.ts'
 import type { PassFolds, PassSources } from './groupSources.ts'
 
 /** Sizes by which the work is cut; the result does not depend on them. */
@@ -27,6 +27,8 @@ export interface PassSizes {
   readonly splitBytes: number
   /** Bytes of records below which the folds are spread as well: adding is most of the work then, and every adder has its records in its nearest cache. */
   readonly nearBytes: number
+  /** Bytes of records of an adder up to which it reads the rows itself, where it can: with more, rows that wait for memory are overlapped better from lists. */
+  readonly rowsBytes: number
   /** The most workers with which one pass is faster than the group-by of two passes over partitions (`groupRun.ts`). */
   readonly mostWorkers: number
   /** The size of the sample of keys that windows are guessed from. */
@@ -76,7 +78,8 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   const units = Math.ceil(program.rows / sizes.unitRows)
   const places = placesIn(windows)
   const allBytes = passRecord(folds.kinds).bytes * places
-  const isSpread = allBytes >= sizes.splitBytes || allBytes < sizes.nearBytes
+  const types = allBytes > sizes.rowsBytes || kernels.selects.length > 0 ? undefined : columnTypes(pass)
+  const isSpread = types !== undefined || allBytes >= sizes.splitBytes || allBytes < sizes.nearBytes
   const most = isSpread ? Math.min(run.workers, units, MOST_ADDERS) : 1
   const count = Math.max(1, Math.min(most, folds.kinds.length))
   const parted = Array.from({ length: count }, (_, adder) => folds.kinds.flatMap((_, f) => (f % count === adder ? [f] : [])))
@@ -84,20 +87,31 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   const recordBytes = Math.max(...layouts.map(({ bytes }) => bytes))
   if (count * recordBytes * places > Math.max(FEW_BYTES, MOST_BYTES_A_ROW * program.rows)) return undefined
   const size = { places, recordBytes }
-  const adders = parted.map((own, adder) => addsFolds(run, pass, own, { ...size, at: layouts[adder]?.at ?? [] }))
+  const forms = kernelParts(key)
+  const adders = parted.map((own, adder) => {
+    const rows = types && { parts: forms, recordBytes, types: own.map((f) => types[f] as KernelType) }
+    return addsFolds(run, pass, own, { ...size, at: layouts[adder]?.at ?? [], ...(rows && { rows, columns: parts }) })
+  })
+  const passed = { adders: adders.map(({ kernel, frame, from }) => ({ kernel, frame, from })), unitRows: sizes.unitRows, words }
+  const found = async (work: GroupPass): Promise<Records | undefined> => {
+    await run.together({ kind: 'groups', ...work }, units, [])
+    if ((arena.view('i32', words, 1) as Int32Array)[0] !== 0) return undefined
+    return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
+  }
+  if (types !== undefined) return await found({ ...passed, addsRows: true, selects: [], copied: [], ring: 0 })
 
   const selected = selects.length > 0
   const listing = listingOf(run, pass, { bitmap, words, selected, recordBytes })
   const kernel = computed.length === 0 ? undefined : (listing ?? computing(run, pass, { bitmap, words, selected }))
   if (computed.length > 0 && kernel === undefined) return undefined
-  const forms = kernelParts(key)
   const readsKeys = !selected && copied.length === 0 && key.parts.every(({ kind }) => kind === 'column')
   const shape = {
     ...{ parts: forms, recordBytes, copied: copied.map(({ type }) => type), selected },
     isTouched: readsKeys && isTouched(forms, program.rows),
   }
-  const work = {
-    kind: 'groups',
+  return await found({
+    ...passed,
+    addsRows: false,
     selects: selects.map((select) => ({ kernel: select, frame: run.frameOf(select) })),
     ...(kernel === undefined ? {} : { kernel }),
     ...(listing !== undefined
@@ -110,13 +124,15 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
             parts,
           },
         }),
-    adders: adders.map(({ kernel, frame, from }) => ({ kernel, frame, from })),
-    ...{ copied: copied.map(({ from }) => from), unitRows: sizes.unitRows, words },
+    copied: copied.map(({ from }) => from),
     ring: run.allocate(RING_UNITS * listBytes(sizes.unitRows, copied.length)),
-  } as const
-  await run.together(work, units, [])
-  if ((arena.view('i32', words, 1) as Int32Array)[0] !== 0) return undefined
-  return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
+  })
+}
+
+/** The type of each fold's column, where the key and all values are columns; else undefined. */
+function columnTypes({ key, folds, sources: { computed, copied } }: Pass): readonly KernelType[] | undefined {
+  if (computed.length > 0 || key.parts.some(({ kind }) => kind === 'computed')) return undefined
+  return folds.from.map((from) => ('list' in from ? (copied[from.list]?.type ?? 'f64') : 'f64'))
 }
 
 /**
@@ -170,15 +186,20 @@ function kernelParts({ parts }: PassKey): readonly KeyPart[] {
 /** The initial frame of the kernel that finds places. */
 function placingFrame({ windows, sources: { copied } }: Pass, parts: readonly PassColumn[], bitmap: number): Int32Array {
   const frame = new Int32Array(frameBytes(copied.length) / 4)
-  fillWindows(frame, windows)
   fill(frame, { bitmap })
+  fillParts(frame, windows, parts)
+  for (const [f, { from }] of copied.entries()) if ('address' in from) putAddress(frame, foldWord(f), from.address)
+  return frame
+}
+
+/** Writes the windows of the key's parts, and the addresses of those that are columns. */
+function fillParts(frame: Int32Array, windows: readonly Window[], parts: readonly PassColumn[]): void {
+  fillWindows(frame, windows)
   for (const [p, part] of parts.entries()) {
     if ('output' in part) continue
     putAddress(frame, partWord(p, 'key'), part.address)
     putAddress(frame, partWord(p, 'bits'), part.validity ?? 0)
   }
-  for (const [f, { from }] of copied.entries()) if ('address' in from) putAddress(frame, foldWord(f), from.address)
-  return frame
 }
 
 /** An adder with the addresses of its results. */
@@ -200,12 +221,18 @@ interface RecordsSize {
   readonly recordBytes: number
 }
 
+interface AdderShape extends RecordsSize, Pick<RecordsAdder, 'at'> {
+  /** Where it reads the rows itself: their form, and the parts of the key. */
+  readonly rows?: AddedRows
+  readonly columns?: readonly PassColumn[]
+}
+
 /** Allocates the memory of an adder of the folds `own`. */
 function addsFolds(
   run: ColumnRun,
-  { folds, means }: Pass,
+  { folds, means, windows, sources }: Pass,
   own: readonly number[],
-  { places, recordBytes, at }: RecordsSize & Pick<RecordsAdder, 'at'>,
+  { places, recordBytes, at, rows, columns = [] }: AdderShape,
 ): RecordsAdder {
   const { arena, program } = run
   const [records, order] = [run.allocate(recordBytes * places), run.allocate(4 * Math.min(places, program.rows))]
@@ -215,6 +242,13 @@ function addsFolds(
   fill(ends, { records, slots: order, log })
   const kinds = own.map((f) => folds.kinds[f] as PassFold)
   const from = own.map((f) => folds.from[f] as PassFolds['from'][number])
+  if (rows !== undefined) {
+    fillParts(ends, windows, columns)
+    for (const [f, source] of from.entries()) {
+      const column = 'list' in source ? sources.copied[source.list]?.from : source
+      if (column !== undefined && 'address' in column) putAddress(ends, foldWord(f), column.address)
+    }
+  }
   if (means !== undefined) {
     const doubles = arena.view('f64', records, (recordBytes * places) / 8) as Float64Array
     for (const [i, f] of own.entries()) {
@@ -222,7 +256,7 @@ function addsFolds(
       for (const [group, place] of means.places.entries()) doubles[(place * recordBytes) / 8 + first] = mean[group] as number
     }
   }
-  return { kernel: sentModule(addKernel(kinds), arena), frame, from, at, records, order, log, ends }
+  return { kernel: sentModule(addKernel({ folds: kinds, ...(rows && { rows }) }), arena), frame, from, at, records, order, log, ends }
 }
 
 /** Reads the adders' results; fold f is the floor(f / adders)-th of adder f % adders. */

@@ -21,7 +21,14 @@ import { type FoldOfCall, PassSources, passFolds } from './groupSources.ts'
  * The lists of a unit, and the values copied to them, fit the core's caches. Records of few groups stay in those of their adder, and
  * reading the lists takes longer than adding them. The speed of an adder bounds that of all workers.
  */
-const SIZES: PassSizes = { unitRows: 2 * BLOCK_ROWS, splitBytes: 2 ** 22, nearBytes: 2 ** 15, mostWorkers: 3, keysLookedAt: 2 ** 16 }
+const SIZES: PassSizes = {
+  unitRows: 2 * BLOCK_ROWS,
+  splitBytes: 2 ** 22,
+  nearBytes: 2 ** 15,
+  rowsBytes: 2 ** 15,
+  mostWorkers: 3,
+  keysLookedAt: 2 ** 16,
+}
 
 export interface GroupedColumns {
   readonly batch: ExecBatch
