@@ -1,6 +1,6 @@
 /**
- * Loops whose subscripts follow captured numbers that the program changes between passes, on several processes of which some are lost: each
- * pass moves what it touches itself, and a pass that runs again what it touched then.
+ * Loops whose subscripts or tests follow captured numbers, or an array of promised values, that the program changes between passes, on
+ * several processes of which some are lost: each pass moves what it touches itself, and a pass that runs again what it touched then.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -27,8 +27,11 @@ afterAll(async () => {
 })
 
 interface Turn {
-  /** A row and a column that all iterations read; a row that no iteration writes; elements so far away; so many elements of a row. */
-  readonly loop: 'pivot' | 'without' | 'beside' | 'first'
+  /**
+   * A row and a column that all iterations read; a row that no iteration writes; elements so far away; so many elements of a row; points of
+   * one colour, which read those of the other; rows in an order that the program turns.
+   */
+  readonly loop: 'pivot' | 'without' | 'beside' | 'first' | 'colour' | 'turned'
   readonly passes: number
   /** By how much the captured row and column grow after each pass. */
   readonly by: number
@@ -47,7 +50,7 @@ const programs: fc.Arbitrary<Program> = fc.record({
   columns: fc.integer({ min: 3, max: 30 }),
   turns: fc.array(
     fc.record({
-      loop: fc.constantFrom<Turn['loop']>('pivot', 'pivot', 'without', 'beside', 'first'),
+      loop: fc.constantFrom<Turn['loop'][]>('pivot', 'pivot', 'without', 'beside', 'first', 'colour', 'colour', 'turned'),
       passes: fc.integer({ min: 1, max: 4 }),
       by: fc.integer({ min: 0, max: 5 }),
       reads: fc.boolean(),
@@ -59,6 +62,10 @@ const programs: fc.Arbitrary<Program> = fc.record({
 async function run(session: Session, { rows, columns, turns }: Program): Promise<readonly unknown[]> {
   const a = session.random([rows, columns], { seed: 7 })
   const b = session.random([rows, columns], { seed: 8 })
+  const order = session.fromTypedArray(
+    Int32Array.from({ length: rows }, (_, i) => i),
+    [rows],
+  )
   let [row, column] = [0, 0]
   const loops: Readonly<Record<Turn['loop'], Loop>> = {
     pivot: session.loop(session.range(rows, columns), { a }, ([i, j], { a }) => {
@@ -73,17 +80,34 @@ async function run(session: Session, { rows, columns, turns }: Program): Promise
     first: session.loop(session.range(columns), { a, b }, ([j], { a, b }) => {
       for (let k = 0; k < row; k++) a.set(k, j, a.get(k, j) * 0.75 + b.get(k, j))
     }),
+    colour: session.loop(session.range(rows - 2, columns), { a }, ([i, j], { a }) => {
+      if ((i + j) % 2 === row % 2) a.set(i + 1, j, a.get(i + 1, j) * 0.5 + a.get(i, j) * 0.25 + a.get(i + 2, j) * 0.125)
+    }),
+    turned: session.loop(
+      session.range(rows),
+      { a, order },
+      ([i], { a, order }) => {
+        const at = order.get(i)
+        a.set(at, 0, a.get(at, 0) * 0.5 + i)
+      },
+      { assume: { distinct: ['order'] } },
+    ),
   }
   const seen: unknown[] = []
   for (const { loop, passes, by, reads } of turns) {
     for await (const { number } of loops[loop].passes(passes)) {
       if (reads) seen.push(await a.toTypedArray())
+      if (loop === 'turned' && by % 2 === 1)
+        await order.assign(
+          [null],
+          Int32Array.from({ length: rows }, (_, i) => (i * (rows - 1) + by + number) % rows),
+        )
       ;[row, column] = [(row + by) % rows, (column + by) % columns]
       seen.push(number)
     }
   }
   seen.push(await a.toTypedArray(), await b.toTypedArray())
-  for (const array of [a, b, ...Object.values(loops)]) if ('release' in array) await array.release()
+  for (const array of [a, b, order, ...Object.values(loops)]) if ('release' in array) await array.release()
   return seen
 }
 

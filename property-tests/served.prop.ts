@@ -33,7 +33,7 @@ interface Case {
   readonly rows: number
   readonly f: readonly number[]
   readonly h: readonly number[]
-  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner' | 'own' | 'rounds'
+  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner' | 'own' | 'rounds' | 'tested' | 'sought'
   readonly steps: readonly ('score' | 'grow' | 'set' | 'map' | 'shift' | 'read' | 'abort')[]
   readonly world: number
   readonly workers: number
@@ -58,6 +58,8 @@ const cases_: fc.Arbitrary<Case> = fc
       'inner',
       'own',
       'rounds',
+      'tested',
+      'sought',
     ),
     steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'shift', 'read', 'abort'), {
       minLength: 2,
@@ -129,6 +131,20 @@ async function course({ rows, f: places, h: order, body, steps, workers, moment 
         },
         { partitions: 8 },
       ),
+    // elements that only tests read
+    tested: () =>
+      session.loop(range, env, ([s], { f, w, y, total }) => {
+        y.set(s, w.get(f.get(s)))
+        if (w.get(f.get(s) + 1) > 3 * s) total.add(s)
+        else if (w.get(f.get(s) + 2) > 2 * s) total.add(1)
+      }),
+    sought: () =>
+      session.loop(range, env, ([s], { f, w, y, total }) => {
+        let k = 1
+        while (k < 6 && w.get(f.get(s) + k) < 4 * s) k++
+        y.set(s, w.get(f.get(s)))
+        total.add(k)
+      }),
     inner: () =>
       session.loop(range, env, ([s], { f, w, y, total }) => {
         let sum = 0

@@ -46,9 +46,6 @@ import { NextFormed } from './newcomers.ts'
 /** The reason for staying here in a gang that has lost all other processes. */
 const ALONE = { because: 'All other processes were lost.' }
 
-/** The loop as a simulation is given it. */
-type SimulatedLoop = KernelLoop['simulated'] & { readonly links: LinkCost }
-
 export interface GangResources extends LoopResources {
   readonly members: Members
   readonly journal: Journal
@@ -132,7 +129,7 @@ export class GangLoop extends KernelLoop {
     return true
   }
 
-  override get simulated(): SimulatedLoop {
+  override get simulated(): KernelLoop['simulated'] & { readonly links: LinkCost } {
     return { ...super.simulated, links: this.#gang.linkCost }
   }
 
@@ -367,6 +364,7 @@ export class GangLoop extends KernelLoop {
 
   #needed({ placement }: Formed, served: Served = NOTHING_SERVED): Needed[] {
     return neededOf(placement, this.#versionOf, {
+      inputs: this.inputs,
       by: (storage) => served.get(storage)?.by,
       made: this.#madeBy,
       scanned: (storage) => (this.#isAgain ? undefined : scannedIn(this.inputs, storage)),

@@ -69,6 +69,7 @@ function prepare(
 ): void {
   const { placement, id } = formed
   const needed = neededOf(placement, versionOf, {
+    inputs,
     made: (storage) => madeIn(inputs, storage),
     scanned: (storage) => scannedIn(inputs, storage),
   }).map((one): Needed => (one.storage.kind === 'dense' && (isWritten(one) || isAway(one)) ? { ...one, isShape: true } : one))

@@ -26,6 +26,8 @@ export interface Needed {
   readonly isShape: boolean
   /** The token of the elements that blocks read, where a pass needs only these: a process has them under this token. */
   readonly by?: string
+  /** The token of what decides on the elements that blocks touch, of an array whose changes are found by comparing (`reachToken`). */
+  readonly reach?: string
   /** The description by which processes make elements that they lack by themselves. */
   readonly made?: MadeSpec
   /** The description by which processes that have nothing of the array compute all of it from files. */
@@ -135,7 +137,8 @@ export class Belongings {
   }
 
   /** The boxes of an array that a process lacks for the passes of a loop, or `all`. */
-  missing(process: object, loop: string, number: number, { storage, version, isShape, by = loop }: Needed): 'all' | readonly Box[] {
+  missing(process: object, loop: string, number: number, needed: Needed): 'all' | readonly Box[] {
+    const { storage, version, isShape, by = holderOf(loop, needed) } = needed
     const held = this.held(process, number)
     if (held === undefined) return 'all'
     if (isShape) return []
@@ -155,6 +158,11 @@ export class Belongings {
     this.hold(process, number, { version: undefined })
     if (version !== undefined) this.settle(number, version, withAll(this.residence(number, version) ?? atHome(storage.shape), process))
   }
+}
+
+/** The name under which a process has what passes of a loop leave there of a compared array. */
+export function holderOf(loop: string, { reach }: { readonly reach?: string | undefined }): string {
+  return reach === undefined ? loop : `${loop} ${reach}`
 }
 
 function isAway({ has }: Residence<Process>): boolean {

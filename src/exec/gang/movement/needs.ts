@@ -5,12 +5,15 @@ import { defined } from '../../../core/defined.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
 import { bytesOfStorage } from '../storageWire.ts'
-import { HOME, type Keeping, type Needed, type Process } from './belongings.ts'
+import { HOME, holderOf, type Keeping, type Needed, type Process } from './belongings.ts'
 import { bytesOfBox } from './boxWire.ts'
 import type { NodeMoves } from './moves.ts'
 import type { Placement } from './placement.ts'
 import { missingCells, type Residence } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
+
+/** Of an array of which nobody knows whether the next pass touches the same elements. */
+const NOT_KNOWN = 'not known'
 
 export type VersionOf = (storage: Storage) => string | undefined
 
@@ -34,22 +37,38 @@ function inputOf({ over, arrays, buffers }: LoopInputs, storage: Storage) {
   return inputs.find((input) => input.storage === storage)
 }
 
+/**
+ * A token of what decides on the elements that an iteration may touch: captured values, and arrays whose values are promised to be distinct;
+ * undefined where these have no version. Iterations do not read what others write while it is the same, whatever arrays hold. When it
+ * changes, as the colour of points that a pass goes over, they do.
+ */
+function reachToken({ analyzed: { ir, spec }, arrays }: LoopInputs): string | undefined {
+  const promised = (spec.options.assume?.distinct ?? []).map((name) => arrays.get(name)?.version?.())
+  if (promised.includes(undefined)) return undefined
+  const captured = (ir?.parameters ?? []).map(({ value }) => `${typeof value} ${Object.is(value, -0) ? '-0' : value}`)
+  return JSON.stringify([...promised, ...captured])
+}
+
 /** The needs of a placed loop. `by` gives the token of the elements that blocks read, for arrays of which a process has only these. */
 export function neededOf(
   { arrays }: Placement,
   versionOf: VersionOf,
   {
+    inputs,
     by = () => undefined,
     made,
     scanned,
   }: {
+    readonly inputs: LoopInputs
     readonly by?: VersionOf
     readonly made: (storage: Storage) => MadeSpec | undefined
     readonly scanned: (storage: Storage) => Needed['scanned']
   },
 ): Needed[] {
-  return arrays.map(({ kind, storage }) => {
-    const needed = { storage, version: versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
+  return arrays.map((placed) => {
+    const { kind, storage } = placed
+    const reach = kind === 'compared' && !placed.isOwn ? (reachToken(inputs) ?? NOT_KNOWN) : undefined
+    const needed = { storage, version: versionOf(storage), isShape: kind === 'added' || kind === 'boxes', ...defined({ reach }) }
     return { ...needed, ...defined({ by: by(storage), made: made(storage), scanned: scanned(storage) }) }
   })
 }
@@ -96,17 +115,18 @@ export function settlePass(
   for (const placed of arrays) {
     const { storage, kind, isWritten } = placed
     const number = keeping.numberOf(storage)
-    const version = needed.find((one) => one.storage === storage)?.version
+    const { version, reach } = needed.find((one) => one.storage === storage) ?? {}
     const after = isWritten && version !== undefined ? afterOneWrite(version) : version
     // where no block touches any of an array, it lies where it lay
     const isTouched = kind !== 'boxes' || placed.cells.bounds.length > 0
     const residence = isTouched ? residences?.get(storage) : belongings.residence(number, version)
     if (isWritten || residence !== undefined) belongings.settle(number, after, residence)
     if (kind === 'added' || kind === 'boxes' || (kind === 'whole' && !isWritten)) continue
-    const isKnown = residences !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)
+    const isCompared = residences !== undefined && kind === 'compared' && !flushed.has(storage)
+    const isKnown = isCompared && version !== undefined && reach !== NOT_KNOWN
     for (const other of others) {
       if (belongings.held(other, number) === undefined) continue // a loss came before it was sent
-      belongings.hold(other, number, isKnown ? { version: after, by: id } : { version: undefined })
+      belongings.hold(other, number, isKnown ? { version: after, by: holderOf(id, { reach }) } : { version: undefined })
     }
   }
 }

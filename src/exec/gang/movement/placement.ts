@@ -31,7 +31,8 @@ export type Placed = {
 } & (
   | { readonly kind: 'whole' }
   | { readonly kind: 'added' }
-  | { readonly kind: 'compared'; readonly because: string }
+  /** `isOwn`: each element is touched by the iteration that goes over it, and by no other. */
+  | { readonly kind: 'compared'; readonly because: string; readonly isOwn: boolean }
   | { readonly kind: 'boxes'; readonly storage: DenseStorage; readonly cells: Cells; readonly touches: readonly (readonly Touch[])[] }
 )
 
@@ -172,7 +173,9 @@ function placedAs(
   if (isBuffered && !isInPlace) return { ...shared, kind: areRead(uses, inputs) ? 'whole' : 'added' }
   const isAlone = uses.every(({ as }) => as === 'over')
   const compared = (because: string, isRight: boolean): Placed | { readonly stays: string } =>
-    isRight ? { ...shared, kind: 'compared', because } : { stays: `Which elements of ${label} go where is not known: ${because}.` }
+    isRight
+      ? { ...shared, kind: 'compared', because, isOwn: isAlone }
+      : { stays: `Which elements of ${label} go where is not known: ${because}.` }
   if (storage.kind !== 'dense') {
     if (!isInPlace) return { ...shared, kind: 'whole' }
     // an element that the loop goes over is touched by its own iteration alone

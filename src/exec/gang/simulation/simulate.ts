@@ -149,7 +149,7 @@ class MadeUp implements Keeping {
     const unfit = movements.unfit.reduce((sum, storage) => sum + this.#broughtHome(storage), 0)
     const made = (storage: Storage): MadeSpec | undefined => (isChanged(storage) ? undefined : madeIn(inputs, storage))
     const scanned = (storage: Storage): Needed['scanned'] => (isChanged(storage) ? undefined : scannedIn(inputs, storage))
-    const needed = neededOf(placement, versionOf, { made, scanned })
+    const needed = neededOf(placement, versionOf, { inputs, made, scanned })
     const { nodes: all, fetches, residences } = movements.next(versionOf, ends)
     const nodes = withoutMade(all, (number) => made(this.#storages[number] as Storage) !== undefined) // numbered here
     const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, (number) => this.#storages[number] as DenseStorage) // boxes are of dense arrays

@@ -103,7 +103,7 @@ class Slicer {
           return [...this.#touches(stmt.test), ...whenTrue, ...whenFalse]
         }
         // biome-ignore lint/suspicious/noThenProperty: the IR's own word
-        return [{ ...stmt, then: whenTrue, else: whenFalse }]
+        return [...this.#touches(stmt.test), { ...stmt, then: whenTrue, else: whenFalse }]
       }
       case 'For':
         return this.#loop(stmt, uncertain)
@@ -132,7 +132,8 @@ class Slicer {
       this.#endless += open
       const [body, update] = [this.#block(stmt.body, uncertain), this.#block(stmt.update, uncertain)]
       this.#endless -= open
-      return [{ ...stmt, init, body, update }]
+      const tested = stmt.test === undefined ? [] : this.#touches(stmt.test)
+      return [tested.length === 0 ? { ...stmt, init, body, update } : testedLoop({ ...stmt, init, body, update }, tested)]
     }
     if (this.#touchesSomething(stmt)) throw new Unsliceable(refusalOf('How often an inner loop turns', change))
     return []
@@ -252,6 +253,11 @@ class Slicer {
     })
     return this.#ir.uses.filter(({ name, kind }) => (kind === 'array' || kind === 'buffer') && names.has(name))
   }
+}
+
+/** An inner loop with what its test touches: before the first turn, unless that comes before any test, and after each. */
+function testedLoop({ counted: _, ...stmt }: Extract<Stmt, { kind: 'For' }>, tested: readonly Stmt[]): Stmt {
+  return { ...stmt, init: stmt.doWhile ? stmt.init : [...stmt.init, ...tested], update: [...stmt.update, ...tested] }
 }
 
 /** Returns a name for the element iterated over that no other array has. */
