@@ -2,7 +2,9 @@
  * The values of a counted loop's index.
  */
 import type { CountedLoop } from '../../../core/ir/functionIr.ts'
+import { someExpr } from '../../../core/ir/irFacts.ts'
 import { HIGHEST, integerType, isInteger, LOWEST, type WasmType } from '../expressions/types.ts'
+import { LARGEST_STEP } from './wasmCounters.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** The types of a counted loop's index: in the body, and with the value that ends the loop. */
@@ -22,9 +24,18 @@ export function countedRange(w: KernelWriter, counted: CountedLoop): CountedRang
   return held?.kind !== 'i32' || seen?.kind !== 'i32' ? undefined : { seen, held }
 }
 
-/** Whether the index of a loop is an integer although its range is not known, since 32 bits do not hold its bounds. */
-export function areIntegers(w: KernelWriter, { from, to, step }: CountedLoop): boolean {
-  return isInteger(w.expr(from).type) && isInteger(w.expr(to).type) && Number.isInteger(step)
+/**
+ * Whether the index of a loop is an integer although its range is not known: 32 bits do not hold its bounds, or it ends at a double, as
+ * `for (let d = 2; d <= x.get(i); d++)` does. Then it is a counter (`wasmCounters.ts`).
+ */
+export function isCounter(w: KernelWriter, { from, to, step }: CountedLoop): boolean {
+  if (!isInteger(w.expr(from).type) || !Number.isInteger(step)) return false
+  return Math.abs(step) <= LARGEST_STEP || isInteger(w.expr(to).type)
+}
+
+/** Whether the bound of a loop takes longer to compute than to keep. */
+export function isCostly({ to }: CountedLoop): boolean {
+  return someExpr(to, (expr) => expr.kind === 'Call' || (expr.kind === 'Binary' && (expr.operator === '%' || expr.operator === '/')))
 }
 
 /** Returns the values of an index that takes at most `most`; undefined for more, or where they are not constant. */

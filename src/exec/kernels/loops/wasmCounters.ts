@@ -26,7 +26,8 @@ import {
 } from '../expressions/types.ts'
 import { changing, LATE_ROUND, ROUNDS_OF_INTEGERS, WIDENING_ROUND } from './wasmRounds.ts'
 
-const LARGEST_STEP = 4
+/** The largest step of a counter. */
+export const LARGEST_STEP = 4
 
 /** How far a counter gets from the values that it is assigned otherwise. */
 const FARTHEST: number = LARGEST_STEP * 2 ** 49

@@ -25,18 +25,32 @@ import {
   type WasmType,
 } from '../expressions/types.ts'
 import { drawn } from '../math/wasmDraws.ts'
+import { wholeRoot } from '../math/wholeNumbers.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadOf } from './wasmCode.ts'
 import { known } from './wasmElements.ts'
-import { factsWhen, given, keyName, narrowedType, noteInside } from './wasmFacts.ts'
+import { factsWhen, given, narrowedType, noteInside } from './wasmFacts.ts'
 import { columnValue } from './wasmIteration.ts'
 import { lookup, tableNumber } from './wasmLookups.ts'
+import { exactQuotient, keyName } from './wasmMultiples.ts'
 import type { KernelWriter } from './wasmWriter.ts'
+
+/** `Math.floor(Math.sqrt(n))` of an integer; undefined for other expressions. */
+function rootOf(w: KernelWriter, expr: Expr): Value | undefined {
+  if (expr.kind !== 'Call' || (expr.callee !== 'Math.floor' && expr.callee !== 'Math.trunc')) return undefined
+  const [root] = expr.args
+  const of = root?.kind === 'Call' && root.callee === 'Math.sqrt' ? root.args[0] : undefined
+  return of?.kind === 'Local' || of?.kind === 'Key' ? wholeRoot(w.expr(of)) : undefined
+}
 
 /** The emitter for expressions of a loop's body, as scalars. */
 export class LoopEmitter extends ScalarEmitter<KernelWriter> implements Emitter<Value>, BigintEmitter<Value> {
   leaf(expr: Leaf): Value {
     return leaf(this.scope, expr)
+  }
+
+  whole(expr: Expr): Value | undefined {
+    return exactQuotient(this.scope, expr) ?? rootOf(this.scope, expr)
   }
 
   where<T>(test: Expr, outcome: boolean, work: () => T): T {

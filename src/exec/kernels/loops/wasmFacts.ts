@@ -10,12 +10,8 @@
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { changedIn } from '../../../core/ir/irFacts.ts'
 import { type Bounds, type Facts, HIGHEST, integerType, isInteger, NO_FACTS, type WasmType } from '../expressions/types.ts'
+import { isAbout, keyName, multiplesWhen, multipleWithout } from './wasmMultiples.ts'
 import type { KernelWriter } from './wasmWriter.ts'
-
-/** The name of a key in facts; no local has such a name. */
-export function keyName(axis: number): string {
-  return `key ${axis}`
-}
 
 /** Narrows a type by bounds; the type itself where there are none, or where control never arrives. */
 export function narrowedType(type: WasmType, bounds: Bounds | undefined): WasmType {
@@ -47,16 +43,15 @@ function joined(facts: Facts, more: Facts): Facts {
 export function without(facts: Facts, stmts: readonly Stmt[]): Facts {
   if (facts.size === 0) return facts
   const changed = changedIn(stmts)
-  return new Map([...facts].filter(([name]) => !changed.has(name)))
+  return new Map([...facts].filter(([name]) => !isAbout(name, changed)))
 }
 
-/** Records the bounds of a value that a local is assigned. */
-export function noteValue(w: KernelWriter, local: string, type: WasmType): void {
-  if (!isInteger(type) && !w.facts.has(local)) return
-  const facts = new Map(w.facts)
-  facts.delete(local)
+/** Records the bounds of a value that a local is assigned, and what it leaves of another that is a multiple. */
+export function noteValue(w: KernelWriter, local: string, type: WasmType, value: Expr): void {
+  const names = new Set([local])
+  const facts = new Map([...w.facts].filter(([name]) => !isAbout(name, names)))
   if (isInteger(type)) facts.set(local, { low: type.low, high: type.high })
-  w.facts = facts
+  w.facts = joined(facts, multipleWithout(local, value))
 }
 
 /** Records that subscripts were found in bounds: what they are computed of lies within bounds as well. */
@@ -103,10 +98,11 @@ export function factsWhen(w: KernelWriter, test: Expr, truth: boolean): Facts {
     )
   }
   if (test.kind !== 'Binary') return NO_FACTS
+  const multiples = multiplesWhen(test, truth)
   const operator = truth ? test.operator : NEGATED[test.operator]
   const mirrored = operator === undefined ? undefined : MIRRORED[operator]
-  if (operator === undefined || mirrored === undefined) return NO_FACTS
-  return joined(bounded(w, test.left, operator, test.right), bounded(w, test.right, mirrored, test.left))
+  if (operator === undefined || mirrored === undefined) return multiples
+  return joined(joined(bounded(w, test.left, operator, test.right), bounded(w, test.right, mirrored, test.left)), multiples)
 }
 
 const NEGATED: { readonly [operator: string]: string } = {

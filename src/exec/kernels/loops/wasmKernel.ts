@@ -50,6 +50,9 @@ const PARTS: WriterParts = { block, emitter: (w) => new LoopEmitter(w) }
 /** The most rounds of type inference for the locals. */
 const MOST_ROUNDS = 16
 
+/** How often types that have settled are narrowed: what is assigned from a local that was narrowed is narrowed after it. */
+const MOST_NARROWINGS = 4
+
 /** Compiles a body to a module; returns the reason where there is none. */
 export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
   try {
@@ -59,7 +62,7 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     // code written before the types settle is discarded, and vectorization changes no types: drafts are scalar
     let isDraft = assignedIn(target.ir).size > 0 || elements.size > 0
     let isPlain = false
-    let isNarrowed = false
+    let narrowings = 0
     for (let round = 0; round < MOST_ROUNDS; ) {
       const writer = new KernelWriter(target, locals, elements, PARTS, { round, isDraft, isPlain })
       writer.generators = generatorsOf(writer)
@@ -71,8 +74,8 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
       writer.settle()
       if (!isDraft && !writer.widened) return moduleOf(writer, body)
       // widened types that have settled are narrowed to the values that are assigned under them
-      const narrowed = writer.grows || isNarrowed ? [] : narrower(writer)
-      if (narrowed.length > 0) isNarrowed = true
+      const narrowed = writer.grows || narrowings === MOST_NARROWINGS ? [] : narrower(writer)
+      if (narrowed.length > 0) narrowings++
       for (const [name, type] of narrowed) locals.set(name, type)
       isDraft = writer.grows || narrowed.length > 0
       if (writer.widened) round++

@@ -3,7 +3,7 @@
  */
 
 import type { DType } from '../../../core/data/schema.ts'
-import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import type { CountedLoop, Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { type Code, I, isEmpty, OP } from '../../kir/instructions.ts'
 import {
@@ -28,7 +28,7 @@ import { jammedFor } from '../passes/unrollAndJam.ts'
 import type { Turns } from './innerLoop.ts'
 import { accessCode, isSteady } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
-import { areIntegers, countedRange } from './wasmCounted.ts'
+import { countedRange, isCostly, isCounter } from './wasmCounted.ts'
 import { isStep, restored } from './wasmCounters.ts'
 import { noteStored } from './wasmElements.ts'
 import { factsWhen, given, inOrder, noteInside, noteLeft, noteValue, without } from './wasmFacts.ts'
@@ -100,11 +100,11 @@ function assigned(w: KernelWriter, local: string, expr: Expr, span: Span): Code 
   const value = w.expr(expr)
   if (expr.kind === 'Read' && w.keeps.get(expr.array)?.includes(local) === true) {
     const code = restored(w, local, value, span)
-    noteValue(w, local, w.locals.get(local) ?? value.type)
+    noteValue(w, local, w.locals.get(local) ?? value.type, expr)
     return code
   }
   const code = isStep(w, local, expr) ? w.step(local, value, span) : w.assign(local, value, span)
-  noteValue(w, local, value.type)
+  noteValue(w, local, value.type, expr)
   return code
 }
 
@@ -131,7 +131,7 @@ function loop(w: KernelWriter, stmt: For): Code {
   w.facts = without(w.facts, [stmt])
   if (counted === undefined || stmt.doWhile) return [init, plainLoop(w, stmt)]
   const range = countedRange(w, counted)
-  if (range === undefined && areIntegers(w, counted)) return [init, plainLoop(w, stmt)]
+  if (range === undefined && isCounter(w, counted)) return [init, plainLoop(w, stmt)]
   // the local holds the value that ends the loop as well, which the body does not see
   const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [init, plainLoop(w, stmt)]
@@ -155,6 +155,7 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
     return turning(w, { kind: 'next', label }, parts)
   }
   const slot = w.slotOf(counted.local)
+  const bound = known.test === undefined && !stmt.doWhile ? costlyBound(w, slot, counted) : undefined
   const body = (): Code => {
     const held = w.locals.get(counted.local)
     w.locals.set(counted.local, seen)
@@ -163,7 +164,16 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
     return code
   }
   const update = (): Code => [known.after ?? [], stepped(slot, counted.step)]
-  return [known.before ?? [], turning(w, { kind: 'next', label }, { first: isFirstTested, test, body, update })]
+  const parts = { first: isFirstTested, test: (): Code => bound?.test ?? test(), body, update }
+  return [known.before ?? [], bound?.before ?? [], turning(w, { kind: 'next', label }, parts)]
+}
+
+/** Computes a bound once that takes long: no iteration changes it. */
+function costlyBound(w: KernelWriter, slot: number, counted: CountedLoop): { readonly before: Code; readonly test: Code } | undefined {
+  if (!isCostly(counted)) return undefined
+  const bound = w.declare('i32')
+  const before = [w.expr(counted.to).code, I.localSet(bound)]
+  return { before, test: [I.localGet(slot), I.localGet(bound), counted.step > 0 ? OP.i32LtS : OP.i32GtS] }
 }
 
 function stored(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {

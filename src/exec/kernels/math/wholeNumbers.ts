@@ -3,6 +3,7 @@
  *
  *     Math.floor(i / width), Math.trunc(i / 2), (low + high) / 2 | 0      i32.div_u, i32.div_s
  *     n % 3, where n is a double                                          i32.rem_u, if 32 bits hold both exactly
+ *     Math.floor(Math.sqrt(n))                                            an integer of 32 bits, as n has at most 53
  *
  * The rounded quotient of doubles is still on the right side of the next integer: that of a by b lies at least 1 / b away from it, which is
  * 1 / a of its size, and the rounding error is 2 ** -53 of it: less, as long as a is an exact integer.
@@ -15,15 +16,16 @@ type Declare = (type: ValueType) => number
 
 /** The rounded quotient of two integers; undefined where an operand or the result may be none (-0 is none), or the divisor below 1. */
 export function wholeQuotient(declare: Declare, rounding: Rounding, left: Value, right: Value): Value | undefined {
-  if (!isInteger(left.type) || right.type.kind !== 'i32' || right.type.low < 1) return undefined
+  if (!isInteger(left.type) || !isInteger(right.type) || right.type.low < 1) return undefined
   const { low, high } = left.type
   if (low < 0 && rounding === 'trunc') return undefined
   const by = right.type
   const rounded = (a: number, b: number): number => (rounding === 'floor' ? Math.floor(a / b) : Math.trunc(a / b)) + 0
   const range = { low: rounded(low, low < 0 ? by.low : by.high), high: rounded(high, high < 0 ? by.high : by.low) }
-  if (left.type.kind === 'i64') {
-    const type = low < 0 ? undefined : integerType(range.low, range.high)
-    return type && { type, code: [left.code, asI64(right), OP.i64DivU, type.kind === 'i32' ? OP.i32WrapI64 : []] }
+  if (left.type.kind === 'i64' || right.type.kind === 'i64') {
+    const type = low < 0 && rounding !== 'bits' ? undefined : integerType(range.low, range.high)
+    const divided = low < 0 ? OP.i64DivS : OP.i64DivU
+    return type && { type, code: [asI64(left), asI64(right), divided, type.kind === 'i32' ? OP.i32WrapI64 : []] }
   }
   const type = { kind: 'i32', ...range } as const
   if (low >= 0) return { type, code: [left.code, right.code, OP.i32DivU] }
@@ -63,6 +65,13 @@ function remainderOf64(declare: Declare, dividend: Code, divisor: Code, most: nu
   const wide = [I.localGet(a), I.localGet(b), OP.i64RemU]
   const isNarrow = [both, I.i64Const(32), OP.i64ShrU, OP.i64Eqz]
   return [dividend, I.localSet(a), divisor, I.localSet(b), isNarrow, I.if('i64'), narrow, OP.else, wide, OP.end]
+}
+
+/** The square root of an integer without its fraction; undefined where the number may be none, or below 0. */
+export function wholeRoot(of: Value): Value | undefined {
+  if (!isInteger(of.type) || of.type.low < 0) return undefined
+  const [low, high] = [of.type.low, of.type.high].map((bound) => Math.floor(Math.sqrt(bound))) as [number, number]
+  return { type: { kind: 'i32', low, high }, code: [asF64(of), OP.f64Sqrt, SATURATE.i32S] }
 }
 
 /** A number that is whole, in 64 bits. */
