@@ -45,19 +45,20 @@ interface Program {
   readonly turns: readonly Turn[]
 }
 
-const programs: fc.Arbitrary<Program> = fc.record({
-  rows: fc.integer({ min: 5, max: 40 }),
-  columns: fc.integer({ min: 3, max: 30 }),
-  turns: fc.array(
-    fc.record({
-      loop: fc.constantFrom<Turn['loop'][]>('pivot', 'pivot', 'without', 'beside', 'first', 'colour', 'colour', 'turned'),
-      passes: fc.integer({ min: 1, max: 4 }),
-      by: fc.integer({ min: 0, max: 5 }),
-      reads: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 5 },
-  ),
-})
+const programsOf = (...loops: Turn['loop'][]): fc.Arbitrary<Program> =>
+  fc.record({
+    rows: fc.integer({ min: 5, max: 40 }),
+    columns: fc.integer({ min: 3, max: 30 }),
+    turns: fc.array(
+      fc.record({
+        loop: fc.constantFrom(...loops),
+        passes: fc.integer({ min: 1, max: 4 }),
+        by: fc.integer({ min: 0, max: 5 }),
+        reads: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 5 },
+    ),
+  })
 
 async function run(session: Session, { rows, columns, turns }: Program): Promise<readonly unknown[]> {
   const a = session.random([rows, columns], { seed: 7 })
@@ -124,12 +125,20 @@ async function inGang(world: number, list: readonly Mishap[], seed: number, prog
   }
 }
 
+async function sameBits(program: Program, world: number, list: readonly Mishap[], seed: number): Promise<void> {
+  const those = list.filter(({ rank }) => rank < world)
+  expect(await inGang(world, those, seed, program)).toEqual(await run(alone, program))
+}
+
 test('subscripts that follow captured numbers go with them from pass to pass, whichever processes are lost', async () => {
-  await fc.assert(
-    fc.asyncProperty(programs, fc.integer({ min: 2, max: 4 }), mishaps(4, 80), fc.nat(), async (program, world, list, seed) => {
-      const those = list.filter(({ rank }) => rank < world)
-      expect(await inGang(world, those, seed, program)).toEqual(await run(alone, program))
-    }),
-    RUN,
-  )
+  const programs = programsOf('pivot', 'pivot', 'without', 'beside', 'first')
+  await fc.assert(fc.asyncProperty(programs, fc.integer({ min: 2, max: 4 }), mishaps(4, 80), fc.nat(), sameBits), RUN)
+})
+
+test('so do elements that tests on captured numbers choose, and an order that is promised to be one', async () => {
+  const programs = programsOf('colour', 'colour', 'turned', 'beside')
+  await fc.assert(fc.asyncProperty(programs, fc.integer({ min: 2, max: 4 }), mishaps(4, 80), fc.nat(), sameBits), {
+    ...RUN,
+    numRuns: Math.ceil(RUN.numRuns / 4),
+  })
 })
