@@ -1,5 +1,5 @@
 /**
- * Items that a function of `flatMap` maps from a list of its row are computed as columns: values, their types and what is thrown are those
+ * Items that a function of `flatMap` maps from a list of its row, or from the parts of a text that is split, are computed as columns: values, their types and what is thrown are those
  * of the list that is made for each row.
  */
 import fc from 'fast-check'
@@ -25,6 +25,7 @@ interface Row {
   readonly xs: readonly number[]
   readonly parts: readonly { readonly k: string; readonly q: number | null }[]
   readonly maybe: readonly string[] | null
+  readonly line: string
 }
 
 const rowsOf = fc.array(
@@ -41,6 +42,7 @@ const rowsOf = fc.array(
         { maxLength: 2 },
       ),
       maybe: fc.option(fc.array(fc.constantFrom('m', 'o'), { maxLength: 2 }), { freq: 9 }),
+      line: fc.array(fc.constantFrom('s', 'a', 'aa', 'ß', '😀', ', ', ' ', ''), { maxLength: 6 }).map((parts) => parts.join('')),
     },
     { noNullPrototype: true },
   ),
@@ -65,12 +67,19 @@ const LISTS = {
     throwing: ['t.q.toFixed(1)'],
   },
   maybe: { tests: ["t === 'm'", 'r.ok'], values: ['t', 'r.i', 'j'], throwing: [] },
+  words: {
+    tests: ["t !== ''", 't', 'r.ok', 'j > 0', 't === r.a'],
+    values: ['t', "t + '!'", 'j', 't.length', 'r.n', 'r.line'],
+    throwing: [],
+  },
 } as const
 
 /** A list, what filters and maps it, and the items: objects, single values or the elements themselves. */
 const functions = fc
   .record({
-    list: fc.constantFrom<keyof typeof LISTS>('tags', 'tags', 'xs', 'xs', 'parts', 'parts', 'maybe'),
+    list: fc.constantFrom<keyof typeof LISTS>('tags', 'tags', 'xs', 'xs', 'parts', 'parts', 'maybe', 'words', 'words', 'words'),
+    text: fc.constantFrom('r.line', 'r.line', 'r.line.trim()', 'r.a'),
+    separator: fc.constantFrom(' ', ' ', ', ', 'a', 'aa', 'ß', '😀', '', 'none of these'),
     steps: fc.array(fc.constantFrom('filter', 'map'), { maxLength: 2 }),
     items: fc.constantFrom('objects', 'objects', 'objects', 'single', 'elements'),
     fields: fc.integer({ min: 1, max: 3 }),
@@ -78,11 +87,11 @@ const functions = fc
     throws: fc.constantFrom(false, false, false, true),
     draws: fc.array(fc.nat(), { minLength: 9, maxLength: 9 }),
   })
-  .map(({ list, steps, items, fields, asked, throws, draws }) => {
+  .map(({ list, text: split, separator, steps, items, fields, asked, throws, draws }) => {
     const { tests, values, throwing } = LISTS[list]
     let drawn = 0
     const oneOf = (texts: readonly string[]): string => texts[(draws[drawn++ % draws.length] as number) % texts.length] as string
-    let text = `r.${list}`
+    let text = list === 'words' ? `${split}.split('${separator}')` : `r.${list}`
     // what a map gives is no struct and no element any more
     let own: { readonly tests: readonly string[]; readonly values: readonly string[] } = {
       tests,

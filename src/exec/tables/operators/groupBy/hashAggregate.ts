@@ -4,7 +4,7 @@ import { checkGroupNames, type GroupMethod } from '../../../../core/plan/groupPl
 import type { Aggregate } from '../../../../planner/physical/physicalPlan.ts'
 import { concatBatches, type ExecBatch, emptyBatch, rowBatch } from '../batches.ts'
 import { takenColumn } from '../gather/takenTexts.ts'
-import { firstRows, KeyIds, rowsById } from '../hashing/keyIds.ts'
+import { firstRows, KeyIds, rowsById, startsById } from '../hashing/keyIds.ts'
 import type { OpenNarrow, RunWide } from '../operator.ts'
 import { aggregateColumn } from './aggregates.ts'
 
@@ -65,11 +65,15 @@ function groupsOf(
   if (key === undefined || batch.length === 0) return undefined
   const ids = new KeyIds(key.type)
   const encoded = ids.encode(key)
-  const groups = rowsById(encoded, ids.size)
+  const areCounts = aggregates.every(({ kind, column }) => kind === 'count' && column === undefined)
+  const groups = areCounts ? { starts: startsById(encoded, ids.size), rows: NO_ROWS } : rowsById(encoded, ids.size)
   const at = (place: number | undefined): Column | undefined => (place === undefined ? undefined : columns[place])
   const results = aggregates.map((call) => aggregateColumn(call, at(call.column), groups, at(call.second)))
   return { key: takenColumn(key, firstRows(encoded, ids.size)), results }
 }
+
+/** Counts of rows ask for none of them. */
+const NO_ROWS = new Int32Array(0)
 
 /** The columns that name a group: an object's own fields where all keys are objects, else one called `key`. */
 function keyColumns(key: Column, hasNullKeys: boolean): readonly (readonly [string, Column])[] {

@@ -238,14 +238,20 @@ export interface RowsById {
   readonly rows: Int32Array
 }
 
-/** Groups rows by id with a counting sort; rows with a negative id are left out. */
-export function rowsById(ids: Int32Array, size: number): RowsById {
+/** The places at which each id's rows begin where rows are put in order of their ids, and the number of all that have one. */
+export function startsById(ids: Int32Array, size: number): Int32Array {
   const starts = new Int32Array(size + 1)
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i] as number // i < length
     if (id >= 0) starts[id + 1] = (starts[id + 1] as number) + 1
   }
   for (let id = 0; id < size; id++) starts[id + 1] = (starts[id + 1] as number) + (starts[id] as number)
+  return starts
+}
+
+/** Groups rows by id with a counting sort; rows with a negative id are left out. */
+export function rowsById(ids: Int32Array, size: number): RowsById {
+  const starts = startsById(ids, size)
   const next = starts.slice()
   const rows = new Int32Array(starts[size] ?? 0)
   for (let i = 0; i < ids.length; i++) {

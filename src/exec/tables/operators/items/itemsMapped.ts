@@ -1,5 +1,5 @@
 /**
- * The items of a function that maps a list of a column, as columns: what belongs to an element stands beside it, and each function of an
+ * The items of a function that maps a list of a column, or splits a text, as columns: what belongs to an element stands beside it, and each function of an
  * element is computed for all of them.
  *
  *     (r) => r.tags.filter((t) => t !== 'b').map((t) => ({ t, n: r.n }))
@@ -20,19 +20,21 @@ import type { ExecFunction } from '../../../../planner/physical/physicalPlan.ts'
 import { type RowContext, RowFailure } from '../rows/rowFailure.ts'
 import { outputColumns, structColumn } from '../rows/rowKernel.ts'
 import { asBuilt, itemNames, VALUE } from './itemsWritten.ts'
+import { pieces, splitOf } from './textPieces.ts'
 
 /** The items of all rows; undefined where they have to be made row after row. */
 export function itemsMapped(f: ExecFunction, batch: Batch, context: RowContext, element: ElementType): Column | undefined {
   const ir = rowIrOf(f)
   const mapped = ir && mappedList(ir)
-  if (ir === undefined || mapped === undefined || batch.element.kind !== 'row' || readsKey(f)) return undefined
+  if (ir === undefined || mapped === undefined || readsKey(f)) return undefined
   const { test, list, questions } = mapped
+  if (batch.element.kind !== 'row' && questions.some(({ each }) => readsInput(each.value))) return undefined
   const last = questions.at(-1)
   const names = itemNames([last?.asks === 'map' ? last.each.value : list], element)
   if (names === undefined) return undefined
   try {
     const rows = test === undefined ? batch : taken(batch, placesWhere(computed(ir, truthOf(test), batch, context, [VALUE])[0]))
-    let elements = elementsOf(rows, list)
+    let elements = elementsOf(rows, listsOf(ir, rows, list, context))
     let columns: readonly Column[] | undefined
     for (const { asks, each } of questions) {
       if (elements === undefined) return undefined
@@ -61,8 +63,8 @@ export function itemsMapped(f: ExecFunction, batch: Batch, context: RowContext, 
 interface Mapped {
   /** What a row is asked before: where it is false, the row has no items. */
   readonly test?: Expr
-  /** The column of lists. */
-  readonly list: Expr & { readonly kind: 'Field' }
+  /** The lists: a column of them, or texts that are split. */
+  readonly list: Expr
   /** What is asked of the elements, in order. */
   readonly questions: readonly { readonly asks: 'map' | 'filter'; readonly each: OfElement }[]
 }
@@ -95,8 +97,35 @@ function chain(value: Expr): Mapped | undefined {
     questions.unshift({ asks, each })
     list = list.list
   }
-  if (questions.length === 0 || list.kind !== 'Field' || list.of.kind !== 'Input' || list.of.argument !== 0) return undefined
-  return { list, questions }
+  if (splitOf(list) !== undefined) return { list, questions }
+  return questions.length > 0 && isColumn(list) ? { list, questions } : undefined
+}
+
+function isColumn(expr: Expr): expr is Expr & { readonly kind: 'Field' } {
+  return expr.kind === 'Field' && expr.of.kind === 'Input' && expr.of.argument === 0
+}
+
+function readsInput(value: Expr): boolean {
+  let reads = false
+  visitExpr(value, ({ kind }) => {
+    reads ||= kind === 'Input'
+  })
+  return reads
+}
+
+/** The column of the lists; undefined where there is none, or a text may be null. */
+function listsOf(ir: FunctionIr, batch: Batch, list: Expr, context: RowContext): Column | undefined {
+  if (isColumn(list)) return columnOf(batch, list.name)
+  const split = splitOf(list)
+  if (split === undefined) return undefined
+  const { text, separator } = split
+  const isValue = text.kind === 'Input' && text.argument === 0 && batch.element.kind !== 'row'
+  const texts = isValue ? batch.columns[0] : isColumn(text) ? columnOf(batch, text.name) : computed(ir, text, batch, context, [VALUE])[0]
+  return texts && pieces(texts, separator)
+}
+
+function columnOf({ element, columns }: Batch, name: string): Column | undefined {
+  return columns[fieldsOf(element).findIndex((field) => field.name === name)]
 }
 
 /** Elements of lists: for each its row, its index in the list, and its value. */
@@ -108,8 +137,7 @@ interface Elements {
 }
 
 /** The elements of all lists of a column; undefined where it has others, or one is null. */
-function elementsOf(batch: Batch, { name }: { readonly name: string }): Elements | undefined {
-  const lists = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === name)]
+function elementsOf(batch: Batch, lists: Column | undefined): Elements | undefined {
   const [values] = lists?.type.kind === 'list' ? (lists.children ?? []) : []
   const { offsets } = lists ?? {}
   if (lists === undefined || values === undefined || offsets === undefined || hasNull(lists)) return undefined
