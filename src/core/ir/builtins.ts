@@ -54,6 +54,7 @@ export const BUILTINS = [
   'parseInt',
   'Object.is',
   'Date.UTC',
+  'Date.parse',
 ] as const
 export type Builtin = (typeof BUILTINS)[number]
 
@@ -61,7 +62,7 @@ export type Builtin = (typeof BUILTINS)[number]
 export const LIBRARY = ['bucket', 'duration', 'formatTime', 'parseTime'] as const
 export type LibraryCall = (typeof LIBRARY)[number]
 
-/** The callee of a call. `new Date` takes a number, or a value that operators convert to one, never a text. */
+/** The callee of a call. `new Date` takes a number, a text, or a value that operators convert to a number. */
 export type Callee = Builtin | LibraryCall | 'new Date'
 
 /** Pure methods of strings, numbers and dates that return a primitive. */

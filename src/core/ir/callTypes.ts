@@ -33,6 +33,7 @@ export function typeOfCall(name: Callee): ValueType {
     name === 'Number.parseFloat' ||
     name === 'Number.parseInt' ||
     name === 'Date.UTC' ||
+    name === 'Date.parse' ||
     name === 'duration'
   )
     return F64

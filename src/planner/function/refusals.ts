@@ -228,9 +228,9 @@ const REASONS = {
     message: '{name} is used as an object, not as a point in time.',
     cure: 'Compare it with < or >, subtract it, or take its getTime().',
   },
-  'date-of-text': {
-    message: 'In {name} it may make a Date of a text, which other time zones read otherwise.',
-    cure: 'Make it of a number, as new Date(Number(x)), or of Date.UTC(…).',
+  'date-of-unknown': {
+    message: 'In {name} it is not known to be a text or a number that it makes a time of.',
+    cure: 'Say which, as new Date(Number(x)) or new Date(String(x)).',
   },
   'date-identity': {
     message: 'It asks whether two Dates are the same object.',

@@ -80,6 +80,7 @@ export function calledOf<V>(e: Emitter<V>, callee: Callee, args: readonly V[], s
     case 'parseFloat':
     case 'parseInt':
     case 'Date.UTC':
+    case 'Date.parse':
       break
     default: {
       // the remaining functions of doubles have no instruction

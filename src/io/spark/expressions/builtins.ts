@@ -128,6 +128,7 @@ export function builtin(callee: Builtin, args: readonly Value[], { span, scope }
     case 'parseInt':
     case 'Object.is':
     case 'Date.UTC':
+    case 'Date.parse':
       return refuse(callee, span)
     default:
       return refuse(callee, span)

@@ -18,6 +18,8 @@ const FIRST_YEAR = FIRST_BUCKET_MONTH / 12
 /** `new Date(time)`; the query fails where that is an invalid one, which no column holds. */
 export function madeDate([time]: readonly Value[], { span, scope }: { readonly span: Span; readonly scope: Scope }): Value {
   if (time === undefined) throw new Untranslated('makes a Date of now', span, 'Capture one, as in const now = new Date().')
+  if (time.type.kind === 'utf8')
+    throw new Untranslated('makes a Date of a text', span, 'Compute it behind collect(), or with fallback: "local".')
   if (time.is === 'Date') return { ...time, type: MILLISECONDS, expr: asColumn(time, MILLISECONDS, span) }
   if (isIntegral(time) && !time.nullable) return dateOf(asLong(time))
   const ms = scope.bindExpr(asNumber(time, span))

@@ -35,7 +35,7 @@ import { classSourceOf } from '../source/source.ts'
 import { regexMethod, textMethod } from '../textMethods.ts'
 import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical } from './build.ts'
-import { comparesObjects, dateMethod } from './dates.ts'
+import { comparesObjects, dateMethod, parsedDate } from './dates.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
@@ -99,6 +99,10 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
   if (exprs === undefined) return REFUSED
   const [first, second] = exprs
   if (f.name === 'Object.is' && first !== undefined && second !== undefined) comparesObjects(l, first, second, l.span(node))
+  if (f.name === 'Date.parse') {
+    const time = parsedDate(l, exprs, l.span(node))
+    return time === undefined ? l.refuseCall(name, node) : exprValue(time)
+  }
   return exprValue(calledBuiltin(f.name, exprs, l.span(node)))
 }
 

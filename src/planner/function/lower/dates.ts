@@ -1,5 +1,6 @@
 /**
- * Lowers dates from outside the function, or written out in it, to the numbers that comparisons and arithmetic make of them.
+ * Lowers dates from outside the function, or written out in it, to the numbers that comparisons and arithmetic make of them; a row lambda
+ * also makes Dates of what its row has.
  *
  *     const from = new Date('1994-01-01')
  *     (r) => r.day >= from                          day >= Parameter from, 757382400000
@@ -50,14 +51,26 @@ export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   if (l.context.kind !== 'row') return undefined
   l.checks.push({
     expr: of,
-    holds: (kinds) => kinds?.every((kind) => NO_TEXTS.has(kind)) === true,
-    refusal: refusalOf('date-of-text', span, span.text),
+    holds: (kinds) => kinds?.every((kind) => OF_DATES.has(kind)) === true,
+    refusal: refusalOf('date-of-unknown', span, span.text),
   })
   return exprValue({ kind: 'Call', callee: 'new Date', args: [of], span })
 }
 
-/** Types that are no text, which JavaScript reads in the local time zone, and no bigint, which is refused. */
-const NO_TEXTS: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8 bool null timestamp date'.split(' '))
+/** Types of which JavaScript makes Dates: no bigint, of which it makes none, and no list or object, of which it makes a text. */
+const OF_DATES: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8 bool null timestamp date utf8'.split(' '))
+
+/** Lowers `Date.parse(text)` in row lambdas; undefined in loop bodies, and for more than one argument. */
+export function parsedDate(l: Lowering, args: readonly Expr[], span: Span): Expr | undefined {
+  const [text, another] = args
+  if (l.context.kind !== 'row' || text === undefined || another !== undefined) return undefined
+  l.checks.push({
+    expr: text,
+    holds: (kinds) => kinds?.every((kind) => kind === 'utf8' || kind === 'null') === true,
+    refusal: refusalOf('date-of-unknown', span, span.text),
+  })
+  return { kind: 'Call', callee: 'Date.parse', args: [text], span }
+}
 
 /** Returns the Date as an object for row lambdas: a copy, which has another identity. Undefined in loop bodies. */
 export function dateItself(l: Lowering, date: Value & { kind: 'date' }): Expr | undefined {

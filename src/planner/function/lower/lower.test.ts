@@ -672,10 +672,16 @@ test('a Date of a number is made where the function runs, and one of constants b
   expect(row((r) => (r.stars > 1 ? from : (r.at ?? new Date(0))))).toBe(
     'return ((#0.stars > 1) ? new Date($from) : (#0.at ?? new Date(0)))',
   )
-  expect(row((r) => new Date(r.name))).toBe(
-    'In new Date(r.name) it may make a Date of a text, which other time zones read otherwise. Make it of a number, as new Date(Number(x)), or of Date.UTC(…).',
+  expect(row((r) => new Date(r.name) > r.at || Date.parse(r.name) > 5)).toBe(
+    'return ((new Date(#0.name) > #0.at) || (Date.parse(#0.name) > 5))',
   )
-  expect(row((r) => new Date(r.tags))).toContain('In new Date(r.tags) it may make a Date of a text')
+  expect(row((r) => new Date(r.tags))).toBe(
+    'In new Date(r.tags) it is not known to be a text or a number that it makes a time of. Say which, as new Date(Number(x)) or new Date(String(x)).',
+  )
+  expect(row((r) => Date.parse(r.stars))).toBe(
+    'In Date.parse(r.stars) it is not known to be a text or a number that it makes a time of. Say which, as new Date(Number(x)) or new Date(String(x)).',
+  )
+  expect(loop((stars, [u], { W }) => W.set(u, 0, Date.parse(stars)))).toContain('It calls Date.parse')
   expect(row((r) => (r.stars > 1 ? from : r.at) === r.at)).toBe(
     'It asks whether two Dates are the same object. Compare their times, as a.getTime() === b.getTime().',
   )

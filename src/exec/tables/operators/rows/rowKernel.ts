@@ -235,6 +235,7 @@ function runKernel(
     input: (argument) => inputs.input(argument),
     field: (argument, name) => inputs.field(argument, name),
     time: (argument, name) => inputs.time(argument, name),
+    timeOfText: (argument, name, absent) => inputs.timeOfText(argument, name, absent),
     ofList: (expr, print) => inputs.ofList(expr, print),
     isNoList: (argument, name) => inputs.listOf(argument, name)?.isNull,
     equals: (left, right) => inputs.equals(left, right),

@@ -1,12 +1,25 @@
 /** What a generated loop over a batch reads: columns, keys, and lists where they lie. */
-import type { Batch, Column } from '../../../../core/data/column.ts'
+import { type Batch, type Column, isValid } from '../../../../core/data/column.ts'
 import { rowReader, valueReader } from '../../../../core/data/columnReaders.ts'
 import { Bug } from '../../../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../../../core/ir/functionIr.ts'
 import { makesList, type OfList } from '../../../../core/ir/listQuestions.ts'
+import { isoTime } from '../../../../core/time/isoBytes.ts'
 import { timesOf } from '../../../kernels/columns/timesOf.ts'
 import type { RowContext } from './rowFailure.ts'
 import { type Around, DIRECT, isNullText, ListColumn } from './rowKernelLists.ts'
+
+/** A function to what `Date.parse` reads off the text of a row, and `absent` for null; undefined for other columns. */
+function textTimes(column: Column, absent: number): ((row: number) => number) | undefined {
+  const { values, offsets, validity, dictionary } = column
+  if (column.type.kind !== 'utf8' || dictionary !== undefined || offsets === undefined || !(values instanceof Uint8Array)) return undefined
+  const text = valueReader(column)
+  return (row) => {
+    if (validity !== undefined && !isValid(column, row)) return absent
+    const time = isoTime(values, offsets[row] as number, offsets[row + 1] as number) // a row more than there are
+    return Number.isNaN(time) ? Date.parse(text(row) as string) : time // a text, since the column has texts
+  }
+}
 
 /** The columns a kernel reads: each is bound once, and read once a row. */
 export class KernelInputs implements Around {
@@ -55,6 +68,17 @@ export class KernelInputs implements Around {
     if (column?.type.kind !== 'date' && column?.type.kind !== 'timestamp') return undefined
     this.bindings[`$t${position}`] ??= timesOf(column)
     return `$t${position}[$i]`
+  }
+
+  timeOfText(argument: number, name: string | undefined, absent: 0 | 'NaN'): string | undefined {
+    if (argument !== 0 || (name === undefined) !== (this.batch.element.kind === 'scalar')) return undefined
+    const position = name === undefined ? 0 : this.names.indexOf(name)
+    const column = this.batch.columns[position]
+    const times = column && textTimes(column, Number(absent))
+    if (times === undefined) return undefined
+    const reader = `$d${absent}_${position}`
+    this.bindings[reader] ??= times
+    return `${reader}($i)`
   }
 
   /** The lists of column `name`; undefined where it holds others. */

@@ -32,6 +32,8 @@ export interface KernelWords {
   field(argument: number, name: string): string | undefined
   /** The milliseconds of a Date, in column `name` or of the element itself; undefined where the column holds no Dates. */
   time?(argument: number, name: string | undefined): string | undefined
+  /** What `Date.parse` reads off a text, in column `name` or the element itself, `absent` for null; undefined where the column holds no texts of its own. */
+  timeOfText?(argument: number, name: string | undefined, absent: 0 | 'NaN'): string | undefined
   /** What a list of the element is asked, where it lies in a column; undefined to ask an array. */
   ofList?(expr: OfList, print: (expr: Expr) => string): string | undefined
   /** The test whether column `name` is null, where it holds lists; undefined where it holds others. */
@@ -187,7 +189,7 @@ class Printer {
       case 'Conditional':
         return `((${this.test(expr.test)}) ? (${this.expr(expr.then)}) : (${this.expr(expr.else)}))`
       case 'Call':
-        return `${isLibraryCall(expr.callee) ? libraryName(expr.callee) : expr.callee}(${this.list(expr.args)})`
+        return this.timeOfText(expr) ?? `${isLibraryCall(expr.callee) ? libraryName(expr.callee) : expr.callee}(${this.list(expr.args)})`
       case 'MethodCall':
         return methodText(
           `(${this.expr(expr.object)})`,
@@ -251,6 +253,15 @@ class Printer {
   private time(expr: Expr): string | undefined {
     if (expr.kind === 'Input') return this.words.time?.(expr.argument, undefined)
     return expr.kind === 'Field' && expr.of.kind === 'Input' ? this.words.time?.(expr.of.argument, expr.name) : undefined
+  }
+
+  /** Prints the time that a text of the element tells, for which no text has to be made; undefined for other calls. */
+  private timeOfText({ callee, args: [of, another] }: Extract<Expr, { kind: 'Call' }>): string | undefined {
+    if ((callee !== 'new Date' && callee !== 'Date.parse') || of === undefined || another !== undefined) return undefined
+    const input = of.kind === 'Input' ? of : of.kind === 'Field' && of.of.kind === 'Input' ? of.of : undefined
+    const absent = callee === 'new Date' ? 0 : 'NaN' // new Date(null) is 1970
+    const time = input && this.words.timeOfText?.(input.argument, of.kind === 'Field' ? of.name : undefined, absent)
+    return time !== undefined && callee === 'new Date' ? `new Date(${time})` : time
   }
 
   private list(exprs: readonly Expr[]): string {
