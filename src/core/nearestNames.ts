@@ -7,14 +7,23 @@ import { valueText } from './data/valueKinds.ts'
 
 /** Writes `There is no column "prize" in orders.parquet. Did you mean "price"? The columns are id, price.` */
 export function missingColumnMessage(wanted: string, fields: readonly Field[], where?: string): string {
+  return missingMessage('column', wanted, fields, where)
+}
+
+/** Writes `There is no field "ctiy" in the objects of address. Did you mean "city"? The fields are city, zip.` */
+export function missingFieldMessage(wanted: string, fields: readonly Field[], where: string): string {
+  return missingMessage('field', wanted, fields, where)
+}
+
+function missingMessage(what: 'column' | 'field', wanted: string, fields: readonly Field[], where: string | undefined): string {
   const name = typeof wanted === 'string' ? wanted : valueText(wanted) // JavaScript programs may pass any value
   const near = nearestNames(
     name,
     fields.map((field) => field.name),
   )
   const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`
-  const all = fields.length === 0 ? ' There are no columns.' : ` The columns are ${namesText(fields)}.`
-  return `There is no column "${name}"${where === undefined ? '' : ` in ${where}`}.${guess}${all}`
+  const all = fields.length === 0 ? ` There are no ${what}s.` : ` The ${what}s are ${namesText(fields)}.`
+  return `There is no ${what} "${name}"${where === undefined ? '' : ` in ${where}`}.${guess}${all}`
 }
 
 /** At most three of `names`, the likest first: those within a third of the length in edits, or that differ in case only. */

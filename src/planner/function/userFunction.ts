@@ -20,6 +20,7 @@ import type { LowerContext, RowContext } from './lower/context.ts'
 import { lowerUnit } from './lower/lower.ts'
 import type { Missing } from './lower/loweringParts.ts'
 import { elementReturnedBy } from './lower/returned.ts'
+import { checkFields } from './missingFields.ts'
 import { type Changed, changedPlatform } from './platform.ts'
 import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse.ts'
 import { portableOf, usesThis } from './portable.ts'
@@ -102,6 +103,7 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
   if (context.kind === 'row' && lowered.ir !== undefined) {
     checkBigints(lowered.ir, context)
     checkDates(lowered.ir, context)
+    checkFields(lowered.ir, context)
   }
   const { captured } = lowered
   const units = new Map(lowered.units)
