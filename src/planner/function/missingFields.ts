@@ -32,6 +32,7 @@ function missing(name: string, of: Expr, type: ColumnType | undefined): string |
     if (name in Object.prototype || fields.some((field) => field.name === name)) return undefined
     return missingFieldMessage(name, fields, `the objects of ${placeOf(of)}`)
   }
+  if (of.kind !== 'Field') return undefined // what a method of texts gives may have more, as /a/.exec(text).index
   const { what, prototype } = (type && METHODS_OF[type.kind]) ?? {}
   if (what === undefined || prototype === undefined || name in prototype) return undefined
   const near = nearestNames(name, Object.getOwnPropertyNames(prototype))
