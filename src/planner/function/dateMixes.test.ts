@@ -15,23 +15,23 @@ interface Row {
 const table = tableOf<Row>('rows', { at: 'utf8', seen: 'utf8?', when: 'timestamp', n: 'f64' })
 const from = new Date('2024-01-01')
 const isText = true
-const CURE = "Read it as a time, as readCsv(file, { types: { at: 'timestamp' } }) does, or make one of it with parseTime"
+const CURE = "Read it as a time, as readCsv(file, { types: { at: 'timestamp' } }) does, or make one of it, as"
 
 test.each<[string, () => unknown, string]>([
   [
     'a captured Date',
     () => table.filter((r) => r.at >= from),
-    `filter: r.at >= from compares a text with a Date, and a text that is no number is NaN there.\n  PLACE  r.at >= from\n${CURE}(r.at, format).`,
+    `filter: r.at >= from compares a text with a Date, and a text that is no number is NaN there.\n  PLACE  r.at >= from\n${CURE} new Date(r.at), or parseTime(r.at, format).`,
   ],
   [
     'one that is written out, on the left',
     () => table.filter((r) => r.n > 1 && new Date('2024-01-01') < r.seen),
-    `filter: new Date("2024-01-01") < r.seen compares a text with a Date, and a text that is no number is NaN there.\n  PLACE  new Date("2024-01-01") < r.seen\n${CURE}(r.seen, format).`,
+    `filter: new Date("2024-01-01") < r.seen compares a text with a Date, and a text that is no number is NaN there.\n  PLACE  new Date("2024-01-01") < r.seen\n${CURE} new Date(r.seen), or parseTime(r.seen, format).`,
   ],
   [
     'a difference',
     () => table.map((r) => ({ days: (r.at - (from as Any)) / 86_400_000 })),
-    `map: r.at - from computes with a text and a Date, and a text that is no number is NaN there.\n  PLACE  r.at - from\n${CURE}(r.at, format).`,
+    `map: r.at - from computes with a text and a Date, and a text that is no number is NaN there.\n  PLACE  r.at - from\n${CURE} new Date(r.at), or parseTime(r.at, format).`,
   ],
 ])('%s', (_, call, message) => {
   expect(refusalOf(call)).toBe(message)

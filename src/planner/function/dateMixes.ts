@@ -31,7 +31,7 @@ export function checkDates(ir: FunctionIr, context: RowContext): void {
   if (found === undefined) return
   const { left, right, operator, span } = found.expr
   const what = operator === '-' ? 'computes with a text and a Date' : 'compares a text with a Date'
-  const cure = `Read it as a time, as readCsv(file, { types: { at: 'timestamp' } }) does, or make one of it with parseTime(${found.other.span.text}, format).`
+  const cure = `Read it as a time, as readCsv(file, { types: { at: 'timestamp' } }) does, or make one of it, as new Date(${found.other.span.text}), or parseTime(${found.other.span.text}, format).`
   throw new PlanError(
     `${context.method}: ${left.span.text} ${operator} ${right.span.text} ${what}, and a text that is no number is NaN there.\n  ${placeText(span)}  ${span.text}\n${cure}`,
     { span },

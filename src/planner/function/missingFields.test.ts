@@ -61,7 +61,7 @@ test('a field that objects do not have is named at the call', () => {
 
 test('fields that are there, that values inherit, whose objects are not known, or that nothing reaches are right', () => {
   expect(complaint((r) => r.address.city.length + r.address.geo.lat)).toBeUndefined()
-  expect(complaint((r) => r.address.constructor === Object)).toBeUndefined()
+  expect(complaint((r) => r.tags.map === null)).toBeUndefined()
   expect(complaint((r) => r.any.ctiy)).toBeUndefined()
   expect(complaint((r) => /a/.exec(r.name)?.index)).toBeUndefined()
   const old = false

@@ -29,7 +29,7 @@ export function checkFields(ir: FunctionIr, context: RowContext): void {
 function missing(name: string, of: Expr, type: ColumnType | undefined): string | undefined {
   if (type?.kind === 'struct') {
     const { fields } = type
-    if (name in Object.prototype || fields.some((field) => field.name === name)) return undefined
+    if (fields.some((field) => field.name === name)) return undefined
     return missingFieldMessage(name, fields, `the objects of ${placeOf(of)}`)
   }
   if (of.kind !== 'Field') return undefined // what a method of texts gives may have more, as /a/.exec(text).index
