@@ -153,6 +153,17 @@ test('a process that is killed while others are still to join is started again, 
   expect([code, out, err]).toEqual([0, '3 true\n', 'distarray run: rank 1 was ended by SIGKILL, and is started again.\n'])
 })
 
+test.skipIf(!existsSync('/proc/self/stat'))('a process that is stopped when the program ends is not waited for', async () => {
+  const program = `case $DA_RANK in
+    0) until grep -q ') T ' /proc/$(cat $FOLDER/pid1 2> /dev/null || echo self)/stat; do sleep 0.05; done; date +%s%N > $FOLDER/ended;;
+    1) echo $$ > $FOLDER/pid1; kill -STOP $$;;
+  esac`
+  const { code } = await run([NODE, cli, 'run', '--processes', '2', '--', 'sh', '-c', program])
+  const took = Date.now() - Number(readFileSync(join(folder, 'ended'), 'utf8')) / 1e6
+  expect([code, isAlive(1)]).toEqual([0, false])
+  expect(took).toBeLessThan(5000) // it would be ended after seven seconds
+})
+
 test('distarray run says how it is used', async () => {
   const ran = async (...args: readonly string[]) => await run([NODE, cli, ...args], { DA_WORLD: '2', DA_RANK: '0', DA_JOB: 'x' })
   const [none, wrong, other, incomplete] = await Promise.all([
@@ -172,6 +183,6 @@ test('distarray run says how it is used', async () => {
   })
   expect(incomplete).toMatchObject({
     code: 2,
-    err: 'GangError: DA_WORLD is set and DA_RDZV is not. distarray run sets all that a gang needs.\n',
+    err: 'GangError: DA_WORLD is set, and DA_RDZV and DA_TOKEN are not. distarray run sets all that a gang needs.\n',
   })
 })

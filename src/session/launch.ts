@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publishEnd } from '../exec/gang/links/rendezvous.ts'
@@ -41,6 +41,7 @@ export async function launch(command: readonly string[], processes: number): Pro
     publishEnd(join(folder, 'rank0'), code)
     const all = Promise.all(ranks.map((rank) => rank.ended))
     for (const rank of ranks) rank.isOver = true
+    for (const rank of ranks) if (rank.isStopped) rank.kill('SIGKILL') // it would neither end by itself nor obey
     await Promise.race([all, later(GRACE_MS)])
     for (const rank of ranks) rank.kill('SIGTERM')
     await Promise.race([all, later(KILL_MS)])
@@ -91,6 +92,17 @@ class Rank {
     this.#options = options
     this.#child = this.#start()
     this.ended = this.#keep()
+  }
+
+  /** Whether the process was stopped, as by SIGSTOP, and does not go on, as Linux tells; false elsewhere. */
+  get isStopped(): boolean {
+    const { pid, exitCode, signalCode } = this.#child
+    if (pid === undefined || exitCode !== null || signalCode !== null) return false
+    try {
+      return /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    } catch {
+      return false
+    }
   }
 
   kill(signal: NodeJS.Signals): void {

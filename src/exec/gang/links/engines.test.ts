@@ -50,6 +50,10 @@ test('variables of a gang are read, and without them there is none', () => {
 test.each([
   [{ DA_RANK: '2' }, 'DA_RANK is "2". It is a whole number from 0 to 1.'],
   [{ DA_WORLD: 'two' }, 'DA_WORLD is "two". It is a whole number from 1 to 4096.'],
+  [
+    { DA_RANK: undefined, DA_JOB: '', DA_TOKEN: undefined },
+    'DA_WORLD is set, and DA_RANK, DA_JOB and DA_TOKEN are not. distarray run sets all that a gang needs.',
+  ],
   [{ DA_JOB: undefined }, 'DA_WORLD is set and DA_JOB is not. distarray run sets all that a gang needs.'],
   [
     { DA_TOKEN: undefined },

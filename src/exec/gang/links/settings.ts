@@ -45,6 +45,7 @@ export function settingsOf(env: Environment): GangSettings | undefined {
   if (env.DA_WORLD === undefined || env.DA_WORLD === '') return undefined
   const world = wholeNumber(env, 'DA_WORLD', { least: 1, most: MOST_PROCESSES })
   if (world === 1) return undefined
+  checkAllSet(env)
   const tls = env.DA_TLS === undefined || env.DA_TLS === '' ? {} : { tls: env.DA_TLS }
   const settings: GangSettings = {
     world,
@@ -66,6 +67,17 @@ export function settingsOf(env: Environment): GangSettings | undefined {
   }
   checkHost(settings)
   return settings
+}
+
+/** What each process of a gang has to be told. */
+const NEEDED = ['DA_RANK', 'DA_JOB', 'DA_RDZV', 'DA_TOKEN'] as const
+
+/** Throws a GangError that names all variables which are not set, so that they need not be found one after another. */
+function checkAllSet(env: Environment): void {
+  const missing = NEEDED.filter((name) => env[name] === undefined || env[name] === '')
+  if (missing.length < 2) return // text() says what is missing, and how to make it
+  const names = `${missing.slice(0, -1).join(', ')} and ${missing.at(-1)}`
+  throw new GangError(`DA_WORLD is set, and ${names} are not. distarray run sets all that a gang needs.`, 'settings')
 }
 
 /** Throws GangError for addresses beyond the loopback without certificates, since anybody could listen there. */
