@@ -5,6 +5,7 @@ import { valueReader } from '../../../core/data/columnReaders.ts'
 import { sliceColumn } from '../../../core/data/columnSlices.ts'
 import { createArena } from '../../memory/sharedArena.ts'
 import { tableMemory } from './tableMemory.ts'
+import { codesOf } from './texts/textCodes.ts'
 
 const valuesOf = (column: Column): unknown[] => Array.from({ length: column.length }, (_, i) => valueReader(column)(i))
 
@@ -36,4 +37,17 @@ test('columns in pieces are put together where they are placed, whatever lay the
   expect(placed?.columns.map((column) => valuesOf(column))).toEqual([...values, ...values])
   for (const { values: buffer } of placed?.columns ?? []) if (buffer !== undefined) expect(arena.owns(buffer)).toBe(true)
   expect(arena.usedBytes).toBeGreaterThan(before)
+})
+
+test('texts of a table and of the objects in it have codes, and texts in lists have none', () => {
+  const arena = createArena({ budgetBytes: 2 ** 20 })
+  const rows = Array.from({ length: 40 }, (_, i) => ({ cc: ['DE', 'FR'][i % 2], at: { zip: `z${i % 3}` } }))
+  const columns = [rows.map(({ cc }) => cc), rows, rows.map(({ cc }) => [cc])].map((values) => [columnFromValues(values)])
+  const placed = tableMemory(arena, { fewestRows: 1 }).place(columns, rows.length)
+  const [text, struct, list] = placed?.columns ?? []
+  const [cc, at] = struct?.children ?? []
+  expect(codesOf(text)?.firsts).toEqual(new Int32Array([0, 1]))
+  expect(Array.from(codesOf(cc)?.codes ?? []).slice(0, 4)).toEqual([0, 1, 0, 1])
+  expect(codesOf(at?.children?.[0])?.firsts).toEqual(new Int32Array([0, 1, 2]))
+  expect(codesOf(list?.children?.[0])).toBeUndefined()
 })

@@ -53,7 +53,7 @@ export function tableMemory(
       if (rows < fewestRows || pieces.some(isOutside)) return stayOutside(bytes)
       const room = roomFor(bytes)
       if (bytes > room) return stayOutside(bytes)
-      const texts = columns.filter(([first]) => first?.type.kind === 'utf8').length
+      const texts = columns.reduce((sum, [first]) => sum + (first === undefined ? 0 : textsIn(first).length), 0)
       return placed(columns, arena, { coded: coded && bytes + 2 * texts * rows <= room }) ?? stayOutside(bytes)
     },
   }
@@ -75,13 +75,26 @@ function placed(columns: readonly (readonly Column[])[], arena: Arena, { coded }
         (buffer) => (blocks.has(buffer) ? buffer : kept(copyInto(arena, buffer, WHAT))),
       ),
     )
-    if (coded) codes.push(...copies.flatMap((column, i) => codeTexts(column, arena, joinedIndices(columns[i] ?? [])) ?? []))
+    if (coded) {
+      codes.push(
+        ...copies.flatMap((column, i) => {
+          const indices = column.type.kind === 'utf8' ? joinedIndices(columns[i] ?? []) : undefined
+          return textsIn(column).flatMap((text) => codeTexts(text, arena, indices) ?? [])
+        }),
+      )
+    }
     return { columns: copies, hold: (owner) => void leaseBlocks(owner, arena, offsets()) }
   } catch (error) {
     for (const offset of offsets()) arena.free(offset)
     if (error instanceof MemoryError) return undefined
     throw error
   }
+}
+
+/** A column of texts itself, or those of the fields of a struct. */
+function textsIn(column: Column): readonly Column[] {
+  if (column.type.kind === 'utf8') return [column]
+  return column.type.kind === 'struct' ? (column.children ?? []).flatMap(textsIn) : []
 }
 
 function bytesOf(column: Column): number {
