@@ -1,6 +1,7 @@
 /**
  * Law: a body that compares values of which both may be absent - elements outside of captured lists, locals that are null or not given yet -
- * is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript: what is absent equals what is absent alike, and no number.
+ * or asks of one whether it is a number, is compiled to WebAssembly, runs in parallel, and gives the bits of plain JavaScript: what is absent
+ * equals what is absent alike, and no number, and is no number of any kind.
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -27,7 +28,14 @@ function bodyText(numbers: readonly number[]): string {
       () => `let ${a}; let ${b} = ${element()}; if (i % ${2 + below(3)} > 0) ${a} = ${of(['i % 5', 'x.get(i)', '0'])}`,
     ])()
     const other = below(3) === 0 ? `${a} = ${b}` : ''
-    return `${sides}; if (${a} ${operator} ${b}) s = s * 0.5 + 1; else s = s * 0.5 - 2; ${other}; if (${a} ${operator} ${b} ${of(['&&', '||'])} i % 2 === 0) s += 3`
+    const question = of(['isNaN', 'isFinite', 'isInteger', 'isSafeInteger'])
+    const asked = of(['', '', `; if (Number.${question}(${of([a, b, element()])})) s += 0.25`])
+    const given = of([
+      '',
+      '',
+      `let g${n}${of(['', ' = undefined'])}; g${n} = Math.sqrt(s); if (Number.${question}(g${n})) s -= g${n} / 8; `,
+    ])
+    return `${given}${sides}${asked}; if (${a} ${operator} ${b}) s = s * 0.5 + 1; else s = s * 0.5 - 2; ${other}; if (${a} ${operator} ${b} ${of(['&&', '||'])} i % 2 === 0) s += 3`
   }
   const lines = ['let s = x.get(i)']
   for (let n = 1 + below(4); n > 0; n--) lines.push(statement(n))

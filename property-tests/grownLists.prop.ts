@@ -71,6 +71,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
           `{ const M = ${rows()}; M[i % 3][${below(4)}] = M[2][1]; for (const r of M) for (const v of r) s = s * 0.5 + (v ? Number(v) : 0.25) }`,
         )
       case 8:
+        if (below(4) === 0)
+          return use(
+            'pushed onto one of two',
+            `{ const few = [${of(['', '1'])}], many = []; for (const v of numbers) (v ${of(['<', '>'])} ${value()} ? few : many).${of(['push(v)', 'push(v, s)', 'unshift(v)'])}; s = s * 0.5 + few.length * 10 + many.length + (few[0] ?? 3) }`,
+          )
         return use('pushed', `queue.push(${of([value(), `${value()}, ${value()}`, '...numbers', '...adj[i % 5]', 'adj[i % 2][0]'])})`)
       case 9:
         return use(

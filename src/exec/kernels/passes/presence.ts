@@ -7,10 +7,10 @@
  *     return best ?? 1                          return there ? best : 1
  *
  * Legal since an absent value is held as the number to which arithmetic, stores and comparisons convert it: NaN for undefined, 0 for null.
- * Equality with another value could tell the two apart, so it tests presence first, of both sides where both may be absent; other uses
- * that could are refused: a returned value, a null that is stored, `Number.isNaN` and its like. Elements of captured lists of numbers are
- * present by their index, and captured numbers always. A body that tests columns, collections or other captured values, or a local that may
- * be either undefined or null, stays as it is.
+ * Equality with another value could tell the two apart, so it tests presence first, of both sides where both may be absent, and so do
+ * `Number.isNaN` and its like, which are false of what is absent; other uses that could tell are refused: a returned value, a null that is
+ * stored. Elements of captured lists of numbers are present by their index, and captured numbers always. A body that tests columns,
+ * collections or other captured values, or a local that may be either undefined or null, stays as it is.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { someExpr } from '../../../core/ir/irFacts.ts'
@@ -26,6 +26,8 @@ const STRICT: ReadonlySet<string> = new Set(['===', '!=='])
 const STORES: ReadonlySet<Stmt['kind']> = new Set(['Write', 'Add', 'Accumulate', 'Return'])
 /** Functions that distinguish undefined from NaN, or null from 0. */
 const TELLS = /^(Number\.is|Object\.is|String|BigInt)/
+/** Those that are false of undefined and null. */
+const QUESTIONS = /^Number\.is(NaN|Finite|Integer|SafeInteger)$/
 const EQUALITIES: ReadonlySet<string> = new Set(['===', '!==', '==', '!='])
 
 /** Returns the body with locals for presence; the body itself where it has no tests, or presence cannot be decided. */
@@ -118,6 +120,7 @@ function asks(stmts: readonly Stmt[], absent: ReadonlyMap<string, Absent>): bool
     (expr.kind === 'Conditional' && (isAsked(expr.then) || isAsked(expr.else)))
   const visit = (expr: Expr): void => {
     found ||= expr.kind === 'Logical' && expr.operator === '??'
+    found ||= expr.kind === 'Call' && QUESTIONS.test(expr.callee) && expr.args.some((arg) => arg.kind === 'Lookup' || isAsked(arg))
     found ||= expr.kind === 'Binary' && EQUALITIES.has(expr.operator) && (isAsked(expr.left) || isAsked(expr.right))
   }
   visitStmts(stmts, (stmt) => {
@@ -250,6 +253,12 @@ class Presence {
     }
     if (expr.kind === 'Binary' && EQUALITIES.has(expr.operator)) return this.#equality(expr)
     if (expr.kind === 'Unary' && expr.operator === 'typeof') this.isLegal = false
+    const [asked] = expr.kind === 'Call' && QUESTIONS.test(expr.callee) ? expr.args : []
+    if (asked !== undefined && MAY_BE_ABSENT.has(asked.kind)) {
+      const there = this.isThere(asked)
+      const call = withOperands(expr, (operand) => this.held(operand))
+      return isTrue(there) ? call : { kind: 'Logical', operator: '&&', left: there, right: call, span: expr.span }
+    }
     if (expr.kind === 'Call' && TELLS.test(expr.callee)) {
       for (const arg of expr.args) if (MAY_BE_ABSENT.has(arg.kind) && !isTrue(this.isThere(arg))) this.isLegal = false
     }

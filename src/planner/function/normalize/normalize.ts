@@ -7,6 +7,7 @@
  *     (cov_x().s[28]++, x)                  x                 istanbul: counters
  *     (_a = r.x) !== null && _a !== void 0 ? _a : 0           r.x ?? 0    tsc below ES2020
  *     if (c) return a; return b             return c ? a : b  and its inverse in minifiers
+ *     (c ? few : many).push(v)              c ? few.push(v) : many.push(v)    no list is chosen; the order of evaluation is the same
  *
  * Nodes that stay keep their identity, on which the meaning of names hangs.
  */
@@ -105,6 +106,8 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
       case 'FunctionDeclaration':
         // an anonymous declaration is only the default export of a module
         return structureReturns(node as FunctionNode)
+      case 'CallExpression':
+        return ofEither(node) ?? node
       case 'ForStatement':
         return (node.init as AnyNode | null | undefined)?.type === 'EmptyStatement' ? { ...node, init: null } : node
       default:
@@ -185,6 +188,22 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
   // temporaries are declared before they are found to be unused
   if ([...context.names.bindingOf.values()].some((binding) => binding.dropped)) node = mapTidy(node)
   return isFunctionNode(node) ? node : root
+}
+
+const CHANGES = /^(push|unshift|add|set|delete)$/
+
+/** Returns `c ? a.push(v) : b.push(v)` for `(c ? a : b).push(v)`, and other calls that change one of two; undefined for all else. */
+function ofEither(node: CallExpression): AnyNode | undefined {
+  const { callee } = node
+  if (callee.type !== 'MemberExpression' || callee.object.type !== 'ConditionalExpression' || node.optional || callee.optional)
+    return undefined
+  if (callee.computed || callee.property.type !== 'Identifier' || !CHANGES.test(callee.property.name)) return undefined
+  // a function is declared once
+  const hasFunction = (one: AnyNode): boolean => isFunctionNode(one) || childNodes(one).some(hasFunction)
+  if (node.arguments.some(hasFunction)) return undefined
+  const of = (object: Expression): CallExpression => ({ ...node, callee: { ...callee, object } })
+  const { consequent, alternate } = callee.object
+  return { ...callee.object, consequent: of(consequent), alternate: of(alternate) }
 }
 
 /** Names that vite gives to imported modules; one in another format is wrapped in a Proxy. */
