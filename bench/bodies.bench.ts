@@ -90,11 +90,38 @@ function left(row: Row): number {
   return stack.reduce((sum, value) => sum + value, 0)
 }
 
+/** Integers that are divided by what a test has found to divide them: how many prime factors there are. */
+function factors(of: number): number {
+  let n = of + 2
+  let count = 0
+  for (let d = 2; d * d <= n; d++) {
+    while (n % d === 0) {
+      n /= d
+      count++
+    }
+  }
+  return n > 1 ? count + 1 : count
+}
+
+/** A loop that ends at a root: the sum of the divisors. */
+function divisors(n: number): number {
+  let sum = 0
+  for (let d = 1; d <= Math.sqrt(n); d++) {
+    if (n % d === 0) {
+      sum += d
+      if (d !== n / d) sum += n / d
+    }
+  }
+  return sum
+}
+
 const loops = {
   'words counted by an object': session.loop(session.range(rows), { y }, ([i], { y }) => y.set(i, most(i))),
   'a stack of 8': session.loop(session.range(rows), { x, y }, ([i], { x, y }) => y.set(i, left(x.row(i)))),
   'a median of 8 by insertion': session.loop(session.range(rows), { x, y }, ([i], { x, y }) => y.set(i, median(x.row(i)))),
   'the nearest of 10 centers': session.loop(session.range(rows), { x, y }, ([i], { x, y }) => y.set(i, nearest(x.row(i)))),
+  'prime factors': session.loop(session.range(rows), { y }, ([i], { y }) => y.set(i, factors(i))),
+  'sums of divisors': session.loop(session.range(rows), { y }, ([i], { y }) => y.set(i, divisors(i))),
   'pi by 20 points': session.loop(session.range(rows), { y, rng }, ([i], { y, rng }) => y.set(i, inside(rng))),
 }
 const plain: { readonly [N in keyof typeof loops]: (i: number) => number } = {
@@ -102,6 +129,8 @@ const plain: { readonly [N in keyof typeof loops]: (i: number) => number } = {
   'a stack of 8': (i) => left(numbers.subarray(8 * i, 8 * i + 8)),
   'a median of 8 by insertion': (i) => median(numbers.subarray(8 * i, 8 * i + 8)),
   'the nearest of 10 centers': (i) => nearest(numbers.subarray(8 * i, 8 * i + 8)),
+  'prime factors': factors,
+  'sums of divisors': divisors,
   'pi by 20 points': (i) => {
     dice.begin(i)
     return inside(dice)
