@@ -4,6 +4,8 @@
  *
  *     r.address.ctiy      where `address` holds { city, zip }
  *     r.tags.lenght       where `tags` holds lists
+ *
+ * A test for undefined or null, as `i.discount === undefined`, asks whether there is such a field at all, and is answered.
  */
 import type { ColumnType } from '../../core/data/schema.ts'
 import { PlanError } from '../../core/errors.ts'
@@ -16,13 +18,22 @@ import { reachedExprs } from './reachedExprs.ts'
 
 /** Throws PlanError for the first field that a value does not have. */
 export function checkFields(ir: FunctionIr, context: RowContext): void {
-  const read = reachedExprs(ir).flatMap((expr) => (expr.kind === 'Field' && expr.of.kind !== 'Input' ? [expr] : []))
+  const reached = reachedExprs(ir)
+  const asked = new Set(reached.flatMap(askedOf))
+  const read = reached.flatMap((expr) => (expr.kind === 'Field' && expr.of.kind !== 'Input' && !asked.has(expr) ? [expr] : []))
   if (read.length === 0) return
   const typeOf = typesIn(ir, context)
   for (const { of, name, span } of read) {
     const message = missing(name, of, typeOf(of)?.type)
     if (message !== undefined) throw new PlanError(`${context.method}: ${message}\n  ${placeText(span)}  ${span.text}`, { span })
   }
+}
+
+/** What a comparison with undefined or null asks whether it is there. */
+function askedOf(expr: Expr): readonly Expr[] {
+  if (expr.kind !== 'Binary' || !/^[!=]==?$/.test(expr.operator)) return []
+  const isAbsent = (side: Expr): boolean => side.kind === 'Literal' && (side.value === undefined || side.value === null)
+  return isAbsent(expr.right) ? [expr.left] : isAbsent(expr.left) ? [expr.right] : []
 }
 
 /** What is wrong with the name; undefined where it may be right. */
