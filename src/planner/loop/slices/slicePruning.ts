@@ -29,7 +29,9 @@ function keptOf(stmts: readonly Stmt[], needed: ReadonlySet<string>): Stmt[] {
         const body = keptOf(stmt.body, needed)
         // The locals of the test become needed once the loop is kept.
         const update = keptOf(stmt.update, needed)
-        return matters({ ...stmt, body }) ? [{ ...stmt, init: keptOf(stmt.init, needed), body, update }] : []
+        // A loop that only counts is left out; what its index begins with is read all the same.
+        const init = keptOf(stmt.init, needed)
+        return matters({ ...stmt, body }) ? [{ ...stmt, init, body, update }] : init
       }
       case 'Labeled': {
         const body = keptOf(stmt.body, needed)
