@@ -106,7 +106,7 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
 
 test('threads of their own run blocks that wait for nothing first, never wait in a circle, and find what others left, be it sent together', () => {
   fc.assert(
-    fc.property(cases, fc.integer({ min: 1, max: 4 }), ({ kind, extents, partitions, order }, world) => {
+    fc.property(cases, fc.integer({ min: 1, max: 4 }), fc.boolean(), ({ kind, extents, partitions, order }, world, isTiled) => {
       const whole = cutUnstepped({ kind, axes: [0, 1] }, { kind: 'box', extents }, { order: kind === '2d' ? 'any' : 'serial', partitions })
       const nodeOf = (lane: number): number => Math.floor((lane * world) / whole.laneCount)
       const owners = Int32Array.from(whole.lanes, nodeOf)
@@ -144,7 +144,7 @@ test('threads of their own run blocks that wait for nothing first, never wait in
         })
         const gate = new BlockGate({ blocks, work: { schedule: blocks, claimed: blocks }, claims, numbers }, edges)
         gate.open()
-        const plan = gate.order ?? blocks.from.map((_, place) => place)
+        const plan = gate.orderOf(isTiled) ?? blocks.from.map((_, place) => place)
         expect([...plan].sort((a, b) => a - b)).toEqual(Array.from(numbers.keys()))
         // as long as nothing has come there is nothing that could run and comes later
         const free = new Set<number>()

@@ -26,12 +26,24 @@ export interface CallerPass {
   readonly range: readonly [number, number]
   /** Whether the workers can take over what is left; undefined where this thread runs all blocks. */
   readonly isEnough?: () => boolean
+  /** The order of the blocks, of which the range are all; undefined for plan order. */
+  readonly order?: Int32Array | undefined
   /** The gate at which blocks wait for those of other processes; undefined where none does. */
   readonly gate?: BlockGate | undefined
 }
 
-export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range, isEnough, gate }: CallerPass): Promise<ShareResult> {
-  const blocks = isEnough === undefined ? blocksInOrder(task, range, gate?.order) : blocksUntil(isEnough, task)
+export async function runOnCaller({
+  task,
+  bound,
+  turn,
+  lanes,
+  flushEvery,
+  range,
+  isEnough,
+  order,
+  gate,
+}: CallerPass): Promise<ShareResult> {
+  const blocks = isEnough === undefined ? blocksInOrder(task, range, order) : blocksUntil(isEnough, task)
   const run = startPass(task, { ...turn, share: 0, shares: 1 }, bound, flushEvery)
   const started = performance.now()
   let turnStarted = turnBegan(started)

@@ -10,6 +10,7 @@ import { type CallerPass, runOnCaller, type ShareResult } from './callerPass.ts'
 import { BlockGate, type Outside } from './claims/blockGate.ts'
 import { abortPass } from './claims/claim.ts'
 import { resetClaims, resetClaimsTo } from './claims/claimWords.ts'
+import { isWorthTiles, tiledOrder } from './claims/tiledOrder.ts'
 import { isWarm, warmUp } from './claims/warmUp.ts'
 import { WorkerPasses } from './claims/workerPasses.ts'
 import { bodyError, wireToError } from './failure.ts'
@@ -18,7 +19,7 @@ import type { PassOptions, Range, SharedLanes } from './kernelPass.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 import type { KeyedView } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import type { LoopTask, PassTurn } from './loopTask.ts'
+import type { BindingPlan, LoopTask, PassTurn } from './loopTask.ts'
 import { type LoopResources, replacedBy } from './preparedLoop.ts'
 import { freePart } from './reductions/accumulatorLog.ts'
 import type { Lanes } from './reductions/reductionCopies.ts'
@@ -202,8 +203,14 @@ export class PassRunner {
     const { flushEvery } = this
     const pass = { task, bound: this.bound, turn, lanes, flushEvery, range: range ?? ([0, count] as const) }
     if (isEnough !== undefined) return [await runOnCaller({ ...pass, isEnough })]
-    if (gate !== undefined) return [await runOnCaller({ ...pass, gate })]
+    // buffers are flushed in plan order
+    const isTiled = range === undefined && flushEvery === Number.POSITIVE_INFINITY && isWorthTiles(portion.blocks, bytesOf(task.binding))
+    if (gate !== undefined) return [await runOnCaller({ ...pass, gate, order: gate.orderOf(isTiled) })]
     if (range !== undefined) return [await runOnCaller(pass)]
+    if (isTiled) {
+      const { blocks } = portion
+      return [await runOnCaller({ ...pass, task: { ...task, schedule: blocks }, range: [0, blocks.count], order: tiledOrder(blocks) })]
+    }
     const alone = this.alone.get(portion) ?? aloneBlocks(portion.blocks, { lanesMatter: lanes.length > 0 })
     this.alone.set(portion, alone)
     return [await runOnCaller({ ...pass, task: { ...task, schedule: alone }, range: [0, alone.count] })]
@@ -237,6 +244,11 @@ async function sharing<T>(
 /** A portion's blocks of a round. */
 function rangeOf({ blocks: { rounds = [] } }: Portion, round: number): Range {
   return [rounds[round] as number, rounds[round + 1] as number] // as many as there are rounds, and one more
+}
+
+/** Bytes of the dense arrays that a body touches beside its own element. */
+function bytesOf({ arrays }: BindingPlan): number {
+  return arrays.reduce((sum, array) => sum + (array.kind === 'dense' ? array.data.byteLength : 0), 0)
 }
 
 /** The times of a pass's shares, joined over its rounds; from the last, as one during which threads start has the caller's share before theirs. */

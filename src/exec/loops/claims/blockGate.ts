@@ -11,6 +11,7 @@ import type { Portion } from '../kernelLayout.ts'
 import { hasFailed, releaseBlock, reportFailure, smallestFailure } from './claim.ts'
 import { resetClaimsTo } from './claimWords.ts'
 import { depthOrder } from './depthOrder.ts'
+import { tiledOrder } from './tiledOrder.ts'
 
 /** The dependences between a portion's blocks and those of other processes; blocks are numbered as in the portion. */
 export interface Outside {
@@ -75,10 +76,12 @@ export class BlockGate {
     }
   }
 
-  /** The order in which a thread by itself runs all blocks; undefined for plan order. */
-  get order(): Int32Array | undefined {
+  /** The order in which a thread by itself runs all blocks, those of a depth by tiles or not; undefined for plan order. */
+  orderOf(isTiled: boolean): Int32Array | undefined {
     const { blocks } = this.#portion
-    return blocks.steps === undefined && blocks.rounds === undefined ? depthOrder(blocks, this.#outside.depths) : undefined
+    const { depths } = this.#outside
+    if (isTiled) return tiledOrder(blocks, depths)
+    return blocks.steps === undefined && blocks.rounds === undefined ? depthOrder(blocks, depths) : undefined
   }
 
   isReady(block: number): boolean {
