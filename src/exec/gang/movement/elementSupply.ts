@@ -25,6 +25,7 @@ export function supplyElements(
   gang.belongings.holdBlocks(other, number, { version, blocks: own })
   const send = (head: Omit<ElementsHead, 'elements'>, parts: readonly Uint8Array[]): void =>
     gang.send(other.rank, 'elements', { elements: number, ...head } satisfies ElementsHead, parts)
+  if (isLaid && missing.length === 0) return
   if (!isLaid) send({ layout: layoutOf(elements, own), runs: [] }, [])
   const arrays = arraysOf(elements)
   let [runs, parts, bytes]: [Run[], Uint8Array[], number] = [[], [], 0]

@@ -20,7 +20,7 @@ interface Part {
 /** The most pieces of a block with slanted sides that are parts of their own; a block of more is one part around them all. */
 const MOST_PIECES = 64
 
-/** The boxes of an array that each block touches, by block. `schedule` has no steps. */
+/** The boxes of an array that each block touches, by block; one list for all blocks that touch the same. `schedule` has no steps. */
 export function touchesOf(
   { analyzed }: Pick<LoopInputs, 'analyzed'>,
   { blocks, space }: { readonly blocks: BlockSchedule; readonly space: IterationSpace },
@@ -28,14 +28,19 @@ export function touchesOf(
 ): readonly (readonly Touch[])[] {
   const footprints = (analyzed.footprints ?? []).filter((one) => one.array === array)
   const parts = partsOfBlocks(analyzed.schedule, blocks, space)
-  return parts.map((list) =>
-    list.flatMap((part) =>
+  const known = new Map<string, readonly Touch[]>()
+  return parts.map((list) => {
+    const touches = list.flatMap((part) =>
       footprints.flatMap((footprint): Touch[] => {
         const box = boxOf(footprint, part, storage.shape)
         return box === undefined ? [] : [{ box, writes: footprint.writes }]
       }),
-    ),
-  )
+    )
+    const key = touches.map(({ box, writes }) => `${box.join()} ${writes}`).join(';')
+    const same = known.get(key) ?? touches
+    known.set(key, same)
+    return same
+  })
 }
 
 /** The box that a footprint covers over the iterations of a part; undefined where it is empty. */

@@ -102,17 +102,25 @@ export function cellsOf(touches: readonly (readonly Touch[])[], others: Cells['b
   if (count > MOST_CELLS) return tooMany
   const places = bounds.map((along) => new Map(along.map((value, at) => [value, at])))
   let visits = 0
-  const listed = (list: readonly Touch[]): Int32Array => {
+  const cellsIn = (list: readonly Touch[]): Int32Array => {
     const found = new Set<number>()
     for (const { box } of list) addCells(found, box, places, bounds)
-    visits += found.size
     return Int32Array.from(found).sort()
   }
+  const known = new Map<readonly Touch[], { readonly touched: Int32Array; readonly written: Int32Array }>()
   const touched: Int32Array[] = []
   const written: Int32Array[] = []
   for (const list of touches) {
-    touched.push(listed(list))
-    written.push(listed(list.filter(({ writes }) => writes)))
+    let found = known.get(list)
+    if (found === undefined) {
+      const all = cellsIn(list)
+      const writes = list.filter((touch) => touch.writes)
+      found = { touched: all, written: writes.length === list.length ? all : cellsIn(writes) }
+      known.set(list, found)
+    }
+    touched.push(found.touched)
+    written.push(found.written)
+    visits += found.touched.length + found.written.length
     if (visits > MOST_VISITS) return tooMany
   }
   return { count, bounds, touched, written }
@@ -261,17 +269,22 @@ export function precedence(
   count: number,
   { successorStart, successors }: { readonly successorStart: Int32Array; readonly successors: Int32Array },
 ): BlockOrder['precedes'] {
-  const waitsFor: number[][] = Array.from({ length: count }, () => [])
+  // in compressed rows, as successors are
+  const starts = new Int32Array(count + 2)
+  const ends = successorStart[count] as number
+  for (let i = 0; i < ends; i++) starts[(successors[i] as number) + 2]!++
+  for (let block = 2; block < count + 2; block++) starts[block]! += starts[block - 1] as number
+  const waitsFor = new Int32Array(ends)
   for (let block = 0; block < count; block++) {
     for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++)
-      waitsFor[successors[i] as number]?.push(block)
+      waitsFor[starts[(successors[i] as number) + 1]!++] = block
   }
   /** For each block that is known to come before the one asked for last: the latter's number plus one. */
   const isBefore = new Int32Array(count)
   let last = -1
   let down = 0
   const mark = (block: number): void => {
-    for (const before of waitsFor[block] as number[]) isBefore[before] = last + 1
+    for (let i = starts[block] as number; i < (starts[block + 1] as number); i++) isBefore[waitsFor[i] as number] = last + 1
   }
   return (earlier, later) => {
     if (last !== later) {
