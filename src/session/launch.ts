@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { publishEnd } from '../exec/gang/links/rendezvous.ts'
+import { publishEnd, publishLoss } from '../exec/gang/links/rendezvous.ts'
 
 /** The time that processes have to end by themselves once the program has ended, and then to obey SIGTERM. */
 const GRACE_MS = 5000
@@ -36,6 +36,7 @@ export async function launch(command: readonly string[], processes: number): Pro
     return new Rank(rank, command, { env: common, stdio: stdio as StdioOptions, isTemporary })
   })
   forwardSignals(ranks)
+  for (const [number, rank] of ranks.entries()) if (number > 0) void tellOfLoss(rank, join(folder, 'rank0'), number)
   try {
     const code = (await ranks[0]?.ended) ?? NOT_FOUND // there is one process at least
     publishEnd(join(folder, 'rank0'), code)
@@ -50,6 +51,12 @@ export async function launch(command: readonly string[], processes: number): Pro
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Rank 0 waits for all to join, in vain for one that has ended for good. */
+async function tellOfLoss(rank: Rank, path: string, number: number): Promise<void> {
+  const code = await rank.ended
+  if (!rank.isOver) publishLoss(path, number, code)
 }
 
 /** Runs the command as one of the processes that an engine has started; returns its exit code. */

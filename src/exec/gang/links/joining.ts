@@ -14,7 +14,7 @@ import { isProof, proofOf } from './identity.ts'
 import type { FaultText, LinkData } from './linkData.ts'
 import { Dialled } from './linkServer.ts'
 import { whereabouts } from './nearby.ts'
-import { addressOf } from './rendezvous.ts'
+import { addressOf, lossOf } from './rendezvous.ts'
 import type { GangSettings } from './settings.ts'
 
 const CALL_MS = 2000
@@ -36,20 +36,45 @@ export interface JoinOptions {
 }
 
 /** The error of a process that has not found rank 0 in its time; `missed` is the error of its last call. */
-export function noDriver({ joinMs, tls }: GangSettings, missed: unknown): GangError {
+function noDriver({ joinMs, tls }: GangSettings, missed: unknown): GangError {
   const found = `Rank 0 was not found within ${joinMs / 1000} s. Does its program call Session.start()?`
   return new GangError(`${found}${missText(missed, tls !== undefined)}`, 'absent', { rank: 0 })
 }
 
-/** The error of rank 0 where processes have not joined in time; `strangers` counts the calls that it refused. */
-export function notJoined(
-  { world, joinMs }: GangSettings,
-  { isThere, strangers }: { readonly isThere: (rank: number) => boolean; readonly strangers: number },
-): GangError {
+/** The error of rank 0 where processes have not joined in time. */
+function notJoined({ world, joinMs }: GangSettings, { isThere, strangers }: Known): GangError {
   const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((rank) => !isThere(rank))
   const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
-  const refused = strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${strangers}.`
+  const refused = strangers() === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${strangers()}.`
   return new GangError(`${which} not joined within ${joinMs / 1000} s. All processes run the same program.${refused}`, 'absent')
+}
+
+/** The time between two looks for processes that have ended before they joined. */
+const LOOK_MS = 100
+
+/** What is known of processes that have not joined: of which it is one, how many calls were refused, and the error of the last call. */
+interface Known {
+  isThere(rank: number): boolean
+  strangers(): number
+  missed(): unknown
+}
+
+/** Calls `fail` when the time to join is over, or on rank 0 when another process has ended before it joined, until `clearInterval`. */
+export function awaitOthers(settings: GangSettings, known: Known, fail: (error: GangError) => void): NodeJS.Timeout {
+  const until = Date.now() + settings.joinMs
+  const others = settings.rank === 0 ? Array.from({ length: settings.world - 1 }, (_, i) => i + 1) : []
+  return setInterval(() => {
+    if (Date.now() >= until) return fail(settings.rank > 0 ? noDriver(settings, known.missed()) : notJoined(settings, known))
+    for (const rank of others) {
+      const code = known.isThere(rank) ? undefined : lossOf(settings.rendezvous, rank)
+      if (code !== undefined) return fail(endedBefore(rank, code))
+    }
+  }, LOOK_MS)
+}
+
+function endedBefore(rank: number, code: number): GangError {
+  const why = code === 0 ? 'Its program did not call Session.start().' : 'What it printed says why.'
+  return new GangError(`Rank ${rank} has ended with status ${code} before it joined. ${why}`, 'absent', { rank })
 }
 
 /** Returns what is known of tries that reached nobody, with what helps where links differ in their encryption; empty where it is nothing. */

@@ -19,7 +19,7 @@ import { isError } from '../../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
-import { join, noDriver, notJoined } from './joining.ts'
+import { awaitOthers, join } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, type Served, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
@@ -73,7 +73,9 @@ class Link {
   async start(): Promise<void> {
     const { settings } = this.#data
     const { rendezvous, rank, host } = settings
-    this.#timer = setTimeout(() => this.fail(this.#absent()), settings.joinMs)
+    const isThere = (other: number): boolean => this.#peers.get(other)?.isUp === true
+    const known = { isThere, strangers: () => this.#strangers, missed: () => this.#missed }
+    this.#timer = awaitOthers(settings, known, (error) => this.fail(error))
     const isAsked = rank === 0 && rendezvous.kind === 'address'
     const [at, wanted] = isAsked ? [rendezvous.host, rendezvous.port] : [host, 0]
     const handlers = {
@@ -99,7 +101,7 @@ class Link {
   fail(error: unknown): void {
     if (this.#isUp || this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#timer)
+    clearInterval(this.#timer)
     this.#tellLast({ kind: 'failed', error: faultOf(error, this.#data.settings.rank) })
   }
 
@@ -173,12 +175,6 @@ class Link {
     else if (peer !== undefined) this.#dial(peer, found)
   }
 
-  #absent(): GangError {
-    const { settings } = this.#data
-    if (settings.rank > 0) return noDriver(settings, this.#missed)
-    return notJoined(settings, { isThere: (rank) => this.#peers.get(rank)?.isUp === true, strangers: this.#strangers })
-  }
-
   // ------------------------------------------------------------------ links that stand
 
   #peer(rank: number, key: string, round = 0): Peer {
@@ -240,7 +236,7 @@ class Link {
     const { world, rank } = this.#data.settings
     if (rank > 0) {
       // it has found rank 0, which waits for the others, and knows who has not come
-      if (peer.rank === 0) clearTimeout(this.#timer)
+      if (peer.rank === 0) clearInterval(this.#timer)
       this.#lookWhetherLinked()
       return
     }
@@ -263,7 +259,7 @@ class Link {
 
   #up(): void {
     this.#isUp = true
-    clearTimeout(this.#timer)
+    clearInterval(this.#timer)
     this.#tell({ kind: 'up' })
   }
 

@@ -9,7 +9,7 @@ import { threadProgram } from '../../workers/threadProgram.ts'
 import { missText } from './joining.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
-import { publishEnd } from './rendezvous.ts'
+import { publishEnd, publishLoss } from './rendezvous.ts'
 import type { GangSettings } from './settings.ts'
 
 let folder = ''
@@ -119,6 +119,20 @@ test('who has found rank 0 leaves it to rank 0 to say who has not come, however 
   expect(first).toMatchObject({ reason: { message: 'Rank 2 has not joined within 2.5 s. All processes run the same program.' } })
   expect(second).toMatchObject({ reason: { name: 'GangError', fault: 'lost', rank: 0 } })
   expect(String((second as PromiseRejectedResult).reason.message)).toMatch(/^Rank 0 was lost: /)
+})
+
+test('rank 0 does not wait for a process that has ended for good', async () => {
+  for (const [code, why] of [
+    [1, 'What it printed says why.'],
+    [0, 'Its program did not call Session.start().'],
+  ] as const) {
+    const alone = Links.start(settings(0), threadProgram(), listener().events)
+    publishLoss(join(folder, 'address'), 1, code) // as who has started it does
+    const [first] = await Promise.allSettled([alone])
+    const message = `Rank 1 has ended with status ${code} before it joined. ${why}`
+    expect(first).toMatchObject({ reason: { name: 'GangError', fault: 'absent', rank: 1, message } })
+  }
+  rmSync(join(folder, 'address.lost1'))
 })
 
 /** Makes certificates of an authority of its own, as docs/machines.md says; false without openssl. */

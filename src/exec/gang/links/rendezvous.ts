@@ -27,3 +27,15 @@ export function addressOf(rendezvous: Rendezvous): Place | { readonly code: numb
     return undefined // not there yet
   }
 }
+
+/** Writes that a process has ended and is not started again: rank 0 need not wait for it. `path` is where rank 0 writes its address. */
+export function publishLoss(path: string, rank: number, code: number): void {
+  publish(`${path}.lost${rank}`, `over ${code}`)
+}
+
+/** The status with which a process has ended for good, as far as whoever started it has written it. */
+export function lossOf(rendezvous: Rendezvous, rank: number): number | undefined {
+  if (rendezvous.kind === 'address') return undefined
+  const found = addressOf({ ...rendezvous, path: `${rendezvous.path}.lost${rank}` })
+  return found !== undefined && 'code' in found ? found.code : undefined
+}
