@@ -28,9 +28,9 @@ test('buckets are keys, columns and elements, in UTC in kernels, in zones by loo
       .map((e) => e.day)
       .collect(),
   ).toEqual([new Date('2023-12-31T23:00Z'), new Date('2024-01-01T23:00Z')].flatMap((day, i) => (i === 0 ? [day, day, null] : [])))
-  expect(await days.explain({ analyze: true })).toContain('; SIMD over columns, buckets of time zones a row at a time in JavaScript\n')
+  expect(await days.explain({ analyze: true })).toContain('; SIMD over columns, time zones a row at a time in JavaScript\n')
   expect(await days.explain({ verbose: true })).toContain(
-    'WebAssembly over columns, because buckets of time zones are looked up in JavaScript, a row at a time\n',
+    'WebAssembly over columns, because time zones are looked up in JavaScript, a row at a time\n',
   )
   const groups = await days
     .filter((e) => e.day !== null)

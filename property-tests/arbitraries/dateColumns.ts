@@ -27,6 +27,10 @@ export const EDGES: readonly bigint[] = [
   ...['1600-02-29', '1900-02-28', '1900-03-01', '1999-12-31', '2000-02-29', '2000-03-01', '2024-12-31', '0000-01-01', '-000001-12-31'].map(
     (text) => BigInt(Date.parse(`${text}T00:00:00Z`)),
   ),
+  // clocks of New York are set
+  ...['1883-11-18T17:00Z', '1970-04-26T07:00Z', '2024-03-10T07:00Z', '2024-11-03T06:00Z', '2099-03-08T07:00Z', '2103-03-11T07:00Z'].map(
+    (text) => BigInt(Date.parse(text)),
+  ),
 ]
 export const milliseconds: fc.Arbitrary<bigint> = fc.oneof(
   fc.bigInt({ min: -(10n ** 13n), max: 10n ** 13n }),

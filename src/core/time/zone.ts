@@ -31,13 +31,14 @@ const FIRST_MS = Date.UTC(1800, 0)
 
 export class Zone {
   readonly name: string
-  readonly #format: Intl.DateTimeFormat
+  readonly #clock: (second: number) => number
   readonly #chunks = new Map<number, readonly Stretch[]>()
   #last: Stretch = { from: 0, to: 0, ahead: 0 }
 
-  constructor(name: string, format: Intl.DateTimeFormat) {
+  /** `clock` is what the zone's clocks show at an instant, a whole second, as milliseconds of a clock in UTC that shows the same. */
+  constructor(name: string, clock: (second: number) => number) {
     this.name = name
-    this.#format = format
+    this.#clock = clock
   }
 
   /** The stretch that an instant lies in; it may begin, or end, without a change of clocks. */
@@ -91,9 +92,45 @@ export class Zone {
 
   #ahead(ms: number): number {
     const second = 1000 * Math.floor(Math.min(Math.max(ms, FIRST_MS), MOST_MS) / 1000)
+    return this.#clock(second) - second
+  }
+}
+
+/** The time zone of the thread, as its Dates show it. */
+function localZone(): Zone {
+  return new Zone('local time', (second) => {
+    const date = new Date(second)
+    return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds())
+  })
+}
+
+/** From 1970 to 2100, each `STEP_MS` between two readings of the clock has a slot: there is one change in it at most. */
+const SLOTS = 15_300
+
+/** Returns a function that gives what clocks show in local time at an instant, as milliseconds of a clock in UTC that shows the same. */
+export function localClock(): (ms: number) => number {
+  const zone = localZone()
+  const changes = new Float64Array(SLOTS).fill(Number.NaN)
+  const [before, after] = [new Int32Array(SLOTS), new Int32Array(SLOTS)]
+  return (ms) => {
+    const slot = Math.floor(ms / STEP_MS)
+    if (!(slot >= 0 && slot < SLOTS)) return Number.isNaN(ms) ? ms : ms + zone.at(ms).ahead
+    if (Number.isNaN(changes[slot])) {
+      const first = zone.at(slot * STEP_MS)
+      const last = zone.at((slot + 1) * STEP_MS - 1)
+      changes[slot] = last.from
+      before[slot] = first.ahead
+      after[slot] = last.ahead
+    }
+    return ms + ((ms < (changes[slot] as number) ? before[slot] : after[slot]) as number) // slots are below SLOTS
+  }
+}
+
+function clockOf(format: Intl.DateTimeFormat): (second: number) => number {
+  return (second) => {
     const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 }
-    for (const { type, value } of this.#format.formatToParts(second)) if (type in parts) parts[type as keyof typeof parts] = Number(value)
-    return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second) - second
+    for (const { type, value } of format.formatToParts(second)) if (type in parts) parts[type as keyof typeof parts] = Number(value)
+    return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second)
   }
 }
 
@@ -106,7 +143,7 @@ export function zoneNamed(name: unknown, caller: string): Zone | undefined {
   if (known !== undefined) return known
   if (typeof name !== 'string')
     throw new PlanError(`${caller} takes { zone } as the name of a time zone, as 'Europe/Berlin'; this is ${valueText(name)}.`)
-  const zone = new Zone(name, formatIn(name, caller))
+  const zone = new Zone(name, clockOf(formatIn(name, caller)))
   zones.set(name, zone)
   return zone
 }

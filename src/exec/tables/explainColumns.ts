@@ -41,7 +41,7 @@ function besidesOf({ textsAre, shape }: ColumnProgram): { readonly besides?: str
   return all.length === 0 ? {} : { besides: all.join(', and ') }
 }
 
-const OF_ZONES = 'buckets of time zones are looked up in JavaScript, a row at a time'
+const OF_ZONES = 'time zones are looked up in JavaScript, a row at a time'
 const OF_COLUMNS =
   'what depends on one column of texts or dates alone, or gives a text, is computed once for each of the values, as long as they are few'
 const OF_FOUND = 'what depends on one text alone that is looked up is computed once for each such text'

@@ -134,7 +134,7 @@ export class PlanRecord {
   addProgram(plan: PhysicalPlan, { program, keySets }: ColumnRun, result: ExecBatch): void {
     const { rows, shape, ofTexts = 0 } = program
     const isComputed = shape.filters || shape.outputs.some(({ kind }) => kind === 'computed')
-    const computed = shape.zones === true ? 'SIMD over columns, buckets of time zones a row at a time in JavaScript' : 'SIMD over columns'
+    const computed = shape.zones === true ? 'SIMD over columns, time zones a row at a time in JavaScript' : 'SIMD over columns'
     const ran = isComputed ? computed : ofTexts > 0 ? 'once for each value of a column' : 'columns handed on as they are'
     this.set(plan, {
       rowsIn: [rows],

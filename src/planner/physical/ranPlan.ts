@@ -19,7 +19,7 @@ import { fetchText, leafText, lookupText, offsetText, stepText, wideText } from 
 export type Ran =
   /** Kernels over columns, several rows at a time. */
   | 'SIMD over columns'
-  | 'SIMD over columns, buckets of time zones a row at a time in JavaScript'
+  | 'SIMD over columns, time zones a row at a time in JavaScript'
   | 'SIMD over columns, rows without a match dropped by the keys of the other side'
   /** One pass over the columns selects, computes and groups. */
   | 'SIMD over columns, groups in the same pass'

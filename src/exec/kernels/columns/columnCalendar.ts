@@ -1,5 +1,6 @@
 /**
- * Methods of Dates in column kernels, in UTC.
+ * Methods of Dates in column kernels: in UTC by arithmetic, in local time by the same of what clocks show, which
+ * JavaScript is asked for each row.
  *
  * The civil calendar is that of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": days from March, in eras of
  * 400 years. It is computed in doubles: quotients of integers below 2 ** 53 have the same floor as the exact ones, and NaN
@@ -17,34 +18,52 @@ import type { ColumnValue } from './columnTypes.ts'
 import type { Doubles } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 
-/** Computes a method of Date in UTC; undefined for methods that kernels do not have. `present` names the values known to be not null. */
+/** Computes a method of Date; undefined for methods that kernels do not have. `present` names the values known to be not null. */
 export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): ColumnValue | undefined {
-  const ms = millisecondsOf(w, method, value, present)
-  if (ms === undefined) return undefined
-  if (method === 'getTime' || method === 'valueOf') return ms
+  const instant = millisecondsOf(w, method, value, present)
+  if (instant === undefined) return undefined
+  if (method === 'getTime' || method === 'valueOf') return instant
+  if (!method.startsWith('get')) return undefined
+  const ms = method.startsWith('getUTC') ? instant : new ColumnNumbers(w).called(LOCAL_TIME, [instant])
   const c = new Calendar(w)
   const days = c.floor(c.divided(ms, MS_PER_DAY))
   const time = c.minus(ms, c.times(days, MS_PER_DAY))
   switch (method) {
+    case 'getFullYear':
     case 'getUTCFullYear':
       return c.date(days).year
+    case 'getMonth':
     case 'getUTCMonth':
       return c.date(days).month
+    case 'getDate':
     case 'getUTCDate':
       return c.date(days).day
+    case 'getDay':
     case 'getUTCDay':
       return c.rest(c.plus(days, 4), 7)
+    case 'getHours':
     case 'getUTCHours':
       return c.floor(c.divided(time, 3_600_000))
+    case 'getMinutes':
     case 'getUTCMinutes':
       return c.rest(c.floor(c.divided(time, 60_000)), 60)
+    case 'getSeconds':
     case 'getUTCSeconds':
       return c.rest(c.floor(c.divided(time, 1000)), 60)
+    case 'getMilliseconds':
     case 'getUTCMilliseconds':
       return c.rest(time, 1000)
     default:
       return undefined
   }
+}
+
+/** The name of an import that gives the milliseconds of the clock in UTC that shows what clocks show in local time. */
+const LOCAL_TIME = 'local time'
+
+/** Whether an imported function asks what clocks show in local time. */
+export function isLocalImport(name: string): boolean {
+  return name.startsWith(LOCAL_TIME)
 }
 
 function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): Doubles | undefined {

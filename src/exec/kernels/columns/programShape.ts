@@ -6,6 +6,7 @@ import type { Span } from '../../../core/span.ts'
 import type { Step } from '../../../planner/physical/physicalPlan.ts'
 import { NotCompiled } from '../expressions/types.ts'
 import { isBucketImport } from './columnBuckets.ts'
+import { isLocalImport } from './columnCalendar.ts'
 import { type ColumnLowering, isAdded, lowerColumns } from './columnLower.ts'
 import type { ColumnValue, KernelColumn } from './columnTypes.ts'
 import { and, present, truth, validOf } from './columnValues.ts'
@@ -46,7 +47,7 @@ export interface ProgramShape {
   readonly dates?: true
   /** The texts that the program chooses from. */
   readonly texts?: ChosenTexts
-  /** Whether a kernel calls JavaScript for buckets in a time zone, a row at a time. */
+  /** Whether a kernel calls JavaScript for buckets in a time zone, or for methods of Dates in local time, a row at a time. */
   readonly zones?: true
   /** The hidden columns for a wide operator, where the outputs are such: one entry each, with its fields where it is an object. */
   readonly hidden?: readonly HiddenFields[]
@@ -233,7 +234,7 @@ function makeShape(element: ElementType, columns: readonly KernelColumn[], steps
     filters: kept !== undefined,
     ...(invalid.length === 0 ? {} : { dates: true as const }),
     ...(outputs.some(isChosenText) || writer.chosenColumns.size > 0 ? { texts: chosenTexts(writer) } : {}),
-    ...(writer.functions.some(isBucketImport) ? { zones: true as const } : {}),
+    ...(writer.functions.some((name) => isBucketImport(name) || isLocalImport(name)) ? { zones: true as const } : {}),
     ...(hidden === undefined ? {} : { hidden }),
     ...(payload === undefined ? {} : { payload: namesOf(payload).length }),
   }

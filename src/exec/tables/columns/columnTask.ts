@@ -13,8 +13,11 @@
  * counts of the blocks before give.
  */
 import { CHUNK } from '../../../core/arrays/fixedTree.ts'
+import { once } from '../../../core/once.ts'
 import { bucketStart } from '../../../core/time/bucket.ts'
+import { localClock } from '../../../core/time/zone.ts'
 import { importedBucket } from '../../kernels/columns/columnBuckets.ts'
+import { isLocalImport } from '../../kernels/columns/columnCalendar.ts'
 import { BLOCK_ROWS } from '../../kernels/columns/wasmColumns.ts'
 import { functionOfNumbers } from '../../kernels/expressions/imported.ts'
 import { FOLD_STATE, FOLD_STATE_BYTES, type FoldName } from '../../kernels/tables/foldKernels.ts'
@@ -355,8 +358,12 @@ function instance(kernel: SentKernel, { cache, arena }: WorkerContext): Run {
   return run
 }
 
-/** The function that a kernel imports: JavaScript's own, or the library's for buckets in a time zone. */
+/** The clock in local time of this thread, with what it has found out, for all kernels. */
+const localTime = once(localClock)
+
+/** The function that a kernel imports: JavaScript's own, what clocks show in local time, or the library's for buckets in a time zone. */
 function importedFunction(name: string): (...args: number[]) => number {
+  if (isLocalImport(name)) return localTime() as (...args: number[]) => number
   const bucket = importedBucket(name.slice(0, name.lastIndexOf('/')))
   return bucket === undefined ? functionOfNumbers(name) : (bucketStart(...bucket) as (...args: number[]) => number)
 }
