@@ -76,6 +76,11 @@ const numbers = fc.oneof(
   fc.array(number, { minLength: 1, maxLength: 13 }),
   fc.array(number, { minLength: 12, maxLength: 40 }),
 )
+/** Objects with primitives, which may lack a field. */
+const info = fc.record(
+  { rate: number, name, of: fc.option(whole), on: fc.boolean() },
+  { requiredKeys: ['rate', 'name', 'of'], noNullPrototype: true },
+)
 /** All that functions capture, by name. */
 const held = fc.record(
   {
@@ -84,6 +89,12 @@ const held = fc.record(
     flags: mapOf(keys, fc.boolean()),
     labelOf: mapOf(keys, name),
     byName: mapOf(fc.uniqueArray(name), number),
+    infos: mapOf(keys, info),
+    towns: mapOf(fc.uniqueArray(name), info),
+    things: fc.dictionary(fc.constantFrom(...TEXTS.filter((one) => one !== '__proto__')), info, { noNullPrototype: true }),
+    bareThings: fc
+      .dictionary(fc.constantFrom(...TEXTS.filter((one) => one !== '__proto__')), info)
+      .map((one) => Object.assign(Object.create(null), one) as object),
     ids: keys.map((all) => new Set(all)),
     names: fc.uniqueArray(fc.option(name)).map((all) => new Set(all)),
     list: numbers as fc.Arbitrary<unknown>,
@@ -108,6 +119,10 @@ const NAMES = [
   'flags',
   'labelOf',
   'byName',
+  'infos',
+  'towns',
+  'things',
+  'bareThings',
   'ids',
   'names',
   'list',
@@ -156,6 +171,32 @@ const { num, truth, text } = fc.letrec<{ num: string; truth: string; text: strin
         '(byName.get(#) + r.u)',
         '((v) => (v == null ? r.o : v - r.n))(obj[#])',
       ),
+      {
+        arbitrary: of(
+          x,
+          'infos.get(#)?.rate',
+          '(infos.get(#)?.of ?? -2)',
+          '((one) => (one === undefined ? 7 : one.rate * 2))(infos.get(#))',
+          '((one) => (one ? one.of : null))(infos.get(#))',
+          '(({ rate, of = 3 }) => rate + of)(infos.get(#) ?? { rate: 1, name: "b", of: null })',
+          'infos.get(#).rate',
+          '(bareThings[#]?.rate ?? 6)',
+        ),
+        weight: 2,
+      },
+      {
+        arbitrary: of(
+          s,
+          '(towns.get(#)?.rate ?? 1)',
+          'things[#]?.of',
+          '(things[#]?.rate ?? 5)',
+          'bareThings[#]?.rate',
+          'infos.get(#)?.rate',
+          'towns.get(#).rate',
+          '(things[#] === undefined ? -1 : 1)',
+        ),
+        weight: 2,
+      },
       fc.tuple(x, fc.constantFrom('+', '-', '*', '/', '%'), x).map(([a, operator, c]) => `(${a} ${operator} ${c})`),
       fc.tuple(b, x, x).map(([test, a, c]) => `(${test} ? ${a} : ${c})`),
     ),
@@ -198,6 +239,8 @@ const { num, truth, text } = fc.letrec<{ num: string; truth: string; text: strin
         '(byName.get(#) > r.i)',
         'obj[#] === r.n',
       ),
+      of(x, 'infos.get(#)?.on', '!infos.get(#)', 'infos.get(#) == null', '(infos.get(#)?.name === r.s)', "'rate' in infos.get(#)"),
+      of(s, 'towns.get(#)?.on', '!things[#]', 'bareThings[#] === undefined', '(things[#]?.name !== r.t)', 'towns.get(#) !== undefined'),
       of(x, '(# in bare)', 'Object.hasOwn(obj, #)', '[2, -1, NaN, 7].includes(#)', '[true, 3, null][#] === 3'),
       of(s, '({ a: 3, b: -0 })[#] === 3', "['a', '', 'žluť'].includes(#)", "['a', 'b', null, undefined, 1].includes(#)"),
       b.map((one) => `!${one}`),
@@ -207,6 +250,8 @@ const { num, truth, text } = fc.letrec<{ num: string; truth: string; text: strin
       { depthSize: 'small' },
       { arbitrary: fc.constantFrom('r.s', 'r.t', 'r.s'), weight: 2 },
       { arbitrary: of(x, 'labels[#]', 'labelOf.get(#)', "(labelOf.get(#) ?? 'none')", "(labels[#] ?? '')"), weight: 3 },
+      of(x, 'infos.get(#)?.name', "(infos.get(#)?.name ?? 'none')", 'String(infos.get(#)?.name)'),
+      of(s, 'towns.get(#)?.name', "(things[#]?.name ?? 'none')", "(bareThings[#]?.name ?? '')"),
       {
         arbitrary: fc.constantFrom('labels[r.i]', 'labelOf.get(r.i)', "(labelOf.get(r.n) ?? 'none')", "(labels[r.u] ?? '').concat('!')"),
         weight: 2,
@@ -285,6 +330,8 @@ function change(all: Held): void {
   if (all.typed.length > 0) all.typed[0] = 9
   all.labels[1] = 'changed'
   all.obj.ab = 12
+  for (const one of [...all.infos.values(), ...all.towns.values(), ...Object.values(all.things)]) one.rate = 8
+  all.things.ab = { rate: 4, name: 'a', of: 1 }
   all.long[3] = 6
 }
 

@@ -16,6 +16,7 @@ import type { Lowering } from '../lower/lowering.ts'
 import { codeOfText } from '../lower/textLocals.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { nestedRow } from './capturedLookups.ts'
+import { fieldsOfObjects, foundObject, isPrimitive, type Lookups } from './foundObjects.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable } from './outside.ts'
 import { isCapturedText, textOfCode } from './textCodes.ts'
@@ -32,7 +33,16 @@ export function keyedByRow(l: Lowering, data: Data, name: string, node: CallExpr
   if (!keys.every(isPrimitive)) return undefined
   if (name === 'has') return found(l, data, { of: 'keyed', keys }, node)
   const values: readonly unknown[] = [...value.values()]
-  return values.every(isPrimitive) ? found(l, data, { of: 'keyed', keys, values }, node) : undefined
+  if (values.every(isPrimitive)) return found(l, data, { of: 'keyed', keys, values }, node)
+  const names = l.context.kind === 'row' ? fieldsOfObjects(values) : undefined
+  const key = names && keyOf(l, node)
+  if (names === undefined || key === undefined) return undefined
+  if (key === 'refused') return REFUSED
+  const lookups: Lookups = {
+    has: find(l, data, { of: 'keyed', keys }, key, node),
+    found: (of, as) => find(l, data, { of: 'keyed', keys, values: (values as readonly object[]).map(of) }, key, node, as), // as just asked
+  }
+  return foundObject(l, data, names, lookups, node)
 }
 
 /** Lowers `list.includes(x)` in a row lambda; undefined elsewhere. */
@@ -48,7 +58,20 @@ export function valueByRow(l: Lowering, data: Data, key: Expr, node: AnyNode): V
     return byTexts(l, data, key, { name: 'property', answer: (text) => (data.value as Record<string, unknown>)[text] }, node)
   const keys = Object.keys(data.value)
   const values: readonly unknown[] = keys.map((name) => (data.value as Record<string, unknown>)[name]) // a plain object
-  return values.every(isPrimitive) ? exprValue(find(l, data, { of, keys, values }, key, node)) : undefined
+  if (values.every(isPrimitive)) return exprValue(find(l, data, { of, keys, values }, key, node))
+  const names = fieldsOfObjects(values)
+  // what every object has are objects too, whose fields are undefined for the most part, and never those of the program
+  const others = of === 'bare' ? [] : [...INHERITED].filter((one) => !Object.hasOwn(data.value, one))
+  const objects = [...values, ...others.map((one) => (data.value as Record<string, unknown>)[one])] as readonly object[]
+  const areTexts = [...(names ?? [])].every((name) => objects.every((one) => isPrimitive((one as Record<string, unknown>)[name])))
+  if (names === undefined || !areTexts) return undefined
+  const kept = l.stabilized(key, 'key')
+  const all = [...keys, ...others]
+  const lookups: Lookups = {
+    has: find(l, data, { of, keys }, kept, node),
+    found: (field, as) => find(l, data, { of: 'bare', keys: all, values: objects.map(field) }, kept, node, as),
+  }
+  return foundObject(l, data, names, lookups, node)
 }
 
 /** Lowers `name in object`, with `own` `Object.hasOwn(object, name)`, in a row lambda; undefined elsewhere, and for other objects. */
@@ -217,6 +240,14 @@ function found(l: Lowering, data: Data, held: Held, node: CallExpression): Value
   return key === undefined ? REFUSED : exprValue(find(l, data, held, key, node))
 }
 
+/** Returns the only argument of a call, evaluated once; undefined where there are others. */
+function keyOf(l: Lowering, node: CallExpression): Expr | 'refused' | undefined {
+  const [argument, another] = node.arguments
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(l.verbs.value(l, argument as Expression), argument)
+  return key === undefined ? 'refused' : l.stabilized(key, 'key')
+}
+
 function find(l: Lowering, { value, name }: Data, { of, keys, values }: Held, key: Expr, node: AnyNode, as = 'by row'): Expr {
   const parts = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, parts)
@@ -249,10 +280,6 @@ export function classOf(value: object): 'object' | 'bare' | undefined {
 /** Whether a value is a Map or Set of the platform's own class without own properties: its answers follow from what it holds. */
 export function isExactly<C extends typeof Map | typeof Set>(value: object, of: C): value is InstanceType<C> {
   return value instanceof of && Object.getPrototypeOf(value) === of.prototype && Reflect.ownKeys(value).length === 0
-}
-
-function isPrimitive(value: unknown): value is Primitive {
-  return value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol')
 }
 
 /** Lowers `object.hasOwnProperty(name)`; undefined for other calls. */
