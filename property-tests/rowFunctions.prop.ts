@@ -124,6 +124,7 @@ const VALUES = [
   'bound()',
   '[r.d.getHours(), r.d.getDay()].join()',
   'new Date(r.d.getFullYear(), x).getTime()',
+  'day.getHours() * 100 + r.d.getHours() + day.getDay()',
   'String(r.d).length',
   '[day.getTime()].at(0)',
   'Math.random()',

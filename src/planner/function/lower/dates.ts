@@ -19,6 +19,10 @@ import { exprValue, REFUSED, type Value } from './value.ts'
 const METHODS: ReadonlySet<string> = new Set(
   'getTime valueOf getUTCFullYear getUTCMonth getUTCDate getUTCDay getUTCHours getUTCMinutes getUTCSeconds getUTCMilliseconds'.split(' '),
 )
+/** Methods whose answer follows from the time zone: workers have that of the session, other processes may have another. */
+const LOCAL_METHODS: ReadonlySet<string> = new Set(
+  'getFullYear getMonth getDate getDay getHours getMinutes getSeconds getMilliseconds'.split(' '),
+)
 
 /**
  * Lowers `new Date('1994-01-01')`, in a form that no time zone changes, or `new Date(number)`: where the time is known before the run it is
@@ -94,7 +98,8 @@ const IN_UTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)
 
 /** Lowers `from.getTime()` and the like: the answer is the same for all rows, so it is a literal or a parameter. */
 export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: string, node: CallExpression): Value {
-  if (!METHODS.has(name) || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
+  const isKnown = METHODS.has(name) || (l.context.kind === 'row' && LOCAL_METHODS.has(name))
+  if (!isKnown || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
   const { milliseconds } = date
   if (name === 'getTime' || name === 'valueOf') return exprValue({ ...asNumber(milliseconds), span: l.span(node) })
   return exprValue(answered(l, milliseconds, `${date.name}.${name}()`, (time) => new Date(time)[name as 'getUTCDate']()))
