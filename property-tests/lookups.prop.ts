@@ -165,12 +165,15 @@ const { num, truth, text } = fc.letrec<{ num: string; truth: string; text: strin
         arbitrary: of(s, 'byName.get(#)', '(byName.get(#) ?? 4)', '(obj[#] * 2)', '(bare[#] ?? 1)', 'm.get(#)', '(#)?.length'),
         weight: 2,
       },
-      of(
-        s,
-        '(byName.get(#) === undefined ? -5 : byName.get(#) * r.i)',
-        '(byName.get(#) + r.u)',
-        '((v) => (v == null ? r.o : v - r.n))(obj[#])',
-      ),
+      {
+        arbitrary: of(
+          s,
+          '(byName.get(#) === undefined ? -5 : byName.get(#) * r.i)',
+          '(byName.get(#) + r.u)',
+          '((v) => (v == null ? r.o : v - r.n))(obj[#])',
+        ),
+        weight: 2,
+      },
       {
         arbitrary: of(
           x,

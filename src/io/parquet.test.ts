@@ -147,10 +147,16 @@ test('files read together need the same columns and types', async () => {
   const fewer = join(folder, 'fewer.parquet')
   await write(fewer, sourceFromRows([{ id: 1, big: 1n }]))
   await expect(openParquet([good, fewer])).rejects.toThrow(
-    new SourceError(`${fewer} has no column "name", which ${good} has. Files read together need the same columns.`, fewer),
+    new SourceError(
+      `${fewer} has no column "name", which ${good} has. Files read together need the same columns: read them one by one, and put them together with union(…, { columns: 'all' }).`,
+      fewer,
+    ),
   )
   await expect(openParquet([fewer, good])).rejects.toThrow(
-    new SourceError(`${good} has a column "name", which ${fewer} has not. Files read together need the same columns.`, good),
+    new SourceError(
+      `${good} has a column "name", which ${fewer} has not. Files read together need the same columns: read them one by one, and put them together with union(…, { columns: 'all' }).`,
+      good,
+    ),
   )
 })
 
@@ -200,6 +206,15 @@ test('a file that changed after it was opened is refused', async () => {
   const source = await openParquet(path)
   utimesSync(path, 1, 1)
   await expect(rowsOf(source)).rejects.toThrow(new SourceError(`${path} changed since it was opened. Open it again.`, path))
+})
+
+test('rows that the footer counts are those of the file that was opened', async () => {
+  const path = file('counted.parquet', readFileSync(good))
+  const source = await openParquet(path)
+  const counted = () => readSplit(source, source.splits[0] as never, [])
+  expect((await counted())[0]?.length).toBe(source.splits[0]?.rows)
+  utimesSync(path, 1, 1)
+  await expect(counted()).rejects.toThrow(new SourceError(`${path} changed since it was opened. Open it again.`, path))
 })
 
 test('a flipped byte of data is found by the checksum', async () => {

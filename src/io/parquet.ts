@@ -108,6 +108,8 @@ async function openOne(
   }
 }
 
+const CURE = ": read them one by one, and put them together with union(…, { columns: 'all' })."
+
 /** The fields of files read as one: the same names and types, nullable where one file says so. */
 function agreedFields(known: readonly Field[], firstPath: string, file: FileColumns): readonly Field[] {
   const others = new Map(file.fields.map((field) => [field.name, field]))
@@ -116,7 +118,7 @@ function agreedFields(known: readonly Field[], firstPath: string, file: FileColu
     others.delete(field.name)
     if (other === undefined)
       throw new SourceError(
-        `${file.path} has no column "${field.name}", which ${firstPath} has. Files read together need the same columns.`,
+        `${file.path} has no column "${field.name}", which ${firstPath} has. Files read together need the same columns${CURE}`,
         file.path,
       )
     const type = agreedType(field.type, other.type)
@@ -131,7 +133,7 @@ function agreedFields(known: readonly Field[], firstPath: string, file: FileColu
   const [extra] = others.keys()
   if (extra !== undefined)
     throw new SourceError(
-      `${file.path} has a column "${extra}", which ${firstPath} has not. Files read together need the same columns.`,
+      `${file.path} has a column "${extra}", which ${firstPath} has not. Files read together need the same columns${CURE}`,
       file.path,
     )
   return merged

@@ -8,7 +8,7 @@ import { SourceError } from '../core/errors.ts'
 import type { ArraySource } from '../core/plan/logicalPlan.ts'
 import type { Access, ReadSplit } from '../core/ports.ts'
 import type { SourceSplit } from '../core/sourceParts.ts'
-import { openBytes } from './bytes/byteSource.ts'
+import { openSame } from './bytes/byteSource.ts'
 import { checkForm } from './bytes/fileForms.ts'
 import { filesOf } from './bytes/paths.ts'
 import type { ByteSource } from './bytes/source.ts'
@@ -82,9 +82,8 @@ export async function readRange(
   access: Access = {},
   into?: Uint8Array,
 ): Promise<Uint8Array> {
-  const bytes = await openBytes(unpacked?.at ?? path, access)
+  const bytes = await openSame({ path, stamp, at: unpacked?.at }, access)
   try {
-    if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     return await bytes.read(start, end, into)
   } finally {
     await bytes.close()

@@ -4,6 +4,8 @@
  */
 
 import { checkNoMore } from '../arguments.ts'
+import { valueText } from '../data/valueKinds.ts'
+import { PlanError } from '../errors.ts'
 import { withEnvOnly } from '../ir/withEnv.ts'
 import type { Aggregate } from '../plan/aggregates.ts'
 import { asColumnType, isKnown } from '../plan/elements.ts'
@@ -19,7 +21,10 @@ type Aggregates = Readonly<Record<string, Aggregate<never, unknown>>>
 export function groupedOf(grouping: Grouping, make: (plan: LogicalPlan) => unknown): object {
   const grouped = {
     agg: (aggregates: Aggregates) => make(aggPlan(grouping, aggregates)),
-    reduce: (f: Callback, options: object = {}) => make(groupReducePlan(grouping, withEnvOnly('reduce', f, options))),
+    reduce: (f: Callback, ...[options]: readonly [options?: object]) => {
+      checkReduced(options)
+      return make(groupReducePlan(grouping, withEnvOnly('reduce', f, options ?? {})))
+    },
     map: (f: Callback, options: object = {}) => make(groupMapPlan(grouping, withEnvOnly('map', f, options))),
     count: (...more: readonly unknown[]) => {
       checkNoMore('count() of groups takes no arguments', more, 'Write agg({ count: count((row) => row.price) }).')
@@ -36,4 +41,12 @@ export function groupedOf(grouping: Grouping, make: (plan: LogicalPlan) => unkno
     notes: ['Nothing has run; agg({ … }), count(), reduce(f) and map(f) give an array.'],
   }))
   return grouped
+}
+
+/** Refuses a first value, as `Array.prototype.reduce` takes one: an empty object would pass for options. */
+function checkReduced(options: unknown): void {
+  if (options === undefined || (typeof options === 'object' && options !== null && Object.hasOwn(options, 'env'))) return
+  throw new PlanError(
+    `reduce() of groups folds two elements at a time into one, and takes no first value; it was given ${valueText(options)}. Write agg({ total: aggregate((row) => row.price, { init: () => 0, step: (sum, price) => sum + price }) }).`,
+  )
 }

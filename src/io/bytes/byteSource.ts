@@ -40,6 +40,26 @@ export async function openBytes(path: string, access: Access = {}): Promise<Byte
   return lent
 }
 
+/** A file that was opened before: `at`, where its bytes are in another place. */
+export interface Opened {
+  readonly path: string
+  readonly stamp: string
+  readonly at?: string | undefined
+}
+
+/** Opens a file again. SourceError where it is another than it was. */
+export async function openSame({ path, stamp, at = path }: Opened, access: Access = {}): Promise<ByteSource> {
+  const bytes = await openBytes(at, access)
+  if (bytes.stamp === stamp) return bytes
+  await bytes.close()
+  throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
+}
+
+/** Checks that a file is what it was, for who needs no bytes of it, where that takes no request. */
+export async function checkSame(file: Opened, access?: Access): Promise<void> {
+  if (!isUrl(file.path) && !isS3(file.path)) await (await openSame(file, access)).close()
+}
+
 async function openOwn(path: string, access: Access): Promise<ByteSource> {
   const given = access.given !== undefined && Object.hasOwn(access.given, path) ? access.given[path] : undefined
   if (given !== undefined) return 'at' in given ? openFile(given.at, access) : bytesInMemory(given.bytes, path)

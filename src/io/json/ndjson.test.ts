@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -50,10 +50,18 @@ test('whole numbers of lists beside bigints are bigints, also in lines that the 
   ])
 })
 
-test('counting reads nothing: opening has counted', async () => {
-  const table = await load('{"id":1}\n{"id":2}\n\n{"other":3}')
-  rmSync(path)
+test('counting reads nothing, as opening has counted, and refuses a file that has changed since', async () => {
+  const text = '{"id":1}\n{"id":2}\n\n{"other":3}'
+  const put = (bytes: string): void => {
+    writeFileSync(path, bytes)
+    utimesSync(path, 1, 1)
+  }
+  put(text)
+  const table = await session.readNdjson(path)
+  put('?'.repeat(text.length))
   expect(await table.count()).toBe(3)
+  writeFileSync(path, '{"id":1}\n')
+  await expect(table.count()).rejects.toThrow(new SourceError(`${path} changed since it was opened. Open it again.`, path))
 })
 
 test('the last line may tell what a column is; many pieces are read by workers, packed ones too', async () => {

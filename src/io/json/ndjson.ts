@@ -15,6 +15,7 @@ import { nearestNames } from '../../core/nearestNames.ts'
 import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import type { ReadSplit } from '../../core/ports.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
+import { checkSame } from '../bytes/byteSource.ts'
 import { checkForm } from '../bytes/fileForms.ts'
 import { filesOf } from '../bytes/paths.ts'
 import type { ByteSource } from '../bytes/source.ts'
@@ -235,7 +236,10 @@ function objectOf(line: string, { path, line: number }: Pick<JsonPlace, 'path' |
 export const readNdjsonSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
   const detail = split.detail as NdjsonDetail // made by `openNdjson`
   const { path, columns, lines } = detail
-  if (names.length === 0 && split.rows !== undefined) return [{ element: { kind: 'row', fields: [] }, length: split.rows, columns: [] }]
+  if (names.length === 0 && split.rows !== undefined) {
+    if (detail.start === 0) await checkSame({ path, stamp: detail.stamp, at: detail.unpacked?.at }, access)
+    return [{ element: { kind: 'row', fields: [] }, length: split.rows, columns: [] }]
+  }
   const picked = names.map((name) => {
     const column = columns.find(({ field }) => field.name === name)
     if (column === undefined) throw new Bug(`The column "${name}" of ${path} was not opened.`)

@@ -8,7 +8,7 @@ import type { ColumnType, Field } from '../../core/data/schema.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
 import type { Access, ReadSplit, TextNumbers } from '../../core/ports.ts'
 import { columnError, type Place } from '../arrow/arrowTypes.ts'
-import { openBytes } from '../bytes/byteSource.ts'
+import { checkSame, openSame } from '../bytes/byteSource.ts'
 import { type Range, RangeReads } from '../bytes/rangeReads.ts'
 import type { ByteSource } from '../bytes/source.ts'
 import { readColumn } from '../int64.ts'
@@ -42,10 +42,12 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
   const length = wanted?.length ?? part.to - part.from
   if (wanted !== undefined && group.part !== undefined)
     throw new Bug(`Rows of a part of row group ${group.group} of ${file.path} were asked for.`)
-  if (columns.length === 0) return [{ element, length, columns: [] }]
-  const bytes = await openBytes(file.path, access)
+  if (columns.length === 0) {
+    if (group.group === 0) await checkSame(file, access) // once for all of its row groups
+    return [{ element, length, columns: [] }]
+  }
+  const bytes = await openSame(file, access)
   try {
-    if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
     const read: (Column | undefined)[] = []
     for (const column of known) {
       const numbers = group.part === undefined ? access?.numbered?.(column.number) : undefined

@@ -62,3 +62,24 @@ test('a function that throws names the row', async () => {
     .collect()
   await expect(fails).rejects.toThrow("Cannot read properties of null (reading 'trim')")
 })
+
+test('a first value of reduce is refused, an empty object too', () => {
+  const groups = session.fromRows([{ k: 1, n: 2 }]).groupBy((r) => r.k) as unknown as { reduce(f: unknown, first: unknown): unknown }
+  const refused = (first: unknown): string => {
+    try {
+      groups.reduce((sum: number, r: { n: number }) => sum + r.n, first)
+      return 'nothing'
+    } catch (error) {
+      return String(error)
+    }
+  }
+  for (const [first, text] of [
+    [0, '0'],
+    [{}, 'an object'],
+    [[], 'an array'],
+  ] as const)
+    expect(refused(first)).toBe(
+      `PlanError: reduce() of groups folds two elements at a time into one, and takes no first value; it was given ${text}. Write agg({ total: aggregate((row) => row.price, { init: () => 0, step: (sum, price) => sum + price }) }).`,
+    )
+  expect(refused(undefined)).toBe('nothing')
+})
