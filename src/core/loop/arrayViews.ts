@@ -15,6 +15,10 @@ export interface RowView {
   /** Folds the elements in order: calls `f` with its last result and each element. */
   reduce<A>(f: (sofar: A, value: number, k: number, row: RowView) => A, init: A): A
   forEach(f: (value: number, k: number, row: RowView) => void): void
+  /** Writes the value to the elements from `from` on, before `to`; both count from the end where they are negative. */
+  fill(value: number, from?: number, to?: number): RowView
+  /** The elements from `from` on, before `to`, where they lie: what is written to the part is written to the row. */
+  subarray(from?: number, to?: number): RowView
   [Symbol.iterator](): IterableIterator<number>
 }
 

@@ -200,12 +200,33 @@ const LIST_METHODS: object = Object.create(
         ).map((name) => [name, Array.prototype[name]]),
         [
           ['sort', sortedAsNumbers],
+          ['subarray', partOfRow],
           [Symbol.iterator, Array.prototype.values],
         ],
       )
       .map(([name, value]) => [name, { value }]),
   ),
 )
+
+/** A part of a row, as a typed array gives it: subscripts outside of the part are errors, as they are outside of the row. */
+function partOfRow(this: Row, from = 0, to: number = this.length): Row {
+  const at = (end: number): number => {
+    const whole = Math.trunc(end) || 0
+    return whole < 0 ? Math.max(0, this.length + whole) : Math.min(whole, this.length)
+  }
+  const first = at(from)
+  const length = Math.max(0, at(to) - first)
+  const inside = (k: number): number => {
+    if (!(k >= 0 && k < length)) throw new RangeError('A subscript of a part of a row, as subarray gives it, is not below its length.')
+    return first + k
+  }
+  return indexedRow({
+    get: (k) => this.get(inside(k)),
+    set: (k, value) => this.set(inside(k), value),
+    add: (k, delta) => this.add(inside(k), delta),
+    length,
+  })
+}
 
 /** Sorts as typed arrays do where there is no comparison: numbers ascend, -0 before 0, NaN is last. */
 function sortedAsNumbers(this: unknown[], compare: (a: unknown, b: unknown) => number = ascending): unknown[] {

@@ -71,7 +71,11 @@ export function iteratedCall(l: Lowering, node: Expression): IteratedCall | unde
   }
   if (isCollection(over)) return { over, withIndex: false, part: name }
   const isList =
-    over.kind === 'view' || over.kind === 'tableRow' || over.kind === 'tuple' || (over.kind === 'data' && Array.isArray(over.value))
+    over.kind === 'view' ||
+    over.kind === 'window' ||
+    over.kind === 'tableRow' ||
+    over.kind === 'tuple' ||
+    (over.kind === 'data' && Array.isArray(over.value))
   if (isList && name === 'entries') return { over, withIndex: true }
   l.out.length = before // the caller lowers it again
   return undefined

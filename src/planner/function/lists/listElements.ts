@@ -11,6 +11,7 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { heldElement, heldLength, presentHeld } from './held/heldLists.ts'
 import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
 import { itemAt, leafOrItem, placeOfItem, recordsLength } from './records.ts'
+import { windowRead } from './windows.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {
@@ -39,6 +40,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
     const list = presentHeld(l, over, span.text, node)
     return { length: heldLength(l, list, node), item: (at) => heldElement(l, list, at, node) }
   }
+  if (over.kind === 'window') return { length: over.count, item: (index) => exprValue(windowRead(l, over, index, node)) }
   if (over.kind !== 'view') return undefined
   const isElement = !l.rowsOf.has(over.array) && (over.rank === undefined || over.rank === over.prefix.length + 1)
   // below the length every element exists

@@ -86,6 +86,7 @@ function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExp
   const over = iterableOf(l, of)
   const f = by === undefined ? undefined : l.verbs.value(l, by)
   if (over.kind === 'refused' || (f !== undefined && f.kind !== 'closure')) return REFUSED
+  if (over.kind === 'tuple' && as.isList !== true && f === undefined && over.items.length > 0) return holding(l, what, over.items)
   const copy = copied(l, what, over, f && ((item, index) => l.verbs.inline(l, f, [item, index], node)))
   return copy ?? l.refuse('local-array-length', of, l.span(node).text)
 }

@@ -96,6 +96,11 @@ function bankOf(l: Lowering, array: string): Bank | undefined {
   return [...l.banks.values()].find((bank) => bank.array === array)
 }
 
+/** Whether rows of the array are held by variables, one after another. */
+export function isOfBank(l: Lowering, { array }: View): boolean {
+  return bankOf(l, array) !== undefined
+}
+
 /** Returns the numbers of rows that a try has used. */
 export function rowsUsed({ isMadeAgain, holders, once }: Bank): { readonly again: number; readonly once: number } {
   return { again: isMadeAgain ? holders.length + 1 : 0, once }

@@ -28,6 +28,7 @@ import { present } from '../lists/optionals.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
+import { takenWindow } from '../lists/takenWindows.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
 import { askedCall } from '../source/askedElements.ts'
@@ -139,8 +140,16 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
   switch (object.kind) {
     case 'handle':
       return handleMethod(l, object, name, node)
+    case 'window':
+      return (
+        takenWindow(l, object, name, node) ??
+        overElements(l, object, name, node) ??
+        listMethod(l, object, name, node) ??
+        l.refuse('list-method', node, `${object.view.array}.${name}`)
+      )
     case 'view':
       return (
+        takenWindow(l, object, name, node) ??
         overElements(l, object, name, node) ??
         listMethod(l, object, name, node) ??
         (l.locals.has(object.array) ? localMethod(l, object, name, node) : viewMethod(l, object, name, node))

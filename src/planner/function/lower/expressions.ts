@@ -321,6 +321,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'env':
     case 'handle':
     case 'view':
+    case 'window':
     case 'shape':
     case 'data':
     case 'tableRow':

@@ -294,6 +294,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'shape':
       case 'data':
       case 'tableRow':
+      case 'window':
       case 'recordRow':
       case 'date':
       case 'regex':
@@ -353,6 +354,7 @@ export class Lowering extends LoweringState<Lowering> {
         this.refuse('handle-as-value', node, value.name)
         return undefined
       case 'view':
+      case 'window':
         this.refuse('view-as-value', node)
         return undefined
       case 'shape':

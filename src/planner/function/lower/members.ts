@@ -18,9 +18,10 @@ import { rowInList } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
 import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
+import { checkedInWindow, type Window, windowRead } from '../lists/windows.ts'
 import { refusalOf } from '../refusals.ts'
 import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
-import { askedElement } from '../source/askedElements.ts'
+import { askedElement, askingOf } from '../source/askedElements.ts'
 import { characterAt } from '../textIndex.ts'
 import { binary, conditional, literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
@@ -55,6 +56,9 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
     case 'view':
       if (name === 'length') return exprValue(lengthIn(l, object, node))
       return isIndexName(name) ? viewElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
+    case 'window':
+      if (name === 'length') return exprValue(object.count)
+      return isIndexName(name) ? windowElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
     case 'shape': {
       const rank = l.ranks.get(object.array)
       if (name === 'length' && rank !== undefined) return exprValue(literal(rank, l.span(node)))
@@ -218,9 +222,16 @@ function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, n
   return exprValue(elementRead(l, view.array, [...view.prefix, last], l.span(node)))
 }
 
+/** An element of a part that may lie outside of it is asked for by nobody: it is refused. */
+function windowElement(l: Lowering, of: Window, index: Expr, node: AnyNode): Value {
+  if (askingOf(l, node) !== undefined) return l.refuse('list-method', node, `${of.view.array}.subarray`)
+  return exprValue(windowRead(l, of, checkedInWindow(l, of, index, node), node))
+}
+
 function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {
   if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
   if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
+  if (object.kind === 'window') return windowElement(l, object, l.scalar(property, node), node)
   if (object.kind === 'records') return checkedItem(l, object.list, l.scalar(property, node), node)
   if (object.kind === 'held' && !l.held.isObject(object.of)) return checkedHeld(l, object, l.scalar(property, node), node)
   if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)

@@ -19,6 +19,13 @@ export type Value =
   | { readonly kind: 'handle'; readonly of: HandleKind; readonly name: string }
   /** A row `A.row(...prefix)` of an array or a buffer; all or a part of an array that the body makes, which has `rank` axes. */
   | { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[]; readonly rank?: number }
+  /** A part of such a row where it lies, as `subarray` gives it: its first element, and how many there are. */
+  | {
+      readonly kind: 'window'
+      readonly view: { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[]; readonly rank?: number }
+      readonly first: Expr
+      readonly count: Expr
+    }
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering; `made`: a list that was made then of what is captured. */
   | Data

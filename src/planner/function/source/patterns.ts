@@ -182,6 +182,7 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
     source.kind === 'key' ||
     source.kind === 'tableRow' ||
     source.kind === 'view' ||
+    source.kind === 'window' ||
     source.kind === 'held' ||
     source.kind === 'shape' ||
     source.kind === 'refused' ||

@@ -14,6 +14,7 @@ import { keptView } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
 import { changedPart } from '../lists/records.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart } from '../lists/stored.ts'
+import { windowPlace } from '../lists/windows.ts'
 import { lowerExpression } from '../lower/expressions.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { staticName } from '../lower/members.ts'
@@ -126,6 +127,15 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     const checked = checkedIndex(l, object.array, index, target)
     const prefix = how.twice ? keptView(l, object).prefix : object.prefix
     return { kind: 'element', array: object.array, subscripts: [...prefix, how.twice ? l.stabilized(checked) : checked] }
+  }
+  if (object.kind === 'window') {
+    const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property as Expression), target.property) : undefined
+    if (index === undefined) {
+      if (!target.computed) l.refuse('view-as-value', target)
+      return undefined
+    }
+    const subscripts = windowPlace(l, object, index, target)
+    return { kind: 'element', array: object.view.array, subscripts: how.twice ? subscripts.map((one) => l.stabilized(one)) : subscripts }
   }
   if (object.kind === 'records') {
     const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property as Expression), target.property) : undefined
