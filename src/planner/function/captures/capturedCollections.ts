@@ -1,13 +1,16 @@
 /** Lowers what a loop's body asks of captured Maps and Sets of numbers, to tables by the places of keys (`capturedLookups.ts`). */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Expr, Primitive } from '../../../core/ir/functionIr.ts'
+import { noteShapes } from '../lists/keyed/builtTexts.ts'
 import { binary, conditional, literal, negated, unary } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
+import { codeOfText } from '../lower/textLocals.ts'
 import { type Data, exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { byTexts, isExactly, keyedByRow } from './capturedKeys.ts'
 import { isList, isPlainRecord, MOST_ELEMENTS, type Row, raggedRow, recordRow, tableFor } from './capturedLookups.ts'
 import { libraryFunction } from './libraryFunctions.ts'
 import { numbersOf } from './numbersOf.ts'
+import { codeOf } from './textCodes.ts'
 
 /** Most places that a table may have for each key. */
 const PLACES_A_KEY = 8
@@ -29,6 +32,8 @@ export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExp
   if (key === undefined) return REFUSED
   const span = l.span(node)
   if (keys.length === 0) return exprValue(literal(name === 'has' ? false : undefined, span))
+  const ofBuilt = keys.every((one) => typeof one === 'string') ? byBuiltTexts(l, data, key, name, node) : undefined
+  if (ofBuilt !== undefined) return ofBuilt
   const ofTexts = byTexts(
     l,
     data,
@@ -44,6 +49,34 @@ export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExp
   const found = places && valueAt(l, data, places, values, node)
   if (found === undefined) l.out.length = before // the body runs as it stands
   return found
+}
+
+/**
+ * Lowers what is asked for a text that the body makes of numbers, as `walls.has(`${x},${y}`)`: texts are found by their codes. Undefined in
+ * bodies that make none, of which the first try notes the shapes.
+ */
+function byBuiltTexts(l: Lowering, data: Data, key: Expr, name: string, node: CallExpression): Value | undefined {
+  noteShapes(l, key, new Map())
+  if (l.textShapes.length === 0) return undefined
+  const span = l.span(node)
+  const coded = codedCollection(l, data)
+  const code = l.stabilized(codeOfText(l, key, span), 'code')
+  const keys = [...(coded.value as Map<number, unknown>).keys()]
+  const places = sortedPlaces(l, coded, keys, code, node)
+  if (places === undefined || name === 'has') return places && exprValue(places.isThere)
+  return valueAt(l, coded, places, [...(coded.value as Map<number, unknown>).values()], node)
+}
+
+/** The Maps of codes that were made of captured collections of texts, by lowering. */
+const CODED: WeakMap<Lowering, Map<object, ReadonlyMap<number, unknown>>> = new WeakMap()
+
+function codedCollection(l: Lowering, { name, value }: Data): Data {
+  const made = CODED.get(l) ?? new Map<object, ReadonlyMap<number, unknown>>()
+  CODED.set(l, made)
+  const entries: Iterable<readonly [string, unknown]> = value instanceof Map ? value : (value as Set<string>).entries() // of texts
+  const coded = made.get(value) ?? new Map(Array.from(entries, ([text, one]) => [codeOf(l, text), one]))
+  made.set(value, coded)
+  return { kind: 'data', value: coded, name, origin: 'capture', made: true }
 }
 
 /** The place of a key in the tables of a Map or a Set, and whether the key exists. */

@@ -19,7 +19,7 @@ import { nestedRow } from './capturedLookups.ts'
 import { fieldsOfObjects, foundObject, isPrimitive, type Lookups } from './foundObjects.ts'
 import { numbersOf } from './numbersOf.ts'
 import { addTable } from './outside.ts'
-import { isCapturedText, textOfCode } from './textCodes.ts'
+import { hasMoreTexts, isCapturedText, textOfCode } from './textCodes.ts'
 import { hasTraps } from './traps.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -118,7 +118,7 @@ export function byTexts(l: Lowering, { value, name }: Data, given: Expr, { name:
     return isPrimitive(found) && typeof found !== 'bigint' ? exprValue({ kind: 'Literal', value: found, span }) : undefined
   }
   if (isRowText(l, key)) return byRowTexts(l, { kind: 'data', value, name, origin: 'capture' }, key, { name: asked, answer }, node)
-  const texts = key.kind === 'Lookup' ? l.tables.find((one) => one.name === key.table)?.value : undefined
+  const texts = key.kind === 'Lookup' && !hasMoreTexts(l, key) ? l.tables.find((one) => one.name === key.table)?.value : undefined
   if (key.kind !== 'Lookup' || !Array.isArray(texts) || !texts.every((one) => typeof one === 'string')) return undefined
   // outside of its list the key is undefined, which the collection must not have
   if ((value instanceof Map || value instanceof Set) && value.has(undefined)) return undefined
@@ -179,7 +179,7 @@ function rowsOfTexts(l: Lowering, value: object, asked: string, rows: readonly u
 function asCodedText(l: Lowering, of: object, key: Expr, span: Span): Expr {
   if (l.context.kind !== 'loop' || (key.kind !== 'Local' && key.kind !== 'Conditional') || isRowText(l, key)) return key
   const keys: readonly unknown[] = of instanceof Map || of instanceof Set ? [...of.keys()] : Object.keys(of)
-  const areTexts = keys.every((one) => typeof one === 'string')
+  const areTexts = keys.every((one) => typeof one === 'string') && l.textShapes.length === 0 // of which codes are no places in a table
   return areTexts ? textOfCode(l, l.stabilized(codeOfText(l, key, span)), span) : key
 }
 

@@ -9,6 +9,7 @@
  */
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
+import { codeOfBuilt } from '../lists/keyed/textShapes.ts'
 import { binary, literal, logical } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { addTable } from './outside.ts'
@@ -23,6 +24,11 @@ type Equality = '===' | '!==' | '==' | '!='
 /** Whether an expression is an element of a captured list of texts, which does not change while the loop runs. */
 export function isCapturedText(l: Lowering, expr: Expr): expr is Lookup {
   return l.context.kind === 'loop' && expr.kind === 'Lookup' && l.textsOf(expr) !== undefined
+}
+
+/** Whether an expression may be a text that the body makes of numbers, of which the table of texts has none. */
+export function hasMoreTexts(l: Lowering, expr: Lookup): boolean {
+  return expr.table === l.textTable && l.textShapes.length > 0
 }
 
 /** Returns the comparison as one of codes; undefined where the sides are not all captured texts and literals. */
@@ -42,21 +48,21 @@ export function coded(l: Lowering, expr: Expr): Expr {
   const texts = l.textsOf(expr) ?? []
   const parts = l.partsOfConstants.get(texts) ?? {}
   l.partsOfConstants.set(texts, parts)
-  const table = (parts.codes ??= addTable(
-    l,
-    `${expr.table}_codes`,
-    Int32Array.from(texts, (text) => codeOf(l, text)),
-    'capture',
-    undefined,
-    { made: true },
-  ))
+  const table = (parts.codes ??= addTable(l, `${expr.table}_codes`, codesOf(l, texts), 'capture', undefined, { made: true }))
   return logical('??', { kind: 'Lookup', table, index: expr.index, span }, literal(NONE, span), span)
+}
+
+function codesOf(l: Lowering, texts: readonly string[]): Int32Array | Float64Array {
+  const codes = texts.map((text) => codeOf(l, text))
+  return l.textShapes.length === 0 ? Int32Array.from(codes) : Float64Array.from(codes) // those of texts that are made of numbers are large
 }
 
 /** Returns the code of a text. */
 export function codeOf(l: Lowering, text: string): number {
   const known = l.textCodes.get(text)
   if (known !== undefined) return known
+  const built = codeOfBuilt(l.textShapes, text)
+  if (built !== undefined) return built
   l.textCodes.set(text, l.textsByCode.push(text) - 1)
   return l.textsByCode.length - 1
 }

@@ -11,7 +11,7 @@ import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { heldElement, heldLength, presentHeld } from './held/heldLists.ts'
 import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
 import { itemAt, leafOrItem, placeOfItem, recordsLength } from './records.ts'
-import { windowRead } from './windows.ts'
+import { windowRead } from './windows/windows.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {

@@ -20,6 +20,7 @@ import { flattened } from '../lists/flattened.ts'
 import { heldMethod } from '../lists/held/heldMethods.ts'
 import { noteListElements, noteListPart } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
+import { joinedNumbers } from '../lists/keyed/builtTexts.ts'
 import { collectionMethod, iterableOf } from '../lists/keyed/collections.ts'
 import { dictionaryHasOwn, dictionaryMethod, dictionaryValues } from '../lists/keyed/dictionaries.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
@@ -28,7 +29,7 @@ import { present } from '../lists/optionals.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
-import { takenWindow } from '../lists/takenWindows.ts'
+import { takenWindow } from '../lists/windows/takenWindows.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
 import { askedCall } from '../source/askedElements.ts'
@@ -209,7 +210,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'item':
     case 'tuple':
     case 'stored': {
-      const ofCollection = dictionaryMethod(l, object, name, node) ?? collectionMethod(l, object, name, node)
+      const ofCollection =
+        dictionaryMethod(l, object, name, node) ?? collectionMethod(l, object, name, node) ?? joinedNumbers(l, object, name, node)
       if (ofCollection !== undefined) return ofCollection
       if (object.kind === 'item') {
         if (isGrowing(name) || OF_LISTS.has(name)) noteRowMethod(l, object)

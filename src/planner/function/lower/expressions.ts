@@ -10,6 +10,7 @@ import { listOrNone } from '../listOrNone.ts'
 import { comparedHeld } from '../lists/held/heldLists.ts'
 import { heldCall } from '../lists/held/heldMade.ts'
 import { withName } from '../lists/held/notes.ts'
+import { codedText } from '../lists/keyed/builtTexts.ts'
 import { newCollection } from '../lists/keyed/collections.ts'
 import { dictionaryDelete, dictionaryHas, dictionarySize } from '../lists/keyed/dictionaries.ts'
 import { arrayLiteral, memberOf, objectLiteral } from '../lists/literals.ts'
@@ -88,7 +89,8 @@ function lowered(l: Lowering, node: Expression): Value {
         if (maybe !== undefined) return exprValue(maybe)
         comparesObjects(l, a, b, span)
       }
-      return exprValue(comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span))
+      const made = comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span)
+      return exprValue(operator === '+' ? codedText(l, made, node) : made)
     }
     case 'LogicalExpression':
       return lowerLogical(l, node)
@@ -251,7 +253,7 @@ function template(l: Lowering, node: Expression & { type: 'TemplateLiteral' }): 
     const after = node.quasis[i + 1]?.value.cooked ?? ''
     if (after !== '') text = binary('+', text, literal(after, span), span)
   }
-  return exprValue(text)
+  return exprValue(codedText(l, text, node))
 }
 
 /** Lowers an expression for its effects alone. */

@@ -10,6 +10,7 @@ import { heldNumber } from '../lists/held/heldMade.ts'
 import { HeldKinds } from '../lists/held/kinds.ts'
 import { keptStored } from '../lists/keptStored.ts'
 import { checkDictionaries, dictionaryMember } from '../lists/keyed/dictionaries.ts'
+import type { TextShape } from '../lists/keyed/textShapes.ts'
 import { keptView, rowDeclarations, rowsUsed } from '../lists/movedArrays.ts'
 import { learnOptionals, learnRecords, typed } from '../lists/optionals.ts'
 import { itemParts, keptItem } from '../lists/records.ts'
@@ -98,6 +99,7 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
     checkedColumns,
     keyed,
     texts: [] as readonly string[],
+    textShapes: [] as readonly TextShape[],
   }
   let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Only a whole try tells which literals have parts that are assigned, or chosen by a computed index, so the function is lowered again.
@@ -124,6 +126,11 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       learnKeyed(keyed, tried.foundKeyed),
       (keyed.size > 0 || tried.namesTexts) && tried.texts.length > known.texts.length,
     ]
+    if (tried.foundShapes.length > 0) {
+      known.textShapes = [...known.textShapes, ...tried.foundShapes]
+      known.texts = [] // some of them may have such a shape
+      return true
+    }
     if (tried.texts.length > known.texts.length) known.texts = tried.texts
     // an element of a list that was not known to grow was undefined, which is no object that may be absent
     return isNew.includes(true) || learnOptionals(optionals, tried.foundOptionals, tried.lowered.typeOf)
@@ -234,6 +241,7 @@ interface Tried {
   readonly columnsRead: Lowering['columnsRead']
   readonly foundKeyed: Lowering['foundKeyed']
   readonly texts: readonly string[]
+  readonly foundShapes: readonly TextShape[]
   /** Whether texts are found by their codes. */
   readonly namesTexts: boolean
 }
@@ -297,6 +305,7 @@ function lowerOnce(unit: Unit, context: LowerContext, given: Omit<Given<Lowering
     columnsRead: l.columnsRead,
     foundKeyed: l.foundKeyed,
     texts: l.textsByCode,
+    foundShapes: l.foundShapes,
     namesTexts: l.textTable !== undefined,
   }
 }

@@ -4,6 +4,7 @@ import type { Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
 import type { HeldKinds, Maker } from '../lists/held/kinds.ts'
+import type { TextShape } from '../lists/keyed/textShapes.ts'
 import { Activation } from '../source/activation.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import type { AnyFunction, Unit } from '../unit.ts'
@@ -53,6 +54,7 @@ export interface Given<L> {
   readonly checkedColumns: ReadonlyMap<string, string>
   readonly keyed: KeyedSites
   readonly texts: readonly string[]
+  readonly textShapes: readonly TextShape[]
 }
 
 /** The state while a function is lowered. `L` is the lowering itself. */
@@ -207,6 +209,9 @@ export abstract class LoweringState<L> {
   readonly textCodes: Map<string, number> = new Map()
   readonly textsByCode: string[] = []
   textTable: string | undefined
+  /** Shapes of texts that the body makes of numbers, which have codes too; then those found in this try. */
+  readonly textShapes: readonly TextShape[]
+  readonly foundShapes: TextShape[] = []
   /** Number of texts that earlier tries have found: if this one finds no more, these are all. */
   readonly textCount: number
   /** What earlier tries have found of collections and of objects with computed names; then what this one finds. */
@@ -259,6 +264,7 @@ export abstract class LoweringState<L> {
       checkedColumns,
       keyed,
       texts,
+      textShapes,
     } = given
     this.context = context
     this.unit = unit
@@ -280,6 +286,7 @@ export abstract class LoweringState<L> {
     this.held = held
     this.checkedColumns = checkedColumns
     this.keyed = keyed
+    this.textShapes = textShapes
     this.textCount = texts.length
     for (const text of texts) this.textCodes.set(text, this.textsByCode.push(text) - 1)
   }
@@ -291,6 +298,7 @@ export abstract class LoweringState<L> {
 
   /** Returns the texts of a lookup's table; undefined for tables of anything else. */
   textsOf({ table }: { readonly table: string }): readonly string[] | undefined {
+    if (table === this.textTable && this.textShapes.length > 0) return undefined // the body makes others of numbers
     const held = this.tables.find(({ name }) => name === table)?.value
     return Array.isArray(held) && held.length > 0 && held.every((one) => typeof one === 'string') ? held : undefined
   }

@@ -9,11 +9,13 @@
  * Legal since equal texts have one code, and undefined and null have codes that no text has. All that a variable is ever given decides, so
  * this is done when the body is lowered: until then a key is a lookup, in a table of no array, at the text itself.
  */
-import { childrenOf, type Expr, expressionsOf, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
+import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { withOperands } from '../../../core/ir/irRewrite.ts'
 import { rewrittenStatements } from '../../../core/ir/statementRewrite.ts'
 import type { Span } from '../../../core/span.ts'
 import { coded, codeOf, isCapturedText, NONE } from '../captures/textCodes.ts'
+import { noteShapes } from '../lists/keyed/builtTexts.ts'
+import { FIRST_BUILT } from '../lists/keyed/textShapes.ts'
 import { refusalOf } from '../refusals.ts'
 import { binary, conditional, literal, logical, unary } from './build.ts'
 import type { Lowering } from './lowering.ts'
@@ -56,13 +58,32 @@ export function withCodes(l: Lowering, body: readonly Stmt[]): Coded {
       return [{ ...original, init: init === undefined ? literal(NONE, span) : codeIn(l, coded, init) }]
     },
   })
+  if (l.textShapes.length > 0) refuseUncoded(l, rewritten, coded)
   return { body: rewritten, locals }
+}
+
+/** Refuses texts of codes that are used as texts: no table has those that the body makes of numbers. */
+function refuseUncoded(l: Lowering, body: readonly Stmt[], { given }: Locals): void {
+  const before = l.refusals.length
+  const all: Expr[] = []
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, (one) => void all.push(one))
+  })
+  for (const expr of all)
+    if (expr.kind === 'Lookup' && (expr.table === l.textTable || l.textsByCode.length > FIRST_BUILT))
+      l.refuseWith(refusalOf('text-key', expr.span, expr.span.text))
+  if (l.refusals.length === before) return
+  // what such a text is compared with may be another of which the next try knows the shape
+  for (const expr of all)
+    if (expr.kind === 'Binary' && /^[!=]==?$/.test(expr.operator)) for (const side of [expr.left, expr.right]) noteShapes(l, side, given)
 }
 
 interface Locals {
   readonly locals: ReadonlySet<string>
   /** Those that may hold null. */
   readonly nulls: ReadonlySet<string>
+  /** What locals are given. */
+  readonly given: ReadonlyMap<string, readonly (Expr | undefined)[]>
 }
 
 /** Returns the locals that only hold texts which have codes, undefined and null, and are only compared, given to each other, or keys. */
@@ -120,7 +141,7 @@ function codedLocals(l: Lowering, body: readonly Stmt[]): Locals {
     size = nulls.size
     for (const local of locals) if (given.get(local)?.some((one) => one !== undefined && mayBeNull(nulls, one))) nulls.add(local)
   }
-  return { locals, nulls }
+  return { locals, nulls, given }
 }
 
 /** Whether an expression gives a text on some way, or null, which a variable may hold before it holds a text. */
@@ -190,6 +211,7 @@ function rewrittenExpr(l: Lowering, of: Locals, expr: Expr): Expr {
       const code = codeIn(l, of, expr.index)
       return isName ? codeOfName(l, code, expr.span) : code
     }
+    noteShapes(l, expr.index, of.given)
     l.refuseWith(refusalOf('text-key', expr.span, expr.index.span.text))
     return literal(NONE, expr.span)
   }

@@ -39,6 +39,13 @@ export const hash: Hash = (key) => {
   return mixed ^ (mixed >>> 16) ^ (mixed >>> 9)
 }
 
+/** Texts that are made of numbers have large keys: the low 25 bits, and those above, which count in each place. */
+export const hashOfBuilt: Hash = (key) => {
+  const high = (key / 33554432) | 0
+  const mixed = (key - high * 33554432) ^ ((high * 40503) | 0)
+  return mixed ^ (mixed >>> 15)
+}
+
 export const place: Place = (map, key, hash) => {
   let at = hash(key) & map.mask
   for (let entry = map.slots[at] as number; entry !== 0; entry = map.slots[at] as number) {

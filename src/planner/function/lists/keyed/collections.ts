@@ -29,7 +29,7 @@ import { arrayOfBody, checkNumber, eachIndex, fill, type Made, NUMBERS, type Vie
 import { absentLiteral } from '../optionals.ts'
 import { platformValue } from '../places.ts'
 import { storedLiteral, storedPart } from '../stored.ts'
-import { enoughSlots, hash, METHODS, moreSlots, pairsOf, place, slotOfCode } from './collectionMethods.ts'
+import { enoughSlots, hash, hashOfBuilt, METHODS, moreSlots, pairsOf, place, slotOfCode } from './collectionMethods.ts'
 import { type Collection, heldKind, holdsAbsent, isCollection, isDictionary, isMap, noteHeldValue } from './collectionValue.ts'
 
 /** Most entries of a table for which no loop says how many there may be. */
@@ -104,7 +104,7 @@ function roomOf(l: Lowering, site: Site): number {
 
 /** Whether each key of a collection has a slot of its own, since keys are few texts, as an earlier try has found. */
 function hasSlotsByCode(l: Lowering, site: Site): boolean {
-  return l.textCount > 0 && l.textCount <= MOST_CODES && l.isKeyed(site, 'text keys')
+  return l.textShapes.length === 0 && l.textCount > 0 && l.textCount <= MOST_CODES && l.isKeyed(site, 'text keys')
 }
 
 /** Emits what puts the elements of a list, or pairs of keys and values, into a new collection. */
@@ -311,7 +311,8 @@ function keyOf(l: Lowering, of: Collection, given: Value, node: AnyNode): Key | 
 
 function searching(l: Lowering, { site }: Collection, node: AnyNode): readonly Value[] {
   const found = hasSlotsByCode(l, site) ? slotOfCode : place
-  return [libraryFunction(l, found as AnyFunction, 'place', node), libraryFunction(l, hash as AnyFunction, 'hash', node)]
+  const by = l.textShapes.length > 0 && l.isKeyed(site, 'text keys') ? hashOfBuilt : hash
+  return [libraryFunction(l, found as AnyFunction, 'place', node), libraryFunction(l, by as AnyFunction, 'hash', node)]
 }
 
 function called(l: Lowering, of: Collection, name: string, args: readonly Value[], node: AnyNode): Value {

@@ -7,16 +7,16 @@
  * Legal since a typed array and its part share their elements, and neither gets longer.
  */
 import type { CallExpression } from 'acorn'
-import type { Expr } from '../../../core/ir/functionIr.ts'
-import { partBetween } from '../captures/capturedLookups.ts'
-import { isBuffer } from '../captures/handleMethods.ts'
-import { binary, literal, logical, makeIf, unary } from '../lower/build.ts'
-import type { Lowering } from '../lower/lowering.ts'
-import { exprValue, REFUSED, type Value } from '../lower/value.ts'
-import { type ByIndex, constantOf, eachElement, elementsOf } from './listElements.ts'
-import { noteListName } from './listVariables.ts'
-import { checkNumber, eachIndex, lengthIn, placeIn, type View } from './madeArrays.ts'
-import { isOfBank, keptView } from './movedArrays.ts'
+import type { Expr } from '../../../../core/ir/functionIr.ts'
+import { partBetween } from '../../captures/capturedLookups.ts'
+import { isBuffer } from '../../captures/handleMethods.ts'
+import { binary, literal, logical, makeIf, unary } from '../../lower/build.ts'
+import type { Lowering } from '../../lower/lowering.ts'
+import { exprValue, REFUSED, type Value } from '../../lower/value.ts'
+import { type ByIndex, constantOf, eachElement, elementsOf } from '../listElements.ts'
+import { noteListName } from '../listVariables.ts'
+import { checkNumber, eachIndex, lengthIn, placeIn, type View } from '../madeArrays.ts'
+import { isOfBank, keptView } from '../movedArrays.ts'
 import { sum, type Window } from './windows.ts'
 
 /** Lowers `subarray` and `fill` of a row, or of a part of one; undefined for other methods and values. */
@@ -36,7 +36,9 @@ function partOfView(l: Lowering, of: View | Window, name: string, node: CallExpr
   if (part === undefined) return REFUSED
   noteListName(l, view)
   const first = of.kind === 'view' ? part.first : sum(of.first, part.first)
-  return { kind: 'window', view: kept, first: l.stabilized(first, 'first'), count: l.stabilized(part.count, 'count') }
+  const isEmpty = part.count.kind === 'Literal' && part.count.value === 0 // of which no array is made
+  const count = isEmpty ? l.temporary(part.count, 'count') : l.stabilized(part.count, 'count')
+  return { kind: 'window', view: kept, first: l.stabilized(first, 'first'), count }
 }
 
 /** Lowers `fill` of a row, of a part, and of a part of an array of the body; undefined for others. */
@@ -67,7 +69,8 @@ function filledPart(l: Lowering, of: View | Window, name: string, node: CallExpr
 function givenElements(l: Lowering, of: View | Window, name: string, node: CallExpression): Value | undefined {
   const view = of.kind === 'view' ? of : of.view
   const [list, offset, another] = node.arguments
-  if (l.context.kind !== 'loop' || name !== 'set' || !isRow(l, view) || !l.locals.has(view.array) || l.lists.has(view.array)) return undefined
+  if (l.context.kind !== 'loop' || name !== 'set' || !isRow(l, view) || !l.locals.has(view.array) || l.lists.has(view.array))
+    return undefined
   if (list === undefined || list.type === 'SpreadElement' || offset?.type === 'SpreadElement' || another !== undefined) return undefined
   const kept = keptView(l, view)
   const from = l.verbs.value(l, list)

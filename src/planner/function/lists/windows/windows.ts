@@ -7,12 +7,12 @@
  * A subscript outside of the part is an error of the run, as it is outside of the row: elements of the row lie around those of the part.
  */
 import type { AnyNode } from 'acorn'
-import type { Expr } from '../../../core/ir/functionIr.ts'
-import { binary, literal, logical, makeIf } from '../lower/build.ts'
-import { isWithin } from '../lower/indexRanges.ts'
-import type { Lowering } from '../lower/lowering.ts'
-import type { Value } from '../lower/value.ts'
-import { elementRead, placeIn } from './madeArrays.ts'
+import type { Expr } from '../../../../core/ir/functionIr.ts'
+import { binary, literal, logical, makeIf } from '../../lower/build.ts'
+import { isWithin } from '../../lower/indexRanges.ts'
+import type { Lowering } from '../../lower/lowering.ts'
+import type { Value } from '../../lower/value.ts'
+import { elementRead, placeIn } from '../madeArrays.ts'
 
 export type Window = Value & { readonly kind: 'window' }
 
