@@ -3,6 +3,7 @@
  *
  *     factorization    a 2d schedule at rank 32, whose columns go from process to process
  *     wavefront        a recurrence over a grid, whose processes wait for each other's rows
+ *     stencil          a relaxation of a grid by colours, whose processes exchange the rows at their borders
  *     rounds           data-parallel logistic regression, whose buffer is flushed sixteen times in a pass
  *     killed, frozen   a process of three is ended by SIGKILL, or stopped by SIGSTOP, after the third pass
  *     kills            processes are ended by SIGKILL at random moments that follow from `--seed`, `--kills` of them, in as many runs as that
@@ -45,7 +46,7 @@ const MESSAGES = 1_000
 const MESSAGE_BYTES = 200_000
 
 const results: Record<string, unknown> = {}
-for (const program of ['factorization', 'wavefront', 'rounds'] as const) {
+for (const program of ['factorization', 'wavefront', 'stencil', 'rounds'] as const) {
   if (!bench.wanted(program)) continue
   const found = SHAPES.map(() => [] as GangFigures[])
   for (let round = 0; round < rounds; round++) {

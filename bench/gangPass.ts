@@ -11,7 +11,7 @@ import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings } from '../examples/support/generateRatings.ts'
 
 export interface GangPass {
-  readonly program: 'factorization' | 'wavefront' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served'
+  readonly program: 'factorization' | 'wavefront' | 'stencil' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served'
   /** Ratings, or clicks. */
   readonly samples: number
   readonly workers: number
@@ -56,7 +56,7 @@ const given = JSON.parse(process.argv[2] ?? '') as GangPass // of the bench
 const { program, samples, workers, passes, folder, checkpoint } = given
 writeFileSync(join(folder, `pid${process.env.DA_RANK ?? 0}`), String(process.pid))
 const session = await Session.start({ workers, progress: false, checkRaces: false, ...(checkpoint === undefined ? {} : { checkpoint }) })
-const { loop, arrays, between } = programOf()
+const { loop, arrays, between, turn } = programOf()
 
 const times: number[] = []
 let began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
@@ -67,6 +67,7 @@ session.events.subscribe((event) => {
 const stopKilling = program === 'kills' ? killing() : undefined
 for await (const { number, milliseconds } of loop.passes(passes)) {
   times.push(milliseconds)
+  turn?.()
   if (number === 2) began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
   if (lost.sent !== undefined) lost.again ??= performance.now()
   if (number !== 3 || (program !== 'killed' && program !== 'frozen')) continue
@@ -179,11 +180,14 @@ interface Program {
   /** Runs before each pass of the second half. */
   readonly between?: Loop
   readonly arrays: readonly DistArray<number, readonly number[]>[]
+  /** Called between two passes. */
+  turn?(): void
 }
 
 function programOf(): Program {
   if (program === 'rounds') return logistic()
   if (program === 'wavefront') return recurrence()
+  if (program === 'stencil') return relaxation()
   return program === 'served' ? readings() : factorization()
 }
 
@@ -197,6 +201,20 @@ function recurrence(): Program {
     grid.set(i + 1, j + 1, value / 2)
   })
   return { loop, arrays: [grid] as unknown as Program['arrays'] }
+}
+
+/** The points of one colour of a grid from those of the other, the colours in turn. */
+function relaxation(): Program {
+  const side = Math.round(Math.sqrt(samples))
+  const grid = session.random([side, side], { seed: 1 })
+  let colour = 0
+  const loop = session.loop(session.range(side, side), { grid }, ([i, j], { grid }) => {
+    if (i === 0 || j === 0 || i === side - 1 || j === side - 1 || (i + j) % 2 !== colour) return
+    let value = (grid.get(i - 1, j) + grid.get(i + 1, j) + grid.get(i, j - 1) + grid.get(i, j + 1)) / 4
+    for (let k = 0; k < 20; k++) value = Math.sqrt(value + 0.5)
+    grid.set(i, j, value)
+  })
+  return { loop, turn: () => void (colour = 1 - colour), arrays: [grid] as unknown as Program['arrays'] }
 }
 
 /** Of ratings, at rank 32, with its dependences kept: a 2d schedule, whose columns go round. */

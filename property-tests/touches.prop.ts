@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { touchesOf } from '../src/exec/gang/movement/touches.ts'
+import { joinedByOwner, touchesOf } from '../src/exec/gang/movement/touches.ts'
 import { cellsOf, firstHolders, precedence, transfersOf } from '../src/exec/gang/movement/transfers.ts'
 import { spaceOf, visitSerially } from '../src/exec/loops/blocks/space.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
@@ -24,16 +24,21 @@ beforeAll(() => {
 })
 afterAll(async () => {
   await machine.stop()
-  for (const kind of ['independent', '1d', '2d', 'wavefront', 'sparse 2d']) expect(seen.get(kind) ?? 0, kind).toBeGreaterThan(0)
+  for (const kind of ['independent', '1d', '2d', 'wavefront', 'sparse 2d', 'joined']) expect(seen.get(kind) ?? 0, kind).toBeGreaterThan(0)
 })
 
-const partitions = fc.oneof(
-  fc.constant({}),
-  fc.integer({ min: 1, max: 8 }).map((partitions) => ({ partitions })),
-)
+interface Options {
+  readonly partitions?: number
+  /** Whether the blocks of a process are as one. */
+  readonly joins: boolean
+}
+
+const options: fc.Arbitrary<Options> = fc
+  .tuple(fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }), fc.boolean())
+  .map(([partitions, joins]) => ({ ...(partitions === undefined ? {} : { partitions }), joins }))
 
 /** For each block the iterations, as places in the loop's list of them, and what it is said to touch of an array; undefined for what no gang runs. */
-function withBlocks(loop: RandomLoop, options: { readonly partitions?: number }, look: (found: ReturnType<typeof lookedAt>) => void): void {
+function withBlocks(loop: RandomLoop, options: Options, look: (found: ReturnType<typeof lookedAt>) => void): void {
   const holding = new Holding(machine.arena)
   try {
     const found = lookedAt(loop, options, holding)
@@ -43,14 +48,23 @@ function withBlocks(loop: RandomLoop, options: { readonly partitions?: number },
   }
 }
 
-function lookedAt(loop: RandomLoop, options: { readonly partitions?: number }, holding: Holding) {
+function lookedAt(loop: RandomLoop, { joins, ...options }: Options, holding: Holding) {
   const { inputs, storages } = inputsOf(loop, options, holding)
   const { kind } = inputs.analyzed.schedule
   if (kind === 'serial' || kind === 'colored' || kind === 'stepped') return undefined
   const pool = machine.pools.get(1) as NonNullable<ReturnType<Machine['pools']['get']>> // started with it
   const prepared = prepareLoop(inputs, { pool, arena: machine.arena })
-  const { blocks } = prepared
+  const { blocks: each } = prepared
   prepared.dispose()
+  const joined =
+    joins && (kind === 'independent' || kind === '1d')
+      ? joinedByOwner(
+          each,
+          each.lanes.map((lane) => Math.floor((3 * lane) / each.laneCount)),
+        )
+      : undefined
+  if (joined !== undefined) seen.set('joined', (seen.get('joined') ?? 0) + 1)
+  const blocks = joined?.blocks ?? each
   const space = spaceOf(inputs.over)
   const positions: number[] = []
   visitSerially(space, { ...blocks, keyOrder: false }, (position) => positions.push(position))
@@ -72,7 +86,7 @@ function lookedAt(loop: RandomLoop, options: { readonly partitions?: number }, h
 
 test('every element that an iteration touches lies in a box of its block', () => {
   fc.assert(
-    fc.property(fc.oneof(scheduledLoop(), randomLoop({ inside: true })), partitions, (loop, options) => {
+    fc.property(fc.oneof(scheduledLoop(), randomLoop({ inside: true })), options, (loop, options) => {
       withBlocks(loop, options, (found) => {
         const traces = traceLoop(loop)
         for (const { array, list } of found?.touches ?? []) {
@@ -102,7 +116,7 @@ test('every element that an iteration touches lies in a box of its block', () =>
 
 test('boxes of blocks that have no order keep out of the way of what others write, so that such loops leave their process', () => {
   fc.assert(
-    fc.property(scheduledLoop(), partitions, (loop, options) => {
+    fc.property(scheduledLoop(), options, (loop, options) => {
       withBlocks(loop, options, (found) => {
         // where no block waits for another, what meets is compared
         if (found === undefined || found.kind === 'independent' || found.kind === '1d') return

@@ -70,14 +70,14 @@ export function partsOf(
   { inputs, count }: Pick<SharedLoop, 'inputs' | 'count'>,
   numberOf: (storage: Storage) => number,
 ): readonly Part[] {
-  const { bounds, arrays, order, elements } = formed.placement
+  const { bounds, arrays, elements } = formed.placement
   const isLoaded = inputs.analyzed.served !== undefined
   const compared = arrays.flatMap(({ kind, storage }) => (kind === 'compared' ? [numberOf(storage)] : []))
   return formed.others.flatMap((other, i): Part[] => {
     const [from, to] = [bounds[i + 1] as number, bounds[i + 2] as number] // one more than there are processes
     if (from === to) return []
     const rows = arrays.flatMap((placed) =>
-      placed.kind === 'boxes' ? { storage: numberOf(placed.storage), ...rowsOf(placed, order, i + 1) } : [],
+      placed.kind === 'boxes' ? { storage: numberOf(placed.storage), ...rowsOf(placed, formed.placement, i + 1) } : [],
     )
     const own = elements && { number: numberOf(elements.name), blocks: blocksWith(elements, i + 1) }
     const definition = definitionOf(formed.id, inputs, numberOf, { count, from, to, compared, rows, isLoaded }, own)

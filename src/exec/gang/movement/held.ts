@@ -13,16 +13,16 @@ import type { Ends } from './transfers.ts'
  * that it returns is called, whatever passes at the same time need. Throws MemoryError.
  */
 export function holdRows(
-  { arrays, order }: Placement,
+  placement: Placement,
   { ends, reachesParts }: { readonly ends: Ends; readonly reachesParts: boolean },
 ): () => void {
-  const held = arrays.flatMap((placed) => {
+  const held = placement.arrays.flatMap((placed) => {
     const parts = placed.storage.kind === 'dense' ? partsOf(placed.storage) : undefined
     return parts === undefined ? [] : { placed, parts }
   })
   for (const { placed, parts } of held) {
     if (placed.kind === 'boxes' && reachesParts && (ends === 'needed' || !placed.isWritten)) {
-      const { from, to } = rowsOf(placed, order, 0)
+      const { from, to } = rowsOf(placed, placement, 0)
       parts.hold(from, to)
     } else parts.whole()
     if (placed.isWritten) parts.isWritten = true

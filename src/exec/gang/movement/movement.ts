@@ -64,7 +64,7 @@ export class Movements<Other extends Ranked> {
     processes: readonly Process[],
     ends: Ends,
   ): Movement<Other> {
-    const { order } = this.#placement
+    const { order, touching } = this.#placement
     const before = boxed.map((placed, i) => this.#before(placed, found[i], processes))
     const states = before.map(({ cells, holders }) => `${cells.bounds.join('|')} ${Buffer.from(holders).toString('latin1')}`)
     const key = [ends, ...states].join('\n')
@@ -74,7 +74,7 @@ export class Movements<Other extends Ranked> {
     const fetches = new Map<Other, NumberedBox[]>()
     const traffic = boxed.map(({ storage }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
       const { cells, holders } = before[i] as (typeof before)[number] // as many
-      const moved = transfersOf(cells, order, holders, ends)
+      const moved = transfersOf(cells, touching, holders, ends)
       if ('because' in moved) return { storage: 0, transfers: [] } // as `placedAs` has found some
       residences.set(storage, residenceOf(cells.bounds, moved.holders, { processes, home: HOME, shape: storage.shape }))
       const number = this.#keeping.numberOf(storage)

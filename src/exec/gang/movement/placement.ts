@@ -20,8 +20,18 @@ import type { LoopInputs } from '../../loops/loopInputs.ts'
 import { whyNotDefined } from '../definition.ts'
 import { whyNotSent } from '../storageWire.ts'
 import { elementsOf, type PlacedElements } from './elements.ts'
-import { touchesOf } from './touches.ts'
-import { type BlockOrder, type Cells, cellsOf, firstHolders, precedence, type Touch, type Transfer, transfersOf } from './transfers.ts'
+import { joinedByOwner, touchesOf } from './touches.ts'
+import {
+  type BlockOrder,
+  type Cells,
+  cellsOf,
+  firstHolders,
+  type Holders,
+  precedence,
+  type Touch,
+  type Transfer,
+  transfersOf,
+} from './transfers.ts'
 
 export type Placed = {
   readonly storage: Storage
@@ -40,6 +50,8 @@ export interface Placement extends PlacedElements {
   /** All arrays but one of which processes have `elements`. */
   readonly arrays: readonly Placed[]
   readonly order: BlockOrder
+  /** The order of what touches of arrays are of: blocks, or processes, each as one block, where no block waits for another. */
+  readonly touching: BlockOrder
   /** The first lane of each process, and the number of lanes at the end. */
   readonly bounds: readonly number[]
   /** Arrays that are flushed into between the rounds of a pass, and read in them. */
@@ -55,8 +67,8 @@ interface FirstRows {
 const rowsFound = new WeakMap<Placed, ReadonlyMap<number, FirstRows>>()
 
 /** The range of rows of the first axis that the blocks of a node touch; empty where they touch nothing. */
-export function rowsOf(placed: Placed & { readonly kind: 'boxes' }, order: BlockOrder, node: number): FirstRows {
-  const found = rowsFound.get(placed) ?? rowsByNode(placed, order)
+export function rowsOf(placed: Placed & { readonly kind: 'boxes' }, { touching }: Placement, node: number): FirstRows {
+  const found = rowsFound.get(placed) ?? rowsByNode(placed, touching)
   rowsFound.set(placed, found)
   const { from, to } = found.get(node) ?? NO_ROWS
   return from < to ? { from, to } : NO_ROWS
@@ -81,6 +93,8 @@ export function labelIn({ arrays }: Placement, storage: Storage): string {
 
 /** The part of an array that the others read, on average, above which they are sent all of it: of two processes each may read half. */
 const MOST_READ = 3 / 4
+/** The part of an array's elements above which sending what blocks read of others in each pass is no better than comparing what has changed. */
+const MOST_AGAIN = 1 / 4
 
 export interface PlacedOn {
   readonly blocks: BlockSchedule
@@ -105,17 +119,19 @@ export function placementOf(inputs: LoopInputs, { blocks, space, world, byPlace 
   const owners = Int32Array.from(blocks.lanes, (lane) => bounds.findLastIndex((first) => first <= lane))
   const isFree = !isOrdered(blocks)
   const order: BlockOrder = { owners, isFree, precedes: isFree ? () => false : precedence(blocks.count, blocks) }
+  const joined = isFree ? joinedByOwner(blocks, owners) : undefined
+  const touching = joined === undefined ? order : { ...order, owners: joined.owners }
   const elements = elementsOf(inputs, { blocks, byPlace, owners, world })
   const isPortioned = elements !== undefined && !('because' in elements)
   const arrays: Placed[] = []
   for (const [storage, uses] of usesOf(inputs)) {
     if (isPortioned && storage === elements.storage) continue
-    const placed = placedAs(storage, uses, { inputs, blocks, space, order, world })
+    const placed = placedAs(storage, uses, { inputs, blocks: joined?.blocks ?? blocks, space, order: touching, world })
     if ('stays' in placed) return { because: placed.stays }
     arrays.push(placed)
   }
   const portioned = isPortioned ? { elements } : defined({ whyWhole: elements?.because })
-  return { arrays, order, bounds, flushed: flushedAndRead(inputs), ...portioned }
+  return { arrays, order, touching, bounds, flushed: flushedAndRead(inputs), ...portioned }
 }
 
 function flushedAndRead(inputs: LoopInputs): DenseStorage[] {
@@ -192,10 +208,21 @@ function placedAs(
   const traffic = transfersOf(cells, order, firstHolders(cells.count, onlyFirst(world)))
   if ('because' in traffic) return isInPlace ? compared(traffic.because, order.isFree) : { ...shared, kind: 'whole' }
   found.isOrdered = !order.isFree
+  if (isInPlace && order.isFree && sentAgain(cells, order, traffic.holders) > MOST_AGAIN * elementsIn(storage))
+    return compared('each process reads much of what the others write', true)
   // a process that reads most of an array can as well have all of it: other loops find it there
-  if (!isInPlace && sizeOf(traffic.transfers) > MOST_READ * (world - 1) * storage.shape.reduce((size, extent) => size * extent, 1))
-    return { ...shared, kind: 'whole' }
+  if (!isInPlace && sizeOf(traffic.transfers) > MOST_READ * (world - 1) * elementsIn(storage)) return { ...shared, kind: 'whole' }
   return boxes
+}
+
+function elementsIn({ shape }: DenseStorage): number {
+  return shape.reduce((size, extent) => size * extent, 1)
+}
+
+/** The elements that each pass after the first sends between processes, which hold what the one before has left to them. */
+function sentAgain(cells: Cells, order: BlockOrder, holders: Holders): number {
+  const traffic = transfersOf(cells, order, holders, 'needed')
+  return 'because' in traffic ? Number.POSITIVE_INFINITY : sizeOf(traffic.transfers) + sizeOf(traffic.fetches)
 }
 
 /** Whether the same blocks touch the same elements. Inputs of one loop may differ in that, where subscripts follow captured values. */
@@ -235,8 +262,8 @@ export function onlyFirst(world: number): boolean[] {
 }
 
 /** Elements of all boxes. */
-function sizeOf(transfers: readonly Transfer[]): number {
-  return transfers.reduce((sum, { box }) => {
+function sizeOf(boxes: readonly Pick<Transfer, 'box'>[]): number {
+  return boxes.reduce((sum, { box }) => {
     let size = 1
     for (let i = 0; i < box.length; i += 2) size *= (box[i + 1] as number) - (box[i] as number)
     return sum + size

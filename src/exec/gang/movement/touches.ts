@@ -7,6 +7,8 @@
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { Footprint, Reach } from '../../../core/loop/loopSpec.ts'
 import { cutAxesOf } from '../../../core/loop/schedules.ts'
+import { lieInARow } from '../../loops/blocks/aloneBlocks.ts'
+import { groupBlocks } from '../../loops/blocks/claimedBlocks.ts'
 import { piecesOf } from '../../loops/blocks/pieces.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from '../../loops/blocks/schedule.ts'
 import type { LoopInputs } from '../../loops/loopInputs.ts'
@@ -41,6 +43,23 @@ export function touchesOf(
     known.set(key, same)
     return same
   })
+}
+
+/**
+ * The blocks of each process as one, where they are runs of iterations that lie one behind the other: a grid of 2,500 rows that is cut into
+ * 1,024 blocks, anywhere in its rows, has millions of cells, and its halves have a dozen.
+ */
+export function joinedByOwner(
+  blocks: BlockSchedule,
+  owners: Int32Array,
+): { readonly blocks: BlockSchedule; readonly owners: Int32Array } | undefined {
+  if (blocks.rounds !== undefined || blocks.order !== undefined || !lieInARow(blocks)) return undefined
+  if (owners.some((owner, block) => block > 0 && owner < (owners[block - 1] as number))) return undefined
+  const firsts = Array.from(owners.keys()).filter((block) => block === 0 || owners[block] !== owners[block - 1])
+  return {
+    blocks: groupBlocks(blocks, Int32Array.from([...firsts, blocks.count])),
+    owners: Int32Array.from(firsts, (block) => owners[block] as number),
+  }
 }
 
 /** The box that a footprint covers over the iterations of a part; undefined where it is empty. */

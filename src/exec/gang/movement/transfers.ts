@@ -13,7 +13,7 @@
  * block finds on its node, of all elements that it touches, the last version that the serial order has before it; and only
  * elements are sent that their receiver touches, or, after the pass, that node 0 does not have. For that, blocks that touch
  * an element which one of them writes have to be ordered: where they are not, by what is known of them, there are no transfers, but
- * a reason.
+ * a reason. Where no block waits, blocks may meet in boxes of which all but one read, and find there what was before the pass.
  *
  * Elements are told apart as far as blocks do: *cells* lie between neighbouring bounds of all boxes.
  */
@@ -33,7 +33,10 @@ export interface BlockOrder {
   readonly owners: Int32Array
   /** Whether a block, earlier in plan order, is done before another one begins. */
   precedes(earlier: number, later: number): boolean
-  /** Whether no block waits for another. */
+  /**
+   * Whether no block waits for another. Then none touches an element that another one writes, though their boxes may meet: in a pass over
+   * the red points of a grid, which reads the black ones.
+   */
   readonly isFree: boolean
 }
 
@@ -155,27 +158,40 @@ export function transfersOf(
   const { owners, isFree } = order
   const nodes = before.length / Math.max(1, count)
   const holders = before.slice()
+  /** The nodes that have the version of before the pass, which blocks read that do not wait for the writer. */
+  const old = isFree ? before.slice() : holders
   const writer = new Int32Array(count).fill(START)
   const readers: (number[] | undefined)[] = new Array(count)
   const moved = new Map<string, { from: number; to: number; after: number; before: number; cells: number[] }>()
   const fetched: number[][] = Array.from({ length: nodes }, () => [])
   const first = new Int32Array(count).fill(-1)
-  const holderOf = (cell: number): number => {
-    for (let node = 0; node < nodes; node++) if (holders[node * count + cell] === 1) return node
+  const holderOf = (cell: number, among: Holders): number => {
+    for (let node = 0; node < nodes; node++) if (among[node * count + cell] === 1) return node
     throw new Bug('Nobody has the last values of an array.')
   }
-  const move = (cell: number, to: number, beforeBlock: number): void => {
-    const after = writer[cell] as number
-    if (after === START && beforeBlock !== END && holders[cell] === 0) {
-      fetched[holderOf(cell)]?.push(cell)
-      holders[cell] = 1
-    }
-    if (holders[to * count + cell] === 1) return
-    const from = after === START ? holderOf(cell) : (owners[after] as number)
+  const note = (cell: number, to: number, { from, after, beforeBlock }: { from: number; after: number; beforeBlock: number }): void => {
     const key = `${from} ${to} ${after} ${beforeBlock}`
     const known = moved.get(key)
     if (known !== undefined) known.cells.push(cell)
     else moved.set(key, { from, to, after, before: beforeBlock, cells: [cell] })
+  }
+  /** Node 0 sends what was before the pass, and has to have it. */
+  const sendOld = (cell: number, to: number, beforeBlock: number): void => {
+    if (old[cell] === 0) {
+      fetched[holderOf(cell, old)]?.push(cell)
+      old[cell] = 1
+    }
+    if (old[to * count + cell] === 1) return
+    note(cell, to, { from: 0, after: START, beforeBlock })
+    old[to * count + cell] = 1
+  }
+  const move = (cell: number, to: number, beforeBlock: number): void => {
+    const after = writer[cell] as number
+    if (after === START && beforeBlock !== END) {
+      sendOld(cell, to, beforeBlock)
+      holders[cell] = 1
+    } else if (holders[to * count + cell] === 0)
+      note(cell, to, { from: after === START ? holderOf(cell, holders) : (owners[after] as number), after, beforeBlock })
     holders[to * count + cell] = 1
   }
   // where no block waits, blocks of one node may share elements that only that node touches
@@ -185,10 +201,12 @@ export function transfersOf(
     const node = owners[block] as number
     for (const cell of touched[block] as Int32Array) {
       if (first[cell] === -1) first[cell] = node
-      if (!areOrdered(writer[cell] as number, block)) return unordered
-      if (holders[node * count + cell] === 0) move(cell, node, block)
+      if (areOrdered(writer[cell] as number, block)) {
+        if (holders[node * count + cell] === 0) move(cell, node, block)
+      } else if (isFree && !(written[block] as Int32Array).includes(cell)) sendOld(cell, node, block)
+      else return unordered
     }
-    for (const cell of written[block] as Int32Array) {
+    for (const cell of isFree ? [] : (written[block] as Int32Array)) {
       if (readers[cell]?.some((reader) => !areOrdered(reader, block)) === true) return unordered
     }
     for (const cell of touched[block] as Int32Array) (readers[cell] ??= []).push(block)
