@@ -24,7 +24,7 @@ export interface SourceSplit {
   readonly mayBeNull?: ReadonlySet<string>
   /** The number of its file among those that are read as one table. */
   readonly file?: number
-  /** The columns that the names of the file's folders give (hive partitioning): one value for all of its rows. */
+  /** Columns with one value in all rows: those that the names of the file's folders give (hive partitioning), and those that hold nothing but null. */
   readonly constants?: ReadonlyMap<string, Constant> | undefined
   /** A column of the numbers of its rows, the first of which is `from`: no part of the file, but made for a plan (`fetchRows.ts`). */
   readonly rowNumbers?: { readonly column: string; readonly from: number } | undefined

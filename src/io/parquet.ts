@@ -5,7 +5,7 @@
  * (`parquet/pages.ts`), put into a small file of their own (`parquet/singleGroup.ts`) and decoded by parquet-wasm.
  */
 import { checkList, checkOneOf } from '../core/arguments.ts'
-import { agreedType, type Field, typeText } from '../core/data/schema.ts'
+import { agreedType, type ColumnType, type Field, typeText } from '../core/data/schema.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource } from '../core/plan/logicalPlan.ts'
@@ -57,7 +57,7 @@ export async function openParquet(
   const splits = files.flatMap((file, number): readonly SourceSplit[] => {
     const known = file.splits.get(number) ?? splitsOf(file.columns, number)
     file.splits.set(number, known)
-    return known
+    return withoutTypes(known, file.columns.fields, fields)
   })
   const table: ArraySource = {
     kind: 'parquet',
@@ -110,6 +110,21 @@ async function openOne(
 
 const CURE = ": read them one by one, and put them together with union(…, { columns: 'all' })."
 
+/** The pieces of a file, of whose columns those without a type, which hold nothing but null, are not read where other files have a type. */
+function withoutTypes(splits: readonly SourceSplit[], own: readonly Field[], fields: readonly Field[]): readonly SourceSplit[] {
+  const typed = new Set(fields.flatMap(({ name, type }) => (type.kind === 'null' ? [] : [name])))
+  const names = own.flatMap(({ name, type }) => (type.kind === 'null' && typed.has(name) ? [name] : []))
+  if (names.length === 0) return splits
+  const constants = new Map(names.map((name) => [name, null] as const))
+  return splits.map((split) => ({ ...split, constants }))
+}
+
+/** The type of a column of two files; undefined where they differ. A column that holds nothing but null may have no type. */
+function typeOfBoth(a: ColumnType, b: ColumnType): ColumnType | undefined {
+  if (a.kind === 'null') return b
+  return b.kind === 'null' ? a : agreedType(a, b)
+}
+
 /** The fields of files read as one: the same names and types, nullable where one file says so. */
 function agreedFields(known: readonly Field[], firstPath: string, file: FileColumns): readonly Field[] {
   const others = new Map(file.fields.map((field) => [field.name, field]))
@@ -121,7 +136,7 @@ function agreedFields(known: readonly Field[], firstPath: string, file: FileColu
         `${file.path} has no column "${field.name}", which ${firstPath} has. Files read together need the same columns${CURE}`,
         file.path,
       )
-    const type = agreedType(field.type, other.type)
+    const type = typeOfBoth(field.type, other.type)
     if (type === undefined) {
       throw new SourceError(
         `Column "${field.name}" is ${typeText(other.type)} in ${file.path} and ${typeText(field.type)} in ${firstPath}. Files read together need the same types.`,

@@ -59,7 +59,12 @@ export function withPartitions(source: ArraySource, { paths }: NamedFiles, optio
   const splits = source.splits.map((split) => {
     const own = constants[split.file ?? 0] ?? new Map<string, Constant>()
     const mayBeNull = split.mayBeNull && new Set([...split.mayBeNull, ...names.filter((name) => own.get(name) === null)])
-    return { ...split, constants: own, columnBytes: withTexts(split.columnBytes, own, split.rows), ...(mayBeNull && { mayBeNull }) }
+    return {
+      ...split,
+      constants: new Map([...(split.constants ?? []), ...own]),
+      columnBytes: withTexts(split.columnBytes, own, split.rows),
+      ...(mayBeNull && { mayBeNull }),
+    }
   })
   return { ...source, element: { kind: 'row', fields }, splits, files: { read: paths.length, all: paths.length } }
 }
