@@ -251,3 +251,42 @@ describe('what a format does wrong', () => {
     await expect(endless.collect({ signal: AbortSignal.timeout(20) })).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 })
+
+test('forEach reads the columns that its function names, and all where it may see others', async () => {
+  const asked: string[] = []
+  const format: FileFormat = {
+    name: 'rows',
+    open: () => ({ columns: { a: 'f64', s: 'utf8', t: 'utf8' }, pieces: [{}] }),
+    read(_file, _piece, columns) {
+      asked.push(columns.join())
+      return [0, 1].map((i) => ({ a: i, s: `s${i}`, t: `t${i}` }))
+    },
+  }
+  type Row = { a: number; s: string; t: string }
+  const table = await session.readFiles<Row>(Buffer.from('any'), format)
+  const seen: unknown[] = []
+  const see = (value: unknown): void => {
+    seen.push(value)
+  }
+  const cases: readonly (readonly [(row: Row, key: readonly number[]) => void, string, readonly unknown[]])[] = [
+    [(r) => see(r.s), 's', ['s0', 's1']],
+    [({ t, a }) => see(`${t}${a}`), 'a,t', ['t00', 't11']],
+    [(r) => see(`${r.t?.length} ${'a' in r}`), 'a,s,t', ['2 true', '2 true']],
+    [(r) => see({ ...r }), 'a,s,t', [0, 1].map((i) => ({ a: i, s: `s${i}`, t: `t${i}` }))],
+    [({ a, ...others }) => see(others), 'a,s,t', [0, 1].map((i) => ({ s: `s${i}`, t: `t${i}` }))],
+    [(r) => see(Object.keys(r).length), 'a,s,t', [3, 3]],
+    [(_, [i]) => see(i), 'a', [0, 1]],
+    [see, 'a,s,t', [0, 1].map((i) => ({ a: i, s: `s${i}`, t: `t${i}` }))],
+  ]
+  for (const [f, columns, values] of cases) {
+    await table.forEach(f)
+    expect([asked.splice(0).at(-1), seen.splice(0)], String(f)).toEqual([columns, values])
+  }
+  await table
+    .filter((r) => r.a > 0)
+    .map((r) => ({ x: r.a, s: r.s, t: r.t }))
+    .forEach((r) => {
+      see(r.x)
+    })
+  expect([asked.splice(0), seen]).toEqual([['a'], [1]])
+})

@@ -16,7 +16,7 @@ import type { Moment } from '../moment.ts'
 import { checkOptions } from '../options.ts'
 import { isKnown, UNKNOWN_ELEMENT } from '../plan/elements.ts'
 import type { LogicalPlan } from '../plan/logicalPlan.ts'
-import { countPlan, limitPlan, lowerFunction, lowerRowFunction } from '../plan/transformations.ts'
+import { countPlan, limitPlan, lowerFunction, lowerRowFunction, withColumnsNamed } from '../plan/transformations.ts'
 import {
   arrowForm,
   checkWriting,
@@ -146,8 +146,8 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
   /** Calls `f` on the caller's thread for every element in order. An error that it throws becomes the cause of a TaskError with the key. */
   async forEach(f: (value: T, key: K) => void): Promise<void> {
     checkFunction('forEach()', f, '(value, key)')
-    lowerRowFunction(this.#engine, this.#plan, 'forEach', f, { isAction: true })
-    await this.#each('forEach', (value, key) => f(value, key() as K)) // keys of this plan
+    const { fields } = lowerRowFunction(this.#engine, this.#plan, 'forEach', f, { isAction: true }).f
+    await this.#each('forEach', (value, key) => f(value, key() as K), withColumnsNamed(this.#plan, fields)) // keys of this plan
   }
 
   /** The extents of the keys; of a table its number of rows. */
@@ -320,9 +320,9 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
    * Calls `visit` for every element in order; what it throws becomes the cause of a TaskError with the key. Elements are not awaited one by
    * one, which takes a multiple of what a short function does.
    */
-  async #each(method: string, visit: (value: T, key: () => Key) => void): Promise<void> {
+  async #each(method: string, visit: (value: T, key: () => Key) => void, plan: LogicalPlan = this.#plan): Promise<void> {
     const keys = new KeyReader()
-    for await (const batch of this.#engine.stream(this.#plan)) {
+    for await (const batch of this.#engine.stream(plan)) {
       const read = rowReader(batch)
       const keyOf = keys.keysOf(batch)
       let at = 0

@@ -61,6 +61,15 @@ function lower(engine: Lowering, f: Callback, context: RowLambdaContext): { f: U
   return { f: lowered, returned: engine.returnedElement(lowered, context) }
 }
 
+/** The rows with the columns alone that a function names, where it sees nothing else of them. */
+export function withColumnsNamed(input: LogicalPlan, named: readonly string[] | undefined): LogicalPlan {
+  if (named === undefined || input.element.kind !== 'row') return input
+  const all = input.element.fields.map(({ name }) => name)
+  const read = all.filter((name) => named.includes(name))
+  const columns = read.length === 0 ? all.slice(0, 1) : read
+  return columns.length === all.length ? input : selectPlan(input, columns)
+}
+
 export function mapPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   const { f, returned } = lowerRowFunction(engine, input, 'map', callback)
   return { kind: 'Map', input, f, element: arrayElement(returned), keys: input.keys }
