@@ -72,6 +72,60 @@ export function sizedArray(l: Lowering, what: Made, length: Expr): View | undefi
   return list
 }
 
+/**
+ * Makes the list of `new Array(n)`, whose places are assigned one after another: it grows with each. What reads or assigns a place behind
+ * those, or needs all of them before, has JavaScript's holes: the body runs as it stands.
+ */
+export function listToFill(l: Lowering, what: Made, length: Expr, known: number | undefined): View | undefined {
+  const { node } = what
+  const list = emptyList(l, what, known ?? Number.POSITIVE_INFINITY)
+  const size = list && l.sizes.get(list.array)
+  if (list === undefined || size === undefined) return undefined
+  const span = l.span(node)
+  l.sizes.set(list.array, { ...size, room: Number.POSITIVE_INFINITY })
+  l.checks.push({
+    expr: length,
+    holds: (kinds) => kinds?.every((kind) => NUMBERS.has(kind)) === true,
+    refusal: refusalOf('local-array-length', span, span.text),
+  })
+  const count = l.stabilized(length, 'count')
+  l.places.set(list.array, count)
+  if (known !== undefined) return list
+  const floor: Expr = { kind: 'Call', callee: 'Math.floor', args: [count], span }
+  const isLength = [
+    binary('>=', count, literal(0, span), span),
+    binary('<=', count, literal(size.most, span), span),
+    binary('===', count, floor, span),
+  ].reduce((a, b) => logical('&&', a, b, span))
+  const message = `${what.name} has more than ${size.most.toLocaleString('en')} places, or no whole number of them. Make it as long as it may become, as new Float64Array(n).`
+  l.emit(
+    ...makeIf(
+      negated(isLength, span),
+      [{ kind: 'Throw', error: 'RangeError', message: literal(message, span), isLimit: true, span }],
+      [],
+      span,
+    ),
+  )
+  return list
+}
+
+/** Emits the test that all places of such a list have been assigned, for what goes through all of them. */
+export function checkFilled(l: Lowering, { array }: View, node: AnyNode): void {
+  const count = l.places.get(array)
+  if (count === undefined || l.frame.isLibrary === true) return
+  const span = l.span(node)
+  const message = literal(`Not all places of ${array} have been assigned. Fill them, as new Array(n).fill(0).`, span)
+  const isOpen = binary('!==', lengthOfList(l, array, node), count, span)
+  l.emit(...makeIf(isOpen, [{ kind: 'Throw', error: 'RangeError', message, isLimit: true, span }], [], span))
+}
+
+/** Returns how many places such a list has: more than it began with where some behind them were assigned. */
+export function placesOfList(l: Lowering, { array }: View, node: AnyNode): Expr | undefined {
+  const count = l.places.get(array)
+  if (count === undefined || l.frame.isLibrary === true) return undefined
+  return { kind: 'Call', callee: 'Math.max', args: [count, lengthOfList(l, array, node)], span: l.span(node) }
+}
+
 /** Makes empty arrays of one length, the first of which has it; undefined where one is refused. */
 export function emptyLists(
   l: Lowering,

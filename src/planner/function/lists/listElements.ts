@@ -8,6 +8,7 @@ import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { checkFilled } from './grownLists.ts'
 import { heldElement, heldLength, presentHeld } from './held/heldLists.ts'
 import { eachIndex, elementRead, lengthIn, MOST_BYTES, placeIn } from './madeArrays.ts'
 import { itemAt, leafOrItem, placeOfItem, recordsLength } from './records.ts'
@@ -42,6 +43,7 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
   }
   if (over.kind === 'window') return { length: over.count, item: (index) => exprValue(windowRead(l, over, index, node)) }
   if (over.kind !== 'view') return undefined
+  checkFilled(l, over, node)
   const isElement = !l.rowsOf.has(over.array) && (over.rank === undefined || over.rank === over.prefix.length + 1)
   // below the length every element exists
   const item = (index: Expr): Value =>

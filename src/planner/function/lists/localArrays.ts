@@ -16,7 +16,7 @@ import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { REFUSED, type Value } from '../lower/value.ts'
 import { elements, isSplice } from './elements.ts'
-import { sizedArray } from './grownLists.ts'
+import { listToFill, placesOfList, sizedArray } from './grownLists.ts'
 import { noteGrowing } from './held/notes.ts'
 import { iterableOf } from './keyed/collections.ts'
 import { copied } from './listCopies.ts'
@@ -44,7 +44,8 @@ const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
 /** Lowers `new Float64Array(8)`, `new Int32Array([1, 2, 3])`; undefined for other constructors. */
 export function newTypedArray(l: Lowering, node: NewExpression): Value | undefined {
   const dtype = DTYPES.get(platformValue(l, node.callee))
-  if (dtype === undefined || l.context.kind !== 'loop') return undefined
+  if (l.context.kind !== 'loop') return undefined
+  if (dtype === undefined) return newArray(l, node)
   const name = l.takeName('local')
   const [argument, another] = node.arguments
   if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
@@ -56,6 +57,17 @@ export function newTypedArray(l: Lowering, node: NewExpression): Value | undefin
   const length = lengthOf(l, value)
   if (length === undefined && value.kind === 'expr') return filled(l, { name, dtype, node }, value.expr, 0)
   return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
+}
+
+/** Lowers `new Array(n)` and `Array(n)`, whose places are assigned afterwards; undefined for other constructors. */
+function newArray(l: Lowering, node: NewExpression | CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if (platformValue(l, node.callee) !== Array || argument === undefined || another !== undefined || argument.type === 'SpreadElement')
+    return undefined
+  const name = l.takeName('list')
+  const given = l.verbs.value(l, argument)
+  const length = l.scalarOrNothing(given, argument)
+  return length === undefined ? REFUSED : (listToFill(l, { name, dtype: 'f64', node, isList: true }, length, lengthOf(l, given)) ?? REFUSED)
 }
 
 /** Lowers `new Array(8).fill(0)`, `Float64Array.of(1, 2)`, `Array.from(row)`; undefined for other calls. */
@@ -161,6 +173,8 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
     return l.refuse('list-method', node, `${view.array}.${name}`)
   const value = l.scalarOrNothing(l.verbs.value(l, argument), argument)
   if (value === undefined) return REFUSED
+  const [places, end] = [placesOfList(l, view, node), l.sizes.get(view.array)?.end]
+  if (places !== undefined && end !== undefined) l.emit({ kind: 'Assign', local: end, value: places, span: l.span(node) })
   fill(l, view, l.sizes.has(view.array) ? lengthIn(l, view, node) : (length ?? 0), value, node)
   return view
 }

@@ -148,7 +148,8 @@ export function checkNumber(
   if ((!l.lists.has(array) && !always) || (areTruths ? isBoolean(expr) : isNumber(l, expr))) return
   const allowed = areTruths ? TRUTHS : NUMBERS
   const [span, site] = [l.span(node), { unit: l.unit, start: node.start }]
-  const isGuarded = l.isGuarded(site) && isLookedUp(l, expr)
+  const mayBeGuarded = isLookedUp(l, expr) || expr.kind === 'Local' // the test evaluates it as well
+  const isGuarded = mayBeGuarded && l.isGuarded(site)
   if (isGuarded) {
     const message = literal(`${array} holds no undefined or null. Put a default in its place, as x ?? ${areTruths ? 'false' : '0'}.`, span)
     l.emit(
@@ -162,7 +163,7 @@ export function checkNumber(
   }
   l.checks.push({
     expr,
-    ...(isLookedUp(l, expr) ? { guard: site } : {}),
+    ...(mayBeGuarded ? { guard: site } : {}),
     ...(keyed === undefined ? {} : { keyed }),
     holds: (kinds) => kinds?.every((kind) => allowed.has(kind) || (isGuarded && kind === 'null')) === true,
     refusal: refusalOf(areTruths ? 'local-array-truth' : 'local-array-value', span, array.replace(/\$\d+$/, '')),
@@ -208,8 +209,9 @@ export function checkedIndex(l: Lowering, array: string, index: Expr, node: AnyN
   const at = l.stabilized(index, 'at')
   const isBehind = binary('>=', at, lengthBetween(ends, span), span)
   const test = ends.first.kind === 'Literal' ? isBehind : logical('||', binary('<', at, literal(0, span), span), isBehind, span)
+  const isLimit = l.places.has(array) ? ({ isLimit: true } as const) : {}
   const message = literal(`A subscript of ${array} is not below its length. Ask for it, as ${array}[k] ?? 0.`, span)
-  l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
+  l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message, ...isLimit, span }], [], span))
   return placeIn(l, array, at)
 }
 

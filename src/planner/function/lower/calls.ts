@@ -17,6 +17,7 @@ import { hasTraps } from '../captures/traps.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { flattened } from '../lists/flattened.ts'
+import { checkFilled } from '../lists/grownLists.ts'
 import { heldMethod } from '../lists/held/heldMethods.ts'
 import { noteListElements, noteListPart } from '../lists/held/notes.ts'
 import { extremeOf, overElements } from '../lists/iteration.ts'
@@ -118,12 +119,32 @@ function calledBuiltin(callee: Builtin, args: readonly Expr[], span: Span): Expr
 /** Lowers `Math.max(...row)`; undefined for other calls. */
 function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Value | undefined {
   const [argument, another] = node.arguments
-  if ((callee !== 'Math.max' && callee !== 'Math.min') || argument?.type !== 'SpreadElement' || another !== undefined) return undefined
+  if (callee !== 'Math.max' && callee !== 'Math.min') return undefined
+  if (another !== undefined) return spreadsExtreme(l, callee, node)
+  if (argument?.type !== 'SpreadElement') return undefined
   const before = l.out.length
   const over = iterableOf(l, argument.argument)
   const value = extremeOfRowList(l, callee, over, node) ?? extremeOf(l, callee, over, node)
   if (value === undefined) l.out.length = before // the spread value is lowered again with the arguments
   return value
+}
+
+/** Lowers `Math.max(...row, 0)`, whose arguments are evaluated in order; undefined where none is a list in memory. */
+function spreadsExtreme(l: Lowering, callee: 'Math.max' | 'Math.min', node: CallExpression): Value | undefined {
+  if (l.context.kind !== 'loop' || !node.arguments.some(({ type }) => type === 'SpreadElement')) return undefined
+  const before = l.out.length
+  const values = l.inOrder(
+    node.arguments.map(
+      (one) => () =>
+        one.type === 'SpreadElement' ? (extremeOf(l, callee, iterableOf(l, one.argument), node) ?? REFUSED) : l.verbs.value(l, one),
+    ),
+  )
+  if (values.some((value, i) => value.kind === 'refused' && node.arguments[i]?.type === 'SpreadElement')) {
+    l.out.length = before // the arguments are lowered again
+    return undefined
+  }
+  const args = argumentExprs(l, values, node)
+  return args === undefined ? REFUSED : exprValue({ kind: 'Call', callee, args, span: l.span(node) })
 }
 
 /** Methods that change a copy of a list, by those that change the list. */
@@ -149,6 +170,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         l.refuse('list-method', node, `${object.view.array}.${name}`)
       )
     case 'view':
+      if (name !== 'fill' || node.arguments.length > 1) checkFilled(l, object, node)
       return (
         takenWindow(l, object, name, node) ??
         overElements(l, object, name, node) ??

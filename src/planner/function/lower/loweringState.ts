@@ -159,6 +159,8 @@ export abstract class LoweringState<L> {
   readonly sizes: Map<string, ListSize> = new Map()
   /** The literals that arrays were made of, for those that are pushed onto. */
   readonly madeIn: Map<string, Site> = new Map()
+  /** The number of places of lists that `new Array(n)` makes, whose elements are assigned from the first on. */
+  readonly places: Map<string, Expr> = new Map()
   /** Trip counts of the enclosing loops, where they are known. */
   readonly trips: Map<number, number> = new Map()
   /** Array literals that elements are pushed onto, and the most elements of each. */

@@ -9,6 +9,7 @@ import { staticField } from '../captures/declaredClasses.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from '../captures/outside.ts'
 import { hasTraps } from '../captures/traps.ts'
 import { functionAt } from '../lists/chosenFunctions.ts'
+import { placesOfList } from '../lists/grownLists.ts'
 import { checkedHeld, heldLength, presentHeld } from '../lists/held/heldLists.ts'
 import { fieldOfObject } from '../lists/held/heldObjects.ts'
 import { noteListElements, noteListPart } from '../lists/held/notes.ts'
@@ -54,7 +55,7 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
       if (name === 'shape' && object.of === 'array') return { kind: 'shape', array: arrayOfRows(l, object.name) ?? object.name }
       return l.refuse('handle-as-value', node, `${object.name}.${name}`)
     case 'view':
-      if (name === 'length') return exprValue(lengthIn(l, object, node))
+      if (name === 'length') return exprValue(placesOfList(l, object, node) ?? lengthIn(l, object, node))
       return isIndexName(name) ? viewElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
     case 'window':
       if (name === 'length') return exprValue(object.count)

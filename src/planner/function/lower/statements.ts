@@ -1,5 +1,5 @@
 /** Lowers statements: each node type of acorn to what it emits. */
-import type { AnyNode, Expression, Statement } from 'acorn'
+import type { AnyNode, AssignmentExpression, Expression, ExpressionStatement, Identifier, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
 import { declaredClasses } from '../captures/declaredClasses.ts'
 import { noteObject } from '../lists/held/notes.ts'
@@ -9,7 +9,9 @@ import { absentLiteral, noteOptional } from '../lists/optionals.ts'
 import { returnStored } from '../lists/returnedObjects.ts'
 import { isObject } from '../lists/stored.ts'
 import { lowerSwitch } from '../normalize/switches.ts'
-import { someNode } from '../source/ast.ts'
+import { isFunctionNode, someNode } from '../source/ast.ts'
+import { declare } from '../source/patterns.ts'
+import type { Binding, Scope } from '../source/scope.ts'
 import { asTest, conditional, literal, makeIf, negated } from './build.ts'
 import { lowerTest, returned } from './conditions.ts'
 import { forbidden, lowerEffect, lowerExpression } from './expressions.ts'
@@ -24,9 +26,52 @@ export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void 
   for (const node of nodes) {
     if (l.isTooLarge) return
     const binding = node.type === 'ClassDeclaration' ? l.unit.names.bindingOf.get(node.id) : undefined
+    if (isOnlyAssignment(l, node, nodes) && declaredHere(l, node)) continue
     if (node.type !== 'ClassDeclaration') lowerStatement(l, node, [])
     else if (binding !== undefined) l.bound.set(binding, { kind: 'value', value: classes.get(node.id.name) ?? REFUSED })
   }
+}
+
+/** Whether a statement gives a variable its only value, `var row; … row = [1]`, and nothing outside of the rest of its block uses it. */
+function isOnlyAssignment(l: Lowering, node: Statement, nodes: readonly Statement[]): node is ExpressionStatement & OnlyAssignment {
+  if (l.context.kind !== 'loop' || node.type !== 'ExpressionStatement' || node.expression.type !== 'AssignmentExpression') return false
+  const { left, operator, right } = node.expression
+  const binding =
+    left.type === 'Identifier' && operator === '=' && MAKES_LIST.test(right.type) ? l.unit.names.bindingOf.get(left) : undefined
+  if (binding === undefined || (binding.kind !== 'var' && binding.kind !== 'let') || binding.initialized) return false
+  if (binding.assignments !== 1 || binding.declarators !== 1 || binding.owner.start !== l.frame.node.start) return false
+  const end = nodes.at(-1)?.end ?? 0
+  return binding.uses.every(
+    ({ at, scope }) => at === left.start || (at >= node.end && at < end && functionOf(scope).start === binding.owner.start),
+  )
+}
+
+type OnlyAssignment = { readonly expression: AssignmentExpression & { readonly left: Identifier } }
+const MAKES_LIST = /^(Array|Object|Call|New)Expression$/
+
+function functionOf(scope: Scope): AnyNode {
+  let at: Scope | undefined = scope
+  while (at?.parent !== undefined && !isFunctionNode(at.node)) at = at.parent
+  return (at ?? scope).node
+}
+
+/** Declares the variable where it is given a list or an object; false for other values, which any variable may be given. */
+function declaredHere(l: Lowering, { expression: { left, right } }: OnlyAssignment): boolean {
+  const before = l.out.length
+  l.nameHint = left.name
+  const value = l.verbs.value(l, right)
+  l.nameHint = undefined
+  if (value.kind === 'expr' || value.kind === 'refused') {
+    l.out.length = before // it is lowered again
+    return false
+  }
+  const binding = l.unit.names.bindingOf.get(left)
+  if (binding === undefined) return false
+  const once: Binding = { ...binding, kind: 'let', assignments: 0, initialized: true }
+  declare(l, once, value, left)
+  const bound = l.bound.get(once)
+  if (bound !== undefined) l.bound.set(binding, bound)
+  return true
 }
 
 /** Binds function declarations, which exist from the start of their block. */
