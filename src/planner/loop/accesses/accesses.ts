@@ -314,7 +314,8 @@ class BodyWalk {
     const [lows, highs] = [forms.map((form) => rangeOf(form)[0]), forms.map((form) => rangeOf(form)[1])]
     const low = end === 'greatest' ? Math.max(...lows) : Math.min(...lows)
     const high = end === 'least' ? Math.min(...highs) : Math.max(...highs)
-    const bare = { kind: 'choice', id: this.variables++, name: expr.span.text, low, high } as const
+    const how = end === 'any' ? {} : { extreme: end }
+    const bare = { kind: 'choice', id: this.variables++, name: expr.span.text, parts: forms, ...how, low, high } as const
     // The constraints in `means` speak of the variable itself, which is known by its id.
     const self = variableForm({ ...bare, means: [], exact: true })
     const cases = forms.map((form, i): Guard => {

@@ -26,10 +26,13 @@ export type Variable = Bounded &
         readonly name: string
       }
     | {
-        /** One of several forms, as `means` says; `exact` where the constraints say all. `id` is unique in the body. */
+        /** One of the forms in `parts`, as `means` says; `exact` where the constraints say all. `id` is unique in the body. */
         readonly kind: 'choice'
         readonly id: number
         readonly name: string
+        readonly parts: readonly Form[]
+        /** Which of them it is, if that goes by their size. */
+        readonly extreme?: 'least' | 'greatest'
         readonly means: readonly Constraint[]
         readonly exact: boolean
       }
