@@ -1,7 +1,7 @@
 /**
  * Reads what a function captures, as far as two readings can be compared without lowering the function: primitives, typed
- * arrays and handles of the session by identity, plain objects and arrays by identity and by what they hold, functions by
- * identity and by what they capture, and the platform.
+ * arrays and handles of the session by identity, plain objects, instances and arrays by identity and by what they hold, functions by
+ * identity and by what they capture, classes by their members too, and the platform.
  *
  *     const settings = { rate: 0.1 }                       settings, 'rate', 0.1,
  *     const helper = (x) => x * factor            -->      helper, 2
@@ -10,10 +10,15 @@
  * How many items follow an item is told by those before it, so that lists with the same items say the same.
  */
 import { types } from 'node:util'
+import type { ClassExpression } from 'acorn'
+import type { Free } from '../free.ts'
 import { LONGEST_INCLUDES } from '../lower/calls.ts'
 import { isPlainRegex } from '../lower/regexes.ts'
 import { isPlatformFunction } from '../portable.ts'
-import { type AnyFunction, freeNamesOf, isPlatform } from '../unit.ts'
+import type { FunctionNode } from '../source/ast.ts'
+import { resolveNames } from '../source/scope.ts'
+import { type ClassSource, classSourceOf } from '../source/source.ts'
+import { type AnyFunction, freeNamesOf, isPlatform, meaningsIn } from '../unit.ts'
 import { hasTraps } from './traps.ts'
 
 export type CapturedState = readonly unknown[]
@@ -96,7 +101,7 @@ function readProperties(reading: Reading, object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (types.isDate(object) && prototype === Date.prototype) reading.items.push(Date.prototype.getTime.call(object))
   else if (types.isRegExp(object) && isPlainRegex(object)) reading.items.push(object.source, object.flags)
-  else if (prototype !== Object.prototype && prototype !== null) return false
+  else if (prototype !== Object.prototype && prototype !== null && !readClassOf(reading, object, prototype)) return false
   const names = Reflect.ownKeys(object)
   reading.properties += names.length
   if (reading.properties > MOST_PROPERTIES) return false
@@ -105,6 +110,71 @@ function readProperties(reading: Reading, object: object): boolean {
     const property = ownProperty(object, name)
     reading.items.push(name)
     return property !== undefined && 'value' in property && readValue(reading, property.value)
+  })
+}
+
+/** Notes the class of an instance; false where it is none of the program's, or holds what nobody else sees. */
+function readClassOf(reading: Reading, object: object, prototype: unknown): boolean {
+  if (types.isDate(object) || types.isRegExp(object) || typeof prototype !== 'object' || prototype === null || hasTraps(prototype))
+    return false
+  const of: unknown = ownProperty(prototype, 'constructor')?.value
+  if (typeof of !== 'function' || hasTraps(of) || of.prototype !== prototype || classSourceOf(of as AnyFunction) === undefined) return false
+  reading.items.push(prototype)
+  return readValue(reading, of)
+}
+
+/** The free names of classes, by what was parsed of their text. */
+const FREE: WeakMap<ClassSource, ReadonlySet<string>> = new WeakMap()
+
+/** Notes the members of a class, those of the class that it extends, and what its text captures. Private members cannot be read. */
+function readClass(reading: Reading, f: AnyFunction, source: ClassSource): boolean {
+  const base: unknown = Object.getPrototypeOf(f)
+  const isOfProgram = base === Function.prototype || (typeof base === 'function' && classSourceOf(base as AnyFunction) !== undefined)
+  if (source.text.includes('#') || !isOfProgram) return false
+  if (!readMembers(reading, f, source, CLASS_ITSELF) || !readMembers(reading, f.prototype as object, source, PROTOTYPE_ITSELF)) return false
+  if (base !== Function.prototype && !readValue(reading, base)) return false
+  let names = FREE.get(source)
+  if (names === undefined) {
+    names = new Set([...resolveNames(giving(source)).free].map(({ name }) => name))
+    FREE.set(source, names)
+  }
+  return readMeanings(reading, meaningsIn(f, names))
+}
+
+/** A function that gives the class, whose free names are those of the class. */
+function giving({ node }: ClassSource): FunctionNode {
+  const { start, end } = node
+  return {
+    type: 'ArrowFunctionExpression',
+    params: [],
+    body: node as ClassExpression,
+    expression: true,
+    async: false,
+    generator: false,
+    start,
+    end,
+  }
+}
+
+const CLASS_ITSELF: ReadonlySet<string | symbol> = new Set(['length', 'name', 'prototype'])
+const PROTOTYPE_ITSELF: ReadonlySet<string | symbol> = new Set(['constructor'])
+
+/** Notes functions that stand in the text of their class, others with what they capture, and values. */
+function readMembers(reading: Reading, of: object, { text }: ClassSource, without: ReadonlySet<string | symbol>): boolean {
+  const names = Reflect.ownKeys(of).filter((name) => !without.has(name))
+  reading.properties += names.length
+  if (reading.properties > MOST_PROPERTIES || hasTraps(of)) return false
+  reading.items.push(names.length)
+  return names.every((name) => {
+    const { value, get, set } = ownProperty(of, name) ?? {}
+    reading.items.push(name)
+    return [value, get, set].every((one: unknown) => {
+      if (typeof one === 'function' && !hasTraps(one) && text.includes(Function.prototype.toString.call(one))) {
+        reading.items.push(one)
+        return true
+      }
+      return readValue(reading, one)
+    })
   })
 }
 
@@ -120,9 +190,14 @@ function ownProperty(object: object, name: string | symbol): PropertyDescriptor 
 function readFunction(reading: Reading, f: AnyFunction): boolean {
   if (isPlatformFunction(f)) return true
   if (++reading.functions > MOST_FUNCTIONS) return false
+  const ofClass = classSourceOf(f)
+  if (ofClass !== undefined) return readClass(reading, f, ofClass)
   const free = freeNamesOf(f)
-  if (typeof free === 'string') return false
-  for (const [name, meaning] of free.meanings) {
+  return typeof free !== 'string' && readMeanings(reading, free.meanings)
+}
+
+function readMeanings(reading: Reading, meanings: ReadonlyMap<string, Free>): boolean {
+  for (const [name, meaning] of meanings) {
     if (meaning.kind === 'absent') return false
     if (meaning.kind === 'global' && isPlatform(name)) reading.items.push(meaning.value)
     else if (!readValue(reading, meaning.value)) return false

@@ -1,0 +1,111 @@
+/**
+ * Law: a loop whose body captures classes and their instances gives what plain JavaScript gives, whatever changes between its runs - fields,
+ * private and static ones, variables that methods capture, methods, getters and those of the class that is extended, or the prototype.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { Session } from '../src/session/session.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const RUN = announcedRun('classCaptures.prop.ts')
+const session = await Session.start({ workers: 1, progress: false })
+afterAll(() => session.stop())
+
+const ROWS = 6
+
+/** Classes and instances of their own for each case. */
+function program() {
+  let factor = 2
+  let shift = 1
+  class Base {
+    gain = 1
+    scaled(v: number): number {
+      return v * this.gain + shift
+    }
+  }
+  class Sensor extends Base {
+    readonly taps: number[] = [1, 2]
+    get first(): number {
+      return this.taps[0] ?? 0
+    }
+    static unit(v: number): number {
+      return v + 0.5
+    }
+    filtered(v: number): number {
+      return this.scaled(v) * factor + this.first
+    }
+  }
+  class Secret {
+    #level = 1
+    raise(): void {
+      this.#level++
+    }
+    at(v: number): number {
+      return v * this.#level
+    }
+  }
+  class Other extends Base {}
+  const sensor = new Sensor()
+  const secret = new Secret()
+  const bodies = {
+    instance: (v: number) => sensor.filtered(v),
+    field: (v: number) => v * sensor.gain,
+    made: (v: number) => new Sensor().filtered(v),
+    secret: (v: number) => secret.at(v),
+    static: (v: number) => Sensor.unit(v),
+  }
+  const changes = {
+    field: () => sensor.gain++,
+    list: () => (sensor.taps[0] = 7 + (sensor.taps[0] ?? 0)),
+    captured: () => factor++,
+    capturedByBase: () => shift++,
+    method: () =>
+      (Sensor.prototype.filtered = function (this: Sensor, v: number) {
+        return v - this.gain * factor
+      }),
+    baseMethod: () => (Base.prototype.scaled = (v: number) => v * v),
+    getter: () => Object.defineProperty(Sensor.prototype, 'first', { get: () => 9, configurable: true }),
+    static: () => (Sensor.unit = (v: number) => -v),
+    private: () => secret.raise(),
+    prototype: () => Object.setPrototypeOf(sensor, { filtered: (v: number) => v + 100, scaled: (v: number) => v }),
+    base: () => Object.setPrototypeOf(Sensor.prototype, Other.prototype),
+    nothing: () => 0,
+  }
+  return { bodies, changes }
+}
+
+const { bodies, changes } = program()
+const names = fc.constantFrom(...(Object.keys(changes) as (keyof typeof changes)[]))
+
+test('classes and instances that a body captures are read again when they have changed', async () => {
+  const out = session.zeros([ROWS])
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...(Object.keys(bodies) as (keyof typeof bodies)[])),
+      fc.array(names, { minLength: 1, maxLength: 4 }),
+      async (name, steps) => {
+        const { bodies, changes } = program()
+        const f = bodies[name]
+        const loop = session.loop(session.range(ROWS), { out }, ([i], { out }) => out.set(i, f(i)))
+        for (const step of [undefined, ...steps]) {
+          if (step !== undefined) changes[step]()
+          await loop.run()
+          expect([...(await out.toTypedArray())], `${name}: ${steps.join()}`).toStrictEqual(Array.from({ length: ROWS }, (_, i) => f(i)))
+        }
+      },
+    ),
+    RUN,
+  )
+})
+
+test('a loop that captures a class and an instance is not lowered again where nothing has changed', async () => {
+  const { bodies } = program()
+  const out = session.zeros([ROWS])
+  for (const f of [bodies.instance, bodies.made, bodies.field]) {
+    const loop = session.loop(session.range(ROWS), { out }, ([i], { out }) => out.set(i, f(i)))
+    await loop.run()
+    const { accesses } = loop.plan
+    await loop.run()
+    expect(loop.plan.accesses).toBe(accesses)
+  }
+})
