@@ -31,6 +31,9 @@ function program() {
     static unit(v: number): number {
       return v + 0.5
     }
+    raw(v: number): number {
+      return v * 3 + this.gain
+    }
     filtered(v: number): number {
       return this.scaled(v) * factor + this.first
     }
@@ -63,6 +66,7 @@ function program() {
       (Sensor.prototype.filtered = function (this: Sensor, v: number) {
         return v - this.gain * factor
       }),
+    anotherMethod: () => (Sensor.prototype.filtered = Sensor.prototype.raw),
     baseMethod: () => (Base.prototype.scaled = (v: number) => v * v),
     getter: () => Object.defineProperty(Sensor.prototype, 'first', { get: () => 9, configurable: true }),
     static: () => (Sensor.unit = (v: number) => -v),
