@@ -135,6 +135,5 @@ test('a body whose collection has no room left begins again as it stands, and wh
   const { plan } = await run('const seen = new Map([[1, 2]]); out.set(i, seen.has("a" + i) ? 1 : 2)')
   expect(plan.kernel?.because?.map(({ message, cure }) => `${message} ${cure}`)).toStrictEqual([
     'It uses 1 as a key or value of a collection of texts, and it may be none that is written out or captured. Take texts of captured lists, objects and texts, or number what they say, and use these numbers.',
-    'It uses "a" + i as a key or value of a collection of texts, and it may be none that is written out or captured. Take texts of captured lists, objects and texts, or number what they say, and use these numbers.',
   ])
 })

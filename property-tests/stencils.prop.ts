@@ -123,26 +123,8 @@ test('what is around a place, and counted up or down to, has the bits of plain J
         first: fc.integer({ min: -1, max: 2 }),
       }),
       async (statements, { which, n, m, first }) => {
-        const session = sessions[which] as Session
         const source = `([i, j], { y, a, p }) => {\nlet s = 0.25\n${statements.join('\n')}\ny.set(i, j, s)\n}`
-        const weights = [0.5, -1.25, 2, 0.75, 3, -0.5, 1, 8]
-        const body = new Function('n', 'm', 'first', 'weights', `return ${source}`)(n, m, first, weights) as Body
-        const wanted = plain(body, n, m)
-        const [a, p, y] = [session.zeros([n, m]), session.zeros([8]), session.zeros([n, m])]
-        await session.loop(session.range(n, m), { a, m, valueAt }, ([i, j], { a, m, valueAt }) => a.set(i, j, valueAt(i * m + j))).run()
-        await session.loop(session.range(8), { p, valueAt }, ([k], { p, valueAt }) => p.set(k, valueAt(3 * k + 1))).run()
-        const loop = session.loop(session.range(n, m), { y, a, p }, body as never)
-        const target = loop.plan.kernel?.target ?? 'none'
-        counts[target] = (counts[target] ?? 0) + 1
-        expect(target, `${source}\n${JSON.stringify(loop.plan.kernel?.because)}`).toMatch(/wasm/)
-        if (wanted === undefined) {
-          counts.fails = (counts.fails ?? 0) + 1
-          await expect(loop.run(), source).rejects.toThrow()
-        } else {
-          await loop.run()
-          expect(await y.toTypedArray(), source).toStrictEqual(wanted)
-        }
-        for (const array of [a, p, y]) await array.release()
+        await isPlain(sessions[which] as Session, source, { n, m, first }, counts)
       },
     ),
     RUN,
@@ -150,6 +132,101 @@ test('what is around a place, and counted up or down to, has the bits of plain J
   console.log(`stencils: ${JSON.stringify(counts)}`)
   if (RUN.numRuns >= 500) expect(counts['wasm-simd'] ?? 0).toBeGreaterThan(RUN.numRuns / 10)
 })
+
+/** A test of the place, which has one outcome in most places; and with it what is read, or nothing more is done. */
+const border: fc.Arbitrary<string> = fc
+  .record({
+    // one of the last reads outside
+    pair: fc.constantFrom(
+      ...['i > 0', 'i >= 2', 'i > 0 && j > 0', 'i > 0 && i < n - 1 && j > 1'].map((test) => [test, 'i - 1, j'] as const),
+      ...['i < n - 1', 'i !== n - 1', '!(i === n - 1 || j === 0)'].map((test) => [test, 'i + 1, j'] as const),
+      ...['j > 0', 'i > 0 && j > 0', 'j !== 0'].map((test) => [test, 'i, j - 1'] as const),
+      ...['j < m - 1', 'i !== 3 && j + 1 < m'].map((test) => [test, 'i, j + 1'] as const),
+      ['i > 0 && j > 0', 'i - 1, j - 1'] as const,
+      ['i > 1', 'i - 2, j'] as const,
+      ['i !== 4', 'i, j'] as const,
+      ['i > 0', 'i - 2, j'] as const,
+    ),
+    form: fc.nat(3),
+    term,
+  })
+  .map(({ pair: [test, place], form, term }) => {
+    const read = `{ const v = a.get(${place}); ${term} }`
+    if (form === 0) return `if (!(${test})) return`
+    return form === 1 ? `if (${test}) ${read} else s += 1` : `if (${test}) ${read}`
+  })
+/** A loop that depends on its turns one after another, where tests of the place may be inside. */
+const turning: fc.Arbitrary<string> = fc
+  .record({
+    bound: fc.constantFrom('turns', '20', '3', 'turns + 1'),
+    step: fc.constantFrom(
+      's = Math.sqrt(Math.abs(s) + 0.1 * k)',
+      's = s * 0.5 + a.get(i, k)',
+      'if (i > 0) s += 0.25 * k; s *= 0.75',
+      's = i < n - 1 ? s * 0.5 + k : s - k',
+      'if (s > 9) s = s / 3; s += j',
+    ),
+  })
+  .map(({ bound, step }) => `for (let k = 0; k < ${bound}; k++) { ${step} }`)
+
+test('iterations between borders have the bits of plain JavaScript with the loops inside', async () => {
+  const counts: Record<string, number> = {}
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(fc.array(border, { minLength: 1, maxLength: 3 }), fc.array(turning, { minLength: 1, maxLength: 2 }), fc.option(border)),
+      fc.record({
+        which: fc.nat(1),
+        n: fc.integer({ min: 5, max: 24 }),
+        m: fc.integer({ min: 9, max: 24 }),
+        turns: fc.integer({ min: 0, max: 18 }),
+      }),
+      async ([before, loops, after], { which, n, m, turns }) => {
+        const statements = [...before, ...loops, ...(after === null ? [] : [after])]
+        const source = `([i, j], { y, a }) => {\nlet s = a.get(i, j)\n${statements.join('\n')}\ny.set(i, j, s)\n}`
+        await isPlain(sessions[which] as Session, source, { n, m, first: 0, turns }, counts)
+      },
+    ),
+    RUN,
+  )
+  console.log(`borders: ${JSON.stringify(counts)}`)
+  if (RUN.numRuns >= 500) expect(counts['between its borders, with loops'] ?? 0).toBeGreaterThan(RUN.numRuns / 20)
+})
+
+interface Captured {
+  readonly n: number
+  readonly m: number
+  readonly first: number
+  readonly turns?: number
+}
+
+/** Compares a body's elements with those of plain JavaScript, and counts kernels. */
+async function isPlain(
+  session: Session,
+  source: string,
+  { n, m, first, turns = 0 }: Captured,
+  counts: Record<string, number>,
+): Promise<void> {
+  const count = (what: string): void => void (counts[what] = (counts[what] ?? 0) + 1)
+  const weights = [0.5, -1.25, 2, 0.75, 3, -0.5, 1, 8]
+  const body = new Function('n', 'm', 'first', 'weights', 'turns', `return ${source}`)(n, m, first, weights, turns) as Body
+  const wanted = plain(body, n, m)
+  const [a, p, y] = [session.zeros([n, m]), session.zeros([8]), session.zeros([n, m])]
+  await session.loop(session.range(n, m), { a, m, valueAt }, ([i, j], { a, m, valueAt }) => a.set(i, j, valueAt(i * m + j))).run()
+  await session.loop(session.range(8), { p, valueAt }, ([k], { p, valueAt }) => p.set(k, valueAt(3 * k + 1))).run()
+  const loop = session.loop(session.range(n, m), { y, a, p }, body as never)
+  const target = loop.plan.kernel?.target ?? 'none'
+  count(target)
+  if (/between its borders: .*, with the loops inside/.test(await loop.explain({ kernel: true }))) count('between its borders, with loops')
+  expect(target, `${source}\n${JSON.stringify(loop.plan.kernel?.because)}`).toMatch(/wasm/)
+  if (wanted === undefined) {
+    count('fails')
+    await expect(loop.run(), source).rejects.toThrow()
+  } else {
+    await loop.run()
+    expect(await y.toTypedArray(), source).toStrictEqual(wanted)
+  }
+  for (const array of [a, p, y]) await array.release()
+}
 
 function valueAt(place: number): number {
   return ((place * 7919) % 101) / 64 - 0.5

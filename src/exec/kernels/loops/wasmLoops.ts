@@ -45,21 +45,37 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   return code === undefined ? undefined : [end.code, I.localSet(limit), code]
 }
 
-/** Writes a run whose body has loops: in lanes of iterations, unless most innermost loops have lanes of their own. */
+/** Writes a run whose body has loops: in lanes of iterations, of all or of those between its borders, unless most innermost loops have lanes of their own. */
 export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   const { length } = w.loops
   const before = w.vectorized
   const plain = loop.turns({})
-  if (2 * (w.vectorized - before) > innermostLoops(loop.body)) return plain
-  const vectors = w.isDraft || w.keepsOrder ? undefined : vectorNest(w, loop)
-  if (vectors === undefined || typeof vectors === 'string') return plain
+  if (2 * (w.vectorized - before) > innermostLoops(loop.body) || w.isDraft || w.keepsOrder) return plain
+  const plainLoops = w.loops.slice(length)
+  const whole = nestInLanes(w, loop, length, plain)
+  if (typeof whole !== 'string') return whole
+  const borders = bordersOf(w, loop, { index: loop.index, isRun: true, changed: changedIn(loop.body) })
+  const apart = borders && apartFromBorders(w, loop, borders, (between) => onlyCode(nestInLanes(w, between, length)))
+  if (apart !== undefined) return apart
   w.loops.length = length
-  const turns = w.precision === 'exact' ? plain : exactTurns(w, loop)
+  w.loops.push(...plainLoops)
+  return plain
+}
+
+/** Writes the iterations of a nest in lanes, and those left over one by one; a reason where there are no lanes. The kernel has `length` loops before it. */
+function nestInLanes(w: KernelWriter, loop: InnerLoop, length: number, plain?: Code): Code | string {
+  const vectors = vectorNest(w, loop)
+  if (typeof vectors === 'string') return vectors
+  const turns = w.precision === 'exact' ? (plain ?? loop.turns({})) : exactTurns(w, loop)
   w.loops.length = length
   w.loops.push({ text: `${loop.name}: ${vectors.summary}, with the loops inside`, lanes: vectors.lanes, nested: true })
   const { checks, code } = vectors
   if (checks.length === 0) return [code, turns]
   return [checks, ...checks.slice(1).map(() => OP.i32And), I.if(), code, OP.end, turns]
+}
+
+function onlyCode(code: Code | string): Code | undefined {
+  return typeof code === 'string' ? undefined : code
 }
 
 function placed({ place }: InnerLoop): { readonly place?: string } {
@@ -93,11 +109,16 @@ export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
     return undefined
   }
   const borders = bordersOf(w, loop, { index, isRun, changed: changedIn(body) })
-  return (borders && apartFromBorders(w, loop, borders)) ?? wholeLoop(w, loop)
+  return (borders && apartFromBorders(w, loop, borders, (between) => wholeLoop(w, between))) ?? wholeLoop(w, loop)
 }
 
-/** Splits a loop at its borders, keeping the order of iterations; undefined where nothing is gained. */
-function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, to, holds, ...known }: Borders): Code | undefined {
+/** Splits a loop at its borders, keeping the order of iterations; undefined where nothing is gained. `write` writes what is between them. */
+function apartFromBorders(
+  w: KernelWriter,
+  loop: InnerLoop,
+  { body, seen, from, to, holds, ...known }: Borders,
+  write: (between: InnerLoop) => Code | undefined,
+): Code | undefined {
   const { limit, index, isRun, name } = loop
   const { slot } = index
   const isApart = from.length + to.length + holds.length > 0
@@ -113,12 +134,14 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
     turns: (more) => loop.turns({ test, body, seen, ...more }),
   }
   const keys = isRun ? new Map([...known.keys, [w.runAxis ?? 0, seen] as const]) : known.keys
-  const middle = (): Code | undefined => w.knowing(keys, known.locals, () => wholeLoop(w, between))
+  const middle = (): Code | undefined => w.knowing(keys, known.locals, () => write(between))
   if (!isApart) return middle()
   const inside = { kind: 'other' } as const
   w.control.push(inside, inside, inside)
   const code = middle()
+  const { length } = w.loops
   const others = code === undefined ? [] : loop.turns({ test })
+  w.loops.length = length // loops inside of the few others are not told of
   w.control.length -= 3
   if (code === undefined) return undefined
   const [end, low, high] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
