@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 const ROWS = 12
-const START = Float64Array.from({ length: ROWS }, (_, i) => [0, 1, 2.5, -1, 3, 1e9, 7, 0.5, 2, -0, 4, 5][i] as number)
+const START = Float64Array.from({ length: ROWS }, (_, i) => [0, 1, 2.5, -1, 3, 1e9, 7, 0.5, 2, -0, 4, 1e-17][i] as number)
 const MATRIX = Float64Array.from({ length: ROWS * 3 }, (_, i) => ((i * 7919) % 13) - 4.5)
 
 const number = fc.oneof(fc.integer({ min: -3, max: 9 }), fc.constantFrom(0.5, 1e9, -0, 7, 1e-9))
@@ -43,7 +43,7 @@ const held = fc.record(
 type Held = typeof held extends fc.Arbitrary<infer T> ? T : never
 const NAMES = ['weights', 'codes', 'rates', 'near', 'ragged', 'lists', 'names', 'byName'] as const
 
-const index = fc.constantFrom('i', 'i - 1', 'i % 3', '(i * 2) % 7', 'x.get(i)', '0', '1')
+const index = fc.constantFrom('i', 'i - 1', 'i % 3', '(i * 2) % 7', 'x.get(i)', 'x.get(i)', '0', '1')
 /** Statements that add something of the index `#` to `s`. */
 const STATEMENTS = [
   'for (const k in weights) s += weights[k] * x.get(i) + k.length',
@@ -122,8 +122,10 @@ test('bodies that go through captured constants are compiled and give the bits o
       for (const again of [false, true]) {
         if (again) change(captured)
         const expected = plain(f)
-        if (expected === undefined) await expect(loop.run(), text).rejects.toThrow()
-        else {
+        if (expected === undefined) {
+          await expect(loop.run(), text).rejects.toThrow()
+          await y.assign([null], 0) // which holds a part of the pass that failed
+        } else {
           await loop.run()
           expect(await y.toTypedArray(), text).toStrictEqual(expected)
         }

@@ -29,6 +29,19 @@ test('a captured value with which the columns would be others is an error that n
   expect(await chain.take(1)).toEqual([{ total: 3, rate: 3 }])
 })
 
+test('a captured object that holds something else by now is named as the object', async () => {
+  const rates: Record<string, number | null> = { a: null }
+  const names = ['a']
+  const chain = table.map((r) => rates[names[r.a - 1] ?? ''] ?? null)
+  rates.b = 1
+  names.push('b')
+  expect(await messageOf(chain.collect())).toBe(
+    'map: The captured variable rates is not the object that it was when the chain was built. Then it returned null?, now f64?, and the columns of the chain would be others.\n' +
+      '  place  r => rates[names[r.a - 1] ?? ""] ?? null\n' +
+      'Build the chain again with the new value.',
+  )
+})
+
 test('a helper replaced by one of another result is an error too, in a filter it is not', async () => {
   let helper: (v: number) => unknown = (v) => v + 1
   const chain = table.map((r) => helper(r.a))

@@ -2,7 +2,8 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Expr, Primitive } from '../../../core/ir/functionIr.ts'
 import { noteShapes } from '../lists/keyed/builtTexts.ts'
-import { binary, conditional, literal, negated, unary } from '../lower/build.ts'
+import { binary, conditional, literal, logical, negated, unary } from '../lower/build.ts'
+import { rangeOf } from '../lower/indexRanges.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { codeOfText } from '../lower/textLocals.ts'
 import { type Data, exprValue, REFUSED, type Value } from '../lower/value.ts'
@@ -94,10 +95,19 @@ function directPlaces(l: Lowering, data: Data, keys: readonly number[], key: Exp
   if (!keys.every(Number.isSafeInteger) || count > Math.max(FEW_PLACES, PLACES_A_KEY * keys.length) || count > MOST_ELEMENTS)
     return undefined
   const span = l.span(node)
-  const at = l.stabilized(binary('-', key, literal(least, span), span), 'place')
+  const wanted = l.stabilized(key, 'key')
+  const at = l.stabilized(binary('-', wanted, literal(least, span), span), 'place')
   const present = new Uint8Array(count)
   for (const one of keys) present[one - least] = 1
-  const isThere = binary('>', { kind: 'Lookup', table: tableFor(l, data, 'keys', () => present), index: at, span }, literal(0, span), span)
+  const isPresent = binary(
+    '>',
+    { kind: 'Lookup', table: tableFor(l, data, 'keys', () => present), index: at, span },
+    literal(0, span),
+    span,
+  )
+  // the difference of a key that is not whole may be rounded to a whole number, as of 1e-17 and -1
+  const isKey = binary('===', binary('+', at, literal(least, span), span), wanted, span)
+  const isThere = least >= 0 || rangeOf(l, wanted) !== undefined ? isPresent : logical('&&', isPresent, isKey, span)
   return { at, isThere, keys: Array.from(present, (is, place) => (is === 1 ? place + least : undefined)) }
 }
 

@@ -39,7 +39,7 @@ export function rowCaptures(f: AnyFunction, known: Meanings): RowCaptures {
   return reading
 }
 
-/** Returns the captured variable that has changed, with its values before and now; undefined where all are the same. */
+/** Returns the captured variable that has changed, with its values before and now, or twice the object that holds others; undefined where all are the same. */
 export function changedCapture(f: AnyFunction, before: RowCaptures): Difference | undefined {
   const reading = new Reading(before.items, new Map())
   reading.function(f)
@@ -66,6 +66,8 @@ class Reading implements RowCaptures {
   #properties = 0
   #functions = 0
   #variable = ''
+  /** The object that the variable is, while what it holds is read. */
+  #holder: object | undefined
 
   constructor(before: readonly unknown[] | undefined, known: Meanings) {
     this.#before = before
@@ -78,15 +80,17 @@ class Reading implements RowCaptures {
       this.isOpaque = true
       return
     }
-    const outer = this.#variable
+    const [outer, holder] = [this.#variable, this.#holder]
     for (const [name, meaning] of this.#known.get(f) ?? meaningsOf(f) ?? []) {
       if (this.changed !== undefined) return
       this.#variable = name
+      this.#holder = undefined
       this.#note(meaning.kind)
       if (meaning.kind === 'captured') this.#value(meaning.value)
       else if (meaning.kind === 'global') this.#note(meaning.value)
     }
     this.#variable = outer
+    this.#holder = holder
     this.#beside(f)
   }
 
@@ -106,7 +110,8 @@ class Reading implements RowCaptures {
   }
 
   #differs(is: unknown): void {
-    this.changed = { name: this.#variable, was: this.#before?.[this.#at], is }
+    const holder = this.#holder
+    this.changed = { name: this.#variable, ...(holder === undefined ? { was: this.#before?.[this.#at], is } : { was: holder, is: holder }) }
   }
 
   #value(value: unknown): void {
@@ -114,6 +119,7 @@ class Reading implements RowCaptures {
     if (this.changed !== undefined || value === null || (typeof value !== 'object' && typeof value !== 'function')) return
     if (this.#seen.has(value)) return
     this.#seen.add(value)
+    this.#holder ??= value
     if (hasTraps(value)) this.isOpaque = true
     else if (typeof value === 'function')
       this.function(value as AnyFunction) // callable, and only its text is looked at

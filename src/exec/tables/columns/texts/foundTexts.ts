@@ -110,7 +110,8 @@ function among(keys: readonly unknown[], asTexts: boolean): PlaceOf {
   if (index?.kind !== 'direct') return (key) => known.get(key)
   const { least, places } = index
   return (key) => {
-    const place = key === null ? -1 : (places[key - least] ?? -1)
+    // the difference of a key that is not whole may be rounded to a whole number, as of 1e-17 and -1
+    const place = Number.isInteger(key) ? (places[(key as number) - least] ?? -1) : -1
     return place < 0 ? undefined : place
   }
 }
