@@ -118,7 +118,8 @@ export async function join({ settings, identity }: LinkData, { port, keyed, isOv
         throw new GangError('Who answers as rank 0 does not have the DA_TOKEN of this process.', 'token', { rank: 0 })
       return driver
     } catch (error) {
-      if (error instanceof GangError || error instanceof FrameFault || isOver() || Date.now() > until) throw error
+      // that the time to join is over is for `awaitOthers` to say, which has the words for it
+      if (error instanceof GangError || error instanceof FrameFault || isOver()) throw error
       missed(error)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
