@@ -138,12 +138,12 @@ test('a subscript outside of a part is an error of the run, compiled and as it s
   }
   const says = 'The body of the loop over range(12) threw at key [3]: A subscript of a part of'
   expect(await outside('([i], { x, y }) => { const p = x.row(i).subarray(2, 5); y.row(i)[0] = p[i] }')).toBe(
-    `wasm: ${says} x, as subarray gives it, is not below its length.`,
+    `wasm: ${says} x, as subarray gives it, is not below its length. Ask first, as k < part.length.`,
   )
   expect(await outside('([i], { x, y }) => { const p = y.row(i).subarray(2, 5); p[i] = 1 }')).toBe(
-    `wasm: ${says} y, as subarray gives it, is not below its length.`,
+    `wasm: ${says} y, as subarray gives it, is not below its length. Ask first, as k < part.length.`,
   )
   expect(await outside('([i], { x, y }) => { const p = x.row(i).subarray(2, 5); y.row(i)[0] = p[i] + JSON.stringify([i]).length }')).toBe(
-    `as-is: ${says} a row, as subarray gives it, is not below its length.`,
+    `as-is: ${says} a row, as subarray gives it, is not below its length. Ask first, as k < part.length.`,
   )
 })

@@ -4,6 +4,7 @@
  *
  *     w[idx[p]] = f(w[idx[p]], v[p])          w[map[idx[p]]] = f(w[idx[p]], …)         if (flag[p] === 1) …
  *     for (e of row p) s += w[cols[e]]        w[p] = f(w[p - 4])                       if (w[idx[p]] > 2) v[map[p]] = …
+ *     for (k = 0; k < 4 && flag[p + k] === 1; k++) s += v[p + k]
  *     c[idx[p]] += 1   w[c[p] % n] = …        out: { if (w[idx[p]] > 1) break out; … } (no slice; a slice that lists more)
  *
  * p is the number of the iteration: i, or i * m + j where there are two axes.
@@ -14,7 +15,21 @@ import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loop/loop
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 
-const PARTS = ['update', 'chain', 'gather', 'guard', 'valueGuard', 'skip', 'rows', 'apart', 'mirror', 'jump', 'turns', 'moved'] as const
+const PARTS = [
+  'update',
+  'chain',
+  'gather',
+  'guard',
+  'valueGuard',
+  'skip',
+  'rows',
+  'apart',
+  'mirror',
+  'jump',
+  'turns',
+  'scan',
+  'moved',
+] as const
 const ENDS = ['total', 'add', 'return'] as const
 type Part = (typeof PARTS)[number] | (typeof ENDS)[number] | 'throw'
 
@@ -126,6 +141,22 @@ function stmtsOf(part: Part, at: number, place: Expr, { over, seed, size }: Inde
         span,
       }
       return [loop]
+    }
+    case 'scan': {
+      // the last test reads an element that no turn reads
+      const [sum, k] = [`s${at}`, `k${at}`]
+      const next = binary('%', binary('+', place, local(k)), number(size))
+      const isOpen = binary('===', read('flag', next), number(1))
+      const loop: Stmt = {
+        kind: 'For',
+        init: [declare(k, number(0))],
+        test: { kind: 'Logical', operator: '&&', left: binary('<', local(k), number(4)), right: isOpen, span },
+        update: [assign(k, binary('+', local(k), number(1)))],
+        body: [assign(sum, mix(local(sum), read('v', next)))],
+        doWhile: false,
+        span,
+      }
+      return [declare(sum, own), loop, write('w', place, local(sum))]
     }
     case 'moved': {
       const add: Stmt = { kind: 'Add', array: 'c', subscripts: [index], value: binary('+', read('flag', place), number(1)), span }

@@ -206,10 +206,13 @@ export function transfersOf(
       } else if (isFree && !(written[block] as Int32Array).includes(cell)) sendOld(cell, node, block)
       else return unordered
     }
-    for (const cell of isFree ? [] : (written[block] as Int32Array)) {
-      if (readers[cell]?.some((reader) => !areOrdered(reader, block)) === true) return unordered
+    // where no block waits, readers find what was before
+    if (!isFree) {
+      for (const cell of written[block] as Int32Array) {
+        if (readers[cell]?.some((reader) => !areOrdered(reader, block)) === true) return unordered
+      }
+      for (const cell of touched[block] as Int32Array) (readers[cell] ??= []).push(block)
     }
-    for (const cell of touched[block] as Int32Array) (readers[cell] ??= []).push(block)
     for (const cell of written[block] as Int32Array) {
       writer[cell] = block
       readers[cell] = []

@@ -253,6 +253,16 @@ test('the nearest of some centres is found for several points at a time, each su
   }
 })
 
+test('a body with loops inside says why its iterations have no lanes', () => {
+  const [x, y] = [session.random([300], { seed: 1 }), session.zeros([300])]
+  const loop = session.loop(session.range(300), { x, y }, ([i], { x, y }) => {
+    let v = x.get(Math.floor(x.get(i) * 10))
+    for (let k = 0; k < 30; k++) v = Math.sqrt(v + k)
+    y.set(i, v)
+  })
+  expect(loop.explain({ kernel: true })).toContain('iterations: not vectorized, x is read at places that differ between lanes')
+})
+
 test('in fast precision short sums of iterations as lanes are those of the iterations that are left', async () => {
   const bits = async (passes: number): Promise<unknown> => {
     const [A, x, y] = [session.random([40], { seed: 1 }), session.random([3001], { seed: 2 }), session.zeros([3001])]

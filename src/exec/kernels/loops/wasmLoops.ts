@@ -58,7 +58,7 @@ export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   const apart = borders && apartFromBorders(w, loop, borders, (between) => onlyCode(nestInLanes(w, between, length)))
   if (apart !== undefined) return apart
   w.loops.length = length
-  w.loops.push(...plainLoops)
+  w.loops.push(...plainLoops, { text: `${loop.name}: not vectorized, ${whole}`, lanes: 1 })
   return plain
 }
 

@@ -14,7 +14,7 @@
  * that it waits for, here and elsewhere: none of them is deeper, and all are earlier in plan order. So of all blocks that have not
  * run, the first by depth and plan order can.
  */
-import type { BlockSchedule } from '../blocks/schedule.ts'
+import { type BlockSchedule, byBlock } from '../blocks/schedule.ts'
 
 type Ordered = Pick<BlockSchedule, 'count' | 'successorStart' | 'successors'>
 
@@ -30,25 +30,21 @@ export function depthOrder(blocks: Ordered, own: Int32Array): Int32Array | undef
   return order
 }
 
-function foundOrder({ count, successorStart, successors }: Ordered, own: Int32Array): Int32Array | undefined {
+function foundOrder(blocks: Ordered, own: Int32Array): Int32Array | undefined {
+  const depths = depthsOf(blocks, own)
+  const isPlanOrder = depths.every((depth, block) => block === 0 || depth >= (depths[block - 1] as number))
+  return isPlanOrder ? undefined : byBlock(depths, 1 + depths.reduce((most, depth) => Math.max(most, depth), 0)).order
+}
+
+/** The depth of each block: its own, or that of what it waits for. */
+export function depthsOf({ count, successorStart, successors }: Ordered, own: Int32Array): Int32Array {
   const depths = own.slice()
-  let [most, isPlanOrder, last] = [0, true, 0]
+  // a block comes before those that wait for it
   for (let block = 0; block < count; block++) {
-    const depth = depths[block] as number
-    isPlanOrder &&= depth >= last
-    last = depth
-    most = Math.max(most, depth)
     for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
       const next = successors[i] as number
-      depths[next] = Math.max(depths[next] as number, depth)
+      depths[next] = Math.max(depths[next] as number, depths[block] as number)
     }
   }
-  if (isPlanOrder) return undefined
-  // a counting sort keeps plan order within a depth
-  const starts = new Int32Array(most + 2)
-  for (const depth of depths) starts[depth + 1]!++
-  for (let depth = 0; depth <= most; depth++) starts[depth + 1]! += starts[depth] as number
-  const order = new Int32Array(count)
-  for (let block = 0; block < count; block++) order[starts[depths[block] as number]!++] = block
-  return order
+  return depths
 }

@@ -15,9 +15,10 @@
  * Statement: a block comes after those that it waits for, and after all blocks of smaller depth (`depthOrder.ts`); no result
  * depends on the rest. A block's depth and its step are at least those of the blocks that it waits for.
  */
-import type { BlockSchedule } from '../blocks/schedule.ts'
+import { type BlockSchedule, byBlock } from '../blocks/schedule.ts'
+import { depthsOf } from './depthOrder.ts'
 
-type Ordered = Pick<BlockSchedule, 'count' | 'successorStart' | 'successors' | 'lanes'>
+type Ordered = Pick<BlockSchedule, 'count' | 'waitsFor' | 'successorStart' | 'successors' | 'lanes'>
 
 /** Steps of a tile: as many blocks' rows and columns should fit into a core's own cache. */
 const TILE = 16
@@ -42,34 +43,29 @@ export function tiledOrder(blocks: Ordered, depths?: Int32Array): Int32Array {
   return order
 }
 
-export function orderByTiles(
-  { count, successorStart, successors, lanes }: Ordered,
-  ownDepths: Int32Array | undefined,
-  tile: number,
-): Int32Array {
-  const depths = ownDepths?.slice() ?? new Int32Array(count)
+export function orderByTiles(blocks: Ordered, own: Int32Array | undefined, tile: number): Int32Array {
+  const { count, waitsFor, successorStart, successors, lanes } = blocks
+  const depths = own && depthsOf(blocks, own)
   const steps = new Int32Array(count)
-  const waits = new Int32Array(count)
   let [deepest, lastStep] = [0, 0]
   // a block comes before those that wait for it
   for (let block = 0; block < count; block++) {
-    const [depth, step] = [depths[block] as number, steps[block] as number]
-    deepest = Math.max(deepest, depth)
+    const step = steps[block] as number
     lastStep = Math.max(lastStep, step)
+    deepest = Math.max(deepest, depths?.[block] ?? 0)
     for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
       const next = successors[i] as number
-      depths[next] = Math.max(depths[next] as number, depth)
       steps[next] = Math.max(steps[next] as number, step + 1)
-      waits[next]!++
     }
   }
   const tiles = 1 + Math.floor(lastStep / tile)
-  const tileOf = steps.map((step, block) => (depths[block] as number) * tiles + Math.floor(step / tile))
+  const tileOf = steps.map((step, block) => (depths?.[block] ?? 0) * tiles + Math.floor(step / tile))
+  const waits = waitsFor.slice()
   const order = new Int32Array(count)
   const isDone = new Uint8Array(count)
   const ready: number[] = []
   let at = 0
-  for (const first of sortedBy(tileOf, tiles * (deepest + 1))) {
+  for (const first of byBlock(tileOf, tiles * (deepest + 1)).order) {
     if (isDone[first] === 0 && waits[first] === 0) ready.push(first)
     for (let block = ready.pop(); block !== undefined; block = ready.pop()) {
       order[at++] = block
@@ -85,14 +81,4 @@ export function orderByTiles(
     }
   }
   return order
-}
-
-/** The numbers of `keys` from the smallest key to the largest, equal ones as they stand: a counting sort. */
-function sortedBy(keys: Int32Array, count: number): Int32Array {
-  const starts = new Int32Array(count + 1)
-  for (const key of keys) starts[key + 1]!++
-  for (let key = 0; key < count; key++) starts[key + 1]! += starts[key] as number
-  const sorted = new Int32Array(keys.length)
-  for (const [i, key] of keys.entries()) sorted[starts[key]!++] = i
-  return sorted
 }

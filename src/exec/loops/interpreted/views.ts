@@ -217,7 +217,8 @@ function partOfRow(this: Row, from = 0, to: number = this.length): Row {
   const first = at(from)
   const length = Math.max(0, at(to) - first)
   const inside = (k: number): number => {
-    if (!(k >= 0 && k < length)) throw new RangeError('A subscript of a part of a row, as subarray gives it, is not below its length.')
+    if (!(k >= 0 && k < length))
+      throw new RangeError('A subscript of a part of a row, as subarray gives it, is not below its length. Ask first, as k < part.length.')
     return first + k
   }
   return indexedRow({

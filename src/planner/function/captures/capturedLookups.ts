@@ -291,7 +291,7 @@ function lengthOfTable(l: Lowering, table: string, span: Span): Expr {
 }
 
 /** Returns the index at which a part of a list begins or ends; negative numbers count from the end of the list. */
-function endOf(at: number | undefined, length: number, unsaid: number): number {
+export function endOf(at: number | undefined, length: number, unsaid: number): number {
   if (at === undefined) return unsaid
   const whole = Math.trunc(at)
   if (whole < 0) return Math.max(0, length + whole)

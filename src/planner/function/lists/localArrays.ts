@@ -41,7 +41,7 @@ const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
   ] as const),
 ])
 
-/** Lowers `new Float64Array(8)`, `new Int32Array([1, 2, 3])`; undefined for other constructors. */
+/** Lowers `new Float64Array(8)`, `new Int32Array([1, 2, 3])`, `new Array(n)`; undefined for other constructors. */
 export function newTypedArray(l: Lowering, node: NewExpression): Value | undefined {
   const dtype = DTYPES.get(platformValue(l, node.callee))
   if (l.context.kind !== 'loop') return undefined
@@ -59,8 +59,8 @@ export function newTypedArray(l: Lowering, node: NewExpression): Value | undefin
   return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
 }
 
-/** Lowers `new Array(n)` and `Array(n)`, whose places are assigned afterwards; undefined for other constructors. */
-function newArray(l: Lowering, node: NewExpression | CallExpression): Value | undefined {
+/** Lowers `new Array(n)`, whose places are assigned afterwards; undefined for other constructors. */
+function newArray(l: Lowering, node: NewExpression): Value | undefined {
   const [argument, another] = node.arguments
   if (platformValue(l, node.callee) !== Array || argument === undefined || another !== undefined || argument.type === 'SpreadElement')
     return undefined

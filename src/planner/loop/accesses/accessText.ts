@@ -4,7 +4,7 @@ import type { Key } from '../../../core/arrays/keys.ts'
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import type { LoopSpec } from '../../../core/loop/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
-import { constantForm, type Form, sameForm, sum, type Variable, variableId } from './affine.ts'
+import { boundsOf, type Form, sameForm, sum, type Variable } from './affine.ts'
 import { extentForm } from './axisForms.ts'
 
 /** A function that writes variables: as a name, or as a number where the value is known. */
@@ -102,18 +102,11 @@ function subscriptText(spec: LoopSpec, access: Access, subscript: Subscript, axi
 
 /** Returns the range of an inner loop index, from the first constraints on it, which are those of its loop. */
 function rangeOf({ constraints }: Access, variable: Variable): { readonly least: Form | undefined; readonly above: Form | undefined } {
-  const bound = (factor: 1 | -1): Form | undefined => {
-    for (const constraint of constraints) {
-      if (constraint.kind !== 'atLeast') continue
-      const { terms, offset } = constraint.form
-      const own = terms.find((term) => variableId(term.variable) === variableId(variable))
-      if (own?.factor === factor) return { terms: terms.filter((term) => term !== own), offset }
-    }
-    return undefined
-  }
-  // index + rest >= 0 and -index + rest >= 0
-  const [lower, upper] = [bound(1), bound(-1)]
-  return { least: lower && sum(constantForm(0), lower, -1), above: upper && plus(upper, 1) }
+  const {
+    lows: [least],
+    highs: [most],
+  } = boundsOf(variable, constraints)
+  return { least, above: most && plus(most, 1) }
 }
 
 function plus({ terms, offset }: Form, constant: number): Form {

@@ -140,6 +140,26 @@ function formId({ terms, offset }: Form): string {
   return `(${terms.map(({ variable, factor }) => `${factor} ${variableId(variable)} + `).join('')}${offset})`
 }
 
+/** Returns the forms that a variable is not below, and those that it is not above, as constraints say outright, in their order. */
+export function boundsOf(
+  variable: Variable,
+  constraints: readonly Constraint[],
+): { readonly lows: readonly Form[]; readonly highs: readonly Form[] } {
+  const id = variableId(variable)
+  const [lows, highs]: [Form[], Form[]] = [[], []]
+  for (const constraint of constraints) {
+    if (constraint.kind !== 'atLeast') continue
+    const { terms, offset } = constraint.form
+    const own = terms.find((term) => variableId(term.variable) === id)
+    // variable + others >= 0, or others - variable >= 0
+    const others: Form = { terms: terms.filter((term) => term !== own), offset }
+    const low = own?.factor === 1 ? sum(constantForm(0), others, -1) : undefined
+    if (low !== undefined) lows.push(low)
+    if (own?.factor === -1) highs.push(others)
+  }
+  return { lows, highs }
+}
+
 /** Returns the bounds of a form, both inclusive. */
 export function rangeOf(form: Form): readonly [low: number, high: number] {
   const { terms, offset } = form

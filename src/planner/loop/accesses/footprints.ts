@@ -4,7 +4,7 @@
  */
 import type { Footprint, LoopSpec, Reach } from '../../../core/loop/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
-import { type Constraint, constantForm, type Form, rangeOf, sum, type Term, type Variable, variableForm, variableId } from './affine.ts'
+import { boundsOf, type Constraint, constantForm, type Form, rangeOf, sum, type Term, type Variable, variableForm } from './affine.ts'
 
 /** Returns the footprints of all accesses that are not added to copies or buffered, without duplicates. */
 export function footprintsOf({ over }: LoopSpec, accesses: readonly Access[], reduced: readonly number[]): readonly Footprint[] {
@@ -93,20 +93,13 @@ function reachOf({ terms, offset }: Form, rank: number, constraints: readonly Co
 
 /** The narrowest bounds of an inner loop's index that move with the key alike, `i - 2` and `i + 2`; undefined where those that do not move are narrower. */
 function windowOf(variable: Variable, constraints: readonly Constraint[]): { readonly low: Form; readonly high: Form } | undefined {
-  const id = variableId(variable)
-  const [lows, highs]: [Form[], Form[]] = [[], []]
-  for (const constraint of constraints) {
-    if (constraint.kind !== 'atLeast') continue
-    const { terms, offset } = constraint.form
-    const own = terms.find((term) => variableId(term.variable) === id)
-    const others: Form = { terms: terms.filter((term) => term !== own), offset }
-    if (own?.factor === 1) lows.push(...boundsOf(sum(constantForm(0), others, -1), 'low'))
-    else if (own?.factor === -1) highs.push(...boundsOf(others, 'high'))
-  }
+  const bounds = boundsOf(variable, constraints)
+  const lows = bounds.lows.flatMap((low) => beyond(low, 'low')).filter(movesWithKey)
+  const highs = bounds.highs.flatMap((high) => beyond(high, 'high')).filter(movesWithKey)
   let found: { low: Form; high: Form } | undefined
   let width = variable.high - variable.low // of bounds that do not move
-  for (const low of lows.filter(movesWithKey)) {
-    for (const high of highs.filter(movesWithKey)) {
+  for (const low of lows) {
+    for (const high of highs) {
       if (high.offset - low.offset >= width || sum(high, low, -1)?.terms.length !== 0) continue
       width = high.offset - low.offset
       found = { low, high }
@@ -116,14 +109,14 @@ function windowOf(variable: Variable, constraints: readonly Constraint[]): { rea
 }
 
 /** What lies on one side of a bound as well: below `Math.max(0, i - 2)` both of its parts, above `Math.min(n - 1, i + 2)` both of its. */
-function boundsOf(bound: Form | undefined, side: 'low' | 'high'): readonly Form[] {
+function beyond(bound: Form | undefined, side: 'low' | 'high'): readonly Form[] {
   if (bound === undefined) return []
   const chosen = bound.terms.find(({ variable }) => variable.kind === 'choice')
   if (chosen?.variable.kind !== 'choice') return [bound]
   const isBeyond = (chosen.variable.extreme === 'greatest') === chosen.factor > 0 ? side === 'low' : side === 'high'
   if (chosen.variable.extreme === undefined || !isBeyond) return []
   const rest = { ...bound, terms: bound.terms.filter((term) => term !== chosen) }
-  return chosen.variable.parts.flatMap((part) => boundsOf(sum(rest, part, chosen.factor), side))
+  return chosen.variable.parts.flatMap((part) => beyond(sum(rest, part, chosen.factor), side))
 }
 
 function movesWithKey({ terms }: Form): boolean {

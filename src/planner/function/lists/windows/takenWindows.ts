@@ -8,7 +8,7 @@
  */
 import type { CallExpression } from 'acorn'
 import type { Expr } from '../../../../core/ir/functionIr.ts'
-import { partBetween } from '../../captures/capturedLookups.ts'
+import { endOf, partBetween } from '../../captures/capturedLookups.ts'
 import { isBuffer } from '../../captures/handleMethods.ts'
 import { binary, literal, logical, makeIf, unary } from '../../lower/build.ts'
 import type { Lowering } from '../../lower/lowering.ts'
@@ -32,7 +32,7 @@ function partOfView(l: Lowering, of: View | Window, name: string, node: CallExpr
   if (isOfBank(l, view) || isBuffer(l, view.array)) return l.refuse('list-method', node, `${view.array}.${name}`)
   const kept = keptView(l, view)
   const whole = of.kind === 'view' ? lengthIn(l, kept, node) : of.count
-  const part = between(l, whole, node.arguments, node)
+  const part = between(l, whole, node.arguments, { name, node })
   if (part === undefined) return REFUSED
   noteListName(l, view)
   const first = of.kind === 'view' ? part.first : sum(of.first, part.first)
@@ -54,7 +54,7 @@ function filledPart(l: Lowering, of: View | Window, name: string, node: CallExpr
   if (given === undefined) return REFUSED
   const filler = l.stabilized(given)
   checkNumber(l, view.array, filler, node)
-  const part = between(l, of.kind === 'view' ? lengthIn(l, kept, node) : of.count, ends, node)
+  const part = between(l, of.kind === 'view' ? lengthIn(l, kept, node) : of.count, ends, { name, node })
   if (part === undefined) return REFUSED
   const first = of.kind === 'view' ? part.first : sum(of.first, part.first)
   const span = l.span(node)
@@ -120,11 +120,11 @@ function between(
   l: Lowering,
   length: Expr,
   given: CallExpression['arguments'],
-  node: CallExpression,
+  { name, node }: { readonly name: string; readonly node: CallExpression },
 ): { readonly first: Expr; readonly count: Expr } | undefined {
   const ends = given.flatMap((one) => (one.type === 'SpreadElement' ? [] : [one]))
   if (ends.length < given.length || ends.length > 2) {
-    l.refuse('unknown-method', node, 'subarray')
+    l.refuse('unknown-method', node, name)
     return undefined
   }
   const span = l.span(node)
@@ -136,14 +136,9 @@ function between(
     return value.kind === 'expr' && value.expr.kind === 'Literal' ? value.expr.value : undefined
   })
   if (total !== undefined && known.every((one) => typeof one === 'number')) {
-    const [from = 0, to = total] = known.map((one) => endOf(one as number, total))
+    const [from, to] = [endOf(known[0] as number, total, 0), endOf(known[1] as number | undefined, total, total)] // as just asked
     return { first: literal(from, span), count: literal(Math.max(0, to - from), span) }
   }
   l.out.length = before // the ends are lowered again
-  return partBetween(l, length, ends, 'subarray', node)
-}
-
-function endOf(at: number, length: number): number {
-  const whole = Math.trunc(at) || 0
-  return whole < 0 ? Math.max(0, length + whole) : Math.min(whole, length)
+  return partBetween(l, length, ends, name, node)
 }

@@ -34,7 +34,10 @@ export function checkedInWindow(l: Lowering, { view, count }: Window, index: Exp
   const at = l.stabilized(index, 'at')
   const span = l.span(node)
   const test = logical('||', binary('<', at, literal(0, span), span), binary('>=', at, count, span), span)
-  const message = literal(`A subscript of a part of ${view.array}, as subarray gives it, is not below its length.`, span)
+  const message = literal(
+    `A subscript of a part of ${view.array}, as subarray gives it, is not below its length. Ask first, as k < part.length.`,
+    span,
+  )
   l.emit(...makeIf(test, [{ kind: 'Throw', error: 'RangeError', message, span }], [], span))
   return at
 }
